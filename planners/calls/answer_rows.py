@@ -77,7 +77,7 @@ def answer_rows(body: Any, path: str, *, source: str = "", subject: str = "") ->
             return []
     if all(place.value is _ABSENT for place in places) and any(place.outer for place in places):
         raise _other_shape(f"no row has {path}", subject)
-    wanted = _after_common(path_steps(source), path_steps(path)) if source != _MEMBERS else ""
+    wanted = _after_common(path_steps(source), path_steps(path)) if source != _MEMBERS else ()
     return [_row(place, wanted) for place in places if place.value is not _ABSENT and place.value is not None]
 
 
@@ -107,27 +107,31 @@ def _next(place: _Place, step: str, so_far: str, subject: str) -> Iterator[_Plac
         yield _Place(_ABSENT, place.outer, place.member)
 
 
-def _after_common(source: tuple[str, ...], path: tuple[str, ...]) -> str:
-    """Return the path of a source after the last list that it shares with another path."""
+def _after_common(source: tuple[str, ...], path: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the steps of a source after the last list that it shares with another path."""
     shared = takewhile(lambda pair: pair[0] == pair[1], zip(source, path, strict=False))
     lists = [at for at, (step, _) in enumerate(shared, 1) if step in (_ITEMS, _MEMBERS)]
-    return ".".join(source[max(lists, default=0) :])
+    return source[max(lists, default=0) :]
 
 
-def _row(place: _Place, source: str) -> AnswerRow:
-    value, outer = place.value, place.outer
+def _row(place: _Place, source: tuple[str, ...]) -> AnswerRow:
+    value, outer, belongs = place.value, place.outer, "" if source else place.member
     fields: Mapping[str, Any] = outer[-1] if outer else {}
     if isinstance(value, dict):  # the path leads to objects: the whole object names itself
         value, fields = value.get("id", ""), value
-    if not source:
-        return AnswerRow(_text(value), fields, place.member)
-    found = (value_at(start, source) for start in reversed(outer))  # of the innermost object that has it
-    return AnswerRow(
-        _text(value), fields, next((_text(one) for one in found if isinstance(one, str | int | float)), "")
-    )
+    for start in reversed(outer) if source else ():  # of the innermost object that has it
+        found: Any = start
+        for step in source:
+            found = found.get(step) if isinstance(found, dict) else None
+        if isinstance(found, str | int | float):
+            belongs = _text(found)
+            break
+    return AnswerRow(_text(value), fields, belongs)
 
 
 def _text(value: Any) -> str:
+    if isinstance(value, str):
+        return value
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)

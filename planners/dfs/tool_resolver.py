@@ -359,7 +359,7 @@ class ToolResolver:
                 continue
             for row in rows:
                 origin = _source_of(row, sources, candidate)
-                of_source = any(str(row.fields.get(name)) == origin for name in own_names if name in row.fields)
+                of_source = own_names and any(str(row.fields[name]) == origin for name in own_names & row.fields.keys())
                 pairs.setdefault((origin, row.id), Entity(row.id, {} if of_source else row.fields))
         # get_employee(employee_id) gives employee_id
         may_echo = bool(steps) and "[]" not in steps and words(steps[-1]) == words(binding.takes)

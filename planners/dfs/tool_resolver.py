@@ -18,8 +18,19 @@ from egotools.calling.invoker import ToolInvoker
 from egotools.calling.schema_kinds import kinds, properties_of
 from ontology.errors import BudgetExceededError, ToolCallError
 from ontology.names import words
-from planners.calls.answer_rows import AnswerRow, answer_rows, path_steps, value_at
-from planners.calls.bindings import Binding, EntityName, Misfit, Wanted, bind, bind_count, paging_of
+from planners.calls.bindings import (
+    AnswerRow,
+    Binding,
+    EntityName,
+    Misfit,
+    Wanted,
+    answer_rows,
+    bind,
+    bind_count,
+    paging_of,
+    path_steps,
+    value_at,
+)
 from planners.calls.tool_finder import Finder
 from planners.dfs.intervals import day_of, in_interval, window_arguments
 from planners.dfs.resolver import Entity, Step

@@ -1,22 +1,38 @@
-"""Whether a tool does what is wanted, by the types and names of its inputs and outputs: what goes in where, what comes out where.
+"""What goes in where and what comes out where of a tool: whether it does what is wanted, by its document, and the entities of its answer.
 
 Names that the caller knows go first; then names that say an identifier of the wanted entity (``supplier_id``, ``buildings[].buildingId``),
 formats, and at last what is the only one of its kind. The document alone decides; nothing is called.
+
+A path such as ``messages[].id`` is made of names and of ``[]``, which stands for every item of a list; ``*`` stands for every member of an
+object, whose name is then the row's source. A list without a name begins with ``[]``, or with ``result[]``, as documents of tools write it.
+Of a list in a list that is a pair of a text and an object, the text is the row's source and the object the row.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import takewhile
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from egotools import Tool
 from egotools.calling.schema_kinds import kinds, properties_of, required_parts
+from ontology.errors import ToolCallError
 from ontology.names import canonical_name, identified_entity, noun_lemma, words
-from planners.calls.answer_rows import path_steps
 
-__all__ = ["Binding", "EntityName", "Misfit", "Paging", "Wanted", "bind", "bind_count", "paging_of"]
+__all__ = [
+    "AnswerRow", "Binding", "EntityName", "Misfit", "Paging", "Wanted", "answer_rows", "bind", "bind_count", "paging_of", "path_steps",
+    "value_at",
+]  # fmt: skip
 
+_STEP = re.compile(r"\[\]|[^.\[\]]+")
+_ROOT = "result"
+_MEMBERS = "*"
+_ITEMS = "[]"
+_ABSENT = object()  # the value of a member that is not there
 _FORMATS = frozenset({"uuid", "email", "uri"})
 _BEGINNINGS = frozenset({"from", "after", "since", "start", "begin", "min"})
 _ENDS = frozenset({"to", "before", "until", "end", "till", "max"})
@@ -29,12 +45,7 @@ _PARTS = ","
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntityName:
-    """A type of entity as documents may write it.
-
-    :param names: its name and its nouns (``Purchase order``, ``order``).
-    :param identifier: field that names an entity for good (``id``, ``url``).
-    :param interval: whether its identifiers are intervals of time, for inputs with a beginning and an end.
-    """
+    """A type of entity as documents may write it: its name and nouns, the field that identifies it, and whether that is an interval of time."""
 
     names: tuple[str, ...]
     identifier: str = "id"
@@ -51,15 +62,13 @@ class EntityName:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """What a tool shall do.
+    """What a tool shall do; names may be empty where the caller does not know them.
 
     :param source: whose identifiers go in; None where the tool shall find entities by their fields.
-    :param target: what comes out.
-    :param takes: the input that gets the identifiers, where the caller knows it; two of an interval, ``from,to``, of which one may
-        be empty.
-    :param gives: path of the identifiers in the output, where the caller knows it.
-    :param fields: field → input that filters by it, where the caller knows it; the same name where the value is empty.
-    :param every: input → words in it that find everything, where the caller knows them.
+    :param takes: the input that gets the identifiers; two of an interval, ``from,to``, of which one may be empty.
+    :param gives: path of the identifiers in the output.
+    :param fields: field → input that filters by it.
+    :param every: input → words in it that find everything.
     """
 
     target: EntityName
@@ -101,13 +110,7 @@ class Misfit(NamedTuple):
 
 
 class Paging(NamedTuple):
-    """Inputs and outputs of a tool that belong to no entity; each is empty where the tool has none.
-
-    :param page: the input that asks for a page.
-    :param next_page: path in the output of that input's value for the next page; null or absent after the last.
-    :param limit: the input with the most rows of an answer.
-    :param total: path in the output of the number of all rows.
-    """
+    """The inputs for a page and for the most rows of an answer, the paths of the next page and of the number of all rows; or empty."""
 
     page: str = ""
     next_page: str = ""
@@ -269,8 +272,9 @@ def _gives(tool: Tool, wanted: Wanted) -> _Match | None:
     inside = [pair for pair in several if _in_list_of(pair[1][:-1], target)]
     own = [name for name, steps in inside if words(steps[-1]) == words(target.identifier)]
     by_name = f"gives identifiers of {target.names[0]} by its name"
-    for found in [pair for pair in inside if pair in named][:1]:
-        return _Match(found[0], by_name)
+    best = [name for name, steps in inside if (name, steps) in named]
+    if best:
+        return _Match(best[0], by_name)
     if own:
         return _Match(own[0], f"gives the {target.identifier} of {target.names[0]}")
     if named and not by_fields:  # in rows of another type it would filter by the fields of these
@@ -288,7 +292,7 @@ def _bare(path: str) -> tuple[str, ...]:
 
 
 def _in_list_of(outer: Sequence[str], target: EntityName) -> bool:
-    """Whether the object that an identifier stands in is the entity, by the name of its list or of itself; a bare list is."""
+    # By the name of its list or of itself; a bare list is.
     named = [step for step in outer if step not in _WRAPPERS]
     return not named or target.is_named(named[-1]) or target.is_named(noun_lemma(named[-1].lower()))
 
@@ -312,3 +316,119 @@ def _source(tool: Tool, source: EntityName, takes: str, gives: str) -> str:
 def _listed(names: Collection[str]) -> str:
     shown = list(names)[:12]
     return ", ".join(shown) + (", …" if len(names) > len(shown) else "") if shown else "none"
+
+
+class AnswerRow(NamedTuple):
+    """One entity of an answer. A tuple, because it is made 38,000 times for one request over 25,000 mails.
+
+    :param fields: the other members of the object that the identifier stands in; of a bare identifier none.
+    :param source: identifier of the entity that it belongs to, where the answer says so; else empty.
+    """
+
+    id: str
+    fields: Mapping[str, Any] = MappingProxyType({})
+    source: str = ""
+
+
+class _Place(NamedTuple):
+    """A value in an answer; the objects that it stands in, outermost first; the last member that ``*`` stood for, or first part of a pair."""
+
+    value: Any
+    outer: tuple[Mapping[str, Any], ...] = ()
+    member: str = ""
+    in_list: bool = False
+
+
+@lru_cache(maxsize=4_096)
+def path_steps(path: str) -> tuple[str, ...]:
+    """Return the steps of a path: ``a.b[].c`` → ``a``, ``b``, ``[]``, ``c``."""
+    return tuple(_STEP.findall(path))
+
+
+def value_at(body: Any, path: str) -> Any:
+    """Return the value at a path without lists, or None."""
+    for step in path_steps(path):
+        body = body.get(step) if isinstance(body, Mapping) else None
+    return body
+
+
+def answer_rows(body: Any, path: str, *, source: str = "", subject: str = "") -> list[AnswerRow]:
+    """Return the entities at a path, in the order of the answer; an identifier that is null or absent is no entity.
+
+    :param source: path of the source's identifier, which shares its beginning with ``path``; ``*`` where a step of ``path`` names it;
+        empty where answers do not say it.
+    :param subject: of the error: the tool.
+    :raises ToolCallError: when the answer has another shape: no such list, or rows none of which has the identifier.
+    """
+    steps = path_steps(path)
+    if steps[:1] == (_ROOT,) and not (isinstance(body, dict) and _ROOT in body):
+        steps = steps[1:]
+    places = [_Place(body)]
+    for at, step in enumerate(steps):
+        places = [inner for place in places for inner in _next(place, step, "".join(steps[: at + 1]), subject)]
+        if not places:
+            return []
+    if all(place.value is _ABSENT for place in places) and any(place.outer for place in places):
+        raise _other_shape(f"no row has {path}", subject)
+    wanted = _after_common(path_steps(source), path_steps(path)) if source != _MEMBERS else ()
+    return [_row(place, wanted) for place in places if place.value is not _ABSENT and place.value is not None]
+
+
+def _next(place: _Place, step: str, so_far: str, subject: str) -> Iterator[_Place]:
+    value = place.value
+    if value is None or value is _ABSENT:
+        yield place
+    elif step == _ITEMS:
+        if not isinstance(value, list):
+            raise _other_shape(f"{so_far} is no list", subject)
+        if place.in_list and len(value) == 2 and isinstance(value[0], str | int) and isinstance(value[1], dict):
+            yield _Place(value[1], place.outer, str(value[0]))  # a pair: a source and its entity
+            return
+        yield from (_Place(item, place.outer, place.member, in_list=True) for item in value if item is not None)
+    elif isinstance(value, list) and step.isdecimal():  # a pair that is written as a list
+        outer = (*place.outer, {str(index): item for index, item in enumerate(value)})
+        yield _Place(value[int(step)] if int(step) < len(value) else _ABSENT, outer, place.member)
+    elif not isinstance(value, dict):
+        raise _other_shape(f"what holds {so_far} is no object", subject)
+    elif step == _MEMBERS:
+        yield from (_Place(inner, (*place.outer, value), str(name)) for name, inner in value.items())
+    elif step in value:
+        yield _Place(value[step], (*place.outer, value), place.member)
+    elif not place.outer and ("error" in value or any(isinstance(inner, dict | list) for inner in value.values())):
+        raise _other_shape(f"it has no {step}", subject)
+    else:  # of an optional member; an answer without any row may leave the list of them out, as Gmail's does
+        yield _Place(_ABSENT, place.outer, place.member)
+
+
+def _after_common(source: tuple[str, ...], path: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the steps of a source after the last list that it shares with another path."""
+    shared = takewhile(lambda pair: pair[0] == pair[1], zip(source, path, strict=False))
+    lists = [at for at, (step, _) in enumerate(shared, 1) if step in (_ITEMS, _MEMBERS)]
+    return source[max(lists, default=0) :]
+
+
+def _row(place: _Place, source: tuple[str, ...]) -> AnswerRow:
+    value, outer, belongs = place.value, place.outer, "" if source else place.member
+    fields: Mapping[str, Any] = outer[-1] if outer else {}
+    if isinstance(value, dict):  # the path leads to objects: the whole object names itself
+        value, fields = value.get("id", ""), value
+    for start in reversed(outer) if source else ():  # of the innermost object that has it
+        found: Any = start
+        for step in source:
+            found = found.get(step) if isinstance(found, dict) else None
+        if isinstance(found, str | int | float):
+            belongs = _text(found)
+            break
+    return AnswerRow(_text(value), fields, belongs)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def _other_shape(what: str, subject: str) -> ToolCallError:
+    return ToolCallError(f"the answer has another shape than its document says: {what}", subject=subject)

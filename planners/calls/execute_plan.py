@@ -19,7 +19,7 @@ from egotools.calling.tool_answer import ToolAnswer
 from egotools.calling.value_check import ValueCheck
 from egotools.tool_plan import OpenInput, PlanInput, PlanStep, ToolPlan
 from ontology.errors import ToolCallError
-from planners.calls.answer_rows import answer_rows, path_steps
+from planners.calls.bindings import answer_rows, path_steps
 
 __all__ = ["PlanExecution", "StepArguments", "StepCall", "TakenRow", "execute_plan", "planned_tools"]
 
@@ -70,12 +70,7 @@ class StepCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanExecution:
-    """What came of a plan.
-
-    :param calls: in their order; the last one may have failed.
-    :param remaining: the steps after it, which were not tried.
-    :param open_inputs: values that were not known; then nothing was called.
-    """
+    """The calls in their order, of which the last may have failed, the steps that were not tried, and values that were not known."""
 
     calls: tuple[StepCall, ...]
     remaining: tuple[PlanStep, ...] = ()
@@ -146,10 +141,7 @@ async def execute_plan(
 
 
 class _Values:
-    """The values of one run of a plan; the parameters are those of :func:`execute_plan`.
-
-    :ivar answers: tool → its answer.
-    """
+    """The values of one run of a plan; the parameters are those of :func:`execute_plan`."""
 
     def __init__(self, tools: Mapping[str, Tool], have: Mapping[str, str], answers: dict[str, Any]) -> None:
         self._tools, self._have, self.answers = tools, have, answers

@@ -30,11 +30,7 @@ class FoundTool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundTools:
-    """The tools for a request, best first: whoever fails with one goes on with the next.
-
-    :param snapshot_id: the snapshot that answered.
-    :param gone: ids of tools that were ranked and are no more in the snapshot that is served now.
-    """
+    """The tools for a request, best first, by the snapshot that answered; ``gone`` are no more in the one that is served now."""
 
     request: str
     tools: tuple[FoundTool, ...]
@@ -123,9 +119,8 @@ class ToolFinder:
 
 
 class JoinedFinder:
-    """Asks two finders, and takes their tools in turns: scores of two catalogues cannot be compared.
+    """Asks two finders, and takes their tools in turns, those of the first first: scores of two catalogues cannot be compared.
 
-    :param first: whose tool stands before that of the same rank of the other.
     :param most: tools of an answer.
     :param reserved: ids of tools of the second: another one of such an id in the first is left out.
     """

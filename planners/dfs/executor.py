@@ -51,12 +51,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """The account of an execution.
-
-    :param rows: rows fetched, of all calls.
-    :param wall_ms: from start to end.
-    :param own_ms: the part of it in which no call was under way: the executor's own time.
-    """
+    """Calls, rows fetched, milliseconds from start to end, and those of them in which no call was under way."""
 
     calls: int
     rows: int

@@ -46,10 +46,8 @@ class BoundGraph:
 
     :ivar fixed: variable → its candidates that are known without a call: the user, or the interval of a date's filters.
     :ivar unread: date variable → why its filters could not be read.
-    :ivar branches: variable → its branches, in the order of the graph.
-    :ivar below: variable → itself and all that are entered from it.
+    :ivar below: variable → itself and all that are entered from it by ``branches``.
     :ivar closing: edges that close a cycle, each once.
-    :ivar depth: edges from the return variable to the deepest leaf.
     """
 
     graph: QueryGraph

@@ -18,8 +18,19 @@ from egotools.calling.invoker import ToolInvoker
 from egotools.calling.schema_kinds import kinds, properties_of
 from ontology.errors import BudgetExceededError, ToolCallError
 from ontology.names import words
-from planners.calls.answer_rows import AnswerRow, answer_rows, path_steps, value_at
-from planners.calls.bindings import Binding, EntityName, Misfit, Wanted, bind, bind_count, paging_of
+from planners.calls.bindings import (
+    AnswerRow,
+    Binding,
+    EntityName,
+    Misfit,
+    Wanted,
+    answer_rows,
+    bind,
+    bind_count,
+    paging_of,
+    path_steps,
+    value_at,
+)
 from planners.calls.tool_finder import Finder
 from planners.dfs.intervals import day_of, in_interval, window_arguments
 from planners.dfs.resolver import Entity, Step
@@ -359,7 +370,7 @@ class ToolResolver:
                 continue
             for row in rows:
                 origin = _source_of(row, sources, candidate)
-                of_source = any(str(row.fields.get(name)) == origin for name in own_names if name in row.fields)
+                of_source = own_names and any(str(row.fields[name]) == origin for name in own_names & row.fields.keys())
                 pairs.setdefault((origin, row.id), Entity(row.id, {} if of_source else row.fields))
         # get_employee(employee_id) gives employee_id
         may_echo = bool(steps) and "[]" not in steps and words(steps[-1]) == words(binding.takes)

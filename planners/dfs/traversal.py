@@ -29,11 +29,7 @@ _MOST_CHARS = 500  # of a field in an event
 
 
 class Missing(NamedTuple):
-    """Constraints that the answer lacks.
-
-    :param var: the variable where their branch ended.
-    :param constraints: none where only the listing of a whole type failed, from which all would have started.
-    """
+    """Constraints that the answer lacks, the variable where their branch ended, and why; none where only the listing of a type failed."""
 
     var: str
     constraints: tuple[Constraint, ...]

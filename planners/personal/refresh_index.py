@@ -25,7 +25,7 @@ _MAILDIR = frozenset({"cur", "new", "tmp"})
 _MBOX_START = b"From "
 _CHUNK = 2**20
 _MAX_TEXT_BYTES = {"calendar": 32 * 2**20, "cards": 128 * 2**20}  # cards have pictures, which are skipped
-_FILES_A_COMMIT = 100
+_FILES_A_COMMIT = 500
 _NO_OWN_CARD = "no card is marked as the user's own, so no mail and no event is theirs; name their card me.vcf"
 _ENTITIES = {
     "Email": "email WHERE shown", "Person": "person", "File": "file", "Folder": "folder", "Event": "event WHERE shown",

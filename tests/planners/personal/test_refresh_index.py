@@ -88,15 +88,15 @@ def _process(folder: Path, zone: str, hold: str = "") -> subprocess.Popen[str]:
 
 
 def test_a_first_index_whose_process_was_killed_is_completed(folder: Path) -> None:
-    for at in range(150):
+    for at in range(550):
         (folder / "mail" / "INBOX" / "cur" / f"{at:03}.more").write_text(MAIL.format(f"more {at:03}"))
     with _process(folder, "UTC", "hold") as process:
         assert process.stdout is not None and process.stdout.readline() == "read\n"
         process.kill()
     assert _subjects(folder) == [], "nothing is shown that is not complete"
     report = _refresh(folder)
-    assert (report.read + report.reused, report.reused > 0) == (152, True)
-    assert len(_subjects(folder)) == 153
+    assert (report.read + report.reused, report.reused > 0) == (552, True)
+    assert len(_subjects(folder)) == 553
 
 
 def test_processes_that_refresh_one_index_at_once_leave_it_whole(folder: Path) -> None:

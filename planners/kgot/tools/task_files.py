@@ -405,7 +405,8 @@ class FileInspector:
         kind, pages, rows = self._kept[file]
         if rows and page is None and not question.strip():
             columns = list(dict.fromkeys(name for row in rows for name in row))
-            return {"file": file, "kind": kind, "columns": columns, "row_count": len(rows), "rows": rows}
+            size = {"pages": len(pages), "columns": columns, "row_count": len(rows)}
+            return {"file": file, "kind": kind, **size, "rows": rows}
         page = 1 if page is None else page
         if not 1 <= page <= len(pages):
             raise ToolRequestError(f"the file has {len(pages)} pages", subject="page", remedy="Give one of them.")

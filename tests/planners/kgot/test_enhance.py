@@ -8,8 +8,8 @@ import pytest
 
 from egotools import UnavailableError
 from ontology.errors import StorageError
-from planners.calls.call_policy import CallPolicy
 from planners.calls.consent import ConsentingInvoker, never
+from planners.calls.tool_access import CallPolicy
 from planners.kgot.kgot_events import CallMade, Dropped, GraphChanged, ToolsFound, Written
 from planners.stores.property_graph import InsertNode, Statement
 from tests.planners.kgot.run_fakes import (

@@ -145,7 +145,7 @@ def as_csv(mark: str, comma: bool = False) -> str:
     ],
 )
 async def test_a_table_longer_than_a_page_is_given_whole(tmp_path: Path, name: str, content: str) -> None:
-    body = await reader(written(tmp_path / name, content)).inspect_file(name)
+    body = await reader(written(tmp_path / name, content)).inspect_file(name, question="Which is the largest?")
     assert list(body) == ["file", "kind", "pages", "columns", "row_count", "rows"]
     assert (body["columns"], body["row_count"]) == (["id", "who", "price", "note"], 1_500)
     rows = [{**row, "note": row["note"] or None} for row in body["rows"]]

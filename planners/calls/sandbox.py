@@ -23,7 +23,7 @@ import signal
 import site
 import sys
 from asyncio.subprocess import PIPE, Process
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -120,12 +120,9 @@ class Sandbox:
         if self._fault is not None:
             raise self._fault.with_traceback(None)
 
-    async def run(
-        self, code: str, *, stdin: bytes | Awaitable[bytes] = b"", files: Mapping[str, Path] | None = None
-    ) -> SandboxResult:
+    async def run(self, code: str, *, stdin: bytes = b"", files: Mapping[str, Path] | None = None) -> SandboxResult:
         """Run Python. The working folder is empty but for the files, under these names, read-only.
 
-        :param stdin: what it reads; the process is started before one that is awaited is there, and its seconds begin then.
         :param files: name → regular file. Links are not followed.
         :raises IsolationError: when it cannot be isolated; nothing was run.
         :raises InvalidArgumentError: for a name that is none of a file in one folder, and for what is no regular file.
@@ -149,9 +146,7 @@ class Sandbox:
         _PROVEN.add((bwrap, self.limits))
         return bwrap
 
-    async def _run(
-        self, bwrap: str, code: str, stdin: bytes | Awaitable[bytes], files: Mapping[str, Path]
-    ) -> SandboxResult:
+    async def _run(self, bwrap: str, code: str, stdin: bytes, files: Mapping[str, Path]) -> SandboxResult:
         with contextlib.ExitStack() as opened:
             file_fds = _opened_files(files, self.limits.input_bytes, opened)
             code_fd = _in_memory(code.encode("utf-8", "replace"), opened)
@@ -172,12 +167,7 @@ class Sandbox:
                 fds = (code_fd, filter_fd, status_fd, lifeline, *file_fds.values())
                 process = _Process(self.limits.output_bytes, let_go)
                 await process.start(command, fds)
-            try:
-                given = stdin if isinstance(stdin, bytes) else await stdin
-            except BaseException:
-                await process.finish(b"", 0)
-                raise
-            limit = await process.finish(given, self.limits.seconds)
+            limit = await process.finish(stdin, self.limits.seconds)
             return process.result(limit, _exit_code(told))
 
 

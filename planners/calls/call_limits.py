@@ -1,8 +1,10 @@
-"""Moved: see :mod:`planners.calls.tool_access`."""
+"""Old names of :mod:`planners.calls.tool_access`."""
 
-# ruff: noqa
+from egotools.calling.invoker import ToolInvoker
 from planners.calls.tool_access import CallLimits, CallPipeline
 
+__all__ = ["CallLimits", "LimitedInvoker"]
 
-def LimitedInvoker(inner, limits):  # type: ignore[no-untyped-def]  # noqa
+
+def LimitedInvoker(inner: ToolInvoker, limits: CallLimits) -> CallPipeline:  # noqa: D103
     return CallPipeline(inner, limits=limits)

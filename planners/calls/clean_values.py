@@ -1,5 +1,6 @@
-"""Moved: see :mod:`planners.calls.untrusted`."""
+"""Old names of :mod:`planners.calls.untrusted`."""
 
-# ruff: noqa
 from planners.calls.tool_access import CallPipeline as CleanInvoker
 from planners.calls.untrusted import clean_text, cleaned
+
+__all__ = ["CleanInvoker", "clean_text", "cleaned"]

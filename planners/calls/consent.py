@@ -1,5 +1,6 @@
-"""Moved: see :mod:`planners.calls.tool_access`."""
+"""Old names of :mod:`planners.calls.tool_access`."""
 
-# ruff: noqa
 from planners.calls.tool_access import Ask, always, never
 from planners.calls.tool_access import CallPipeline as ConsentingInvoker
+
+__all__ = ["Ask", "ConsentingInvoker", "always", "never"]

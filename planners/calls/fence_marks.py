@@ -1,4 +1,5 @@
-"""Moved: see :mod:`planners.calls.untrusted`."""
+"""Old names of :mod:`planners.calls.untrusted`."""
 
-# ruff: noqa
 from planners.calls.untrusted import FenceMarks
+
+__all__ = ["FenceMarks"]

@@ -1,8 +1,11 @@
-"""Moved: see :mod:`planners.calls.tool_access`."""
+"""Old names of :mod:`planners.calls.tool_access`."""
 
-# ruff: noqa
+from egotools.calling.invoker import ToolInvoker
+from inference.retry import RetryPolicy
 from planners.calls.tool_access import CallPipeline
 
+__all__ = ["RetryingInvoker"]
 
-def RetryingInvoker(inner, policy=None):  # type: ignore[no-untyped-def]  # noqa
-    return CallPipeline(inner, retries=policy) if policy is not None else CallPipeline(inner)
+
+def RetryingInvoker(inner: ToolInvoker, policy: RetryPolicy) -> CallPipeline:  # noqa: D103
+    return CallPipeline(inner, retries=policy)

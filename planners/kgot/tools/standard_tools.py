@@ -100,10 +100,12 @@ def standard_tools(
     async def ask_about(text: str, question: str) -> dict[str, Any]:
         return await _asked(model, _TEXT, f"{marks.fenced(text)}\n\nQuestion: {_question(question)}")
 
-    async def run_python(code: str, files: Sequence[str] | None = None) -> ToolAnswer:
-        return await _run(sandbox, code, {name: find(name) for name in (all_files() if files is None else files)})
+    task_files = files
 
-    find, all_files = files.find, lambda: files.names
+    async def run_python(code: str, files: Sequence[str] | None = None) -> ToolAnswer:
+        names = task_files.names if files is None else files
+        return await _run(sandbox, code, {name: task_files.find(name) for name in names})
+
     inspector = FileInspector(files, FileConverter(), ask_about if model is not None else None)
     functions: dict[str, tuple[Callable[..., Awaitable[Any]], Callable[[], Awaitable[None]] | None]] = {
         "run_python": (run_python, sandbox.check),

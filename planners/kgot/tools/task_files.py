@@ -357,7 +357,7 @@ def _conversion_error(name: str, kinds: Sequence[str], detail: str) -> DocumentE
     """
     if (
         "ImportError" in kinds
-    ):  # a library that is here, and not in the sandbox, or a part of the extra that is in neither
+    ):  # of a library that is here, and not in the sandbox, or of a part of one that is in neither
         problem = f"a library that converts the file cannot be loaded where it is converted ({detail})"
         return DocumentError(problem, subject=name, remedy=how_to_install("files"))
     if "MemoryError" in kinds:
@@ -375,8 +375,8 @@ class FileInspector:
 
     The body is ``{"file", "kind", "page", "pages", "text"}``. ``text`` is Markdown of pdf, docx, xlsx and html (a table for each sheet,
     below its name), else the text of the file. A csv, tsv, jsonl, JSON or xlsx file that is one table longer than a page has ``columns``,
-    ``row_count`` and ``rows``, which are all rows, in the place of page and text, unless a page is asked for. With a question,
-    ``answer`` stands in the place of ``text``.
+    ``row_count`` and ``rows``, which are all rows, in the place of page and text, unless a page is asked for. With a question about
+    a page, ``answer`` stands in the place of ``text``.
 
     :param converter: of documents; None: only texts are read.
     :param ask: answers questions.
@@ -388,14 +388,10 @@ class FileInspector:
     _kept: dict[str, tuple[str, list[str], list[dict[str, Any]]]] = field(default_factory=dict, init=False)
 
     async def inspect_file(self, file: str, page: int | None = None, question: str = "") -> dict[str, Any]:
-        """Read a file, or a page of it.
+        """Read a file, or a page of it. Errors are those of :meth:`TaskFiles.read`, :func:`file_kind` and :meth:`FileConverter.convert`.
 
         :param page: from 1.
-        :raises ToolRequestError: for a file that the task does not have, and a page that the file does not have.
-        :raises TooLargeError: when the file, or what it becomes, is too large.
-        :raises DocumentError: when it is empty, damaged, encrypted, or of another kind than its name says.
-        :raises MissingExtraError: when the package that converts it is not installed.
-        :raises IsolationError: when it would have to be converted, and cannot be isolated here.
+        :raises ToolRequestError: for a page that the file does not have.
         :raises ModelError: when the model that is asked fails.
         """
         if file not in self._kept:
@@ -403,9 +399,10 @@ class FileInspector:
             if len(self._kept) > 8:
                 del self._kept[next(iter(self._kept))]
         kind, pages, rows = self._kept[file]
-        if rows and page is None and not question.strip():
+        if rows and page is None:  # a question too must not be answered from the first page
             columns = list(dict.fromkeys(name for row in rows for name in row))
-            return {"file": file, "kind": kind, "columns": columns, "row_count": len(rows), "rows": rows}
+            size = {"pages": len(pages), "columns": columns, "row_count": len(rows)}
+            return {"file": file, "kind": kind, **size, "rows": rows}
         page = 1 if page is None else page
         if not 1 <= page <= len(pages):
             raise ToolRequestError(f"the file has {len(pages)} pages", subject="page", remedy="Give one of them.")
@@ -457,11 +454,11 @@ def _pages(name: str, text: str, kind: str) -> list[str]:
     longest = PAGE_CHARS // 2
     lines = [line[at : at + longest] for line in text.splitlines() for at in range(0, max(1, len(line)), longest)]
     pages, head, heading = [list[str]()], lines[:1] if kind in ("csv", "tsv") else [], ""
-    size = 0
+    size = repeated = 0
     for number, line in enumerate(lines):
-        if size + len(line) + 1 > PAGE_CHARS and len(pages[-1]) > len(head):
+        if size + len(line) + 1 > PAGE_CHARS and len(pages[-1]) > repeated:
             pages.append(list(head) if sum(map(len, head)) <= PAGE_CHARS // 4 else [])
-            size = sum(len(each) + 1 for each in pages[-1])
+            size, repeated = sum(len(each) + 1 for each in pages[-1]), len(pages[-1])
         pages[-1].append(line)
         size += len(line) + 1
         if kind not in ("csv", "tsv"):

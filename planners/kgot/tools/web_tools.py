@@ -175,7 +175,8 @@ class WebTools:
         api = f"{base}/api.php?format=json&formatversion=2&action="
         listed = await self._json(f"{api}query&list=search&srlimit=6&srsearch={quote(words, safe='')}")
         rows = _member(_member(listed, "query"), "search")
-        titles = [title for row in rows or () if isinstance(title := _member(row, "title"), str)]
+        found = [_member(row, "title") for row in rows] if isinstance(rows, list) else []
+        titles = [title for title in found if isinstance(title, str)]
         if not titles and "error" not in listed:
             raise ToolCallError("the wiki has no article about this", subject=words[:200], remedy="Use other words")
         title = quote(titles[0], safe="") if titles else ""
@@ -223,11 +224,8 @@ class WebTools:
         """Go to the next place of the words that were searched for; after the last one to the first."""
         page = await self._page(url)
         if not page.places:
-            problem = f"these words do not stand in the page ({len(page.views)} pages)"
-            remedy = "Try other words." if page.words else "Search for words first."
-            raise ToolRequestError(
-                problem if page.words else "nothing was searched for", subject="words", remedy=remedy
-            )
+            problem = f"there are no such words in the {len(page.views)} pages, or none were searched for"
+            raise ToolRequestError(problem, subject="words", remedy="Look for other words.")
         page.nth = (page.nth + 1) % len(page.places)
         page.at, start = page.places[page.nth]
         around = page.views[page.at][max(0, start - _AROUND_CHARS) : start + len(page.words) + _AROUND_CHARS]

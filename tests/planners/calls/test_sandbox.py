@@ -33,12 +33,12 @@ def _isolated(request: pytest.FixtureRequest) -> None:
         request.getfixturevalue("needs_sandbox")
 
 
-async def out(code: str, limits: SandboxLimits | None = None, **given: Mapping[str, Path]) -> SandboxResult:
-    return await Sandbox(limits or SandboxLimits()).run(code, **given)
+async def out(code: str, limits: SandboxLimits | None = None, files: Mapping[str, Path] | None = None) -> SandboxResult:
+    return await Sandbox(limits or SandboxLimits()).run(code, files=files)
 
 
 async def printed(code: str, files: Mapping[str, Path] | None = None) -> str:
-    result = await out(code, files=files or {})
+    result = await out(code, files=files)
     assert result.ended == "ok", result
     return result.stdout.strip()
 

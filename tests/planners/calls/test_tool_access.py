@@ -49,8 +49,8 @@ rules:
 """
 
 
-def tool(id_: str, like: Tool = WRITE, **changed: str) -> Tool:
-    return replace(like, id=id_, namespace=id_.partition("/")[0], **changed)
+def tool(id_: str, like: Tool = WRITE) -> Tool:
+    return replace(like, id=id_, namespace=id_.partition("/")[0])
 
 
 def written(tmp_path: Path, text: str, **mode: bool) -> CallPolicy:
@@ -74,8 +74,8 @@ def written(tmp_path: Path, text: str, **mode: bool) -> CallPolicy:
         (tool("secrets/list", READ), "deny", "deny"),
         (tool("shop/book"), "ask", "allow"),
         (tool("shop/orders", READ), "allow", "allow"),
-        (tool("shop/orders", READ, effect=""), "ask", "allow"),  # of a server that does not say
-        (tool("finance/list", READ, effect=""), "deny", "deny"),
+        (replace(tool("shop/orders", READ), effect=""), "ask", "allow"),  # of a server that does not say
+        (replace(tool("finance/list", READ), effect=""), "deny", "deny"),
     ],
 )
 def test_the_first_rule_that_matches_decides(tmp_path: Path, given: Tool, decision: str, confirmed: str) -> None:

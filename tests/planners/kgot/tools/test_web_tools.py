@@ -215,3 +215,39 @@ async def test_an_endpoint_that_does_not_answer_as_one_is_said_without_its_key(r
         with pytest.raises(ToolCallError, match=words) as caught:
             await WebTools(WebEndpoints(search=f"{server.url}/?key=hidden&q={{query}}")).search("x")
     assert "hidden" not in str(caught.value)
+
+
+def _wiki(titles: Any, markup: Any) -> Any:
+    def answer(arrived: Arrived) -> Reply:
+        asked = dict(arrived.query)
+        found = {"search": [{"title": each} for each in titles] if isinstance(titles, list) else titles}
+        body = {"query": found} if asked["action"] == "query" else {"parse": {"text": markup}}
+        return Reply(body=json.dumps(body).encode())
+
+    return answer
+
+
+async def test_the_article_that_fits_best_is_opened() -> None:
+    with Loopback(_wiki(["Bolt (part)", "Bolt"], "<p>A <a href='/wiki/Screw'>screw</a>.</p>" * 900)) as server:
+        web = WebTools(WebEndpoints(wiki=f"{server.url}/w/"))
+        found = await web.wikipedia("bolt")
+        assert (found["title"], found["page"], found["other_articles"]) == ("Bolt (part)", 1, ["Bolt"])
+        assert found["url"] == f"{server.url}/w/index.php?title=Bolt_%28part%29"
+        assert found["text"].startswith(f"A [screw]({server.url}/wiki/Screw).")
+        assert (await web.page_down(found["url"]))["page"] == 2
+    assert [dict(each.query)["action"] for each in server.arrived] == ["query", "parse"]
+
+
+@pytest.mark.parametrize(
+    ("titles", "markup", "words"),
+    [
+        ([], "", "no article"),
+        (7, "", "no article"),
+        (["A"], 7, "as MediaWiki does"),
+        (["A"], None, "as MediaWiki does"),
+    ],
+)
+async def test_a_wiki_without_an_article_is_said(titles: Any, markup: Any, words: str) -> None:
+    with Loopback(_wiki(titles, markup)) as server:
+        with pytest.raises(ToolCallError, match=words):
+            await WebTools(WebEndpoints(wiki=server.url)).wikipedia("bolt")

@@ -245,7 +245,7 @@ async def test_the_second_model_defines_the_calls_and_the_first_does_the_rest() 
 ORDERS = [{"Order No.": n, "customer": ("Lumière", "O'Hara", "Lumière")[n % 3], "note": None} for n in range(500)]
 TABLES: dict[str, tuple[Any, str]] = {
     "a list": (ORDERS, "ListBooksRow"),
-    "the rows of a file": ({"file": "my orders.csv", "pages": 21, "rows": ORDERS}, "MyOrdersRow"),
+    "the rows of a file": ({"file": "my orders.csv", "kind": "csv", "row_count": 500, "rows": ORDERS}, "MyOrdersRow"),
 }
 
 
@@ -268,6 +268,15 @@ async def test_a_large_table_is_loaded_whole_and_a_prompt_has_its_columns_and_co
     prompt = server.prompts("next_step")[1]
     assert f"- 500 nodes {label}: Order_No (500 values), customer (2 values: " in prompt and len(prompt) < 13_000
     assert all(customer in prompt for customer in ("Lumière", "O'Hara"))
+
+
+async def test_what_an_answer_says_beside_its_table_is_written_by_the_model() -> None:
+    ran, server = await run(options={"invoker": FakeInvoker(list_books={"value": ORDERS, "next": "page 2"})})
+    assert [node.label for node in ran.run.state.nodes].count("ListBooksRow") == 500 and len(ran.run.state.nodes) == 501
+    assert (
+        '"next": "page 2"' in server.prompts("write_graph")[0]
+        and '"Order_No": 7' not in server.prompts("write_graph")[0]
+    )
 
 
 async def test_a_table_that_the_store_refuses_is_written_by_the_model() -> None:

@@ -22,7 +22,7 @@ from planners.stores.property_graph import InsertNode, Operation, Value
 __all__ = ["Table", "apply_writes", "load_table", "remove_noise", "table_of"]
 
 _LEAST_ROWS = 51  # of a table: fewer rows a model writes itself, in one answer
-_DESCRIBING = ("file", "kind", "columns", "row_count")  # members of an answer that say nothing beside its rows
+_DESCRIBING = ("file", "kind", "pages", "columns", "row_count")  # members that say nothing beside all rows
 _SAMPLES = 5  # rows of a table in a prompt
 _LEAST_CHARS = 4
 """Of a word of the task that a node may hold: shorter ones (who, and, the) name nothing. More words keep more nodes."""
@@ -102,7 +102,8 @@ def table_of(tool: str, body: Any) -> Table | None:
     file = named.get("file")
     stem = PurePath(file).stem if isinstance(file, str) else tool
     label = "".join(word[:1].upper() + word[1:] for word in re.findall(r"[^\W_]+", stem))
-    rest = {name: value for name, value in named.items() if value is not rows and name not in _DESCRIBING}
+    described = _DESCRIBING if named.get("row_count") == len(rows) else ()
+    rest = {name: value for name, value in named.items() if value is not rows and name not in described}
     return Table(f"{label if label[:1].isalpha() else ''}Row", tuple(dict(_cells(row)) for row in rows), rest)
 
 

@@ -245,7 +245,10 @@ async def test_the_second_model_defines_the_calls_and_the_first_does_the_rest() 
 ORDERS = [{"Order No.": n, "customer": ("Lumière", "O'Hara", "Lumière")[n % 3], "note": None} for n in range(500)]
 TABLES: dict[str, tuple[Any, str]] = {
     "a list": (ORDERS, "ListBooksRow"),
-    "the rows of a file": ({"file": "my orders.csv", "kind": "csv", "row_count": 500, "rows": ORDERS}, "MyOrdersRow"),
+    "the rows of a file": (
+        {"file": "my orders.csv", "kind": "csv", "pages": 2, "row_count": 500, "rows": ORDERS},
+        "MyOrdersRow",
+    ),
 }
 
 

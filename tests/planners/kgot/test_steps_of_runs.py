@@ -8,10 +8,8 @@ from typing import Any
 
 import pytest
 
-from egotools import UnavailableError
+from egotools import PermissionDeniedError, UnavailableError
 from ontology.errors import StorageError
-from planners.calls.call_policy import CallPolicy
-from planners.calls.consent import ConsentingInvoker, never
 from planners.calls.sandbox import SandboxResult
 from planners.kgot.kgot_events import (
     CallMade,
@@ -208,10 +206,9 @@ async def test_whatever_a_tool_raises_is_an_answer_that_says_so(error: Exception
 
 
 async def test_a_denied_call_is_told_to_the_model_and_not_repeated() -> None:
-    inner, finder = FakeInvoker(list_books=TITLES), FakeFinder(tool("list_books", effect="change"))
-    refusing = ConsentingInvoker(inner, never, CallPolicy())
-    ran, server = await run(options={"invoker": refusing, "finder": finder, "max_iterations": 2})
-    assert inner.calls == [] and [each.call.status for each in ran.of(CallMade)] == ["denied"]
+    denying = FakeInvoker(list_books=PermissionDeniedError("the user said no", code="PERMISSION_DENIED"))
+    ran, server = await run(options={"invoker": denying, "max_iterations": 2})
+    assert len(denying.calls) == 1 and [each.call.status for each in ran.of(CallMade)] == ["denied"]
     assert "This call was not allowed. Do not make it again" in server.prompts("tool_calls")[1]
 
 

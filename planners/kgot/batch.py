@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
@@ -21,8 +21,9 @@ from ontology.json_object import canonical_text
 from planners.journal.account import ModelUse, ToolUse, account_of
 from planners.journal.record_forms import check_records
 from planners.journal.run_journal import RunJournal, open_run_journal
+from planners.kgot.kgot_controller import KgotRun
 from planners.kgot.kgot_task import KgotTask
-from planners.kgot.recorded_run import SolveParts, run_is_ended, solve_recorded
+from planners.kgot.recorded_run import SolveParts, solve_recorded
 from planners.kgot.tools.tool_set import NOT_INSTALLED
 
 __all__ = [
@@ -40,10 +41,14 @@ __all__ = [
 _LOG = logging.getLogger(__name__)
 _REMEDY = "Write a JSON object a line: id, question, and perhaps files, answer, level, in_order"
 _TO_GO_ON = ("failed", "model", "budget", "deadline", "cancelled")  # outcomes of tasks that the same command runs again
-_LACKING = ("IsolationError", "MissingExtraError", "StorageError")
-"""Errors of the sandbox and the graph by which the machine lacks something; what is wrong with code or a query has other names."""
-_UNREACHED = ("DEADLINE_EXCEEDED", "UNAVAILABLE")
-"""Of the tool service and of servers of tools: they were not reached, or not in time."""
+_LACKS = {
+    "call_ended": ("status", (NOT_INSTALLED,)),
+    **dict.fromkeys(
+        ("sandbox_failed", "graph_failed"), ("error", ("IsolationError", "MissingExtraError", "StorageError"))
+    ),
+    **dict.fromkeys(("find_failed", "call_failed"), ("code", ("DEADLINE_EXCEEDED", "UNAVAILABLE"))),
+}
+"""Kind of record → its member, and the values of it that say that the machine or a service was not there."""
 
 
 class BatchTask(BaseModel):
@@ -139,46 +144,16 @@ class TaskResult:
 _RESULT: TypeAdapter[TaskResult] = TypeAdapter(TaskResult)
 
 
-def _task_result(id_: str, journal: RunJournal, error: str) -> TaskResult:
-    """Read what came of a task from its journal."""
-    account = account_of(journal.records)
-    ended: Mapping[str, Any] = {}
-    stopped: Mapping[str, Any] = {}
-    seconds = 0.0
-    for record in journal.records:
-        if record.kind == "run_ended":
-            ended = journal.payload(record.data["answer"])
-        elif record.kind == "run_stopped":
-            stopped = record.data
-        seconds += record.data["seconds"] if record.kind in ("run_ended", "run_stopped") else 0.0
-    told = ended if run_is_ended(journal) else {} if error else stopped
-    return TaskResult(
-        id=id_,
-        answer=told.get("answer", ""),
-        outcome=told.get("outcome", "failed"),
-        missing=told.get("missing", ""),
-        error=error if not ended else "",
-        again=not told.get("answer") and _lacks_something(journal),
-        seconds=round(seconds, 6),
-        model=account.model,
-        by_step=account.by_step,
-        by_tool=account.by_tool,
-    )
-
-
 def _lacks_something(journal: RunJournal) -> bool:
     """Return whether another attempt may go better when a package, an isolation, a model, a service or a store is there that was not.
 
     A model counts that never answered: one that failed now and then was reached.
     """
     kinds = set()
-    for kind, given in ((record.kind, record.data) for record in journal.records):
-        kinds.add(kind)
-        if kind == "call_ended" and not given["ok"] and given["status"] == NOT_INSTALLED:
-            return True
-        if kind in ("sandbox_failed", "graph_failed") and given.get("error") in _LACKING:
-            return True
-        if kind in ("find_failed", "call_failed") and given.get("code") in _UNREACHED:
+    for record in journal.records:
+        kinds.add(record.kind)
+        member, values = _LACKS.get(record.kind, ("", ()))
+        if record.data.get(member) in values:
             return True
     return "model_failed" in kinds and "model_ended" not in kinds
 
@@ -222,33 +197,43 @@ async def solve_in_folder(task: BatchTask, folder: Path, parts: OpenParts) -> Ta
 
     :raises StorageError: when the result cannot be written.
     """
-    error = ""
     known = _known(task.id, folder)
+    if known is not None and _is_final(known):
+        return known
     if known is not None and known.again:
         journal_path(folder, task.id).unlink(missing_ok=True)
     try:
         with open_run_journal(journal_path(folder, task.id), sync="batch", kept="file") as journal:
             check_records(journal)
-            if not run_is_ended(journal):
-                error = await _solved(task, journal, parts)
-            result = _task_result(task.id, journal, error)
+            run, error = await _solved(task, journal, parts)
+            account = account_of(journal.records)
+            took = [each.data["seconds"] for each in journal.records if each.kind in ("run_ended", "run_stopped")]
+            result = TaskResult(
+                id=task.id,
+                **({"answer": run.answer, "outcome": run.outcome, "missing": run.missing} if run is not None else {}),
+                error=error,
+                again=not (run and run.answer) and _lacks_something(journal),
+                seconds=round(sum(took), 6),
+                model=account.model,
+                by_step=account.by_step,
+                by_tool=account.by_tool,
+            )
     except (EgotoolsError, ClientError) as failure:  # of the journal itself
         result = TaskResult(id=task.id, error=str(failure))
     write_file(result_path(folder, task.id), canonical_text(asdict(result)))
     return result
 
 
-async def _solved(task: BatchTask, journal: RunJournal, parts: OpenParts) -> str:
-    """Solve a task; return the error that ended it, or empty."""
+async def _solved(task: BatchTask, journal: RunJournal, parts: OpenParts) -> tuple[KgotRun | None, str]:
+    """Solve a task; return its run, or the error that ended it."""
     try:
         async with parts(task, journal) as opened:
-            await solve_recorded(task.task, journal, opened)
+            return await solve_recorded(task.task, journal, opened), ""
     except (EgotoolsError, ClientError) as error:
-        return str(error)
+        return None, str(error)
     except Exception as error:  # the other tasks are solved
         _LOG.exception("task %s", task.id)
-        return f"{type(error).__name__}: {error}"
-    return ""
+        return None, f"{type(error).__name__}: {error}"
 
 
 def journal_path(folder: Path, id_: str) -> Path:
@@ -263,13 +248,18 @@ def result_path(folder: Path, id_: str) -> Path:
 
 def finished_before(tasks: Iterable[BatchTask], folder: Path) -> int:
     """Return how many tasks of a batch are not run again."""
-    known = (_known(task.id, folder) for task in tasks if journal_path(folder, task.id).is_file())
-    return sum(each is not None and not each.again and each.outcome not in _TO_GO_ON for each in known)
+    known = (_known(task.id, folder) for task in tasks)
+    return sum(each is not None and _is_final(each) for each in known)
+
+
+def _is_final(result: TaskResult) -> bool:
+    return not result.again and result.outcome not in _TO_GO_ON
 
 
 def _known(id_: str, folder: Path) -> TaskResult | None:
-    """Return the result of an earlier command; None where there is none that can be read."""
+    """Return the result of an earlier command; None where there is none that can be read, or its journal is gone."""
     try:
-        return _RESULT.validate_json(result_path(folder, id_).read_bytes())
+        found = _RESULT.validate_json(result_path(folder, id_).read_bytes())
     except (OSError, ValidationError):
         return None
+    return found if journal_path(folder, id_).is_file() else None

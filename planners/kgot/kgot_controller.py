@@ -256,7 +256,7 @@ def _key(call: WantedCall) -> str:
 
 
 async def _call(run: RunState, tool: Tool, arguments: Mapping[str, object]) -> tuple[MadeCall, bool]:
-    """Make a call and tell it; return it, and whether its answer was a table that was loaded into the graph as it is."""
+    """Make a call and tell it; return it, and whether its answer was a table that stands in the graph now, and nothing else."""
     started = time.perf_counter()
     answer = cleaned(await _answer(run, tool, arguments))
     table = table_of(tool.name, answer.body) if answer.ok else None
@@ -272,7 +272,7 @@ async def _call(run: RunState, tool: Tool, arguments: Mapping[str, object]) -> t
         text=shown.text,
     )
     emit(CallMade(iteration=run.iteration, call=call, seconds=round(time.perf_counter() - started, 6)))
-    return call, is_loaded
+    return call, table is not None and is_loaded and not table.rest
 
 
 async def _answer(run: RunState, tool: Tool, arguments: Mapping[str, object]) -> ToolAnswer:

@@ -22,6 +22,7 @@ from planners.stores.property_graph import InsertNode, Operation, Value
 __all__ = ["Table", "apply_writes", "load_table", "remove_noise", "table_of"]
 
 _LEAST_ROWS = 51  # of a table: fewer rows a model writes itself, in one answer
+_DESCRIBING = ("file", "kind", "pages", "columns", "row_count")  # members that say nothing beside all rows
 _SAMPLES = 5  # rows of a table in a prompt
 _LEAST_CHARS = 4
 """Of a word of the task that a node may hold: shorter ones (who, and, the) name nothing. More words keep more nodes."""
@@ -71,14 +72,17 @@ class Table(NamedTuple):
     """Rows of an answer that are too many for a prompt: they become nodes, and a prompt has what :meth:`shown` says.
 
     :ivar label: of the nodes.
+    :ivar rest: of the answer, for example where its next page is.
     """
 
     label: str
     rows: tuple[Mapping[str, Value], ...]
+    rest: Mapping[str, Any]
 
     def shown(self) -> dict[str, Any]:
         """Return what a model is told of it, as JSON values: where it stands, its columns with the number of their values, the first rows."""
         return {
+            **self.rest,
             "note": f"All {len(self.rows)} rows stand in the graph already, each as a node with the label {self.label}: do not write them again.",
             "columns": value_counts(self.rows),
             "first_rows": list(self.rows[:_SAMPLES]),
@@ -91,14 +95,16 @@ def table_of(tool: str, body: Any) -> Table | None:
     :param tool: name of the tool, after which nodes are called where the answer names no file.
     """
     named = body if isinstance(body, Mapping) else {}
-    lists = [each for each in (body, *named.values()) if isinstance(each, list) and len(each) >= _LEAST_ROWS]
+    lists = [each for each in (body, *named.values()) if isinstance(each, list)]
     rows = max(lists, key=len, default=[])
-    if not rows or not all(isinstance(row, Mapping) for row in rows):
+    if len(rows) < _LEAST_ROWS or not all(isinstance(row, Mapping) for row in rows):
         return None
     file = named.get("file")
     stem = PurePath(file).stem if isinstance(file, str) else tool
     label = "".join(word[:1].upper() + word[1:] for word in re.findall(r"[^\W_]+", stem))
-    return Table(f"{label if label[:1].isalpha() else ''}Row", tuple(dict(_cells(row)) for row in rows))
+    described = _DESCRIBING if named.get("row_count") == len(rows) else ()
+    rest = {name: value for name, value in named.items() if value is not rows and name not in described}
+    return Table(f"{label if label[:1].isalpha() else ''}Row", tuple(dict(_cells(row)) for row in rows), rest)
 
 
 def _cells(row: Mapping[Any, Any]) -> Iterator[tuple[str, Value]]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from egotools import UnavailableError
+from egotools import PermissionDeniedError, UnavailableError
 from ontology.errors import StorageError
 from planners.calls.consent import ConsentingInvoker, never
 from planners.calls.sandbox import SandboxResult
@@ -208,10 +208,9 @@ async def test_whatever_a_tool_raises_is_an_answer_that_says_so(error: Exception
 
 
 async def test_a_denied_call_is_told_to_the_model_and_not_repeated() -> None:
-    inner, finder = FakeInvoker(list_books=TITLES), FakeFinder(tool("list_books", effect="change"))
-    refusing = ConsentingInvoker(inner, never, CallPolicy())
-    ran, server = await run(options={"invoker": refusing, "finder": finder, "max_iterations": 2})
-    assert inner.calls == [] and [each.call.status for each in ran.of(CallMade)] == ["denied"]
+    denying = FakeInvoker(list_books=PermissionDeniedError("the user said no", code="PERMISSION_DENIED"))
+    ran, server = await run(options={"invoker": denying, "max_iterations": 2})
+    assert len(denying.calls) == 1 and [each.call.status for each in ran.of(CallMade)] == ["denied"]
     assert "This call was not allowed. Do not make it again" in server.prompts("tool_calls")[1]
 
 
@@ -245,7 +244,10 @@ async def test_the_second_model_defines_the_calls_and_the_first_does_the_rest() 
 ORDERS = [{"Order No.": n, "customer": ("Lumière", "O'Hara", "Lumière")[n % 3], "note": None} for n in range(500)]
 TABLES: dict[str, tuple[Any, str]] = {
     "a list": (ORDERS, "ListBooksRow"),
-    "the rows of a file": ({"file": "my orders.csv", "pages": 21, "rows": ORDERS}, "MyOrdersRow"),
+    "the rows of a file": (
+        {"file": "my orders.csv", "kind": "csv", "pages": 2, "row_count": 500, "rows": ORDERS},
+        "MyOrdersRow",
+    ),
 }
 
 
@@ -268,6 +270,15 @@ async def test_a_large_table_is_loaded_whole_and_a_prompt_has_its_columns_and_co
     prompt = server.prompts("next_step")[1]
     assert f"- 500 nodes {label}: Order_No (500 values), customer (2 values: " in prompt and len(prompt) < 13_000
     assert all(customer in prompt for customer in ("Lumière", "O'Hara"))
+
+
+async def test_what_an_answer_says_beside_its_table_is_written_by_the_model() -> None:
+    ran, server = await run(options={"invoker": FakeInvoker(list_books={"value": ORDERS, "next": "page 2"})})
+    assert [node.label for node in ran.run.state.nodes].count("ListBooksRow") == 500 and len(ran.run.state.nodes) == 501
+    assert (
+        '"next": "page 2"' in server.prompts("write_graph")[0]
+        and '"Order_No": 7' not in server.prompts("write_graph")[0]
+    )
 
 
 async def test_a_table_that_the_store_refuses_is_written_by_the_model() -> None:

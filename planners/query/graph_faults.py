@@ -79,6 +79,9 @@ def _components(graph: QueryGraph) -> Iterator[str]:
 def _beyond_the_paper(graph: QueryGraph, domain: Domain) -> Iterator[str]:
     """What excludes must be all that joins two parts; calls of tools answer no groups, orders by a measure, and steps."""
     for edge in graph.edges:
+        beside = [each for each in graph.edges if {each.source, each.target} == {edge.source, edge.target}]
+        if domain.extended and len(beside) > 1:
+            continue  # "take but do not return"
         if edge.negated and _joined(graph.model_copy(update={"constraints": _without(graph, edge)}), edge):
             yield f"The negated edge {edge.source} {edge.edge} {edge.target} stands in a circle of edges."
     if domain.extended:

@@ -22,7 +22,7 @@ from planners.graphseek.results.result import Result
 from planners.graphseek.results.result_store import ResultStore
 from planners.graphseek.results.table_census import TableCensus
 from planners.graphseek.results.table_summary import table_summary
-from planners.graphseek.rules.rules_turns import RulesTurns
+from planners.graphseek.rules_turns import RulesTurns
 from planners.graphseek.turn import Invocation, StepRecord
 from planners.journal.recorded_steps import Unrecorded
 from scripts.account.ratio import Ratio, seconds_of

@@ -23,7 +23,7 @@ from planners.graphseek.catalog.shipped_catalogs import OWN_SHARE, catalog_for, 
 from planners.graphseek.operators.operator import Operator
 from planners.graphseek.operators.operator_registry import known_operators
 from planners.graphseek.results.result_store import ResultStore
-from planners.graphseek.rules.rules_turns import RulesTurns
+from planners.graphseek.rules_turns import RulesTurns
 from planners.graphseek.turn import Question, TurnMaker
 from planners.journal.run_journal import RunJournal
 from planners.stores.graph_schema import GraphSchema

@@ -13,7 +13,7 @@ from planners.graphseek.catalog.shipped_catalogs import catalog_for
 from planners.graphseek.operators.operator_registry import known_operators
 from planners.graphseek.results.result import Cell
 from planners.graphseek.results.result_store import ResultStore
-from planners.graphseek.rules.rules_turns import RulesTurns
+from planners.graphseek.rules_turns import RulesTurns
 from planners.graphseek.turn import Question
 from planners.stores.open_readable import open_readable
 

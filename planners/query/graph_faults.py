@@ -90,6 +90,8 @@ def _beyond_the_paper(graph: QueryGraph, domain: Domain) -> Iterator[str]:
         yield "Groups, measures and orders cannot be answered by calling tools; ask for all of them."
     if any(edge.max_hops > 1 or edge.only for edge in graph.edges):
         yield 'Steps and "only" cannot be answered by calling tools.'
+    if any(edge.negated for edge in graph.edges) and any(len(each.values) > 1 for each in graph.filters):
+        yield "Exclusion and alternatives cannot both be answered by calling tools at once."
     if any(edge.negated and graph.return_var not in (edge.source, edge.target) for edge in graph.edges):
         yield "Only what is asked for can be without something, not what it is joined to."
 

@@ -28,8 +28,8 @@ from ontology.yaml_data import read_yaml
 from planners.query.dates import date_spans, read_range
 from planners.query.domain import Domain, FieldType
 from planners.query.graph_faults import graph_faults
-from planners.query.lexicon import names_ordinal
-from planners.query.query_graph import Constraint, EdgeConstraint, FilterConstraint, QueryGraph
+from planners.query.ordinals import names_ordinal
+from planners.query.query_graph import Constraint, EdgeConstraint, FilterConstraint, QueryGraph, words_of
 from planners.query.reader import ParsedRequest, request_text
 from planners.query.request_set import GoldRequest, request_set
 
@@ -183,7 +183,7 @@ class WrittenGraph(BaseModel):
     def of(cls, graph: QueryGraph) -> WrittenGraph:
         """Return the form of a graph whose variables are named as their types say."""
         ask = f"{graph.action} {graph.return_mode} {graph.return_var}"
-        return cls(ask=ask, edges=tuple(map(_words, graph.edges)), filters=tuple(map(_words, graph.filters)))
+        return cls(ask=ask, edges=tuple(map(words_of, graph.edges)), filters=tuple(map(words_of, graph.filters)))
 
     def graph(self, domain: Domain) -> QueryGraph:
         """Return the graph.
@@ -212,12 +212,6 @@ class WrittenGraph(BaseModel):
     def text(self) -> str:
         """The JSON text."""
         return self.model_dump_json()
-
-
-def _words(each: Constraint) -> str:
-    if isinstance(each, EdgeConstraint):
-        return f"{each.source} {each.edge} {each.target}"
-    return f"{each.var}.{each.field} {each.op} {each.value}"
 
 
 def _parts(form: re.Pattern[str], text: str, what: str, example: str) -> tuple[str, ...]:
@@ -354,11 +348,11 @@ def _mended(graph: QueryGraph, request: str, domain: Domain) -> tuple[QueryGraph
             if (kind, other) == (source, target) and one != two and var in (one, two)
         ]
         if len(joining) == 1 and not graph.edges_of(var):
-            said.append(f'"{_words(joining[0])}" is added: no other edge joins {var}.')
+            said.append(f'"{words_of(joining[0])}" is added: no other edge joins {var}.')
             graph = graph.model_copy(update={"constraints": (*graph.constraints, joining[0])})
     while (found := _addition(graph, request.casefold(), domain)) is not None:
         constraint, what = found
-        said.append(f'"{_words(constraint)}" is left out: the request names no {what}.')
+        said.append(f'"{words_of(constraint)}" is left out: the request names no {what}.')
         graph = _without(graph, constraint)
     return graph, tuple(said)
 

@@ -11,7 +11,16 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
 
-__all__ = ["MAX_VARS", "Constraint", "EdgeConstraint", "FilterConstraint", "Measure", "QueryGraph", "Scalar"]
+__all__ = [
+    "MAX_VARS",
+    "Constraint",
+    "EdgeConstraint",
+    "FilterConstraint",
+    "Measure",
+    "QueryGraph",
+    "Scalar",
+    "words_of",
+]
 
 _Name: TypeAlias = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 Scalar: TypeAlias = str | int | float | bool
@@ -132,3 +141,10 @@ class QueryGraph(_Form):
     def to_json(self) -> dict[str, Any]:
         """The JSON form of the paper, with what goes beyond it where it is used."""
         return self.model_dump(mode="json", by_alias=True)
+
+
+def words_of(constraint: Constraint) -> str:
+    """Return a constraint as a person writes it: ``e from p``, ``p.name = Jane Doe``."""
+    if isinstance(constraint, EdgeConstraint):
+        return f"{constraint.source} {constraint.edge} {constraint.target}"
+    return f"{constraint.var}.{constraint.field} {constraint.op} {constraint.value}"

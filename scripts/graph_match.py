@@ -38,7 +38,8 @@ def _graph(graph: QueryGraph) -> Any:
     found: Any = nx.DiGraph()
     for var, kind in graph.vars.items():
         filters = sorted(
-            (each.field, each.op, each.negated, _value(each.field, each.value)) for each in graph.filters_of(var)
+            (each.field, each.op, *(_value(each.field, value) for value in each.values))
+            for each in graph.filters_of(var)
         )
         found.add_node(var, label=("variable", kind, var == graph.return_var, tuple(filters)))
     for number, edge in enumerate(graph.edges):

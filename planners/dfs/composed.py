@@ -55,7 +55,9 @@ def _plain(graph: QueryGraph) -> Iterator[QueryGraph]:
         return
     for chosen in product(*(values or (None,) for values in choices)):
         pairs = zip(kept, chosen, strict=True)
-        constraints = [each if value is None else each.model_copy(update={"value": value}) for each, value in pairs]
+        constraints = [
+            each if value is None else each.model_copy(update={"value": value, "others": ()}) for each, value in pairs
+        ]
         kinds = {var: kind for var, kind in graph.vars.items() if var not in gone}
         yield _changed(graph, constraints, kinds)
 

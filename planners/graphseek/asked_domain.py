@@ -15,7 +15,7 @@ from planners.graphseek.catalog.semantic_catalog import (
     SemanticCatalog,
 )
 from planners.graphseek.operators.node_naming import naming_properties, roles_of_owner
-from planners.query.domain import Domain, EdgeType, EntityType, FieldType
+from planners.query.domain import Domain, EdgeType, EntityType, FieldType, Operator
 from planners.stores.graph_schema import GraphSchema, NodeType
 
 __all__ = ["OWN_TIME", "TIME", "AskedDomain", "asked_domain"]
@@ -24,7 +24,7 @@ TIME, OWN_TIME = "Time__", "time__"
 """The type of times, and the edge to it where a node says itself when it was; else the relationship to what says it is the edge."""
 
 _AUXILIARIES = frozenset("is are was were be been can may".split())
-_NUMBER_OPERATORS = ("=", "<", ">", "<=", ">=")
+_NUMBER_OPERATORS: tuple[Operator, ...] = ("=", "<", ">", "<=", ">=")
 _NAMED = ("named", "called")
 
 
@@ -98,8 +98,8 @@ def asked_domain(schema: GraphSchema, catalog: SemanticCatalog) -> AskedDomain:
     if timed:
         value = FieldType(operators=("=", "<", ">"), kind="date")
         entities[TIME] = EntityType(variable="when", kind="date", fields={"value": value})
-    times = {
-        name: {role: key for key, role in roles_of_owner(each, catalog).items() if role in TIME_ROLES}
+    times: dict[str, Mapping[str, str]] = {
+        name: {str(role): key for key, role in roles_of_owner(each, catalog).items() if role in TIME_ROLES}
         for name, each in zip(relationships, schema.relationships, strict=True)
     }
     about = catalog.about or "a property graph"

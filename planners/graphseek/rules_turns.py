@@ -139,8 +139,8 @@ class _Names:
         ]
         for text, outcome in zip(texts, self._calls.outcomes(finds), strict=True):
             if text in quoted and not (isinstance(outcome, Result) and outcome.size):
-                near = isinstance(outcome, Fault) and outcome.kind == "empty"
-                hint = outcome.hint.removeprefix("There is ") if near and isinstance(outcome, Fault) else ""
+                is_near = isinstance(outcome, Fault) and outcome.kind == "empty"
+                hint = outcome.hint.removeprefix("There is ") if is_near and isinstance(outcome, Fault) else ""
                 near = f" Is {hint} meant?" if hint else ""
                 raise _RefusedError(f"Nothing is called “{text}”.{near}", asks_back=True)
         return self._known
@@ -169,11 +169,14 @@ class _Compiled:
             return await self._top(measure)
         if measure is not None:
             result = self._degrees(graph.return_var, measure, **_bounds(measure.op, int(measure.value)))
+            nodes: _Selected | None = {"handle": result.handle} if result else None
         else:
-            result = self._listed(self._nodes(graph.return_var))
+            nodes = self._nodes(graph.return_var)
         if graph.action == "count":
-            size, table = self._counted(result)
-            return self._reply(f"There are {size:,}.", table)
+            table = self._table(nodes, aggregations=[{"grouping_type": "COUNT"}])
+            rows = await self._results.rows(table.handle, limit=1) if table else [(0,)]
+            return self._reply(f"There are {rows[0][0]:,}.", table)
+        result = self._listed(nodes)
         return await self._told(result, shown=graph.show and self._property(graph.return_var, graph.show))
 
     async def _top(self, measure: Measure) -> Answer:
@@ -365,10 +368,6 @@ class _Compiled:
         named = {("node_type" if name == "type" else name): value for name, value in nodes.items()}
         return self._calls.result("get_nodes", **named, **arguments)
 
-    def _counted(self, result: Result | None) -> tuple[int, Result | None]:
-        table = result and self._calls.result("filter", handle=result.handle, aggregations=[{"grouping_type": "COUNT"}])
-        return (result.size if result else 0), table
-
     def _degrees(self, var: str, measure: Measure, **bounds: Any) -> Result | None:
         """Return the nodes of a variable with the number of those of another one that are joined to each."""
         joining = [each for each in self._graph.edges_of(var) if measure.var in (each.source, each.target)]
@@ -380,7 +379,9 @@ class _Compiled:
             raise _RefusedError("what is counted is more than one step away, or is narrowed by something else")
         start = self._nodes(var, without=measure.var)
         filters = self._filters(measure.var)
-        return start and self._calls.result(
+        if start is None:
+            return None
+        return self._calls.result(
             "degree",
             start=start,
             **self._way(edge, "out" if edge.source == var else "in"),

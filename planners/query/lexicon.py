@@ -109,7 +109,7 @@ def lexicon(domain: Domain) -> Lexicon:
             if field.kind == "text" and "=" in field.operators and kind not in names and "named" in field.words:
                 names[kind] = name
     said = [words.replace("{source} ", "").replace("{target} ", "") for edge in domain.edges for words in edge.words]
-    kinds = {entity.kind: kind for kind, entity in reversed(domain.types.items())}
+    kinds = {entity.kind: kind for kind, entity in domain.types.items()}
     return Lexicon(
         nouns=_fixed(nouns),
         verbs=_fixed(verbs),

@@ -344,8 +344,8 @@ class Links:
                     if own in mention.types and self.domain.types[other].kind == "entity" and not beside and not known:
                         found = Mention(mention.at, (other,), "implied", "")
                         self.mentions.append(found)
-                        ends = (found, mention) if phrase.right == "source" else (mention, found)
-                        self._commit(_Fit(_ROLE, Link(ends[0], edge, ends[1]), (source, target)))
+                        link = Link(found, edge, mention) if phrase.right == "source" else Link(mention, edge, found)
+                        self._commit(_Fit(_ROLE, link, (source, target)))
 
 
 def _pairs(statement: Statement, mention: Mention, others: set[str]) -> bool:

@@ -41,6 +41,7 @@ _MONTHS_AS_NAME = re.compile(  # April March is a person, unless the words befor
 )
 _NO_NAMES = WORDS["no_name"] | WORDS["asks"]
 _SAYS = re.compile(r"\b(?:is|as|called|named|titled) (?:an? )?$")
+_ASKED = re.compile(r"\b(?:do|does|did) $", re.IGNORECASE)
 _STEPS = re.compile(
     rf"\b(?:within|in(?: at most)?|over|by|up to) ({NUMBER}|a|one) (?:\w+ )?(?:steps?|hops?)(?: or (?:fewer|less))?\b",
     re.I,
@@ -97,6 +98,8 @@ def masked(request: str, values: list[RequestValue]) -> str:
         written = request[value.start : value.end]
         # A name without accents, of the same length: the model of English takes others for anything.
         plain = "".join(unicodedata.normalize("NFD", char)[0] for char in written) if value.kind == "name" else "Alice"
+        if value.kind == "known" and _ASKED.search(request[: value.start]):  # "does Alice supply" is misread
+            plain = "she"
         stand_in = "" if value.kind in ("date", "steps") else plain
         text[value.start : value.end] = stand_in[: value.end - value.start].ljust(value.end - value.start)
     # "Both" says nothing that "and" does not, and is misread.

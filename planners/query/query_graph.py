@@ -63,21 +63,20 @@ class EdgeConstraint(_Form):
 class FilterConstraint(_Form):
     """A condition on a field of a variable.
 
-    :param value: a text, number or truth value; ``=`` of several means one of them.
-    :param negated: the condition does not hold.
+    :param others: further values, of which any may be meant in place of the first.
     """
 
     kind: Literal["filter"] = "filter"
     var: _Name
     field: _Name
     op: Literal["=", "contains", "<", ">", "<=", ">="]
-    value: Scalar | Annotated[tuple[Scalar, ...], Field(min_length=2, max_length=20, strict=False)]
-    negated: bool = False
+    value: Scalar
+    others: Annotated[tuple[Scalar, ...], Field(max_length=20, strict=False)] = ()
 
     @property
     def values(self) -> tuple[Scalar, ...]:
-        """The value, or the several of which one is meant."""
-        return self.value if isinstance(self.value, tuple) else (self.value,)
+        """The values of which any may be meant."""
+        return (self.value, *self.others)
 
 
 Constraint: TypeAlias = Annotated[EdgeConstraint | FilterConstraint, Field(discriminator="kind")]

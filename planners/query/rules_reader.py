@@ -96,9 +96,9 @@ def _refused(problem: str, remedy: str) -> InvalidArgumentError:
 
 def _date_notes(graph: QueryGraph, domain: Domain, today: date) -> tuple[str, ...]:
     return tuple(
-        read_range(str(each.value), today, "=" if each.op == "contains" else each.op.rstrip("=") or "=").said
+        read_range(str(each.value), today, each.op).said
         for each in graph.filters
-        if each.op != "contains" and domain.types[graph.vars[each.var]].fields[each.field].kind == "date"
+        if each.op in ("=", "<", ">") and domain.types[graph.vars[each.var]].fields[each.field].kind == "date"
     )
 
 
@@ -385,7 +385,7 @@ class _Writer:
             "constraints": [
                 *self._edges(returned, names, hops),
                 *(
-                    {"kind": "filter", "var": names[each], "field": field, "op": op, "value": value}
+                    {"kind": "filter", "var": names[each], "field": field, "op": op, **_values(value)}
                     for each in kept
                     for field, op, value in each.filters
                 ),
@@ -503,6 +503,11 @@ class _Writer:
         forms = {token.lower_, token.lemma_.casefold(), noun_lemma(token.lower_)}
         leads = any(child.dep_ == "prep" and child.lower_ == "of" for child in token.children)
         return bool(forms & (said | _LIGHT)) or (leads and bool(forms & self.links.words.field_words.keys()))
+
+
+def _values(value: Any) -> dict[str, Any]:
+    first, *others = value if isinstance(value, tuple) else (value,)
+    return {"value": first, **({"others": others} if others else {})}
 
 
 def _is_content(token: Any) -> bool:

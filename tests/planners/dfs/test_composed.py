@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from datetime import date
 from random import Random
+from typing import Any
 
 from hypothesis import given, settings
 
@@ -14,17 +15,17 @@ from planners.dfs.composed import answer_composed
 from tests.planners.dfs.brute_force import brute_force
 from tests.planners.dfs.test_executor_property import DOMAIN, RANDOM, tables
 
-EDGE = {"kind": "edge", "from": "l", "edge": "sent", "to": "p"}
-NAMES = {"kind": "edge", "from": "l", "edge": "names", "to": "q"}
+EDGE: dict[str, Any] = {"kind": "edge", "from": "l", "edge": "sent", "to": "p"}
+NAMES: dict[str, Any] = {"kind": "edge", "from": "l", "edge": "names", "to": "q"}
 
 
-def _graph(*constraints: dict[str, object], **variables: str) -> QueryGraph:
+def _graph(*constraints: dict[str, Any], **variables: str) -> QueryGraph:
     form = {"action": "find", "return_var": "l", "vars": {"l": "Letter", **variables}, "constraints": constraints}
     return QueryGraph.model_validate(form)
 
 
-def _name(var: str, value: object) -> dict[str, object]:
-    return {"kind": "filter", "var": var, "field": "name", "op": "=", "value": value}
+def _name(var: str, value: str, *others: str) -> dict[str, Any]:
+    return {"kind": "filter", "var": var, "field": "name", "op": "=", "value": value, "others": others}
 
 
 @settings(max_examples=60, deadline=None)
@@ -46,7 +47,7 @@ def test_exclusion_and_alternatives_are_differences_and_unions(random: Random) -
     every, sent = _graph(named), _graph(named, EDGE, ann, p="Person")
     assert answer(_graph(named, {**EDGE, "negated": True}, ann, p="Person")) == wanted(every) - wanted(sent)
     bob = wanted(_graph(EDGE, _name("p", "bob"), p="Person"))
-    either = _graph(EDGE, _name("p", ["ann", "bob"]), p="Person")
+    either = _graph(EDGE, _name("p", "ann", "bob"), p="Person")
     assert answer(either) == wanted(_graph(EDGE, ann, p="Person")) | bob
     both = _graph(EDGE, ann, NAMES, p="Person", q="Person")
     excluded = _graph(EDGE, ann, {**NAMES, "negated": True}, p="Person", q="Person")

@@ -399,10 +399,12 @@ def _alternatives(doc: Any, links: Links) -> None:
     for second in reversed(values):
         before = doc[second.tokens[0] - 1]
         first = max((each for each in values if each.tokens[-1] < before.i), key=lambda each: each.at, default=None)
-        if first is None or set(first.types) != set(second.types) or first.fields != second.fields:
+        kinds = () if first is None else tuple(kind for kind in first.types if kind in second.types)
+        if first is None or not kinds or bool(first.fields) != bool(second.fields):
             continue
         gap = [each.lower_ for each in doc[first.tokens[-1] + 1 : second.tokens[0]] if not each.is_space]
         if gap in (["or"], [",", "or"]) or (gap == [","] and second.others):
+            first.types = kinds
             first.others = [second.word, *second.others]
             first.tokens += second.tokens
             links.mentions.remove(second)

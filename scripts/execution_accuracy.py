@@ -37,7 +37,8 @@ from planners.personal import PersonalData, index_in_use, refresh_index
 from planners.query.domain import Domain, read_domain
 from planners.query.query_graph import QueryGraph
 from planners.query.reader import load_parser
-from planners.query.request_set import GoldRequest, same_graph
+from planners.query.request_set import GoldRequest
+from scripts.graph_match import same_graph
 from scripts.graph_truth import true_answer
 from scripts.parser_accuracy import kept_graphs, sampled
 from services.jobs.build import build_snapshot

@@ -79,6 +79,9 @@ def _components(graph: QueryGraph) -> Iterator[str]:
 def _beyond_the_paper(graph: QueryGraph, domain: Domain) -> Iterator[str]:
     """What excludes must be all that joins two parts; calls of tools answer no groups, orders by a measure, and steps."""
     for edge in graph.edges:
+        beside = [each for each in graph.edges if {each.source, each.target} == {edge.source, edge.target}]
+        if domain.extended and len(beside) > 1:
+            continue  # "take but do not return"
         if edge.negated and _joined(graph.model_copy(update={"constraints": _without(graph, edge)}), edge):
             yield f"The negated edge {edge.source} {edge.edge} {edge.target} stands in a circle of edges."
     if domain.extended:
@@ -87,6 +90,8 @@ def _beyond_the_paper(graph: QueryGraph, domain: Domain) -> Iterator[str]:
         yield "Groups, measures and orders cannot be answered by calling tools; ask for all of them."
     if any(edge.max_hops > 1 or edge.only for edge in graph.edges):
         yield 'Steps and "only" cannot be answered by calling tools.'
+    if any(edge.negated for edge in graph.edges) and any(len(each.values) > 1 for each in graph.filters):
+        yield "Exclusion and alternatives cannot both be answered by calling tools at once."
     if any(edge.negated and graph.return_var not in (edge.source, edge.target) for edge in graph.edges):
         yield "Only what is asked for can be without something, not what it is joined to."
 

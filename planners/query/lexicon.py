@@ -13,7 +13,7 @@ from ontology.names import noun_lemma
 from ontology.yaml_data import read_yaml
 from planners.query.domain import Domain
 
-__all__ = ["ORDINALS", "WORDS", "EdgePhrase", "FieldName", "Lexicon", "lexicon", "names_ordinal"]
+__all__ = ["ORDINALS", "WORDS", "EdgePhrase", "FieldName", "Lexicon", "lexicon"]
 
 _T = TypeVar("_T")
 _TEXTS: Mapping[str, str] = read_yaml(Path(__file__).parent / "request_words.yaml")
@@ -26,13 +26,6 @@ ORDINALS = {
     "newest": "last", "recent": "last", "2nd": "second", "3rd": "third", "1st": "first", "4th": "fourth", "5th": "fifth",
 }  # fmt: skip
 """Word → the ordinal that it says."""
-
-
-def names_ordinal(text: str) -> bool:
-    """Whether a word of a text is an ordinal."""
-    return any(
-        word in ORDINALS or re.fullmatch(r"\d+(?:st|nd|rd|th)", word) for word in re.findall(r"\w+", text.casefold())
-    )
 
 
 class EdgePhrase(NamedTuple):
@@ -116,7 +109,7 @@ def lexicon(domain: Domain) -> Lexicon:
             if field.kind == "text" and "=" in field.operators and kind not in names and "named" in field.words:
                 names[kind] = name
     said = [words.replace("{source} ", "").replace("{target} ", "") for edge in domain.edges for words in edge.words]
-    kinds = {entity.kind: kind for kind, entity in reversed(domain.types.items())}
+    kinds = {entity.kind: kind for kind, entity in domain.types.items()}
     return Lexicon(
         nouns=_fixed(nouns),
         verbs=_fixed(verbs),

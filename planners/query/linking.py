@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from ontology.errors import InvalidArgumentError
-from ontology.names import noun_lemma
+from ontology.names import noun_lemma, verb_lemma
 from ontology.number_words import number_of
 from planners.query.domain import Domain
 from planners.query.lexicon import EdgePhrase, FieldName, Lexicon
@@ -102,8 +102,12 @@ class Links:
 
     def _commit(self, fit: _Fit, marks: frozenset[str] = frozenset()) -> None:
         source, target = fit.link.source, fit.link.target
-        if self._linked(source, target) or (fit.score < _GOOD and target in self.reached(source)):
+        if self._linked(source, target) and not self._says_more(fit):
             return
+        if fit.score < _GOOD and target in self.reached(source):
+            return
+        if self.domain.extended and fit.types[0] == fit.types[1] and _GOOD <= fit.score < _LAST - _DOUBT:
+            return  # a verb alone does not say which way it is meant
         source.types, target.types = (fit.types[0],), (fit.types[1],)
         self.links.append(fit.link._replace(marks=marks))
         if fit.score < _GOOD and "date" not in (source.kind, target.kind):
@@ -111,6 +115,12 @@ class Links:
 
     def _linked(self, first: Mention, second: Mention) -> bool:
         return any({first, second} == {link.source, link.target} for link in self.links)
+
+    def _says_more(self, fit: _Fit) -> bool:
+        """Whether a phrase says another edge between two mentions that are joined: "take and return the parameter"."""
+        pair = {fit.link.source, fit.link.target}
+        known = {link.edge for link in self.links if {link.source, link.target} == pair}
+        return self.domain.extended and fit.score >= _SURE and fit.link.edge not in known
 
     def _united(self, statements: Sequence[Statement]) -> list[Statement]:
         """The statements without those that say that two mentions are one, said of that one."""
@@ -198,9 +208,11 @@ class Links:
             return None
         if right is None:
             return self._user_fit(left, statement.middle)
-        if right not in self.mentions or left is right or self._linked(left, right):
+        if right not in self.mentions or left is right:
             return None
         best = max(self._fits(left, statement.middle, right), key=lambda fit: fit.score, default=None)
+        if self._linked(left, right):
+            return best if best and self._says_more(best) else None
         sure = _LAST if left.kind == "implied" else _SURE
         if (best and best.score >= sure) or not statement.middle or statement.middle == ("'s",):
             return best
@@ -287,6 +299,22 @@ class Links:
                 return self.join(first, between) and self.join(between, second)
         return False
 
+    def join_date(self, mention: Mention, when: Mention, said: set[str]) -> bool:
+        """Join a date by the edge whose phrases the request says most of.
+
+        :param said: its lemmas.
+        """
+        fits = list(self._fits(mention, (), when))
+
+        def told(fit: _Fit) -> tuple[int, float]:
+            phrases = self.words.phrases[fit.types[0], fit.link.edge, fit.types[1]]
+            return max((len(said & {*each.middle}) for each in phrases), default=0), fit.score
+
+        if self.domain.extended and fits:
+            self._commit(max(fits, key=told))
+            return True
+        return self.join(mention, when)
+
     def unite(self, lost: Mention, kept: Mention) -> None:
         """Make two mentions of one type one variable."""
         kept.types = tuple(kind for kind in kept.types if kind in lost.types)
@@ -302,7 +330,8 @@ class Links:
 
     def _imply_by_nouns(self, statements: Sequence[Statement]) -> None:
         """An attachment is one of a mail: a noun that says an edge implies its other end, unless that is mentioned beside it."""
-        for mention in [each for each in self.mentions if each.kind == "noun"]:
+        nouns = [each for each in self.mentions if each.kind == "noun" and not self.domain.extended]
+        for mention in nouns:
             for (source, edge, target), phrases in self.words.phrases.items():
                 for phrase in phrases:
                     if phrase.left or " ".join(phrase.middle[:-1]) != mention.word or not phrase.right:
@@ -315,8 +344,8 @@ class Links:
                     if own in mention.types and self.domain.types[other].kind == "entity" and not beside and not known:
                         found = Mention(mention.at, (other,), "implied", "")
                         self.mentions.append(found)
-                        ends = (found, mention) if phrase.right == "source" else (mention, found)
-                        self._commit(_Fit(_ROLE, Link(ends[0], edge, ends[1]), (source, target)))
+                        link = Link(found, edge, mention) if phrase.right == "source" else Link(mention, edge, found)
+                        self._commit(_Fit(_ROLE, link, (source, target)))
 
 
 def _pairs(statement: Statement, mention: Mention, others: set[str]) -> bool:
@@ -370,10 +399,12 @@ def _alternatives(doc: Any, links: Links) -> None:
     for second in reversed(values):
         before = doc[second.tokens[0] - 1]
         first = max((each for each in values if each.tokens[-1] < before.i), key=lambda each: each.at, default=None)
-        if first is None or set(first.types) != set(second.types) or first.fields != second.fields:
+        kinds = () if first is None else tuple(kind for kind in first.types if kind in second.types)
+        if first is None or not kinds or bool(first.fields) != bool(second.fields):
             continue
-        gap = [each.lower_ for each in doc[first.tokens[-1] + 1 : second.tokens[0]]]
+        gap = [each.lower_ for each in doc[first.tokens[-1] + 1 : second.tokens[0]] if not each.is_space]
         if gap in (["or"], [",", "or"]) or (gap == [","] and second.others):
+            first.types = kinds
             first.others = [second.word, *second.others]
             first.tokens += second.tokens
             links.mentions.remove(second)
@@ -450,7 +481,10 @@ def _value_words(doc: Any, links: Links) -> None:
     """Words that are values: "open orders", "files of type pdf", "which suppliers are blocked"."""
     taken = {at for each in links.mentions for at in each.tokens}
     for token in doc:
-        fields = links.words.values.get(token.lower_.lstrip("."), ())
+        word = token.lower_.lstrip(".")
+        forms = (word, verb_lemma(word), noun_lemma(word)) if links.domain.extended else (word,)
+        word = next((each for each in forms if each in links.words.values), word)
+        fields = links.words.values.get(word, ())
         if not fields or token.i in taken:
             continue
         nouns = [each for each in links.mentions if each.kind == "noun"]
@@ -458,20 +492,23 @@ def _value_words(doc: Any, links: Links) -> None:
         before = [each for each in reversed(nouns) if each.at < token.i]
         beside = any(each.tokens[0] == token.i + 1 for each in after)
         acted = any(child.dep_ in ("agent", "nsubj") for child in token.children)
-        if not beside and token.tag_ in ("VBN", "VBD") and acted:
+        if not beside and token.tag_ in ("VBN", "VBD") and acted and not links.domain.extended:
             continue
         found = next(((each, noun) for noun in (*after, *before) for each in fields if each.kind in noun.types), None)
-        if found is None and token.pos_ in ("NOUN", "PROPN"):  # "a pdf"
+        only = token.i > 0 and doc[token.i - 1].lower_ == "only" and links.domain.extended
+        links.said.update({token.i - 1} if only else ())
+        if found is None and (token.pos_ in ("NOUN", "PROPN") or links.domain.extended):  # "a pdf", "topics that write"
             found = fields[0], Mention(token.i, (fields[0].kind,), "noun", token.lower_, tokens=(token.i,))
             links.mentions.append(found[1])
+            found[1].marks.update({"only"} if only else ())
         if found:
             where, noun = found
             noun.types = (where.kind,)
             values = links.domain.types[where.kind].fields[where.field].values
-            word = token.lower_.lstrip(".")
             noun.filters.append(
                 (where.field, "=", next(each for each in values if each.casefold().replace("_", " ") == word))
             )
+            links.said.add(token.i)
 
 
 def _numbers(doc: Any, links: Links) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date
 from functools import cache
 from itertools import pairwise
@@ -28,8 +28,8 @@ from ontology.yaml_data import read_yaml
 from planners.query.dates import date_spans, read_range
 from planners.query.domain import Domain, FieldType
 from planners.query.graph_faults import graph_faults
-from planners.query.lexicon import names_ordinal
-from planners.query.query_graph import Constraint, EdgeConstraint, FilterConstraint, QueryGraph
+from planners.query.ordinals import names_ordinal
+from planners.query.query_graph import Constraint, EdgeConstraint, FilterConstraint, QueryGraph, words_of
 from planners.query.reader import ParsedRequest, request_text
 from planners.query.request_set import GoldRequest, request_set
 
@@ -82,10 +82,10 @@ class LlmParser:
         messages, faults = _messages(text, domain), list[str]()
         for attempt in range(self._attempts):
             answer = self._model.complete(messages, schema=schema, schema_name="query_graph", max_tokens=_MAX_TOKENS)
-            graph, faults, slips = _read(answer.text, text, domain, today)
+            graph, faults = _read(answer.text, text, domain, today)
             if graph is not None and not faults:
                 repaired = (f"The model needed {attempt + 1} attempts.",) if attempt else ()
-                return ParsedRequest(graph, (*repaired, *slips, *_date_notes(graph, domain, today)))
+                return ParsedRequest(graph, (*repaired, *_date_notes(graph, domain, today)))
             rejected = answer.text[:_MAX_REPEATED_CHARS]
             if attempt and rejected == messages[-2].content:
                 break  # it would say so for ever
@@ -99,16 +99,16 @@ class LlmParser:
         )
 
 
-def _read(text: str, request: str, domain: Domain, today: date) -> tuple[QueryGraph | None, list[str], tuple[str, ...]]:
-    """The graph of an answer, its faults, and how slips in it were mended, a sentence each."""
+def _read(text: str, request: str, domain: Domain, today: date) -> tuple[QueryGraph | None, list[str]]:
+    """The graph of an answer, and its faults."""
     try:
         graph = WrittenGraph.model_validate_json(text).graph(domain)
     except ValidationError as error:
-        return None, [f"The answer is no graph: {first_error(error)}."], ()
+        return None, [f"The answer is no graph: {first_error(error)}."]
     except ValueError as error:
-        return None, [f"The answer is no graph: {error}."], ()
-    graph, slips = _mended(graph, request, domain)
-    return graph, [*graph_faults(graph, domain), *_broken_rules(graph, request, domain, today)], slips
+        return None, [f"The answer is no graph: {error}."]
+    graph = _mended(graph, domain)
+    return graph, [*graph_faults(graph, domain), *_broken_rules(graph, request, domain, today)]
 
 
 # The prompt. Its first message is the same for every request of a domain, so that a server that keeps the beginning reads it once.
@@ -183,7 +183,7 @@ class WrittenGraph(BaseModel):
     def of(cls, graph: QueryGraph) -> WrittenGraph:
         """Return the form of a graph whose variables are named as their types say."""
         ask = f"{graph.action} {graph.return_mode} {graph.return_var}"
-        return cls(ask=ask, edges=tuple(map(_words, graph.edges)), filters=tuple(map(_words, graph.filters)))
+        return cls(ask=ask, edges=tuple(map(words_of, graph.edges)), filters=tuple(map(words_of, graph.filters)))
 
     def graph(self, domain: Domain) -> QueryGraph:
         """Return the graph.
@@ -212,12 +212,6 @@ class WrittenGraph(BaseModel):
     def text(self) -> str:
         """The JSON text."""
         return self.model_dump_json()
-
-
-def _words(each: Constraint) -> str:
-    if isinstance(each, EdgeConstraint):
-        return f"{each.source} {each.edge} {each.target}"
-    return f"{each.var}.{each.field} {each.op} {each.value}"
 
 
 def _parts(form: re.Pattern[str], text: str, what: str, example: str) -> tuple[str, ...]:
@@ -286,7 +280,7 @@ def _one_of(forms: Sequence[str]) -> dict[str, Any]:
     return {"type": "string", "pattern": f"^({'|'.join(forms)})$"}
 
 
-# What the schema cannot say, and slips that need no second answer.
+# What the schema cannot say.
 
 
 def _broken_rules(graph: QueryGraph, request: str, domain: Domain, today: date) -> list[str]:
@@ -333,34 +327,9 @@ def _field_of(each: FilterConstraint, graph: QueryGraph, domain: Domain) -> Fiel
     return kind.fields.get(each.field) if kind else None
 
 
-def _mended(graph: QueryGraph, request: str, domain: Domain) -> tuple[QueryGraph, tuple[str, ...]]:
-    """Return the graph without slips, and a sentence for each that changes what is asked. No gold graph of the half ``dev`` is changed.
-
-    - Edges are said without a direction, and a server may not follow the schema: an edge is turned where only that way exists.
-    - The value of an extension loses its dot.
-    - A variable without an edge gets one where a single edge of the domain joins it to another variable.
-    - An end of a chain that has no filter, is not asked for, and neither whose type nor whose edge a word of the request names, goes:
-      "mails from Ann" need not have a link. The user is often not named ("the last email received") and stays. So does an ordinal go
-      where the request says none.
-    """
-    graph = graph.model_copy(update={"constraints": tuple(_tidied(each, graph, domain) for each in graph.constraints)})
-    said: list[str] = []
-    for var in graph.vars:
-        joining = [
-            EdgeConstraint.model_validate({"from": one, "edge": edge, "to": two})
-            for source, edge, target in domain.signatures()
-            for one, kind in graph.vars.items()
-            for two, other in graph.vars.items()
-            if (kind, other) == (source, target) and one != two and var in (one, two)
-        ]
-        if len(joining) == 1 and not graph.edges_of(var):
-            said.append(f'"{_words(joining[0])}" is added: no other edge joins {var}.')
-            graph = graph.model_copy(update={"constraints": (*graph.constraints, joining[0])})
-    while (found := _addition(graph, request.casefold(), domain)) is not None:
-        constraint, what = found
-        said.append(f'"{_words(constraint)}" is left out: the request names no {what}.')
-        graph = _without(graph, constraint)
-    return graph, tuple(said)
+def _mended(graph: QueryGraph, domain: Domain) -> QueryGraph:
+    """Turn an edge where only the other way exists (edges are said without a direction), and take the dot off an extension."""
+    return graph.model_copy(update={"constraints": tuple(_tidied(each, graph, domain) for each in graph.constraints)})
 
 
 def _tidied(each: Constraint, graph: QueryGraph, domain: Domain) -> Constraint:
@@ -370,39 +339,3 @@ def _tidied(each: Constraint, graph: QueryGraph, domain: Domain) -> Constraint:
         return each.model_copy(update={"source": each.target, "target": each.source}) if turned else each
     field = _field_of(each, graph, domain)
     return each.model_copy(update={"value": str(each.value).lstrip(".")}) if field and ".*" in field.words else each
-
-
-def _without(graph: QueryGraph, constraint: Constraint) -> QueryGraph:
-    """The graph without a constraint and the variables that only it used."""
-    kept = tuple(each for each in graph.constraints if each is not constraint)
-    graph = graph.model_copy(update={"constraints": kept})
-    used = {graph.return_var, *(each.var for each in graph.filters)}
-    used |= {var for each in graph.edges for var in (each.source, each.target)}
-    return graph.model_copy(update={"vars": {var: kind for var, kind in graph.vars.items() if var in used}})
-
-
-def _addition(graph: QueryGraph, request: str, domain: Domain) -> tuple[Constraint, str] | None:
-    for each in graph.filters:
-        field = _field_of(each, graph, domain)
-        if field and field.kind == "ordinal" and not names_ordinal(request):
-            return each, "ordinal"
-    for var, kind in graph.vars.items():
-        edges = graph.edges_of(var)
-        if len(edges) != 1 or graph.filters_of(var) or var == graph.return_var or domain.types[kind].kind == "self":
-            continue
-        own, others = (
-            set[str](),
-            set[str](),
-        )  # words by which edges of this name, and no others, are said: "attachments"
-        for each_edge in domain.edges:
-            words = re.findall(r"(?<![{\w])\w{4,}(?![}\w])", " ".join(each_edge.words))
-            (own if each_edge.name == edges[0].edge else others).update(words)
-        if not _names(request, domain.types[kind].words) and not _names(request, own - others):
-            return edges[0], kind
-    return None
-
-
-def _names(request: str, words: Iterable[str]) -> bool:
-    """Whether a word of the request begins as one of these."""
-    stems = (word.removeprefix("to ").casefold().removesuffix("y") for word in words)
-    return any(re.search(rf"\b{re.escape(stem)}", request) for stem in stems)

@@ -13,15 +13,15 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Any, NamedTuple, TypeAlias
 
-from ontology.names import is_word, noun_lemma
+from ontology.names import is_noun, is_word, noun_lemma
 from ontology.number_words import NUMBER, number_of
 from planners.query.dates import MONTHS, date_spans
 from planners.query.lexicon import ORDINALS, WORDS, FieldName, Lexicon
 
 __all__ = ["FindNames", "Mention", "RequestValue", "find_mentions", "masked", "request_values"]
 
-FindNames: TypeAlias = Callable[[Sequence[str]], Mapping[str, Sequence[tuple[str, str]]]]
-"""Texts → for each that the data has as a name (without regard to case and accents): the types it is of, and the name as written there."""
+FindNames: TypeAlias = Callable[[Sequence[str], Sequence[str]], Mapping[str, Sequence[tuple[str, str]]]]
+"""Texts, and those of them in quotation marks → for each that is a name in the data: the types it is of, and the name as written there."""
 
 _QUOTED = re.compile(r"(?<!\w)(?:\"([^\"\s][^\"]*)\"|“([^”\s][^”]*)”|'([^'\s][^']*)'|‘([^’\s][^’]*)’)(?!\w)")
 _WORD = re.compile(r"[^\s,;]+")
@@ -41,6 +41,7 @@ _MONTHS_AS_NAME = re.compile(  # April March is a person, unless the words befor
 )
 _NO_NAMES = WORDS["no_name"] | WORDS["asks"]
 _SAYS = re.compile(r"\b(?:is|as|called|named|titled) (?:an? )?$")
+_ASKED = re.compile(r"\b(?:do|does|did) $", re.IGNORECASE)
 _STEPS = re.compile(
     rf"\b(?:within|in(?: at most)?|over|by|up to) ({NUMBER}|a|one) (?:\w+ )?(?:steps?|hops?)(?: or (?:fewer|less))?\b",
     re.I,
@@ -86,7 +87,7 @@ def request_values(request: str, words: Lexicon, today: date, names: FindNames |
         found += [RequestValue(*span[:3], "date", op=span.op) for span in date_spans(rest, today)]
         rest = _blank(request, found)
     found += _shaped(rest, words)
-    found += _names(_blank(request, found), words)
+    found += _names(_blank(request, found), words) if names is None else []  # else what is no name of the data is none
     return sorted(found)
 
 
@@ -97,9 +98,12 @@ def masked(request: str, values: list[RequestValue]) -> str:
         written = request[value.start : value.end]
         # A name without accents, of the same length: the model of English takes others for anything.
         plain = "".join(unicodedata.normalize("NFD", char)[0] for char in written) if value.kind == "name" else "Alice"
+        if value.kind == "known" and _ASKED.search(request[: value.start]):  # "does Alice supply" is misread
+            plain = "she"
         stand_in = "" if value.kind in ("date", "steps") else plain
         text[value.start : value.end] = stand_in[: value.end - value.start].ljust(value.end - value.start)
-    return "".join(text)
+    # "Both" says nothing that "and" does not, and is misread.
+    return re.sub(r"\bboth\b(?=.* and )", "    ", "".join(text), flags=re.IGNORECASE)
 
 
 def _blank(request: str, values: Sequence[RequestValue]) -> str:
@@ -115,24 +119,24 @@ def _known(
 ) -> Iterator[RequestValue]:
     """The names that the data has, verbatim and longest first; what else is quoted stays as it is."""
     tokens = list(re.finditer(r"[^\s;?!()\"“”]+", rest))
+    strange = [_is_strange(each[0], words) or (at > 0 and each[0] != each[0].lower()) for at, each in enumerate(tokens)]
     spans: dict[str, tuple[int, int]] = {}
     for size in range(min(_MOST_NAME_WORDS, len(tokens)), 0, -1):
         for at in range(len(tokens) - size + 1):
-            part = tokens[at : at + size]
-            text = request[part[0].start() : part[-1].end()].rstrip(".,:")
-            if ";" not in rest[part[0].start() : part[-1].end()] and any(_is_strange(each[0], words) for each in part):
-                spans.setdefault(re.sub(r"['’]s$", "", text), part[0].span())
+            start, end = tokens[at].start(), tokens[at + size - 1].end()
+            if strange[at] and strange[at + size - 1] and ";" not in rest[start:end]:
+                spans.setdefault(re.sub(r"['’]s$", "", request[start:end].rstrip(".,:")), (start, end))
     quoted = [each.text for each in found if each.kind == "quoted"]
     chosen = list(dict.fromkeys([*quoted, *sorted(spans, key=_strangeness)[:_MOST_CANDIDATES]]))
-    known = names(chosen) if chosen else {}
+    known = names(chosen, quoted) if chosen else {}
     taken: list[tuple[int, int]] = []
     for each in found:
-        yield _named(each, known[each.text], words) if known.get(each.text) else each
+        yield _named(request, each, known[each.text], words) if known.get(each.text) else each
     for text, (start, _) in spans.items():
         end = start + len(text)
         if known.get(text) and not any(a < end and start < b for a, b in taken):
             taken.append((start, end))
-            yield _named(RequestValue(start, end, text, "name"), known[text], words)
+            yield _named(request, RequestValue(start, end, text, "name"), known[text], words)
 
 
 def _strangeness(text: str) -> int:
@@ -140,17 +144,28 @@ def _strangeness(text: str) -> int:
 
 
 def _is_strange(word: str, words: Lexicon) -> bool:
-    """Whether a word is more likely part of a name than of the question: capitals, digits, or unknown to the domain."""
-    low = word.strip(".,:'’").casefold()
-    if low in _NO_NAMES or low in WORDS["light"] or low in WORDS["auxiliary"] or low in WORDS["excludes"]:
+    """Whether a word may be of a name: it has capitals or digits, or is a noun that the domain does not know."""
+    bare = word.strip(".,:'’")
+    low = bare.casefold()
+    if not low or low in _NO_NAMES | WORDS["light"] | WORDS["auxiliary"] | WORDS["excludes"] | WORDS["counts"]:
         return False
-    known = low in words.values or low in words.field_words or noun_lemma(low) in words.nouns
-    return not known and (not is_word(low) or word[:1].isupper() or not low.isalpha() or noun_lemma(low) == low)
+    if low in words.values or low in words.field_words or noun_lemma(low) in words.nouns or low in words.told:
+        return False
+    return bare != low or not low.isalpha() or not is_word(low) or is_noun(low)
 
 
-def _named(value: RequestValue, of: Sequence[tuple[str, str]], words: Lexicon) -> RequestValue:
+def _named(request: str, value: RequestValue, of: Sequence[tuple[str, str]], words: Lexicon) -> RequestValue:
+    """A known name; the noun of its type before it is part of it ("the tool 'Book room'")."""
     fields = tuple(FieldName(kind, words.names[kind]) for kind, _ in of if kind in words.names)
-    return value._replace(text=of[0][1], kind="known", fields=fields)
+    start, before = value.start, list(re.finditer(r"\w+(?= )", request[: value.start]))
+    for size in range(min(_MOST_WORDS, len(before)), 0, -1):
+        *first, last = [each[0].casefold() for each in before[-size:]]
+        types = words.nouns.get(" ".join([*first, noun_lemma(last)]), ())
+        if own := tuple(each for each in fields if each.kind in types):
+            article = size < len(before) and before[-size - 1][0].casefold() == "the"
+            start, fields = before[-size - article].start(), own
+            break
+    return value._replace(start=start, text=of[0][1], kind="known", fields=fields)
 
 
 def _shaped(text: str, words: Lexicon) -> list[RequestValue]:
@@ -231,10 +246,11 @@ class Mention:
         return (self.word, *self.others) if self.others else self.word
 
 
-def find_mentions(doc: Any, values: Sequence[RequestValue], words: Lexicon) -> list[Mention]:
+def find_mentions(doc: Any, values: Sequence[RequestValue], words: Lexicon, *, guess: bool) -> list[Mention]:
     """Return the mentions of a parsed request, in order.
 
     :param doc: spaCy's parse of the masked request.
+    :param guess: whether what looks like a name or a topic is one, where the names of the data are not known.
     """
     taken: set[int] = set()
     found = []
@@ -248,9 +264,9 @@ def find_mentions(doc: Any, values: Sequence[RequestValue], words: Lexicon) -> l
         if mention and not (mention.kind == "user" and _commands(doc, mention.at)):
             found.append(mention)
         at = mention.tokens[-1] + 1 if mention else at + _field_size(doc, at, words)
-    found = _whole_names(doc, found, words)
-    found = _topics(doc, found, words)
-    found += _names_in_lower_case(doc, found, words)
+    if guess:
+        found = _topics(doc, _whole_names(doc, found, words), words)
+        found += _names_in_lower_case(doc, found, words)
     found = _one_user(sorted(found, key=lambda each: (each.at, each.kind != "date")))
     _ordinals(doc, found)
     return found
@@ -395,7 +411,11 @@ def _noun(doc: Any, at: int, taken: set[int], words: Lexicon) -> Mention | None:
         last = tokens[-1]
         forms = [last.lower_, noun_lemma(last.lower_), last.lemma_.casefold(), last.text]
         start = "".join(token.lower_ + token.whitespace_ for token in tokens[:-1])
-        phrase = next((start + form for form in forms if start + form in words.nouns), "")
+        whole = "".join(noun_lemma(token.lower_) + token.whitespace_ for token in tokens[:-1]) + noun_lemma(last.lower_)
+        known = (
+            each for each in (*(start + form for form in forms), whole) if each in words.nouns
+        )  # "lines of business"
+        phrase = next(known, "")
         if size > 1 and not phrase and start + forms[1] in words.field_words:
             return None
         idiom = at > 0 and (doc[at - 1].lemma_.casefold(), last.lower_) in words.idioms

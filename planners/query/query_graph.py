@@ -40,7 +40,9 @@ class _Form(BaseModel):
         """What the paper does not have stands in the JSON only where it says something."""
         defaults = {name: field.default for name, field in type(self).model_fields.items()}
         written: dict[str, Any] = handler(self)
-        return {name: value for name, value in written.items() if name in _PAPER or value != defaults.get(name)}
+        return {
+            name: value for name, value in written.items() if name in _PAPER or value not in ([], defaults.get(name))
+        }
 
 
 class EdgeConstraint(_Form):
@@ -63,21 +65,20 @@ class EdgeConstraint(_Form):
 class FilterConstraint(_Form):
     """A condition on a field of a variable.
 
-    :param value: a text, number or truth value; ``=`` of several means one of them.
-    :param negated: the condition does not hold.
+    :param others: further values, of which any may be meant in place of the first.
     """
 
     kind: Literal["filter"] = "filter"
     var: _Name
     field: _Name
     op: Literal["=", "contains", "<", ">", "<=", ">="]
-    value: Scalar | Annotated[tuple[Scalar, ...], Field(min_length=2, max_length=20, strict=False)]
-    negated: bool = False
+    value: Scalar
+    others: Annotated[tuple[Scalar, ...], Field(max_length=20, strict=False)] = ()
 
     @property
     def values(self) -> tuple[Scalar, ...]:
-        """The value, or the several of which one is meant."""
-        return self.value if isinstance(self.value, tuple) else (self.value,)
+        """The values of which any may be meant."""
+        return (self.value, *self.others)
 
 
 Constraint: TypeAlias = Annotated[EdgeConstraint | FilterConstraint, Field(discriminator="kind")]

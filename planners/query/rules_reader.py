@@ -22,7 +22,7 @@ from planners.query.dates import read_range
 from planners.query.domain import Domain
 from planners.query.graph_faults import graph_faults
 from planners.query.lexicon import ORDINALS, WORDS, FieldName, Lexicon, lexicon
-from planners.query.linking import BETWEEN, Links, read_conditions
+from planners.query.linking import BETWEEN, Link, Links, read_conditions
 from planners.query.mentions import FindNames, Mention, find_mentions, masked, request_values
 from planners.query.query_graph import QueryGraph
 from planners.query.reader import ParsedRequest, request_text
@@ -68,7 +68,7 @@ class RulesParser:
         with _LOCK:
             doc = _english()(masked(text, values))
         _refuse_orders(text, doc, words)
-        links = Links(domain, words, find_mentions(doc, values, words))
+        links = Links(domain, words, find_mentions(doc, values, words, guess=names is None))
         links.refuse_many()
         read_conditions(doc, links)
         writer = _Writer(text, doc, links)
@@ -96,9 +96,9 @@ def _refused(problem: str, remedy: str) -> InvalidArgumentError:
 
 def _date_notes(graph: QueryGraph, domain: Domain, today: date) -> tuple[str, ...]:
     return tuple(
-        read_range(str(each.value), today, "=" if each.op == "contains" else each.op.rstrip("=") or "=").said
+        read_range(str(each.value), today, each.op).said
         for each in graph.filters
-        if each.op != "contains" and domain.types[graph.vars[each.var]].fields[each.field].kind == "date"
+        if each.op in ("=", "<", ">") and domain.types[graph.vars[each.var]].fields[each.field].kind == "date"
     )
 
 
@@ -170,6 +170,7 @@ class _Writer:
     measured: tuple[str, FieldName] | None = None
     shown: FieldName | None = None
     ascending: bool = False
+    counted_field: bool = False
 
     def read_measure(self) -> None:
         """ "the highest unit price", "total cost", "the price of": fields that are asked for or order the answer.
@@ -196,10 +197,15 @@ class _Writer:
                 self.measured, self.ascending = (function or "value", found[0]), token.lower_ in _LEAST
                 links.said.update(range(token.i, found[1]))
         if self.measured is None and links.domain.extended:
-            found = next((each for at in range(len(self.doc)) if (each := self._field_at(at, taken))), None)
+            at, found = next(
+                ((at, each) for at in range(len(self.doc)) if (each := self._field_at(at, taken))), (0, None)
+            )
             if found and self.doc[found[1] - 1].dep_ in ("nsubj", "attr", "dobj", "ROOT", "nsubjpass"):
                 self.shown = found[0]
-                links.said.update(range(found[1] - 3, found[1]))
+                links.said.update(range(at, found[1]))
+                if self.doc[max(at - 2, 0) : at].text.casefold() in ("how many", "number of"):  # "how many pages"
+                    self.counted_field = True
+                    links.said.update((at - 2, at - 1))
 
     def _field_at(self, at: int, taken: set[int]) -> tuple[FieldName, int] | None:
         """The field whose name begins at a token, with the token behind it; of several types, that of a noun that is mentioned."""
@@ -239,18 +245,46 @@ class _Writer:
             if mention.kind == "value":
                 self._name(mention)
         self._place_ordinals(kept)
-        count = self._counts()
+        count = self._counts() and not self.counted_field
+        if links.domain.extended:
+            self._refuse_unclear(returned, kept)
         graph, names = self._written(returned, kept, count, hops)
+        self._refuse_unused(graph)
+        unread = self._unread(kept, count=count)
+        self.left_out += [f'"{words}" is not understood and left out.' for words in unread]
         for link in links.assumed:
             if link in links.links and link.source in names:
+                self._refuse_two_ways(link)
                 ends = f"{names[link.source]} and {names[link.target]}"
                 self.assumed.append(
                     f"It is assumed that {ends} are joined by {link.edge}; the request does not say how."
                 )
-        self._refuse_unused(graph)
-        unread = self._unread(kept, count=count)
-        self.left_out += [f'"{words}" is not understood and left out.' for words in unread]
         return graph
+
+    def _refuse_unclear(self, returned: Mention, kept: Sequence[Mention]) -> None:
+        """Refuse what could only be guessed, where nobody sees the graph before the answer."""
+        asked = self.doc[0].lower_ not in ("who", "whom", "where", "when", "why")
+        if returned.kind == "value" and not (asked and (self.shown or self.measured)):
+            raise _refused("it does not say what is asked for", "Name a type or a property")
+        if self.doc[0].lemma_.casefold() in ("be", "do", "have") and self.doc[0].pos_ in ("AUX", "VERB"):
+            raise _refused("it asks for yes or no", "Ask which ones there are")
+        if sum(each.kind == "date" for each in kept) > 1:
+            raise _refused("it names several times", "Ask for one of them at a time")
+        for each in kept:
+            if each.kind == "value" and len(each.types) > 1:
+                raise _refused(f"“{each.word}” may be a {' or a '.join(each.types)}", "Say which is meant")
+        for token in self.doc:
+            if token.lower_ == "both" or (token.lower_ in ("all", "every") and token.i > returned.at):
+                raise _refused(
+                    f"“{token.text}” changes what is asked, and it is not clear how", "Say it in other words"
+                )
+
+    def _refuse_two_ways(self, link: Link) -> None:
+        """Of a property graph no edge is assumed where others join the types too, or it may be meant the other way round."""
+        ends = {link.source.types[0], link.target.types[0]}
+        ways = [edge for source, edge, target in self.links.domain.signatures() if {source, target} == ends]
+        if self.links.domain.extended and not self.left_out and (len(ways) > 1 or len(ends) == 1):
+            raise _refused(f"{' and '.join(sorted(ends))} are joined by {' or '.join(ways)}", "Say which is meant")
 
     def _returned(self) -> Mention:
         order = sorted(self.links.mentions, key=lambda each: each.at)
@@ -276,7 +310,8 @@ class _Writer:
             dated = [each for each in links.mentions if set(each.types) & kinds and each.kind != "date"]
             before = sorted((each for each in dated if each.at < when.at), key=lambda each: -each.at)
             after = sorted((each for each in dated if each.at >= when.at), key=lambda each: each.at)
-            any(links.join(mention, when) for mention in (*before, *after))
+            lemmas = {each.lemma_.casefold() for each in self.doc}
+            any(links.join_date(mention, when, lemmas) for mention in (*before, *after))
 
     def _attach(self, mention: Mention, returned: Mention, *, through: bool) -> None:
         """Join a part that no phrase joined to the rest, at the nearest pair of mentions that an edge allows.
@@ -350,7 +385,7 @@ class _Writer:
             "constraints": [
                 *self._edges(returned, names, hops),
                 *(
-                    {"kind": "filter", "var": names[each], "field": field, "op": op, "value": value}
+                    {"kind": "filter", "var": names[each], "field": field, "op": op, **_values(value)}
                     for each in kept
                     for field, op, value in each.filters
                 ),
@@ -384,11 +419,14 @@ class _Writer:
     def _measure(self, returned: Mention, names: dict[Mention, str], count: bool) -> dict[str, Any]:
         """What goes beyond finding and counting; a number of what is asked for is a limit."""
         links, by = self.links, next((each for each in names if "each" in each.marks), None)
+        ranked = next((each for each in names if each.marks & {"most", "fewest"}), None)
+        limit = returned.number if returned.number and not returned.compared else 0
+        ordered = ranked or (self.measured and self.measured[0] == "value") or returned.ordinal
+        if limit and not ordered:
+            links.said.discard(returned.tokens[0] - 1)
         if by is not None and count and by is not returned:
             return {"action": "group", "by": names[by]}
-        ranked = next((each for each in names if each.marks & {"most", "fewest"}), None)
         counted = next((each for each in names if each.number and each is not returned), None)
-        limit = returned.number if returned.number and not returned.compared else 0
         if ranked is not None and ranked is not returned:
             measure = {"function": "count", "var": names[ranked]}
             return {"action": "top", "measure": measure, "limit": limit or 1, "ascending": "fewest" in ranked.marks}
@@ -409,8 +447,6 @@ class _Writer:
             return {"action": "top", "measure": measure, "limit": limit or 1, "ascending": self.ascending}
         if self.shown and self.shown.kind == returned.types[0]:
             return {"show": self.shown.field}
-        if limit and not returned.ordinal:
-            links.said.discard(returned.tokens[0] - 1)
         return {}
 
     def _counts(self) -> bool:
@@ -469,9 +505,20 @@ class _Writer:
         return bool(forms & (said | _LIGHT)) or (leads and bool(forms & self.links.words.field_words.keys()))
 
 
+def _values(value: Any) -> dict[str, Any]:
+    first, *others = value if isinstance(value, tuple) else (value,)
+    return {"value": first, **({"others": others} if others else {})}
+
+
 def _is_content(token: Any) -> bool:
     asked = (token.tag_ == "WRB" and token.lower_ in ("how", "why")) or token.lower_ in ("whoever", "whomever")
     return asked or (token.pos_ in _CONTENT and any(map(str.isalnum, token.text)) and token.tag_ != "WRB")
+
+
+def _changes(token: Any) -> bool:
+    """Whether a pronoun stands for something that is not known here."""
+    taken_up = token.dep_ == "dobj" and token.head.dep_ == "conj"
+    return token.lower_ in ("it", "they", "them", "these", "those") and token.pos_ == "PRON" and not taken_up
 
 
 def _said(links: Links, kept: Sequence[Mention]) -> set[str]:

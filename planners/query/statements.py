@@ -121,6 +121,8 @@ class _Reader:
                 else:
                     clause.parts += [(child.lower_, part) for part in parts]
                     stranded = child.lower_ if not any(each.dep_ in _PARTS for each in child.children) else stranded
+        if not clause.subjects and not clause.passive and len(clause.objects) > 1 and clause.objects[0].at < verb.i:
+            clause.subjects.append(clause.objects.pop(0))  # "which books cite …", misread
         if len(clause.subjects) > 1 and not clause.objects and not clause.passive and _asks(verb):
             clause.objects.append(clause.subjects.pop(0))  # "which people have I mailed"
         self._gap(verb, clause, stranded)
@@ -157,6 +159,26 @@ class _Reader:
         elif verb.dep_ == "conj" and verb.head.pos_ in ("VERB", "AUX") and not clause.subjects:
             first = self._clause(verb.head)
             clause.subjects += first.objects if first.passive and not first.subjects else first.subjects
+            if any(child.lower_ in ("it", "them") and child.dep_ == "dobj" for child in verb.children):
+                clause.objects += first.objects
+        elif verb.dep_ == "ccomp" and (head := self._taken_up(verb)):  # "mails that Ann sent", misread
+            if stranded:
+                clause.parts.append((stranded, head))
+            elif not clause.objects and not clause.passive:
+                clause.objects.append(head)
+        if clause.subjects and not clause.objects and not clause.parts:  # "take and return the parameter"
+            for child in verb.children:
+                if child.dep_ == "conj" and child.pos_ == "VERB":
+                    clause.objects += [each for each in self._clause(child).objects if each not in clause.subjects]
+
+    def _taken_up(self, verb: Any) -> Mention | None:
+        """The mention right before the "that" with which a clause begins."""
+        that = next((child for child in verb.children if child.dep_ == "mark" and child.lower_ == "that"), None)
+        if that is None or that.i == 0:
+            return None
+        there = self._doc[that.i - 1].lower_ == "there"
+        before = [each for at, each in self._by_token.items() if at < that.i]
+        return self._by_token.get(that.i - 1) or (before[-1] if there and before else None)
 
     def _of_clause(self, clause: _Clause) -> Iterator[Statement]:
         if clause.verb.i == self._doc[0].i and not clause.subjects and clause.verb.dep_ == "ROOT":

@@ -18,7 +18,7 @@ from planners.graphseek.operators.operator import Operator, OperatorContext, che
 from planners.graphseek.operators.pattern import resolve_nodes
 from planners.graphseek.results.result import Result
 from planners.graphseek.results.result_store import ResultStore
-from planners.graphseek.rules.rules_turns import RulesTurns
+from planners.graphseek.rules_turns import RulesTurns
 from planners.graphseek.turn import Invocation, StepRecord
 from planners.journal.recorded_steps import Unrecorded
 from scripts.account.ratio import Ratio, seconds_of

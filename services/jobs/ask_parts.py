@@ -20,7 +20,7 @@ from planners.graphseek.agent_events import AgentEvent
 from planners.graphseek.catalog.catalog import OWN_SHARE, SemanticCatalog, catalog_for, described_share, read_catalog
 from planners.graphseek.operators.operator import Operator, known_operators
 from planners.graphseek.results.result_store import ResultStore
-from planners.graphseek.rules.rules_turns import RulesTurns
+from planners.graphseek.rules_turns import RulesTurns
 from planners.graphseek.turn import Question, TurnMaker
 from planners.journal.run_journal import RunJournal
 from planners.stores.graph_schema import GraphSchema

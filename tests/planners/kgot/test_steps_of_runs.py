@@ -10,9 +10,7 @@ import pytest
 
 from egotools import PermissionDeniedError, UnavailableError
 from ontology.errors import StorageError
-from planners.calls.consent import ConsentingInvoker, never
 from planners.calls.sandbox import SandboxResult
-from planners.calls.tool_access import CallPolicy
 from planners.kgot.kgot_events import (
     CallMade,
     Computed,

@@ -15,7 +15,8 @@ from planners.dfs import Domain, QueryGraph, graph_faults
 from planners.query.domain import read_domain
 from planners.query.llm_reader import LlmParser, WrittenGraph
 from planners.query.reader import Parser, load_parser
-from planners.query.request_set import GoldRequest, request_set, same_graph
+from planners.query.request_set import GoldRequest, request_set
+from scripts.graph_match import same_graph
 
 TODAY = date(2026, 2, 15)
 LIBRARY = read_domain(Path(__file__).parent / "library.yaml")

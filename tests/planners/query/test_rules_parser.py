@@ -53,7 +53,7 @@ def test_an_exclusion_or_alternative_that_no_graph_has_is_refused(request_: str)
 
 def test_names_joined_by_or_are_alternatives_of_one_filter() -> None:
     graph = _parse("Find emails from Jane Doe, Bob Ray or Mark Olsen.")
-    assert [each.value for each in graph.filters] == [("Jane Doe", "Bob Ray", "Mark Olsen")]
+    assert [each.values for each in graph.filters] == [("Jane Doe", "Bob Ray", "Mark Olsen")]
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from planners.graphseek.catalog.catalog import SemanticCatalog, catalog_for
 from planners.graphseek.operators.operator import known_operators
 from planners.graphseek.results.result import Cell
 from planners.graphseek.results.result_store import ResultStore
-from planners.graphseek.rules.rules_turns import RulesTurns
+from planners.graphseek.rules_turns import RulesTurns
 from planners.graphseek.turn import Question
 from planners.stores.open_readable import open_readable
 

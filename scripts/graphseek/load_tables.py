@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from datagen.ev_graph.graph_table import GraphTable
+from benchmarks.ev_graph.graph_table import GraphTable
 from planners.stores.loading import NodeTable, RelationshipTable, load_graph
 
 __all__ = ["load_tables"]

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ontology.errors import StatementError
-from planners.graphseek.operators.table_arguments import nearest_hint
+from planners.graphseek.operators.operator import nearest_hint
 from planners.stores.graph_schema import GraphSchema
 from planners.stores.statements import StatementToken, allowed_cypher, in_name_position
 
@@ -57,12 +57,12 @@ def _owners(tokens: Sequence[StatementToken]) -> dict[str, frozenset[str]]:
     found: dict[str, frozenset[str]] = {}
     for at, token in enumerate(tokens[:-2]):
         if token.symbol("(", "[") and tokens[at + 1].is_name and tokens[at + 2].symbol(":"):
-            ends = (
+            end = next(
                 place
                 for place in range(at + 2, len(tokens))
                 if not (tokens[place].is_name or tokens[place].symbol(":", "|"))
             )
-            names = {each.text for each in tokens[at + 2 : next(ends)] if each.is_name}
+            names = {each.text for each in tokens[at + 2 : end] if each.is_name}
             found[tokens[at + 1].text] = found.get(tokens[at + 1].text, frozenset()) | names
     return found
 

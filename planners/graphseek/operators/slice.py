@@ -25,7 +25,6 @@ from planners.stores.property_graph import Properties, Value
 
 _HOPS = ResultColumn(name="hops", type="integer")
 _HOP = ResultColumn(name="hop", type="integer")
-_MOST_PATHS = 500
 _MOST_ENDS = 500
 """Ids of ends: engines compare each with each node that is reached."""
 _AROUND = 200  # nodes

@@ -40,7 +40,9 @@ class _Form(BaseModel):
         """What the paper does not have stands in the JSON only where it says something."""
         defaults = {name: field.default for name, field in type(self).model_fields.items()}
         written: dict[str, Any] = handler(self)
-        return {name: value for name, value in written.items() if name in _PAPER or value not in ([], defaults.get(name))}
+        return {
+            name: value for name, value in written.items() if name in _PAPER or value not in ([], defaults.get(name))
+        }
 
 
 class EdgeConstraint(_Form):

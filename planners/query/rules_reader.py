@@ -536,6 +536,9 @@ def _said(links: Links, kept: Sequence[Mention]) -> set[str]:
         said |= {part for _, _, value in each.filters for part in str(value).casefold().replace("_", " ").split()}
         said |= {*BETWEEN} if filters else set()
     ordinals = {each.ordinal for each in kept if each.ordinal}
+    for (source, _, target), phrases in words.phrases.items():  # "which contract expires first"
+        if ordinals and source in types and target == words.dates:
+            said |= {each.middle[0] for each in phrases if each.middle}
     return (
         said | {word for word, ordinal in ORDINALS.items() if ordinal in ordinals} | ({"most"} if ordinals else set())
     )

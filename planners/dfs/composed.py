@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from itertools import product
 from typing import Any
 
-from planners.dfs.answer_graph import answer_graph
+from planners.dfs.executor import answer_graph
 from planners.query.query_graph import EdgeConstraint, FilterConstraint, QueryGraph
 
 __all__ = ["answer_composed"]

@@ -7,14 +7,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from ontology.names import verb_lemma, words
-from planners.graphseek.catalog.semantic_catalog import (
+from planners.graphseek.catalog.catalog import (
     TIME_ROLES,
     NodeDescriptor,
     PropertyDescriptor,
     RelationshipDescriptor,
     SemanticCatalog,
 )
-from planners.graphseek.operators.node_naming import naming_properties, roles_of_owner
+from planners.graphseek.operators.pattern import naming_properties, roles_of_owner
 from planners.query.domain import Domain, EdgeType, EntityType, FieldType, Operator
 from planners.stores.graph_schema import GraphSchema, NodeType
 

@@ -9,8 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, Literal, TypeAlias
 
-from planners.kgot.kgot_task import MadeCall
-from planners.kgot.step_makers import Vote
+from planners.kgot.kgot_task import MadeCall, Vote
 from planners.stores.property_graph import GraphNode, GraphState, Operation, QueryRows
 
 __all__ = [

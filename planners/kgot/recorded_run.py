@@ -39,7 +39,7 @@ from planners.kgot.kgot_events import CallMade, Ended, KgotEvent, ModelAsked, ev
 from planners.kgot.kgot_settings import KgotSettings
 from planners.kgot.kgot_task import KgotTask
 from planners.kgot.run_header import check_header, settings_of
-from planners.kgot.step_makers import BackendFactory
+from planners.kgot.steps import StepsFactory
 from planners.stores.property_graph import PropertyGraph
 
 __all__ = [
@@ -70,7 +70,7 @@ class SolveParts:
     """
 
     graph: PropertyGraph
-    make: BackendFactory
+    make: StepsFactory
     finder: Finder
     invoker: ToolInvoker
     sandbox: Sandbox
@@ -128,7 +128,7 @@ async def solve_recorded(
 
 
 async def replay_recorded(
-    journal: RunJournal, make: BackendFactory, *, observe: Callable[[KgotEvent], None] = unheard
+    journal: RunJournal, make: StepsFactory, *, observe: Callable[[KgotEvent], None] = unheard
 ) -> KgotRun:
     """Take the steps of a finished run again. Nobody is asked, nothing is called, no code is run.
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from ontology.ontology_file import load_ontology
 from planners.graphseek.agent.agent_settings import AgentSettings
-from planners.graphseek.catalog.rules_draft import draft_by_rules
+from planners.graphseek.catalog.draft import draft_by_rules
 from planners.graphseek.rules_turns import RulesTurns
 from scripts.account.kept_rows import KeptRows
 from scripts.graphseek.account_graph import AccountGraph

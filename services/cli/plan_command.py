@@ -20,7 +20,7 @@ from services.cli.plan_tools import plan_tools
 from services.jobs.plans import DEFAULT_STORE, ChatEndpoint
 
 if TYPE_CHECKING:
-    from planners.calls.counted_model import CountedModel
+    from planners.calls.prompt_tokens import CountedModel
 
 __all__ = ["DOMAIN_MODULES", "plan"]
 
@@ -114,7 +114,7 @@ def plan(
         return
     if replay and journal is None:
         raise InvalidArgumentError("it needs --journal", subject="--replay", remedy="Name the journal of the run")
-    from planners.calls.call_limits import CallLimits
+    from planners.calls.tool_access import CallLimits
     from planners.query.domain import read_domain
     from services.cli.ask_at_terminal import ask_at_terminal
     from services.cli.show_walk import show_walk, walk_to_json
@@ -192,8 +192,7 @@ def _personal(domain: str, index: Path) -> AbstractContextManager[None]:
 
 
 def _counted(endpoint: ChatEndpoint) -> CountedModel:
-    from planners.calls.counted_model import CountedModel
-    from planners.calls.prompt_tokens import PromptTokens
+    from planners.calls.prompt_tokens import CountedModel, PromptTokens
     from services.jobs.model_factory import open_chat
 
     return CountedModel(open_chat(endpoint, needed_by="--parser llm.v1"), PromptTokens())

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from planners.dfs import QueryGraph
-from planners.dfs.tool_choice import Choice
+from planners.dfs.tool_resolver import Choice
 from services.cli.console import plain, stdout, table
 from services.cli.walk import Walked
 

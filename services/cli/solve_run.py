@@ -11,8 +11,7 @@ from typing import Any
 
 from egotools import AsyncClient
 from ontology.errors import InvalidArgumentError
-from planners.calls.consent import Ask
-from planners.calls.tool_access import ToolAccess
+from planners.calls.tool_access import Ask, ToolAccess
 from planners.journal.account import RunAccount, account_of
 from planners.journal.record_forms import check_records
 from planners.journal.run_journal import RunJournal, open_run_journal, read_run_journal
@@ -21,10 +20,11 @@ from planners.kgot.kgot_events import KgotEvent
 from planners.kgot.kgot_task import KgotTask
 from planners.kgot.recorded_run import OtherRunError, header_of, replay_recorded, solve_recorded
 from planners.kgot.run_header import settings_of
+from planners.kgot.steps import steps_factory
 from services.cli.tools_client import tools_client
 from services.jobs.integrated_store import integrated_store
 from services.jobs.solve_parts import SolveTools, open_solve_parts
-from services.jobs.solve_plan import SolvePlan, backend_factory
+from services.jobs.solve_plan import SolvePlan
 
 __all__ = ["Catalogue", "Solved", "opened_tools", "replay", "solve"]
 
@@ -106,7 +106,7 @@ async def replay(path: Path, observe: Callable[[KgotEvent], None]) -> Solved:
     check_records(journal)
     journal.check_payloads()
     _check_steps(header, str(path))
-    make = backend_factory(language=header["language"], settings=settings_of(header))
+    make = steps_factory(language=header["language"], settings=settings_of(header))
     run = await replay_recorded(journal, make, observe=observe)
     return Solved(run=run, account=account_of(journal.records))
 

@@ -18,15 +18,12 @@ from egotools.calling.invoker import ToolInvoker
 from ontology.errors import InvalidArgumentError
 from ontology.files import read_bounded
 from ontology.first_error import first_error
-from planners.calls.call_limits import CallLimits
-from planners.calls.consent import Ask, always
-from planners.calls.counted_model import CountedModel
-from planners.calls.tool_access import ToolAccess
+from planners.calls.prompt_tokens import CountedModel
+from planners.calls.tool_access import Ask, CallLimits, ToolAccess, always
 from planners.calls.tool_finder import Finder, ToolFinder
 from planners.dfs import Domain, QueryGraph, graph_faults
 from planners.dfs.resolver import Step
-from planners.dfs.tool_choice import Choice
-from planners.dfs.tool_resolver import ToolResolver
+from planners.dfs.tool_resolver import Choice, ToolResolver
 from planners.journal.account import RunAccount, account_of
 from planners.journal.recorded_calls import RecordingInvoker, ReplayInvoker
 from planners.journal.recorded_finds import RecordedFinder
@@ -160,7 +157,7 @@ class _Resolving:
     """A resolver, and what it said."""
 
     def __init__(self, domain: Domain, finder: Finder, invoker: ToolInvoker) -> None:
-        self.said: list[str] = []
+        self.domain, self.said = domain, list[str]()
         self.resolver = ToolResolver(domain, finder, invoker, said=self.said.append)
 
 
@@ -222,13 +219,13 @@ def _begun(asked: Walk, journal: RunJournal) -> ParsedRequest:
 
 async def _chosen(parsed: ParsedRequest, resolving: _Resolving) -> Walked:
     """Choose the tools that an execution may call: of each edge both directions, of each variable its lookup."""
-    graph, resolver = parsed.graph, resolving.resolver
+    graph, resolver, domain = parsed.graph, resolving.resolver, resolving.domain
     steps: list[Step | str] = [graph.vars[var] for var in graph.vars if graph.filters_of(var)]
     for edge in graph.edges:
         ends = graph.vars[edge.source], graph.vars[edge.target]
         steps += [Step(ends[0], edge.edge, ends[1], True), Step(ends[1], edge.edge, ends[0], False)]
     for step in dict.fromkeys(steps):
-        if not isinstance(step, str) or resolver.is_looked_up(step):
+        if not isinstance(step, str) or domain.types[step].lookup is not None:
             await resolver.choice(step)
     return Walked(parsed=parsed, choices=resolver.choices, said=tuple(resolving.said))
 

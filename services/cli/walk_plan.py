@@ -9,8 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import date
 from functools import partial
 
-from planners.calls.call_limits import CallLimits
-from planners.calls.tool_access import ToolAccess
+from planners.calls.tool_access import CallLimits, ToolAccess
 from planners.calls.tool_finder import Documents, ToolFinder
 from planners.dfs.composed import answer_composed
 from planners.dfs.tool_resolver import ToolResolver

@@ -17,8 +17,7 @@ from planners.graphseek.adapt.version_contract import contract_of
 from planners.graphseek.adapt.version_folder import VersionFolder
 from planners.graphseek.adapt.version_operator import VersionOperator, check_version
 from planners.graphseek.adapt.version_proposal import VersionMaker, VersionRequest
-from planners.graphseek.operators.argument_check import check_arguments
-from planners.graphseek.operators.operator import Operator, OperatorFault
+from planners.graphseek.operators.operator import Operator, OperatorFault, check_arguments
 from planners.graphseek.turn import Fault, Invocation, StepRecord
 from planners.stores.graph_schema import GraphSchema
 from planners.stores.readable_graph import ReadableGraph

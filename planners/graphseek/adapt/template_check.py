@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ontology.errors import StatementError
-from planners.graphseek.operators.table_arguments import nearest_hint
+from planners.graphseek.operators.operator import nearest_hint
 from planners.stores.cypher.cypher_allow_list import allowed_cypher, in_name_position
 from planners.stores.cypher.cypher_patterns import cypher_patterns
 from planners.stores.cypher.cypher_tokens import CypherToken

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ontology.errors import StatementError
-from planners.graphseek.operators.argument_check import check_arguments
-from planners.graphseek.operators.operator import Operator, OperatorFault
+from planners.graphseek.operators.operator import Operator, OperatorFault, check_arguments
 from planners.graphseek.results.result import ResultColumn
 from planners.stores.graph_schema import GraphSchema
 

@@ -13,12 +13,11 @@ from planners.graphseek.adapt.operator_version import OperatorVersion
 from planners.graphseek.adapt.row_processing import processed_rows
 from planners.graphseek.adapt.template_check import check_template
 from planners.graphseek.adapt.version_contract import OperatorContract, check_columns, check_parameters
-from planners.graphseek.catalog.semantic_catalog import SemanticCatalog
+from planners.graphseek.catalog.catalog import SemanticCatalog
 from planners.graphseek.dialects.cypher_text import Compiled
-from planners.graphseek.operators.graph_query import table_of
-from planners.graphseek.operators.node_naming import NodeReader
+from planners.graphseek.operators.graph_query import cell_of, column_of, table_of
 from planners.graphseek.operators.operator import Group, Operator, OperatorContext
-from planners.graphseek.operators.row_types import cell_of, column_of
+from planners.graphseek.operators.pattern import NodeReader
 from planners.graphseek.results.result import Result, ResultColumn
 from planners.stores.cypher.cypher_tokens import cypher_tokens
 from planners.stores.graph_schema import GraphSchema

@@ -19,10 +19,9 @@ from planners.graphseek.adapt.operator_version import OperatorVersion
 from planners.graphseek.adapt.version_contract import OperatorContract
 from planners.graphseek.adapt.version_operator import VersionOperator, check_version, tried_version
 from planners.graphseek.agent_events import ModelAsked
+from planners.graphseek.catalog.catalog import SemanticCatalog
 from planners.graphseek.catalog.catalog_text import catalog_text
-from planners.graphseek.catalog.semantic_catalog import SemanticCatalog
-from planners.graphseek.operators.argument_check import check_arguments
-from planners.graphseek.operators.operator import Operator, OperatorFault
+from planners.graphseek.operators.operator import Operator, OperatorFault, check_arguments
 from planners.graphseek.prompts.graphseek_prompt import graphseek_prompt
 from planners.graphseek.turn import Fault
 from planners.journal.metered_model import MeteredModel

@@ -10,10 +10,9 @@ from collections.abc import Iterable, Sequence
 
 from ontology.names import words
 from planners.graphseek.agent.answer_claims import Claim, claims_of
-from planners.graphseek.catalog.semantic_catalog import SemanticCatalog
-from planners.graphseek.results.result import Result
+from planners.graphseek.catalog.catalog import SemanticCatalog
+from planners.graphseek.results.result import Result, Sought
 from planners.graphseek.results.result_store import ResultStore
-from planners.graphseek.results.value_search import Sought
 from planners.graphseek.turn import Question, StepRecord
 from planners.stores.graph_schema import GraphSchema
 

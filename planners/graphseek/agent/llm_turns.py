@@ -19,8 +19,7 @@ from planners.graphseek.agent.trace_text import trace_text
 from planners.graphseek.agent.turn_schema import MOST_CALLS, operator_lines, turn_schema
 from planners.graphseek.agent_events import ModelAsked
 from planners.graphseek.catalog.catalog_text import CatalogForm, catalog_text
-from planners.graphseek.operators.argument_check import check_arguments
-from planners.graphseek.operators.operator import OperatorFault
+from planners.graphseek.operators.operator import OperatorFault, check_arguments
 from planners.graphseek.prompts.graphseek_prompt import graphseek_prompt
 from planners.graphseek.results.result import Result
 from planners.graphseek.turn import (

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ontology.errors import InvalidArgumentError
 from planners.calls.tool_finder import Finder
 from planners.graphseek.adapt.operator_adapter import OperatorAdapter
-from planners.graphseek.catalog.semantic_catalog import SemanticCatalog
+from planners.graphseek.catalog.catalog import SemanticCatalog
 from planners.graphseek.operators.operator import Operator
 from planners.graphseek.results.result_store import ResultStore
 from planners.graphseek.turn import TurnMaker

@@ -30,8 +30,7 @@ from planners.graphseek.agent_events import (
 )
 from planners.graphseek.operators.graph_query import table_of
 from planners.graphseek.operators.operator import OperatorFault
-from planners.graphseek.results.result import Result, ResultColumn
-from planners.graphseek.results.result_record import order_of
+from planners.graphseek.results.result import Result, ResultColumn, order_of
 from planners.graphseek.results.result_store import ResultStore
 from planners.graphseek.turn import (
     Answer,

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ontology.json_object import canonical_text
-from planners.graphseek.operators.operator import Operator
-from planners.graphseek.operators.table_arguments import object_schema
+from planners.graphseek.operators.operator import Operator, object_schema
 from planners.stores.graph_schema import GraphSchema
 
 __all__ = ["MOST_CALLS", "operator_lines", "turn_schema"]

@@ -12,9 +12,9 @@ from statistics import geometric_mean
 
 import pytest
 
-from datagen.personal.write_personal_data import TODAY
-from planners.dfs.execution.execution import Execution, words_of
-from planners.query.query_graph import QueryGraph
+from benchmarks.personal.write_personal_data import TODAY
+from planners.dfs.executor import Execution
+from planners.query.query_graph import QueryGraph, words_of
 from planners.query.reader import load_parser
 from planners.query.request_set import GoldRequest, request_set
 from scripts.document_blocks import replace_block

@@ -8,9 +8,8 @@ from pathlib import Path
 
 from planners.graphseek.agent.question_parts import QuestionParts
 from planners.graphseek.agent.question_run import AnsweredQuestion, answer_question
-from planners.graphseek.catalog.semantic_catalog import SemanticCatalog
-from planners.graphseek.catalog.shipped_catalogs import catalog_for
-from planners.graphseek.operators.operator_registry import known_operators
+from planners.graphseek.catalog.catalog import SemanticCatalog, catalog_for
+from planners.graphseek.operators.operator import known_operators
 from planners.graphseek.results.result import Cell
 from planners.graphseek.results.result_store import ResultStore
 from planners.graphseek.rules_turns import RulesTurns

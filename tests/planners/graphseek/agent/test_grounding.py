@@ -9,7 +9,7 @@ import pytest
 
 from planners.graphseek.agent.answer_claims import claims_of
 from planners.graphseek.agent.grounding import ungrounded
-from planners.graphseek.catalog.semantic_catalog import NodeDescriptor, PropertyDescriptor, SemanticCatalog
+from planners.graphseek.catalog.catalog import NodeDescriptor, PropertyDescriptor, SemanticCatalog
 from planners.graphseek.results.result import Cell, ResultColumn, TableRows
 from planners.graphseek.results.result_store import ResultStore
 from planners.graphseek.turn import Question, StepRecord

@@ -208,6 +208,9 @@ def _checked(graph: QueryGraph, domain: Domain, resolve_date: ResolveDate, setti
     """Refuse what cannot be executed."""
     if faults := graph_faults(graph, domain):
         raise InvalidArgumentError(" ".join(faults).rstrip("."), subject="graph", remedy="Correct the graph")
+    if any(each.negated for each in graph.edges) or any(each.others for each in graph.filters):
+        problem = "it excludes something, or has alternatives, and one execution does neither"
+        raise InvalidArgumentError(problem, subject="graph", remedy="Use answer_composed of planners.dfs.composed")
     bound = BoundGraph(graph, domain, resolve_date)
     if bound.depth > settings.max_depth:
         problem = f"it is {bound.depth} edges deep, and at most {settings.max_depth} are allowed"

@@ -23,10 +23,10 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, date, datetime
-from itertools import combinations
+from itertools import combinations, product
 from operator import attrgetter
 from typing import Any
 
@@ -41,7 +41,7 @@ from planners.query.dates import read_range
 from planners.query.domain import Domain
 from planners.query.graph_faults import graph_faults
 from planners.query.ordinals import read_ordinal
-from planners.query.query_graph import FilterConstraint, QueryGraph
+from planners.query.query_graph import EdgeConstraint, FilterConstraint, QueryGraph
 
 __all__ = ["Execution", "Totals", "answer_graph", "date_resolver", "execute"]
 
@@ -117,14 +117,38 @@ async def answer_graph(
 ) -> dict[str, Any]:
     """Execute a graph, its dates read against a day, and return the execution as JSON values.
 
+    Of a graph that excludes or has alternatives each plain graph is executed; the answer, the count, calls and totals are of all together.
+
     :param limits: bounds of the executor too, where they are set.
     :raises InvalidArgumentError: as of :func:`execute`.
     """
     bounds = {"max_calls": limits.calls, "max_seconds": limits.seconds}
     settings = ExecutorSettings.model_validate({name: most for name, most in bounds.items() if most is not None})
     resolve_date = date_resolver(today)
-    found = await execute(graph, domain, resolver, resolve_date=resolve_date, settings=settings, observe=observe)
-    return found.to_json()
+
+    async def answered(plain: QueryGraph) -> dict[str, Any]:
+        found = await execute(plain, domain, resolver, resolve_date=resolve_date, settings=settings, observe=observe)
+        return found.to_json()
+
+    wanted = list(_plain(graph))
+    if wanted == [graph]:
+        return await answered(graph)
+    found = [await answered(each) for each in wanted]
+    negated = [_with_only(graph, edge) for edge in graph.edges if edge.negated]
+    excluded = [await answered(each) for one in negated for each in _plain(one)]
+    out = {each["id"] for one in excluded for each in one["answer"]}
+    answer = {each["id"]: each for one in found for each in one["answer"] if each["id"] not in out}
+    every = [*found, *excluded]
+    shown = list(answer.values()) if graph.action == "find" else []
+    return {
+        **found[0],
+        "answer": shown[:1] if graph.return_mode == "one" else shown,
+        "count": len(answer) if all(each["count"] is not None for each in every) else None,
+        "missing": [missing for each in every for missing in each["missing"]],
+        "calls": [call for each in every for call in each["calls"]],
+        "totals": {key: sum(each["totals"][key] for each in every) for key in found[0]["totals"]},
+        "exact": all(each["exact"] for each in every),
+    }
 
 
 async def execute(
@@ -184,6 +208,9 @@ def _checked(graph: QueryGraph, domain: Domain, resolve_date: ResolveDate, setti
     """Refuse what cannot be executed."""
     if faults := graph_faults(graph, domain):
         raise InvalidArgumentError(" ".join(faults).rstrip("."), subject="graph", remedy="Correct the graph")
+    if any(each.negated for each in graph.edges) or any(each.others for each in graph.filters):
+        problem = "it excludes something, or has alternatives, and one execution does neither"
+        raise InvalidArgumentError(problem, subject="graph", remedy="Use answer_composed of planners.dfs.composed")
     bound = BoundGraph(graph, domain, resolve_date)
     if bound.depth > settings.max_depth:
         problem = f"it is {bound.depth} edges deep, and at most {settings.max_depth} are allowed"
@@ -255,3 +282,55 @@ def _order_key(value: Any) -> tuple[int, Any]:
         return 2, value.casefold()
     aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
     return 1, aware - _EPOCH  # lengths of time compare many times faster
+
+
+def _plain(graph: QueryGraph) -> Iterator[QueryGraph]:
+    """The graphs without what is negated, one for each choice among alternative values; they find all, so that answers can be compared."""
+    gone = {var for edge in graph.edges if edge.negated for var in _behind(graph, edge)}
+    kept = [
+        each
+        for each in graph.constraints
+        if not (isinstance(each, EdgeConstraint) and (each.negated or {each.source, each.target} & gone))
+        and not (isinstance(each, FilterConstraint) and each.var in gone)
+    ]
+    choices = [each.values if isinstance(each, FilterConstraint) else () for each in kept]
+    if not gone and all(len(values) < 2 for values in choices):
+        yield graph
+        return
+    for chosen in product(*(values or (None,) for values in choices)):
+        pairs = zip(kept, chosen, strict=True)
+        constraints = [
+            each if value is None else each.model_copy(update={"value": value, "others": ()}) for each, value in pairs
+        ]
+        kinds = {var: kind for var, kind in graph.vars.items() if var not in gone}
+        yield _changed(graph, constraints, kinds)
+
+
+def _with_only(graph: QueryGraph, edge: EdgeConstraint) -> QueryGraph:
+    """The graph in which a negated edge holds, and what else is negated is left out."""
+    out = {each for each in graph.edges if each.negated and each is not edge}
+    gone = {var for each in out for var in _behind(graph, each)}
+    turned = [each.model_copy(update={"negated": False}) if each is edge else each for each in graph.constraints]
+    kept = [each for each in turned if each not in out and not ({*_variables(each)} & gone)]
+    return _changed(graph, kept, {var: kind for var, kind in graph.vars.items() if var not in gone})
+
+
+def _changed(graph: QueryGraph, constraints: Iterable[Any], kinds: dict[str, str]) -> QueryGraph:
+    update = {"action": "find", "return_mode": "all", "constraints": tuple(constraints), "vars": kinds}
+    return graph.model_copy(update=update)
+
+
+def _variables(each: Any) -> tuple[str, ...]:
+    return (each.source, each.target) if isinstance(each, EdgeConstraint) else (each.var,)
+
+
+def _behind(graph: QueryGraph, edge: EdgeConstraint) -> set[str]:
+    """The variables behind a negated edge, seen from the return variable."""
+    start = edge.target if edge.source == graph.return_var else edge.source
+    found, waiting = {start}, [start]
+    while waiting:
+        here = waiting.pop()
+        ends = {end for each in graph.edges_of(here) if each is not edge for end in (each.source, each.target)} - found
+        found |= ends
+        waiting.extend(ends)
+    return found

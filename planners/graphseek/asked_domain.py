@@ -33,7 +33,6 @@ class AskedDomain:
     """The domain, and what its words are in the graph.
 
     :param values: (type, property, word) → the values that the word means.
-    :param units: (type, property) → its unit.
     :param naming: type → the properties that its nodes are called by, what people say first.
     :param times: edge → the properties of its relationship that say when, by their role.
     :param chained: (edge, source, target): it also leads there by way of other nodes, as a city lies in a county that lies in a state.
@@ -44,7 +43,6 @@ class AskedDomain:
     relationships: Mapping[str, str]
     properties: Mapping[tuple[str, str], str]
     values: Mapping[tuple[str, str, str], tuple[str, ...]]
-    units: Mapping[tuple[str, str], str]
     naming: Mapping[str, tuple[str, ...]]
     times: Mapping[str, Mapping[str, str]]
     chained: frozenset[tuple[str, str, str]]
@@ -56,7 +54,6 @@ def asked_domain(schema: GraphSchema, catalog: SemanticCatalog) -> AskedDomain:
     relationships = _identifiers([each.name for each in schema.relationships])
     properties: dict[tuple[str, str], str] = {}
     values: dict[tuple[str, str, str], tuple[str, ...]] = {}
-    units: dict[tuple[str, str], str] = {}
     naming: dict[str, tuple[str, ...]] = {}
     entities = {}
     for at, (name, node) in enumerate(zip(types, schema.nodes, strict=True)):
@@ -67,7 +64,7 @@ def asked_domain(schema: GraphSchema, catalog: SemanticCatalog) -> AskedDomain:
         fields = {}
         for field, key in zip(_identifiers([each.name for each in node.properties]), node.properties, strict=True):
             said = described.properties.get(key.name, PropertyDescriptor())
-            properties[name, field], units[name, field] = key.name, said.unit
+            properties[name, field] = key.name
             for word, meant in _meanings(said):
                 values.setdefault((name, field, word), meant)
                 values.setdefault((name, field, verb_lemma(word)), meant)
@@ -104,7 +101,7 @@ def asked_domain(schema: GraphSchema, catalog: SemanticCatalog) -> AskedDomain:
     }
     about = catalog.about or "a property graph"
     domain = Domain.model_construct(name="graph", extended=True, description=about, types=entities, edges=tuple(edges))
-    return AskedDomain(domain, types, relationships, properties, values, units, naming, times, frozenset(chained))
+    return AskedDomain(domain, types, relationships, properties, values, naming, times, frozenset(chained))
 
 
 def _edge(name: str, source: str, target: str, phrases: tuple[str, ...]) -> EdgeType:

@@ -12,8 +12,8 @@ from egotools.client_errors import ClientError, client_error_of
 from inference.budget import Budget
 from inference.chat import GREEDY, ChatModel, Completion, Message, Sample
 from ontology.errors import EgotoolsError, ModelError, StorageError
-from planners.calls.clean_values import clean_text, cleaned
 from planners.calls.tool_finder import Finder, FoundTools
+from planners.calls.untrusted import clean_text, cleaned
 from planners.stores.property_graph import GraphState, Language, Operation, PropertyGraph, QueryLimits, QueryRows, Value
 
 __all__ = ["ContainedFinder", "ContainedGraph", "ContainedModel", "said"]

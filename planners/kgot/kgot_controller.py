@@ -16,12 +16,10 @@ from egotools.calling.invoker import ToolInvoker
 from egotools.calling.tool_answer import TOO_DEEP, ToolAnswer
 from ontology.errors import BudgetExceededError, EgotoolsError, InvalidArgumentError
 from ontology.json_object import canonical_text
-from planners.calls.clean_values import CleanInvoker, clean_text, cleaned
-from planners.calls.fence_marks import FenceMarks
-from planners.calls.fenced_answer import fence_answer
-from planners.calls.safe_retries import RetryingInvoker
 from planners.calls.sandbox import Sandbox
+from planners.calls.tool_access import CallPipeline
 from planners.calls.tool_finder import Finder, FoundTools
+from planners.calls.untrusted import FenceMarks, clean_text, cleaned, fence_answer
 from planners.journal.step_log import emit, in_order, told_to, unheard
 from planners.kgot.contained_parts import said
 from planners.kgot.kgot_events import CallMade, Decided, Decision, Ended, KgotEvent, Missing, Outcome, ToolsFound
@@ -89,7 +87,7 @@ async def solve_task(
         graph=graph,
         steps=steps,
         finder=finder,
-        invoker=RetryingInvoker(CleanInvoker(invoker), settings.tool_retries),
+        invoker=CallPipeline(invoker, retries=settings.tool_retries),
         sandbox=sandbox,
         settings=settings,
         marks=FenceMarks(fence_key),

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from ontology.errors import StatementError
-from planners.calls.clean_values import clean_text, cleaned
+from planners.calls.untrusted import clean_text, cleaned
 from planners.journal.step_log import emit, in_order
 from planners.kgot.kgot_events import Computed, Parsed, Queried
 from planners.kgot.run_state import RunState

@@ -18,11 +18,10 @@ from egotools.calling.invoker import ToolInvoker
 from inference.budget import Budget
 from inference.chat import ChatModel
 from ontology.errors import InvalidArgumentError
-from planners.calls.clean_values import CleanInvoker
-from planners.calls.consent import Ask, never
-from planners.calls.fence_marks import FenceMarks
 from planners.calls.sandbox import Sandbox
+from planners.calls.tool_access import Ask, CallPipeline, never
 from planners.calls.tool_finder import Finder
+from planners.calls.untrusted import FenceMarks
 from planners.journal.journal_index import JournalIndex, request_key
 from planners.journal.record_forms import check_records
 from planners.journal.recorded_calls import RecordingInvoker, ReplayInvoker
@@ -113,7 +112,7 @@ async def solve_recorded(
         RecordedGraph(ContainedGraph(parts.graph), journal, index=index),
         parts.make(models, fence_key),
         RecordedFinder(ContainedFinder(parts.finder), journal, index=index),
-        RecordingInvoker(CleanInvoker(parts.invoker), journal, repeat=parts.repeat, index=index, as_written=True),
+        RecordingInvoker(CallPipeline(parts.invoker), journal, repeat=parts.repeat, index=index, as_written=True),
         RecordedSandbox(parts.sandbox, journal, index=index),
         settings=parts.settings,
         observe=events.tell,

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from ontology.errors import InvalidArgumentError
 from ontology.first_error import first_error
-from planners.calls.clean_values import cleaned
+from planners.calls.untrusted import cleaned
 from planners.journal.journal_lines import DAMAGED
 from planners.kgot.kgot_settings import KgotSettings
 from planners.stores.property_graph import Language

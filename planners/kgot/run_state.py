@@ -11,10 +11,9 @@ from typing import TypeVar
 
 from egotools.calling.invoker import ToolInvoker
 from ontology.errors import BudgetExceededError, ModelError
-from planners.calls.clean_values import clean_text, cleaned
-from planners.calls.fence_marks import FenceMarks
 from planners.calls.sandbox import Sandbox
 from planners.calls.tool_finder import Finder
+from planners.calls.untrusted import FenceMarks, clean_text, cleaned
 from planners.journal.step_log import emit
 from planners.kgot.asking import UnusableStepError
 from planners.kgot.contained_parts import said

@@ -8,8 +8,8 @@ from typing import Any, TypeAlias
 
 from inference.chat import ChatModel
 from inference.structured_chat import UnusableAnswerError
-from planners.calls.fence_marks import FenceMarks
 from planners.calls.tool_finder import FoundTools
+from planners.calls.untrusted import FenceMarks
 from planners.kgot.asking import ModelAsker, closed_object, json_objects, without_thoughts
 from planners.kgot.kgot_settings import KgotSettings
 from planners.kgot.kgot_task import Insert, MadeCall, Retrieve, TaskView, Vote, WantedCall

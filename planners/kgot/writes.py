@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from ontology.errors import StatementError
 from ontology.names import noun_lemma, words
-from planners.calls.clean_values import clean_text
+from planners.calls.untrusted import clean_text
 from planners.journal.step_log import emit
 from planners.kgot.contained_parts import said
 from planners.kgot.kgot_events import DroppedWrite, NoiseRemoved, Written

@@ -131,7 +131,7 @@ class Domain(_Form):
     """
 
     name: _Name
-    extended: bool = False
+    extended: bool = Field(default=False, exclude=True)  # no journal of a run has it in its digest of the domain
     description: str
     types: Mapping[_Name, EntityType] = Field(min_length=1)
     edges: tuple[EdgeType, ...] = ()

@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable, Mapping
 from typing import Any
 
 __all__ = ["compare"]
+
+_COMPARED: Mapping[str, Callable[[Any, Any], bool]] = {
+    "=": operator.eq,
+    "<": operator.lt,
+    ">": operator.gt,
+    "<=": operator.le,
+    ">=": operator.ge,
+}
 
 
 def compare(value: Any, op: str, wanted: str | int | float | bool) -> bool:
     """Whether ``value op wanted`` holds: by number where both are numbers, else by text without regard to case and to blanks at its ends.
 
-    :param op: ``=``, ``contains``, ``<`` or ``>``.
+    :param op: ``contains``, ``=``, ``<``, ``>``, ``<=`` or ``>=``.
     """
     number, limit = _number(value), _number(wanted)
     if op != "contains" and number is not None and limit is not None:
-        return number == limit if op == "=" else number < limit if op == "<" else number > limit
+        return _COMPARED[op](number, limit)
     text, other = str(value).strip().casefold(), str(wanted).strip().casefold()
-    if op == "contains":
-        return other in text
-    return text == other if op == "=" else text < other if op == "<" else text > other
+    return other in text if op == "contains" else _COMPARED[op](text, other)
 
 
 def _number(value: Any) -> float | None:

@@ -102,7 +102,9 @@ def masked(request: str, values: list[RequestValue]) -> str:
             plain = "she"
         stand_in = "" if value.kind in ("date", "steps") else plain
         text[value.start : value.end] = stand_in[: value.end - value.start].ljust(value.end - value.start)
-    # "Both" says nothing that "and" does not, and is misread.
+    if not any(value.kind == "known" for value in values):
+        return "".join(text)
+    # "Both" says nothing that "and" does not, and is misread before verbs.
     return re.sub(r"\bboth\b(?=.* and )", "    ", "".join(text), flags=re.IGNORECASE)
 
 

@@ -431,23 +431,19 @@ class _Writer:
             measure = {"function": "count", "var": names[ranked]}
             return {"action": "top", "measure": measure, "limit": limit or 1, "ascending": "fewest" in ranked.marks}
         if counted is not None:
-            measure = {
-                "function": "count",
-                "var": names[counted],
-                "op": counted.compared or "=",
-                "value": counted.number,
-            }
-            return {"measure": measure}
+            bound = {"op": counted.compared or "=", "value": counted.number}
+            return {"measure": {"function": "count", "var": names[counted]} | bound}
         owner = self.measured and next((each for each in names if self.measured[1].kind == each.types[0]), None)
-        if self.measured and owner is not None:
+        asked = self.measured[1] if self.measured else self.shown
+        if asked and (owner if self.measured else asked.kind == returned.types[0]) not in (returned, True):
+            raise _refused(f"{asked.field} is of {asked.kind}, and not of what is asked for", "Ask for it alone")
+        if self.measured:
             function, where = self.measured
-            measure = {"function": function, "var": names[owner], "field": where.field}
+            measure = {"function": function, "var": names[returned], "field": where.field}
             if function != "value":
-                return {"action": "measure", "measure": measure} if owner is returned else {}
+                return {"action": "measure", "measure": measure}
             return {"action": "top", "measure": measure, "limit": limit or 1, "ascending": self.ascending}
-        if self.shown and self.shown.kind == returned.types[0]:
-            return {"show": self.shown.field}
-        return {}
+        return {"show": self.shown.field} if self.shown else {}
 
     def _counts(self) -> bool:
         """Whether a request begins with a count: "how many", "I would like to know how many"."""
@@ -536,6 +532,9 @@ def _said(links: Links, kept: Sequence[Mention]) -> set[str]:
         said |= {part for _, _, value in each.filters for part in str(value).casefold().replace("_", " ").split()}
         said |= {*BETWEEN} if filters else set()
     ordinals = {each.ordinal for each in kept if each.ordinal}
+    for (source, _, target), told in words.phrases.items():  # "which contract expires first"
+        if ordinals and source in types and target == words.dates:
+            said |= {each.middle[0] for each in told if each.middle}
     return (
         said | {word for word, ordinal in ORDINALS.items() if ordinal in ordinals} | ({"most"} if ordinals else set())
     )

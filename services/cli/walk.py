@@ -243,9 +243,9 @@ async def _executed(
     :param journal: of which the account is made.
     :param observe: is called with each event of the executor as JSON values.
     """
-    from planners.dfs.composed import answer_composed
+    from planners.dfs.executor import answer_graph
 
-    execution = await answer_composed(
+    execution = await answer_graph(
         parsed.graph, asked.domain, resolving.resolver, today=asked.today, limits=limits, observe=observe
     )
     return Walked(

@@ -297,12 +297,6 @@ def relation_phrases(name: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return (f"has {said}",), (f"{said} of",)
 
 
-def is_active(word: str) -> bool:
-    """Whether a word is a verb as it stands behind its subject: "refers", "refer"; not "built"."""
-    verb = verb_lemma(word)
-    return is_verb(verb) and word in (verb, _third_person(verb)) and word != _participle(verb)
-
-
 def _backward(last: str, preposition: str) -> tuple[str, ...]:
     """The phrases from the target of a name that ends with a preposition; none where a rule could only guess."""
     verb = verb_lemma(last) if last else ""

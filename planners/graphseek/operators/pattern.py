@@ -36,6 +36,8 @@ from planners.stores.property_graph import Properties, Scalar
 Owner: TypeAlias = NodeType | RelationshipType
 Direction: TypeAlias = Literal["out", "in", "both"]
 NUMERIC = ("integer", "number")
+NODE = ResultColumn(name="node", type="node")
+NODE_TEXTS = (ResultColumn(name="type", type="string"), ResultColumn(name="name", type="string"))
 _ARROWS = {"out": "->", "in": "<-", "both": "-"}
 _VALUE_TYPES = {
     "string": ("string", "date"),
@@ -595,6 +597,23 @@ def node_column(type_: str = "", properties: Iterable[str] = ()) -> ResultColumn
 def columns_of(keys: Iterable[PropertyKey]) -> list[ResultColumn]:
     """Return the columns of properties."""
     return [ResultColumn(name=key.name, type=column_type(key)) for key in keys]
+
+
+def return_nodes(
+    text: CypherText, end: Nodes, columns: Sequence[ResultColumn] = (), values: Sequence[str] = ()
+) -> tuple[ResultColumn, ...]:
+    """Write RETURN of ``n1``: its id and properties where it is of one type, else the node itself; then further columns.
+
+    :returns: the columns of the table.
+    """
+    if end.type is None:
+        text.returns((NODE, *columns), ("n1", *values))
+        return (NODE, *NODE_TEXTS, *columns)
+    keys = end.type.properties
+    of_node = (node_column(end.type.name, [key.name for key in keys]), *columns_of(keys))
+    named = [text.node_id("n1", (end.type,)), *(text.property("n1", key.name) for key in keys)]
+    text.returns((*of_node, *columns), (*named, *values))
+    return (*of_node, *columns)
 
 
 def name_value(text: CypherText, variable: str, types: Sequence[NodeType], catalog: SemanticCatalog) -> str:

@@ -180,8 +180,6 @@ def compile_time_slice(arguments: Arguments, text: CypherText, catalog: Semantic
     Which properties say when, the catalog knows: those of the type itself; else those of a type beside it that is nothing but a time
     (a month); else those of its relationships; else those of any type beside it.
     """
-    from planners.graphseek.operators.slice import return_nodes
-
     asked = _asked_time(arguments)
     nodes = pattern.parse_nodes({"type": arguments["node_type"], "filters": arguments.get("filters")}, text.schema)
     (type_,) = nodes.types
@@ -202,7 +200,7 @@ def compile_time_slice(arguments: Arguments, text: CypherText, catalog: Semantic
         text.add("WITH DISTINCT n1")
         of = neighbour.name if neighbour else "the relationships"
         notes = (f"Time is that of {of}, by {', '.join(each.name for each in types)}.",)
-    columns = return_nodes(text, pattern.Nodes(types=(type_,), shown=""))
+    columns = pattern.return_nodes(text, pattern.Nodes(types=(type_,), shown=""))
     most = arguments.get("limit", DEFAULT_ROWS)
     text.limit(most)
     named = [f"{name} {value}" for name in _TIMES if (value := asked[name]) is not None]

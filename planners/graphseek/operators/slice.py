@@ -25,9 +25,6 @@ from planners.stores.property_graph import Properties, Value
 
 _HOPS = ResultColumn(name="hops", type="integer")
 _HOP = ResultColumn(name="hop", type="integer")
-_NODE = ResultColumn(name="node", type="node")
-_TEXTS = (ResultColumn(name="type", type="string"), ResultColumn(name="name", type="string"))
-_MOST_PATHS = 500
 _MOST_ENDS = 500
 """Ids of ends: engines compare each with each node that is reached."""
 _AROUND = 200  # nodes
@@ -49,29 +46,12 @@ def compile_traverse(arguments: Arguments, text: CypherText, catalog: SemanticCa
     pattern.match_nearest(text, start, reach, end)
     if least > 1:
         text.where([f"h0 >= {text.parameter(least)}"])
-    columns = return_nodes(text, end, (_HOPS,), ("h0",))
+    columns = pattern.return_nodes(text, end, (_HOPS,), ("h0",))
     if reach.hops > 1:
         text.add(f"ORDER BY h0, {text.node_id('n1', end.types)}")
     text.limit(most)
     title = f"{shown} from {start.shown} by {reach.shown}"
     return TableQuery(text.compiled(), columns, title, most, start, reach, end)
-
-
-def return_nodes(
-    text: CypherText, end: pattern.Nodes, columns: Sequence[ResultColumn] = (), values: Sequence[str] = ()
-) -> tuple[ResultColumn, ...]:
-    """Write RETURN of ``n1``: its id and properties where it is of one type, else the node itself; then further columns.
-
-    :returns: the columns of the table.
-    """
-    if end.type is None:
-        text.returns((_NODE, *columns), ("n1", *values))
-        return (_NODE, *_TEXTS, *columns)
-    keys = end.type.properties
-    of_node = (pattern.node_column(end.type.name, [key.name for key in keys]), *pattern.columns_of(keys))
-    named = [text.node_id("n1", (end.type,)), *(text.property("n1", key.name) for key in keys)]
-    text.returns((*of_node, *columns), (*named, *values))
-    return (*of_node, *columns)
 
 
 @operator(
@@ -102,7 +82,7 @@ async def traverse(arguments: Arguments, context: OperatorContext) -> Result:
         text.add("WITH n1, 0 AS h0")
         of_type = text.one_of_types("n1", end.types) if end.is_narrowed else []
         text.where([*of_type, *pattern.node_conditions(text, "n1", end)])
-        return_nodes(text, end, (_HOPS,), ("h0",))
+        pattern.return_nodes(text, end, (_HOPS,), ("h0",))
         text.limit(query.most)
         queries.insert(0, text.compiled())
     for each in queries:
@@ -115,12 +95,12 @@ async def traverse(arguments: Arguments, context: OperatorContext) -> Result:
 def compile_subgraph(arguments: Arguments, text: CypherText, catalog: SemanticCatalog) -> TableQuery:
     """Return the query of the nodes around the starts, the nearest first."""
     start, reach, end = _nearest(arguments, text, hops=1, direction="both")
-    text.returns((_NODE, _HOPS), ("n1", "h0"))
+    text.returns((pattern.NODE, _HOPS), ("n1", "h0"))
     text.add(f"ORDER BY h0, {text.node_id('n1', end.types)}")
     most = arguments.get("limit", _AROUND)
     text.limit(most)
     title = f"{end.shown} around {start.shown} by {reach.shown}"
-    return TableQuery(text.compiled(), (_NODE, _HOPS), title, most, start, reach, end)
+    return TableQuery(text.compiled(), (pattern.NODE, _HOPS), title, most, start, reach, end)
 
 
 def compile_impact(arguments: Arguments, text: CypherText, catalog: SemanticCatalog) -> TableQuery:
@@ -129,11 +109,19 @@ def compile_impact(arguments: Arguments, text: CypherText, catalog: SemanticCata
     By default 4 hops: the longest chain of the paper's questions about shortages goes from a module over assemblies to a region.
     """
     start, reach, end = _nearest(arguments, text, hops=4, direction="out")
-    text.returns((_HOP, _NODE), ("h0", "n1"))
+    text.returns((_HOP, pattern.NODE), ("h0", "n1"))
     text.add(f"ORDER BY h0, {text.node_id('n1', end.types)}")
     text.limit(DEFAULT_ROWS)
     title = f"what {start.shown} has an effect on, by {reach.shown}"
-    return TableQuery(text.compiled(), (_HOP, _TEXTS[0], _NODE, _TEXTS[1]), title, DEFAULT_ROWS, start, reach, end)
+    return TableQuery(
+        text.compiled(),
+        (_HOP, pattern.NODE_TEXTS[0], pattern.NODE, pattern.NODE_TEXTS[1]),
+        title,
+        DEFAULT_ROWS,
+        start,
+        reach,
+        end,
+    )
 
 
 def _nearest(

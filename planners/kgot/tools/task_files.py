@@ -57,6 +57,7 @@ _CONVERTING = SandboxLimits(seconds=60.0, memory_bytes=2**30, output_bytes=8 * 2
 """A pdf of 200 pages takes some 20 s; the converters need 230 MB of address space for a small file."""
 _MOST_TABLE_CHARS = 2 * 2**20
 """Of a table that is given as rows: as JSON it has up to four times as many, and an answer 10 MiB."""
+_MOST_TOLD_ROWS = 50  # of a table that is told as text: more a model does not write down in one answer
 _MOST_ENTRIES = 20_000  # of an archive, those of archives in it too where they are stored as they are
 _ENDINGS = {"htm": "html", "xhtml": "html", "markdown": "md", "text": "txt", "ndjson": "jsonl", "log": "txt"}
 _MAGIC = {
@@ -374,7 +375,7 @@ class FileInspector:
     """Reads the files of a task.
 
     The body is ``{"file", "kind", "page", "pages", "text"}``. ``text`` is Markdown of pdf, docx, xlsx and html (a table for each sheet,
-    below its name), else the text of the file. A csv, tsv, jsonl, JSON or xlsx file that is one table longer than a page has ``columns``,
+    below its name), else the text of the file. A csv, tsv, jsonl, JSON or xlsx file that is one table of more than 50 rows, or longer than a page, has ``columns``,
     ``row_count`` and ``rows``, which are all rows, in the place of page and text, unless a page is asked for. With a question about
     a page, ``answer`` stands in the place of ``text``.
 
@@ -418,7 +419,7 @@ class FileInspector:
         return {**body, **await self.ask(text, question)}
 
     async def _read(self, name: str) -> tuple[str, list[str], list[dict[str, Any]]]:
-        """Return the kind of a file, its pages, and the rows of a table that is longer than a page."""
+        """Return the kind of a file, its pages, and the rows of a table that is longer than a page, or of very many rows."""
         content = await asyncio.to_thread(self.files.read, name, _MAX_FILE_BYTES)
         kind = await asyncio.to_thread(file_kind, name, content)
         if kind not in CONVERTED:
@@ -429,7 +430,8 @@ class FileInspector:
             charset = "utf-8" if kind == "html" and _is_utf8(content) else ""  # else the page says it, or it is guessed
             _, text = await self.converter.convert(name, kind, content, charset)
         pages = await asyncio.to_thread(_pages, name, text, kind)
-        return kind, pages, await asyncio.to_thread(_rows, text, kind) if len(pages) > 1 else []
+        rows = await asyncio.to_thread(_rows, text, kind)
+        return kind, pages, rows if len(pages) > 1 or len(rows) > _MOST_TOLD_ROWS else []
 
 
 def _is_utf8(content: bytes) -> bool:

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 
 from planners.calls.call_limits import CallLimits
 from planners.dfs import QueryGraph, graph_faults
-from planners.dfs.composed import answer_composed
+from planners.dfs.executor import answer_graph
 from tests.planners.dfs.brute_force import brute_force
 from tests.planners.dfs.test_executor_property import DOMAIN, RANDOM, tables
 
@@ -36,7 +36,7 @@ def test_exclusion_and_alternatives_are_differences_and_unions(random: Random) -
     def answer(graph: QueryGraph) -> set[str]:
         assert graph_faults(graph, DOMAIN) == ()
         limits = CallLimits()
-        found = asyncio.run(answer_composed(graph, DOMAIN, data, today=date(2025, 2, 1), limits=limits))
+        found = asyncio.run(answer_graph(graph, DOMAIN, data, today=date(2025, 2, 1), limits=limits))
         assert found["count"] == len(found["answer"])
         return {each["id"] for each in found["answer"]}
 

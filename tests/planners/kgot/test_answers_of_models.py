@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from inference import RetryPolicy
 from ontology.errors import InvalidArgumentError
-from planners.calls.fence_marks import FenceMarks
 from planners.calls.sandbox import Sandbox
+from planners.calls.untrusted import FenceMarks
 from planners.kgot.asking import json_objects, prompt_messages, without_thoughts
 from planners.kgot.kgot_events import Dropped, Queried, Written
 from planners.kgot.kgot_settings import MODEL_RETRIES, KgotSettings

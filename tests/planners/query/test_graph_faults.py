@@ -8,6 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from planners.dfs import Domain, QueryGraph, graph_faults
+from planners.query.field_comparison import compare
 
 LOOKUP = {"request": "look it up"}
 DOMAIN = Domain.model_validate(
@@ -81,3 +82,9 @@ def test_each_fault_is_named_with_what_is_allowed(
 def test_another_form_is_no_graph(change: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
         QueryGraph.model_validate({**_graph([FROM]).to_json(), **change})
+
+
+@pytest.mark.parametrize(("op", "holds"), [("<", False), ("<=", True), ("=", True), (">=", True), (">", False)])
+def test_numbers_are_compared_as_numbers(op: str, holds: bool) -> None:
+    assert compare("12", op, 12.0) is holds
+    assert compare("9", "<", "12") and compare("Ann", "<", "bob")

@@ -42,7 +42,7 @@ def versions(graph: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ve
             schema=schema.fingerprint,
             template=TEMPLATE,
             parameters=FIND.parameters(schema, ()),
-            columns=FIND.returns,  # type: ignore[attr-defined]
+            columns=FIND.returns,
         )
 
     folder = VersionFolder(tmp_path / "versions")

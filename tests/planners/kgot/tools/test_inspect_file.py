@@ -162,6 +162,13 @@ async def test_a_long_sheet_is_given_whole(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize(("count", "is_told_as_rows"), [(50, False), (51, True)])
+async def test_a_table_of_very_many_rows_is_told_as_rows(tmp_path: Path, count: int, is_told_as_rows: bool) -> None:
+    text = "\n".join(["id;value", *(f"{number};v" for number in range(count))])
+    body = await reader(written(tmp_path / "short.csv", text)).inspect_file("short.csv")
+    assert (body.get("row_count") == count, "text" in body) == (is_told_as_rows, not is_told_as_rows)
+
+
 async def test_pages_of_a_long_table_have_its_head_and_say_that_there_is_more(tmp_path: Path) -> None:
     rows = [f"{number};value {number}" for number in range(3_000)]
     inspector = reader(written(tmp_path / "long.csv", "\n".join(["id;value", *rows])))

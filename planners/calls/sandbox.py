@@ -23,7 +23,7 @@ import signal
 import site
 import sys
 from asyncio.subprocess import PIPE, Process
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -131,6 +131,14 @@ class Sandbox:
         await self.check()
         return await self._run(self._bwrap, code, stdin, files or {})
 
+    async def run_later(self, code: str, stdin: Awaitable[bytes]) -> SandboxResult:
+        """Start Python without files, and run it when its input is there: its seconds begin then.
+
+        :raises IsolationError: when it cannot be isolated; nothing was run.
+        """
+        await self.check()
+        return await self._run(self._bwrap, code, stdin, {})
+
     async def _probe(self) -> str:
         if sys.platform != "linux":
             problem = "code is isolated by bubblewrap, which only Linux has"
@@ -146,7 +154,9 @@ class Sandbox:
         _PROVEN.add((bwrap, self.limits))
         return bwrap
 
-    async def _run(self, bwrap: str, code: str, stdin: bytes, files: Mapping[str, Path]) -> SandboxResult:
+    async def _run(
+        self, bwrap: str, code: str, stdin: bytes | Awaitable[bytes], files: Mapping[str, Path]
+    ) -> SandboxResult:
         with contextlib.ExitStack() as opened:
             file_fds = _opened_files(files, self.limits.input_bytes, opened)
             code_fd = _in_memory(code.encode("utf-8", "replace"), opened)
@@ -167,7 +177,12 @@ class Sandbox:
                 fds = (code_fd, filter_fd, status_fd, lifeline, *file_fds.values())
                 process = _Process(self.limits.output_bytes, let_go)
                 await process.start(command, fds)
-            limit = await process.finish(stdin, self.limits.seconds)
+            try:
+                given = stdin if isinstance(stdin, bytes) else await stdin
+            except BaseException:
+                await process.finish(b"", 0)
+                raise
+            limit = await process.finish(given, self.limits.seconds)
             return process.result(limit, _exit_code(told))
 
 

@@ -21,8 +21,7 @@ from planners.kgot.kgot_events import Dropped, GraphChanged
 from planners.kgot.kgot_settings import KgotSettings
 from planners.kgot.kgot_task import KgotTask, MadeCall, TaskView
 from planners.kgot.steps import LlmSteps
-from planners.stores.graph_text import state_text
-from planners.stores.property_graph import GraphState, Properties, PropertyGraph, Value
+from planners.stores.property_graph import GraphState, Properties, PropertyGraph, Value, state_text
 
 __all__ = ["RunState", "graph_text", "value_counts"]
 

@@ -1,6 +1,7 @@
 """An engine of graphs in a process of its own: one that crashes, takes too long or too much memory ends alone.
 
-A request is a line of JSON, and so is its answer. The script imports nothing of the project.
+A request is a line of JSON, and so is its answer; the process runs :mod:`planners.stores.engine_child`, as a script that imports nothing of
+the project, without the environment. It takes a filter of system calls, which leaves it no network, and bounds its own memory.
 """
 
 from __future__ import annotations
@@ -8,18 +9,24 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import logging
+import platform
 import signal
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ontology.errors import StorageError
+from ontology.errors import IsolationError, StorageError
+from planners.calls.syscall_filter import syscall_filter
 
 __all__ = ["EngineEndedError", "EngineProcess"]
 
+_SCRIPT = Path(__file__).with_name("engine_child.py")
 _LINE_BYTES = 64 * 2**20
-"""Of an answer: more than the scripts write."""
+"""Of an answer: more than the script writes."""
+_START_S = 60.0
+_LOG = logging.getLogger(__name__)
 
 
 class EngineEndedError(Exception):
@@ -34,26 +41,25 @@ class EngineEndedError(Exception):
 
 
 class EngineProcess:
-    """A process that runs a script; start it with :meth:`start`."""
+    """A process that runs an engine; start it with :meth:`start`."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self._process = process
 
     @classmethod
-    async def start(cls, script: Path, engine: str, *arguments: str) -> EngineProcess:
+    async def start(cls, engine: str) -> EngineProcess:
         """Start one.
 
-        :param script: its file.
-        :param engine: what errors call it.
-        :param arguments: of the script.
+        :param engine: ``ladybug`` or ``oxigraph``.
         :raises StorageError: when no process can be started.
         """
         try:
+            program = syscall_filter(platform.machine())
+        except IsolationError:  # a processor whose calls are not known
+            program = b""
+        try:
             process = await asyncio.create_subprocess_exec(
-                sys.executable,
-                "-I",
-                str(script),
-                *arguments,
+                *(sys.executable, "-I", str(_SCRIPT), engine, program.hex()),
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.DEVNULL,
@@ -61,12 +67,15 @@ class EngineProcess:
                 limit=_LINE_BYTES,
             )
         except OSError as error:
-            raise StorageError(
-                f"no process can be started for {engine}: {error.strerror}",
-                subject=engine,
-                remedy="Free memory, or allow more processes",
-            ) from None
-        return cls(process)
+            problem = f"no process can be started for {engine}: {error.strerror}"
+            raise StorageError(problem, subject=engine, remedy="Free memory, or allow more processes") from None
+        started = cls(process)
+        answer = await started.ask({"do": "start"}, _START_S)
+        if engine == "oxigraph" and not answer.get("filtered"):
+            _LOG.warning(
+                "This machine takes no filter of system calls: the RDF engine is kept from the network by checks alone"
+            )
+        return started
 
     @property
     def pid(self) -> int:
@@ -109,8 +118,7 @@ class EngineProcess:
             raise EOFError
         self._process.stdin.write(json.dumps(request).encode() + b"\n")
         await self._process.stdin.drain()
-        line = await self._process.stdout.readline()
-        answer = json.loads(line) if line else None
+        answer = json.loads(await self._process.stdout.readline() or b"null")
         if not isinstance(answer, dict):
             raise EOFError
         return answer

@@ -9,14 +9,23 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 
-from planners.stores.graph_state import canonical_state, state_rows
-from planners.stores.property_graph import GraphEdge, GraphNode, GraphState, Operation, Properties, ReplaceGraph, Value
-from planners.stores.property_rows import PropertyRows
-from planners.stores.property_values import value_key
+import networkx as nx
+
+from planners.stores.property_graph import (
+    GraphEdge,
+    GraphNode,
+    GraphState,
+    Operation,
+    ReplaceGraph,
+    Value,
+    state_of_rows,
+    state_rows,
+    value_key,
+)
 
 __all__ = ["NoiseRemoval", "merge_duplicates", "remove_irrelevant"]
 
@@ -61,16 +70,16 @@ def merge_duplicates(state: GraphState) -> NoiseRemoval:
     Properties have the same names, numbers and truth values are equal, short texts equal but for case, spaces and signs around them, and
     long texts similar with the same numbers. Edges of the merged go to the one that stays; one that is then there twice goes.
     """
+    kept: dict[object, list[GraphNode]] = defaultdict(list)
     merged: dict[str, str] = {}
-    for nodes in _comparable(state.nodes):
-        kept: list[tuple[GraphNode, dict[str, object]]] = []
-        for node in nodes:
-            plain = {name: _plain(value) for name, value in node.properties.items()}
-            other = next((first for first, before in kept[:_COMPARED] if _near(before, plain)), None)
-            if other is None:
-                kept.append((node, plain))
-            else:
-                merged[node.id] = other.id
+    for node in state.nodes:
+        exact = tuple((name, _exact_part(value)) for name, value in sorted(node.properties.items()))
+        group = kept[node.label, exact] if exact else []
+        other = next((first for first in group[:_COMPARED] if _are_near(first, node)), None)
+        if other is None:
+            group.append(node)
+        else:
+            merged[node.id] = other.id
     return _removal(state, set(merged), merged)
 
 
@@ -82,83 +91,59 @@ def remove_irrelevant(state: GraphState, asked: Iterable[str]) -> NoiseRemoval:
 
     :param asked: names and values of the task: ``award number``, ``Ann Ott``.
     """
-    terms = [term for term in (_words(term) for term in asked) if term]
+    terms = [term for term in map(_words, asked) if term]
+    graph = nx.Graph((edge.source, edge.target) for edge in state.edges if edge.source != edge.target)
+    graph.add_nodes_from(node.id for node in state.nodes)
     holding = {node.id for node in state.nodes if any(_holds(node, term) for term in terms)}
-    if not holding:
-        return _removal(state, set(), {})
-    around: dict[str, set[str]] = defaultdict(set)
-    for edge in state.edges:
-        if edge.source != edge.target:
-            around[edge.source].add(edge.target)
-            around[edge.target].add(edge.source)
-    left = {node.id for node in state.nodes}
-    left &= _joined_to(holding, around)
-    ends = [node for node in left if node not in holding and len(around[node]) < 2]
-    while ends:
-        node = ends.pop()
-        left.discard(node)
-        for other in around.pop(node, set()):
-            around[other].discard(node)
-            if other not in holding and len(around[other]) < 2 and other in left:
-                ends.append(other)
-    return _removal(state, {node.id for node in state.nodes} - left, {})
-
-
-def _joined_to(holding: set[str], around: Mapping[str, set[str]]) -> set[str]:
-    found, waiting = set(holding), list(holding)
-    while waiting:
-        for other in around.get(waiting.pop(), set()) - found:
-            found.add(other)
-            waiting.append(other)
-    return found
+    if holding:
+        for part in list(nx.connected_components(graph)):
+            if holding.isdisjoint(part):
+                graph.remove_nodes_from(part)
+        while ends := [node for node in graph if node not in holding and graph.degree(node) < 2]:
+            graph.remove_nodes_from(ends)
+    return _removal(state, {node.id for node in state.nodes} - set(graph), {})
 
 
 def _removal(state: GraphState, gone: set[str], merged: Mapping[str, str]) -> NoiseRemoval:
     if not gone:
         return NoiseRemoval(before=state, after=state, merged={})
     edges: list[GraphEdge] = []
-    seen: set[tuple[object, ...]] = set()
+    seen: set[object] = set()
     for edge in sorted(state.edges, key=lambda edge: edge.source in gone or edge.target in gone):
         moved = replace(edge, source=merged.get(edge.source, edge.source), target=merged.get(edge.target, edge.target))
-        key = (moved.type, moved.source, moved.target, _key(moved.properties))
+        values = tuple((name, value_key(value)) for name, value in sorted(moved.properties.items()))
+        key = (moved.type, moved.source, moved.target, values)
         is_twin = moved != edge and key in seen
-        if not is_twin and moved.source not in gone and moved.target not in gone:
+        if not is_twin and gone.isdisjoint((moved.source, moved.target)):
             edges.append(moved)
         seen.add(key)
-    nodes = tuple(node for node in state.nodes if node.id not in gone)
-    rows = state_rows(GraphState(nodes=nodes, edges=tuple(edges)))
+    left = GraphState(nodes=tuple(node for node in state.nodes if node.id not in gone), edges=tuple(edges))
     removed = tuple(node for node in state.nodes if node.id in gone)
-    return NoiseRemoval(before=state, after=_state(rows), removed=removed, merged=merged)
+    return NoiseRemoval(before=state, after=state_of_rows(state_rows(left)), removed=removed, merged=merged)
 
 
-def _state(rows: PropertyRows) -> GraphState:
-    return canonical_state(rows.nodes, rows.edges.values())
-
-
-def _comparable(nodes: Sequence[GraphNode]) -> list[list[GraphNode]]:
-    """Return nodes that can be equal: of one label, with the same names, numbers and digits."""
-    groups: dict[tuple[object, ...], list[GraphNode]] = defaultdict(list)
-    for node in nodes:
-        exact = tuple((name, _exact_part(value)) for name, value in sorted(node.properties.items()))
-        if exact:
-            groups[(node.label, exact)].append(node)
-    return [group for group in groups.values() if len(group) > 1]
-
-
-def _exact_part(value: Value) -> tuple[object, ...]:
+def _exact_part(value: Value) -> object:
     """Return what of a value must be equal: of a text its digits."""
-    if isinstance(value, str):
-        return ("text", tuple(re.findall(r"[-+]?\d+(?:[.,]\d+)*", value)))
-    return value_key(value)
+    return tuple(re.findall(r"[-+]?\d+(?:[.,]\d+)*", value)) if isinstance(value, str) else value_key(value)
 
 
-def _plain(value: Value) -> object:
-    """Return a text without case, with single spaces, and without signs around it."""
-    return (
-        " ".join(unicodedata.normalize("NFKC", value).casefold().split()).strip("\"'“”‘’.,;:!? ")
-        if isinstance(value, str)
-        else value
-    )
+def _are_near(one: GraphNode, other: GraphNode) -> bool:
+    """Say whether the texts of two nodes are nearly equal; that the rest is equal is known."""
+    pairs = ((value, other.properties[name]) for name, value in one.properties.items())
+    return all(_near_text(value, str(twin)) for value, twin in pairs if isinstance(value, str))
+
+
+def _near_text(one: str, other: str) -> bool:
+    plain = [
+        " ".join(unicodedata.normalize("NFKC", text).casefold().split()).strip("\"'“”‘’.,;:!? ")
+        for text in (one, other)
+    ]
+    if plain[0] == plain[1]:
+        return bool(plain[0])
+    if min(map(len, plain)) < LONG_TEXT:
+        return False
+    matcher = SequenceMatcher(None, _words(one), _words(other), autojunk=False)
+    return matcher.real_quick_ratio() >= NEAR_EQUAL <= matcher.quick_ratio() and matcher.ratio() >= NEAR_EQUAL
 
 
 def _words(text: str) -> str:
@@ -166,28 +151,7 @@ def _words(text: str) -> str:
     return " ".join(re.findall(r"\w+", unicodedata.normalize("NFKC", text).casefold().replace("_", " ")))
 
 
-def _near(one: Mapping[str, object], other: Mapping[str, object]) -> bool:
-    return all(_near_text(value, other[name]) if isinstance(value, str) else True for name, value in one.items())
-
-
-def _near_text(one: str, other: object) -> bool:
-    if one == other:
-        return bool(one)
-    if not isinstance(other, str) or min(len(one), len(other)) < LONG_TEXT:
-        return False
-    matcher = SequenceMatcher(None, _words(one), _words(other), autojunk=False)
-    return matcher.real_quick_ratio() >= NEAR_EQUAL <= matcher.quick_ratio() and matcher.ratio() >= NEAR_EQUAL
-
-
 def _holds(node: GraphNode, term: str) -> bool:
-    texts = [node.label, *node.properties, *map(str, _scalars(node.properties.values()))]
+    values = (value if isinstance(value, tuple) else (value,) for value in node.properties.values())
+    texts = [node.label, *node.properties, *(str(member) for members in values for member in members)]
     return any(f" {term} " in f" {_words(text)} " for text in texts)
-
-
-def _scalars(values: Iterable[Value]) -> Iterable[object]:
-    for value in values:
-        yield from value if isinstance(value, tuple) else (value,)
-
-
-def _key(properties: Properties) -> tuple[object, ...]:
-    return tuple((name, value_key(value)) for name, value in sorted(properties.items()))

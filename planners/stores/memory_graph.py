@@ -1,21 +1,38 @@
-"""The store in memory: typed operations on rows; statements and queries are Python over a NetworkX graph in the sandbox."""
+"""The store in memory: typed operations on rows; statements and queries are Python over a NetworkX graph in the sandbox.
+
+Starting an interpreter with NetworkX takes most of the time of a query. So a graph that :func:`planners.stores.open_graph.open_graph`
+opened keeps one started, in the sandbox, which waits for the next code; each code has an interpreter of its own, as code of a model may
+leave one in any state.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ontology.errors import StatementError
+from ontology.errors import EgotoolsError, StatementError
 from planners.calls.sandbox import Sandbox, SandboxResult
-from planners.stores.graph_state import state_of_rows, state_rows
-from planners.stores.networkx_code import graph_request, networkx_program, node_names, rows_of_reply
-from planners.stores.property_graph import GraphState, Language, Operation, QueryLimits, QueryRows, Statement, Value
-from planners.stores.property_rows import PropertyRows, apply_typed
-from planners.stores.property_values import check_characters, checked_properties
-from planners.stores.result_rows import python_rows
-from planners.stores.statement_effect import check_effect
+from planners.stores.property_graph import (
+    GraphState,
+    Language,
+    Operation,
+    Properties,
+    PropertyRows,
+    QueryLimits,
+    QueryRows,
+    Statement,
+    Value,
+    apply_typed,
+    check_characters,
+    check_effect,
+    checked_properties,
+    state_of_rows,
+    state_rows,
+)
 
 __all__ = ["MemoryGraph"]
 
@@ -24,6 +41,73 @@ _WRITE_S = 20.0
 """Seconds for one statement: the limit that the sandbox sets on tools too."""
 _ERROR_CHARACTERS = 1_000
 """Of a traceback that a model is told: its last lines say what failed and where."""
+_PROGRAM = """\
+import json, os, signal, sys, traceback
+import networkx as nx
+request = json.load(sys.stdin)
+def late(*_):
+    raise TimeoutError("it takes longer than %g s" % request["seconds"])
+signal.signal(signal.SIGALRM, late)
+signal.setitimer(signal.ITIMER_REAL, request["seconds"], 0.2)
+out, sys.stdout = sys.stdout, sys.stderr
+def plain(value):
+    return sorted(value, key=repr) if isinstance(value, (set, frozenset)) else str(value)
+try:
+    G = nx.MultiDiGraph()
+    for name, attributes in request["nodes"]:
+        G.add_node(name, **attributes)
+    for source, target, attributes in request["edges"]:
+        G.add_edge(source, target, **attributes)
+    space = {"G": G, "nx": nx, "networkx": nx, "parameters": request["parameters"], "__name__": "__main__"}
+    exec(compile(request["code"], "code", "exec"), space)
+    if request["is_query"]:
+        if "result" not in space:
+            raise NameError("the code sets no variable named result")
+        result = space["result"]
+        views = (set, frozenset, type({}.keys()), type({}.values()), type({}.items()))
+        if isinstance(result, views) or hasattr(result, "__next__"):
+            result = sorted(result, key=repr) if isinstance(result, (set, frozenset)) else list(result)
+        if hasattr(result, "data") and not isinstance(result, (str, dict, list, tuple)):
+            result = list(result)
+        if isinstance(result, (list, tuple)):
+            result = list(result)[: request["most"] + 1]
+        reply = {"result": result}
+    else:
+        G = space["G"]
+        number = {name: at for at, name in enumerate(G.nodes)}
+        reply = {
+            "nodes": [[str(name), dict(attributes)] for name, attributes in G.nodes(data=True)],
+            "edges": [[number[s], number[t], dict(attributes)] for s, t, attributes in G.edges(data=True)],
+        }
+    text = json.dumps(reply, default=plain)
+except BaseException:
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    text = json.dumps({"fault": traceback.format_exc(limit=-3)})
+signal.setitimer(signal.ITIMER_REAL, 0)
+out.write(text)
+out.flush()
+os._exit(0)  # taking the interpreter down would take longer than most code
+"""
+"""Reads a request from stdin and writes one JSON object. The time of the code begins here, when the interpreter stands; code that disarms
+its timer, or catches what it raises, ends at the sandbox's own limit."""
+
+
+class _Interpreter:
+    """An interpreter that waits, in the sandbox, for what it is to run."""
+
+    def __init__(self, sandbox: Sandbox) -> None:
+        self._request: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
+        self._run = asyncio.ensure_future(sandbox.run_later(_PROGRAM, self._request))
+
+    async def answer(self, request: bytes) -> SandboxResult:
+        """Run a request; who is cancelled ends the interpreter."""
+        self._request.set_result(request)
+        return await self._run
+
+    async def end(self) -> None:
+        self._run.cancel()
+        with contextlib.suppress(asyncio.CancelledError, EgotoolsError):
+            await self._run
 
 
 class MemoryGraph:
@@ -35,11 +119,16 @@ class MemoryGraph:
 
     :param sandbox: what runs code; without one, statements and queries are refused.
     :param state: what it holds at the beginning; nothing where None.
+    :param keep_warm: whether an interpreter is kept started for the next code; the graph must then be closed.
     """
 
-    def __init__(self, sandbox: Sandbox | None = None, state: GraphState | None = None) -> None:
+    def __init__(
+        self, sandbox: Sandbox | None = None, state: GraphState | None = None, *, keep_warm: bool = False
+    ) -> None:
         self._rows = PropertyRows() if state is None else state_rows(state)
         self._sandbox = sandbox
+        self._keep_warm = keep_warm
+        self._waiting: _Interpreter | None = None
         self._lock = asyncio.Lock()
 
     @property
@@ -49,14 +138,15 @@ class MemoryGraph:
 
     async def apply(self, operations: Sequence[Operation]) -> None:
         """Apply operations in their order: all, or none where one fails."""
+        self._warm()
         async with self._lock:
             rows = self._rows.copy()
             for operation in operations:
                 if isinstance(operation, Statement):
-                    reply = await self._run(rows, operation.text, operation.parameters, "write", _LIMITS.rows, _WRITE_S)
-                    found = rows_of_reply(reply)
-                    check_effect(node_names(rows), [name for name, _ in reply["nodes"]])
-                    rows = found
+                    reply = await self._reply(rows, operation.text, operation.parameters, QueryLimits(seconds=_WRITE_S))
+                    after = _rows_of_reply(reply)
+                    check_effect(rows, after)
+                    rows = after
                 else:
                     apply_typed(rows, operation)
             self._rows = rows
@@ -65,37 +155,65 @@ class MemoryGraph:
         self, text: str, parameters: Mapping[str, Value] | None = None, limits: QueryLimits = _LIMITS
     ) -> QueryRows:
         """Run Python that sets ``result``: a value, a list of values, of rows or of dictionaries with equal keys."""
-        reply = await self._run(self._rows, text, parameters or {}, "read", limits.rows, limits.seconds)
-        try:
-            return python_rows(reply.get("result"), limits.rows)
-        except RecursionError:
-            raise _fault("the result holds too many lists in one another") from None
+        reply = await self._reply(self._rows, text, parameters or {}, limits, is_query=True)
+        return _result_rows(reply.get("result"), limits.rows)
 
     async def state(self) -> GraphState:
         """Return the whole graph."""
         return state_of_rows(self._rows)
 
-    async def _run(
-        self, rows: PropertyRows, code: str, parameters: Mapping[str, Value], mode: str, most: int, seconds: float
+    async def close(self) -> None:
+        """End the interpreter that waits; the graph can still be asked."""
+        waiting, self._waiting, self._keep_warm = self._waiting, None, False
+        if waiting is not None:
+            await waiting.end()
+
+    def _warm(self) -> None:
+        if self._keep_warm and self._waiting is None and self._sandbox is not None:
+            self._waiting = _Interpreter(self._sandbox)
+
+    async def _reply(
+        self,
+        rows: PropertyRows,
+        code: str,
+        parameters: Mapping[str, Value],
+        limits: QueryLimits,
+        is_query: bool = False,
     ) -> dict[str, Any]:
         if self._sandbox is None:
             raise StatementError("no sandbox runs Python for this graph", remedy="Open the graph with a sandbox")
         check_characters(code, "the code")
-        request = graph_request(rows, code, checked_properties(parameters), mode, most)
-        try:
-            async with asyncio.timeout(seconds):
-                ended = await self._sandbox.run(networkx_program(), stdin=json.dumps(request).encode())
-        except TimeoutError:
-            raise _fault(f"the code takes longer than {seconds:g} s") from None
-        return _reply(ended)
+        rows.ids = names = {key: f"n{at + 1}" for at, key in enumerate(rows.nodes)}
+        request = {
+            "code": code,
+            "is_query": is_query,
+            "most": limits.rows,
+            "seconds": limits.seconds,
+            "parameters": checked_properties(parameters),
+            "nodes": [[names[key], _attributes("label", *row)] for key, row in rows.nodes.items()],
+            "edges": [
+                [names[source], names[target], _attributes("type", kind, properties)]
+                for kind, source, target, properties in rows.edges.values()
+            ],
+        }
+        waiting, self._waiting = self._waiting, None
+        text = json.dumps(request).encode()
+        ended = await (self._sandbox.run(_PROGRAM, stdin=text) if waiting is None else waiting.answer(text))
+        self._warm()
+        return _checked_reply(ended)
 
 
-def _reply(ended: SandboxResult) -> dict[str, Any]:
+def _attributes(own: str, name: str, properties: Properties) -> dict[str, object]:
+    return {own: name} | {
+        f"{key}_" if re.fullmatch(f"{own}_*", key) else key: value for key, value in properties.items()
+    }
+
+
+def _checked_reply(ended: SandboxResult) -> dict[str, Any]:
     if ended.ended != "ok":
-        detail = ended.stderr.strip()[-_ERROR_CHARACTERS:]
-        raise _fault(f"the code ended by {ended.ended}: {detail}" if detail else f"the code ended by {ended.ended}")
+        raise _fault(f"the code ended by {ended.ended}: {ended.stderr.strip()[-_ERROR_CHARACTERS:]}".rstrip(": "))
     try:
-        reply = json.loads(ended.stdout)
+        reply = json.loads(ended.stdout, parse_constant=lambda name: str(float(name)))
     except (ValueError, RecursionError):  # code can write there what it likes
         reply = None
     if not isinstance(reply, dict):
@@ -105,7 +223,51 @@ def _reply(ended: SandboxResult) -> dict[str, Any]:
     return reply
 
 
+def _rows_of_reply(reply: Mapping[str, Any]) -> PropertyRows:
+    """Return the graph that a statement left.
+
+    :raises StatementError: when it is none, holds what stores do not keep, or is too large.
+    """
+    rows = PropertyRows()
+    try:
+        keys = []
+        for name, attributes in reply["nodes"]:
+            if not isinstance(name, str):
+                raise TypeError("the name of a node is no text")
+            keys.append(rows.add_node(*_taken_apart("label", attributes, f"the node {name[:40]!r}")))
+            rows.ids[keys[-1]] = name
+        for source, target, attributes in reply["edges"]:
+            kind, properties = _taken_apart("type", attributes, "an edge")
+            rows.add_edge(kind, keys[source], keys[target], properties)
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, RecursionError) as error:
+        raise StatementError(f"the code leaves no graph: {error!r}", remedy="Change G, and leave it a graph") from error
+    return rows
+
+
+def _taken_apart(own: str, attributes: Mapping[str, object], what: str) -> tuple[object, dict[str, object]]:
+    if own not in attributes:
+        remedy = f"Set {own} on all that is added to G"
+        raise StatementError(f"{what} has no attribute {own}", subject=own, remedy=remedy)
+    others = {
+        key[:-1] if re.fullmatch(f"{own}_+", key) else key: each for key, each in attributes.items() if key != own
+    }
+    return attributes[own], others
+
+
+def _result_rows(result: object, most: int) -> QueryRows:
+    """Return the result of a query as rows: dictionaries with equal keys have these as columns, lists of one length numbers."""
+    items: list[Any] = result if isinstance(result, list) else [result]
+    first, cut = items[0] if items else None, len(items) > most
+    items = items[:most]
+    columns: tuple[str, ...] = ("result",)
+    rows = [(item,) for item in items]
+    if isinstance(first, dict) and all(isinstance(item, dict) and list(item) == list(first) for item in items):
+        columns, rows = tuple(first), [tuple(item.values()) for item in items]
+    elif isinstance(first, list) and all(isinstance(item, list) and len(item) == len(first) for item in items):
+        columns, rows = tuple(f"result{at + 1}" for at in range(len(first))), [tuple(item) for item in items]
+    return QueryRows(columns=columns, rows=tuple(rows), cut=cut)
+
+
 def _fault(problem: str) -> StatementError:
-    return StatementError(
-        problem.rstrip("."), subject="Python", remedy="Correct the code; G is a networkx.MultiDiGraph"
-    )
+    remedy = "Correct the code; G is a networkx.MultiDiGraph"
+    return StatementError(problem.rstrip("."), subject="Python", remedy=remedy)

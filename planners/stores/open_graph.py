@@ -1,27 +1,34 @@
-"""Opening the graph of a task by the address of its store."""
+"""Opening a graph by the address of its store: that of a task, which is written, or one that is only read."""
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 from ontology.errors import InvalidArgumentError
 from planners.calls.sandbox import Sandbox
-from planners.stores.bolt.bolt_graph import open_bolt_graph
+from planners.stores.bolt import open_bolt_graph, open_bolt_reader
+from planners.stores.graph_schema import ReadableGraph
+from planners.stores.ladybug import open_ladybug_reader
+from planners.stores.loading import loaded_file
 from planners.stores.memory_graph import MemoryGraph
 from planners.stores.property_graph import PropertyGraph
-from planners.stores.rdf.rdf_graph import open_rdf_graph
+from planners.stores.rdf import open_rdf_graph
 
-__all__ = ["DEFAULT_STORE", "open_graph"]
+__all__ = ["DEFAULT_STORE", "GRAPH_ADDRESSES", "READABLE_ADDRESSES", "open_graph", "open_readable"]
 
 DEFAULT_STORE = "memory"
 GRAPH_ADDRESSES = ("memory", "neo4j:bolt://USER:PASSWORD@HOST:PORT", "rdf", "rdf:http://…")
-"""What addresses look like."""
+"""What addresses of tasks' graphs look like."""
+READABLE_ADDRESSES = ("ladybug:PATH", "csv:FOLDER", "graphml:FILE", "neo4j:bolt://USER:PASSWORD@HOST:PORT")
+"""What addresses of graphs that are only read look like."""
 
 
 @contextlib.asynccontextmanager
 async def open_graph(address: str = DEFAULT_STORE, sandbox: Sandbox | None = None) -> AsyncIterator[PropertyGraph]:
-    """Open a graph, and close it at the end.
+    """Open the graph of a task, and close it at the end.
 
     ``memory`` and ``rdf`` start empty and end with the context; of the others their own modules say what is kept.
 
@@ -32,7 +39,11 @@ async def open_graph(address: str = DEFAULT_STORE, sandbox: Sandbox | None = Non
     """
     store, _, rest = address.partition(":")
     if store == "memory" and not rest:
-        yield MemoryGraph(sandbox)
+        memory = MemoryGraph(sandbox, keep_warm=True)
+        try:
+            yield memory
+        finally:
+            await memory.close()
     elif store == "neo4j" and rest:
         async with open_bolt_graph(rest) as bolt:
             yield bolt
@@ -40,8 +51,36 @@ async def open_graph(address: str = DEFAULT_STORE, sandbox: Sandbox | None = Non
         async with open_rdf_graph(rest or None) as rdf:
             yield rdf
     else:
+        problem = f"no graph store has the address {store!r}"
+        raise InvalidArgumentError(problem, subject="graph store", remedy=f"Use one of {', '.join(GRAPH_ADDRESSES)}")
+
+
+@contextlib.asynccontextmanager
+async def open_readable(address: str, cache: Path) -> AsyncIterator[ReadableGraph]:
+    """Open a graph that is only read, and close it at the end.
+
+    :param cache: folder where ``csv:`` and ``graphml:`` are loaded into, once for each content.
+    :raises DocumentError: when a file to be loaded is at fault; the subject is file and line.
+    :raises InvalidArgumentError: when it is no such address.
+    :raises MissingExtraError: when the store needs a package that is not installed.
+    :raises StorageError: when the graph cannot be reached, read or loaded.
+    """
+    store, _, rest = address.partition(":")
+    if store == "neo4j" and rest:
+        async with open_bolt_reader(rest) as bolt:
+            yield bolt
+        return
+    if not rest or store not in ("ladybug", "csv", "graphml"):
+        problem = f"no graph has the address {store[:80]!r}"
+        raise InvalidArgumentError(problem, subject="graph", remedy=f"Use one of {', '.join(READABLE_ADDRESSES)}")
+    if "://" in rest:  # it may hold a password, so it is not shown
         raise InvalidArgumentError(
-            f"no graph store has the address {store!r}",
-            subject="graph store",
-            remedy=f"Use one of {', '.join(GRAPH_ADDRESSES)}",
+            f"{store}: takes a path, and this is the address of a server",
+            subject="graph",
+            remedy="Use neo4j:bolt://USER:PASSWORD@HOST:PORT for a server",
         )
+    path = Path(rest)
+    if store != "ladybug":
+        path = await asyncio.to_thread(loaded_file, path, cache, is_folder=store == "csv")
+    async with open_ladybug_reader(path) as ladybug:
+        yield ladybug

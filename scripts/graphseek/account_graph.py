@@ -13,12 +13,10 @@ from benchmarks.ev_graph.ev_tables import ev_tables
 from ontology.files import write_file
 from planners.graphseek.catalog.catalog import SemanticCatalog, catalog_for
 from planners.graphseek.operators.pattern import name_property
-from planners.stores.cypher.cypher_tokens import quoted_text
-from planners.stores.cypher_names import quoted_name
-from planners.stores.graph_schema import GraphSchema, NodeType
-from planners.stores.ladybug.ladybug_reader import open_ladybug_reader
+from planners.stores.graph_schema import GraphSchema, NodeType, ReadableGraph
+from planners.stores.ladybug import open_ladybug_reader
 from planners.stores.property_graph import QueryLimits
-from planners.stores.readable_graph import ReadableGraph
+from planners.stores.statements import quoted_name, quoted_text
 from retrieval.snapshot.reader import open_snapshot
 from scripts.graphseek.countries_questions import countries_questions
 from scripts.graphseek.countries_tables import country_tables

@@ -15,8 +15,8 @@ from planners.graphseek.operators.graph_query import table_of, typed_table
 from planners.graphseek.operators.operator import object_schema
 from planners.graphseek.operators.pattern import NodeReader
 from planners.graphseek.results.result_store import ResultStore
-from planners.stores.cypher.cypher_allow_list import allowed_cypher
 from planners.stores.property_graph import QueryLimits
+from planners.stores.statements import allowed_cypher
 from scripts.graphseek.account_graph import AccountGraph, typed_pattern
 from scripts.graphseek.answer_score import Answer, Table
 from scripts.graphseek.question import Question

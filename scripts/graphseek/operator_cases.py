@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from planners.graphseek.turn import Invocation
-from planners.stores.cypher.cypher_tokens import quoted_text
-from planners.stores.readable_graph import ReadableGraph
+from planners.stores.graph_schema import ReadableGraph
+from planners.stores.statements import quoted_text
 from scripts.graphseek.ev_plans import ev_plan
 from scripts.graphseek.question import Question
 

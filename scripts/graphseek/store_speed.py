@@ -17,15 +17,11 @@ from ingest.stores.ladybug_connection import open_ladybug
 from planners.graphseek.catalog.draft import draft_by_rules
 from planners.graphseek.results.result import Cell, ResultColumn, TableRows
 from planners.graphseek.results.result_store import ResultStore
-from planners.stores.cypher.cypher_tokens import quoted_text
-from planners.stores.cypher_names import quoted_name
 from planners.stores.graph_schema import GraphSchema, NodeType, RelationshipType
-from planners.stores.ladybug.ladybug_reader import open_ladybug_reader
-from planners.stores.loading.copied_rows import write_rows
-from planners.stores.loading.csv_tables import csv_tables
-from planners.stores.loading.graph_loading import load_graph
-from planners.stores.loading.loaded_tables import ColumnType, NodeTable, RelationshipTable
+from planners.stores.ladybug import open_ladybug_reader
+from planners.stores.loading import ColumnType, NodeTable, RelationshipTable, csv_tables, load_graph, write_rows
 from planners.stores.property_graph import QueryLimits
+from planners.stores.statements import quoted_name, quoted_text
 from scripts.account.ratio import Ratio
 from scripts.graphseek.account_graph import typed_pattern
 from scripts.graphseek.csv_folder import write_csv_folder
@@ -52,7 +48,7 @@ def loading_ratios(folder: Path, scale: float) -> list[Ratio]:
     ready = [folder / f"{at}.copy.csv" for at in range(len(tables))]
     for path, table in zip(ready, tables, strict=True):
         ends: tuple[ColumnType, ...] = ("string", "string") if isinstance(table, RelationshipTable) else ()
-        write_rows(path, table.rows, (*ends, *(kind for _, kind in table.columns)), table.type)
+        write_rows(path, [table], (*ends, *(kind for _, kind in table.columns)), lambda _: "")
     bare = _least(lambda: _bare_copy(folder / "bare.lbdb", held_nodes, held, ready))
     rows = _least(lambda: load_graph(folder / "loaded.lbdb", held_nodes, held))
     read = _least(lambda: load_graph(folder / "loaded.lbdb", *csv_tables(source)))

@@ -6,9 +6,8 @@ import contextlib
 import time
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 
-from planners.stores.graph_schema import GraphSchema
+from planners.stores.graph_schema import CypherDialect, GraphSchema, ReadableGraph, RowStream
 from planners.stores.property_graph import QueryLimits, Value
-from planners.stores.readable_graph import CypherDialect, ReadableGraph, RowStream
 
 __all__ = ["TimedGraph", "read_all"]
 
@@ -22,7 +21,7 @@ async def read_all(graph: ReadableGraph, text: str) -> int:
 
 
 class TimedGraph:
-    """Implements :class:`planners.stores.readable_graph.ReadableGraph`.
+    """Implements :class:`planners.stores.graph_schema.ReadableGraph`.
 
     :ivar seconds: of queries: until the first rows, and then waiting for each further batch.
     """
@@ -52,7 +51,18 @@ class TimedGraph:
         async with contextlib.AsyncExitStack() as stack:
             with self.timed():
                 stream = await stack.enter_async_context(self._graph.read(text, parameters, limits))
-            yield _TimedStream(stream, self)
+
+            async def batches(timed: RowStream) -> AsyncIterator[Sequence[tuple[object, ...]]]:
+                found = stream.batches()
+                while True:
+                    with self.timed():
+                        batch = await anext(found, None)
+                    timed.cut = stream.cut
+                    if batch is None:
+                        return
+                    yield batch
+
+            yield RowStream(stream.columns, batches)
 
     @contextlib.contextmanager
     def timed(self) -> Iterator[None]:
@@ -62,27 +72,3 @@ class TimedGraph:
             yield
         finally:
             self.seconds += time.perf_counter() - started
-
-
-class _TimedStream:
-    def __init__(self, stream: RowStream, graph: TimedGraph) -> None:
-        self._stream = stream
-        self._graph = graph
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        return self._stream.columns
-
-    @property
-    def cut(self) -> bool:
-        return self._stream.cut
-
-    async def batches(self) -> AsyncIterator[Sequence[tuple[object, ...]]]:
-        """Yield the batches."""
-        found = self._stream.batches()
-        while True:
-            with self._graph.timed():
-                batch = await anext(found, None)
-            if batch is None:
-                return
-            yield batch

@@ -13,9 +13,16 @@ from statistics import median
 from planners.calls.sandbox import Sandbox
 from planners.journal.run_journal import open_run_journal
 from planners.kgot.kgot_events import GraphChanged, event_json
-from planners.stores.graph_text import state_text
 from planners.stores.open_graph import open_graph
-from planners.stores.property_graph import DeleteNode, MergeEdge, MergeNode, NodeRef, Operation, PropertyGraph
+from planners.stores.property_graph import (
+    DeleteNode,
+    MergeEdge,
+    MergeNode,
+    NodeRef,
+    Operation,
+    PropertyGraph,
+    state_text,
+)
 from scripts.account.ratio import Ratio, seconds_of
 
 __all__ = ["NODES", "graph_ratios", "journal_ratio", "sandbox_ratio", "task_operations"]

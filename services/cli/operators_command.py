@@ -140,7 +140,7 @@ def _check(version: OperatorVersion) -> None:
 
     :raises StatementError: when the template is no query that only reads.
     """
-    from planners.stores.cypher.cypher_allow_list import allowed_cypher
+    from planners.stores.statements import allowed_cypher
 
     allowed_cypher(version.template, write=False)
 

@@ -20,7 +20,7 @@ from planners.graphseek.agent_events import (
     StepBegun,
     SubtaskBegun,
 )
-from planners.stores.graph_census import TYPE_PROPERTIES
+from planners.stores.graph_schema import TYPE_PROPERTIES
 from services.cli.console import plain, stdout, table
 
 __all__ = ["AskPrinter", "show_end", "show_page"]

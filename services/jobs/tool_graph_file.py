@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ingest.export import NODE_LABEL
 from ingest.graph_rows import edge_rows, node_rows, relations
 from ontology.tool_effects import known_effect_of
-from planners.stores.loading.graph_loading import load_once
-from planners.stores.loading.loaded_tables import ColumnType, NodeTable, RelationshipTable
+from planners.stores.loading import ColumnType, NodeTable, RelationshipTable, load_once
 from retrieval.snapshot.publish import current_snapshot
 from retrieval.snapshot.reader import Snapshot, open_snapshot
 from retrieval.snapshot.to_networkx import snapshot_graph

@@ -19,8 +19,7 @@ from planners.graphseek.adapt.version_operator import VersionOperator, check_ver
 from planners.graphseek.adapt.version_proposal import VersionMaker, VersionRequest
 from planners.graphseek.operators.operator import Operator, OperatorFault, check_arguments
 from planners.graphseek.turn import Fault, Invocation, StepRecord
-from planners.stores.graph_schema import GraphSchema
-from planners.stores.readable_graph import ReadableGraph
+from planners.stores.graph_schema import GraphSchema, ReadableGraph
 
 __all__ = ["Adaptation", "OperatorAdapter"]
 

@@ -12,7 +12,7 @@ from pydantic import ConfigDict, TypeAdapter
 
 from ontology.json_object import canonical_text
 from planners.graphseek.results.result import ResultColumn
-from planners.stores.readable_graph import CypherDialect
+from planners.stores.graph_schema import CypherDialect
 
 __all__ = ["VERSION", "OperatorVersion", "VersionStatus", "version_lines"]
 

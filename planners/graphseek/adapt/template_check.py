@@ -7,10 +7,8 @@ from dataclasses import dataclass
 
 from ontology.errors import StatementError
 from planners.graphseek.operators.operator import nearest_hint
-from planners.stores.cypher.cypher_allow_list import allowed_cypher, in_name_position
-from planners.stores.cypher.cypher_patterns import cypher_patterns
-from planners.stores.cypher.cypher_tokens import CypherToken
 from planners.stores.graph_schema import GraphSchema
+from planners.stores.statements import StatementToken, allowed_cypher, in_name_position
 
 __all__ = ["check_template"]
 
@@ -32,7 +30,7 @@ def check_template(template: str, schema: GraphSchema, parameters: Collection[st
     return allowed.text
 
 
-def _check_names(tokens: Sequence[CypherToken], schema: GraphSchema) -> None:
+def _check_names(tokens: Sequence[StatementToken], schema: GraphSchema) -> None:
     names = _Names.of(schema)
     owners = _owners(tokens)
     for at, opened in _with_bracket(tokens):
@@ -54,18 +52,22 @@ def _check(name: str, known: Iterable[str], what: str) -> None:
         raise _refused(f"{name[:60]!r} is no {what}", nearest_hint(name, listed))
 
 
-def _owners(tokens: Sequence[CypherToken]) -> dict[str, frozenset[str]]:
+def _owners(tokens: Sequence[StatementToken]) -> dict[str, frozenset[str]]:
     """Return the labels or types of each variable that a pattern gives some."""
-    patterns = cypher_patterns(tokens)
     found: dict[str, frozenset[str]] = {}
-    nodes = ((each.variable, each.labels) for each in patterns.nodes.values())
-    for variable, places in (*nodes, *((each.variable, each.types) for each in patterns.rels)):
-        if variable and places:
-            found[variable] = found.get(variable, frozenset()) | {tokens[at].text for at in places}
+    for at, token in enumerate(tokens[:-2]):
+        if token.symbol("(", "[") and tokens[at + 1].is_name and tokens[at + 2].symbol(":"):
+            end = next(
+                place
+                for place in range(at + 2, len(tokens))
+                if not (tokens[place].is_name or tokens[place].symbol(":", "|"))
+            )
+            names = {each.text for each in tokens[at + 2 : end] if each.is_name}
+            found[tokens[at + 1].text] = found.get(tokens[at + 1].text, frozenset()) | names
     return found
 
 
-def _with_bracket(tokens: Sequence[CypherToken]) -> Iterator[tuple[int, str]]:
+def _with_bracket(tokens: Sequence[StatementToken]) -> Iterator[tuple[int, str]]:
     """Yield the place of each token, and the bracket that it stands in."""
     opened = [""]
     for at, token in enumerate(tokens):

@@ -19,10 +19,9 @@ from planners.graphseek.operators.graph_query import cell_of, column_of, table_o
 from planners.graphseek.operators.operator import Group, Operator, OperatorContext
 from planners.graphseek.operators.pattern import NodeReader
 from planners.graphseek.results.result import Result, ResultColumn
-from planners.stores.cypher.cypher_tokens import cypher_tokens
-from planners.stores.graph_schema import GraphSchema
+from planners.stores.graph_schema import GraphSchema, ReadableGraph
 from planners.stores.property_graph import QueryLimits, Value
-from planners.stores.readable_graph import ReadableGraph
+from planners.stores.statements import cypher_tokens
 
 __all__ = ["VersionOperator", "check_version", "tried_version"]
 

@@ -26,9 +26,8 @@ from planners.graphseek.prompts.graphseek_prompt import graphseek_prompt
 from planners.graphseek.turn import Fault
 from planners.journal.metered_model import MeteredModel
 from planners.journal.model_thread import on_a_thread
-from planners.stores.graph_schema import GraphSchema
+from planners.stores.graph_schema import GraphSchema, ReadableGraph
 from planners.stores.property_graph import QueryLimits
-from planners.stores.readable_graph import ReadableGraph
 
 __all__ = ["VersionMaker", "VersionRequest"]
 

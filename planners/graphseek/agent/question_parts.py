@@ -12,7 +12,7 @@ from planners.graphseek.catalog.catalog import SemanticCatalog
 from planners.graphseek.operators.operator import Operator
 from planners.graphseek.results.result_store import ResultStore
 from planners.graphseek.turn import TurnMaker
-from planners.stores.readable_graph import ReadableGraph
+from planners.stores.graph_schema import ReadableGraph
 
 __all__ = ["QuestionParts", "needed"]
 

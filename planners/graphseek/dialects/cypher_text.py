@@ -13,10 +13,9 @@ from typing import TypeAlias
 
 from ontology.errors import InvalidArgumentError
 from planners.graphseek.results.result import ResultColumn
-from planners.stores.cypher_names import quoted_name
-from planners.stores.graph_schema import GraphSchema, NodeType
+from planners.stores.graph_schema import CypherDialect, GraphSchema, NodeType
 from planners.stores.property_graph import Value
-from planners.stores.readable_graph import CypherDialect
+from planners.stores.statements import quoted_name
 
 _VARIABLES = ("n0", "n1", "e0", "q0", "r0", "x0", "k0", "g0", "a0", "h0")
 """That the texts use; ``g`` and ``a`` are numbered on."""

@@ -25,8 +25,7 @@ from planners.graphseek.catalog.catalog import SemanticCatalog
 from planners.graphseek.dialects.cypher_text import DIALECTS, Compiled, Dialect
 from planners.graphseek.results.result import Result, ResultColumn
 from planners.graphseek.results.result_store import ResultStore
-from planners.stores.graph_schema import GraphSchema
-from planners.stores.readable_graph import ReadableGraph
+from planners.stores.graph_schema import GraphSchema, ReadableGraph
 
 Schema: TypeAlias = dict[str, Any]
 Arguments: TypeAlias = Mapping[str, Any]

@@ -20,9 +20,9 @@ from planners.graphseek.operators.operator import (
     operator,
 )
 from planners.graphseek.results.result import Result, ResultColumn
-from planners.stores.cypher.cypher_allow_list import allowed_cypher
 from planners.stores.graph_schema import GraphSchema, NodeType, PropertyKey, RelationshipType
 from planners.stores.property_graph import QueryLimits, Scalar
+from planners.stores.statements import allowed_cypher
 
 TimeValues: TypeAlias = tuple[PropertyKey, tuple[Scalar, ...]]
 """A property, and the values that are meant; of a date, its first day and the first day after."""

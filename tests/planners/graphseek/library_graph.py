@@ -10,8 +10,7 @@ from planners.graphseek.catalog.catalog import (
     RelationshipDescriptor,
     SemanticCatalog,
 )
-from planners.stores.loading.graph_loading import load_graph
-from planners.stores.loading.loaded_tables import ColumnType, NodeTable, RelationshipTable
+from planners.stores.loading import ColumnType, NodeTable, RelationshipTable, load_graph
 
 BOOKS: list[tuple[object, ...]] = [
     # key, title, pages, price, fee, genre, published, rare, quotes

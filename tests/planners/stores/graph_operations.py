@@ -6,20 +6,21 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from planners.stores.graph_state import canonical_state
 from planners.stores.property_graph import (
     DeleteEdge,
     DeleteNode,
+    EdgeRow,
     GraphState,
     InsertEdge,
     InsertNode,
     MergeEdge,
     MergeNode,
     NodeRef,
+    NodeRow,
     Operation,
     Properties,
+    canonical_state,
 )
-from planners.stores.property_rows import EdgeRow, NodeRow
 
 _ODD = "a'b\"c`d\\e\nf\tß→𝕏 {x} $y \\n \\u0027 // /* <b>&amp; -- ;"
 # Names that collide where case does not count, that are words of query languages, or that stores keep for themselves.

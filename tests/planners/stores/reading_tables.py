@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from planners.stores.cypher_names import quoted_name
-from planners.stores.loading.loaded_tables import NodeTable, RelationshipTable
+from planners.stores.loading import NodeTable, RelationshipTable
+from planners.stores.statements import quoted_name
 
 ODD = "O`dd: t\\ype"
 NODES = (

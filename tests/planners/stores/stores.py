@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import pytest
 
 from planners.calls.sandbox import Sandbox, SandboxLimits
-from planners.stores.memory_graph import MemoryGraph
 from planners.stores.open_graph import open_graph
-from planners.stores.property_graph import GraphState, Properties, PropertyGraph, QueryLimits
+from planners.stores.property_graph import GraphState, Properties, PropertyGraph
 from tests.harness.waiting import LIMIT_S
 
 Opened: TypeAlias = AbstractAsyncContextManager[PropertyGraph]
@@ -19,18 +18,7 @@ Opened: TypeAlias = AbstractAsyncContextManager[PropertyGraph]
 
 def _memory(request: pytest.FixtureRequest) -> Opened:
     request.getfixturevalue("needs_sandbox")
-    request.getfixturevalue("monkeypatch").setattr(MemoryGraph, "_run", _patient(MemoryGraph._run))
     return open_graph("memory", Sandbox(SandboxLimits(seconds=LIMIT_S)))
-
-
-def _patient(run: Callable[..., Any]) -> Callable[..., Any]:
-    """A statement without a limit of its own has as long as a test: each starts a process, for seconds on a busy machine."""
-
-    async def patient(*given: Any) -> Any:
-        *others, seconds = given
-        return await run(*others, LIMIT_S if seconds >= QueryLimits().seconds else seconds)
-
-    return patient
 
 
 def _rdf(request: pytest.FixtureRequest) -> Opened:
@@ -55,11 +43,7 @@ STORES: dict[str, Callable[[pytest.FixtureRequest], Opened]] = {
     "neo4j": _neo4j,
 }
 SLOW = {"neo4j"}
-# Property tests have fewer examples here: each takes long, and the engine or the code around it is that of another store too.
-FEW = {"rdf-endpoint", "neo4j"}
 PARAMS = [pytest.param(name, marks=[pytest.mark.slow] if name in SLOW else [], id=name) for name in STORES]
-MANY_PARAMS = [param for param in PARAMS if param.id not in FEW]
-FEW_PARAMS = [param for param in PARAMS if param.id in FEW]
 
 # What the suite writes and asks, in each language.
 TEXTS: dict[str, dict[str, str]] = {
@@ -105,6 +89,16 @@ TEXTS: dict[str, dict[str, str]] = {
         "cypher": "MATCH (n) DETACH DELETE n",
         "python": "G.clear()",
         "sparql": "DELETE WHERE { ?s ?p ?o }",
+    },
+    "delete all relationships": {
+        "cypher": "MATCH ()-[r]->() DELETE r",
+        "python": "G.remove_edges_from(list(G.edges))",
+        "sparql": "DELETE WHERE { ?a :WROTE ?b }",
+    },
+    "delete all properties": {
+        "cypher": "MATCH (n) SET n = {}",
+        "python": "for n, d in G.nodes(data=True):\n    kept = d['label']; d.clear(); d['label'] = kept",
+        "sparql": "DELETE { ?n ?p ?v } WHERE { ?n ?p ?v FILTER(isLiteral(?v)) }",
     },
     "files": {
         "cypher": "LOAD FROM '/etc/passwd' RETURN *",

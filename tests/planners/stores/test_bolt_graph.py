@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from ontology.errors import InvalidArgumentError, MissingExtraError, StatementError, StorageError
-from planners.stores.bolt.bolt_graph import BoltGraph, open_bolt_graph
+from planners.stores.bolt import BoltGraph, open_bolt_graph
 from planners.stores.property_graph import InsertEdge, InsertNode, NodeRef, QueryLimits, Statement
 from tests.ingest.bolt import Bolt, serving
 
@@ -71,12 +71,9 @@ class TestRealNeo4j:
         assert [(n.label, dict(n.properties)) for n in state.nodes if n.label != "Author"] == [(name, {name: name})]
         assert [edge.type for edge in state.edges] == [name]
 
-    async def test_two_tasks_never_share_a_database(
-        self, graph: BoltGraph, neo4j_address: str, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr("planners.stores.bolt.bolt_hold._WAIT_S", 0.5)
+    async def test_two_tasks_never_share_a_database(self, graph: BoltGraph, neo4j_address: str) -> None:
         with pytest.raises(StorageError, match="another task holds the database"):
-            async with open_bolt_graph(neo4j_address):
+            async with open_bolt_graph(neo4j_address, wait_s=0.5):
                 pytest.fail("two graphs in one database")
         assert len((await graph.state()).nodes) == 2
 

@@ -15,7 +15,7 @@ from planners.stores.open_graph import open_graph
 from planners.stores.property_graph import Operation, ReplaceGraph
 from tests.planners.stores.conftest import Driven
 from tests.planners.stores.graph_operations import LABELS, OPERATIONS, PROPERTIES, TYPES, PlainGraph
-from tests.planners.stores.stores import FEW_PARAMS, MANY_PARAMS, PARAMS, STORES, contents
+from tests.planners.stores.stores import PARAMS, STORES, contents
 
 
 @pytest.fixture(params=PARAMS)
@@ -40,24 +40,10 @@ _MORE = st.lists(OPERATIONS, max_size=4)
 _CHECKS = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 
 
-@pytest.mark.parametrize("second", MANY_PARAMS, indirect=True)
-@settings(max_examples=12, deadline=None, suppress_health_check=_CHECKS)
+@settings(max_examples=10, deadline=None, suppress_health_check=_CHECKS)
 @given(plain=_graphs(), more=_MORE)
 def test_every_node_edge_property_and_type_is_kept(second: Driven, plain: PlainGraph, more: list[Operation]) -> None:
     """From memory to each store, and from there back: so all pairs of stores, since memory is in the middle of each."""
-    _convert(second, plain, more)
-
-
-@pytest.mark.parametrize("second", FEW_PARAMS, indirect=True)
-@settings(max_examples=8, deadline=None, suppress_health_check=_CHECKS)
-@given(plain=_graphs(), more=_MORE)
-def test_everything_is_kept_on_disk_or_over_a_connection(
-    second: Driven, plain: PlainGraph, more: list[Operation]
-) -> None:
-    _convert(second, plain, more)
-
-
-def _convert(second: Driven, plain: PlainGraph, more: list[Operation]) -> None:
     graph, run = second
     before, after = MemoryGraph(), MemoryGraph()
     run(before.apply([ReplaceGraph(state=plain.state()), *more]))

@@ -11,13 +11,9 @@ from typing import Any
 import pytest
 
 from ontology.errors import DocumentError, InvalidArgumentError, StorageError
-from planners.stores.loading.csv_tables import csv_tables
-from planners.stores.loading.graph_loading import load_graph
-from planners.stores.loading.graphml_tables import graphml_tables
-from planners.stores.loading.loaded_tables import NodeTable, RelationshipTable
-from planners.stores.open_readable import open_readable
-from planners.stores.read_rows import read_rows_of
-from planners.stores.readable_graph import ReadableGraph
+from planners.stores.graph_schema import ReadableGraph, read_rows_of
+from planners.stores.loading import NodeTable, RelationshipTable, csv_tables, graphml_tables, load_graph
+from planners.stores.open_graph import open_readable
 
 _A: Any = {"type": "A", "columns": (("k", "string"), ("n", "integer")), "key": "k"}
 _R: Any = {"type": "R", "source_type": "A", "target_type": "A", "columns": (("w", "integer"),)}
@@ -32,9 +28,9 @@ async def _rows(graph: ReadableGraph, text: str) -> list[tuple[Any, ...]]:
     [
         ([("a", 1), ("a", 2)], [], "table A, row 2: two nodes have the key a"),
         ([("a", 1), (None, 2)], [], "table A, row 2: a key is missing"),
-        ([("a", 1), ("b", "x")], [], "table A: row 2 has 'x' in a column of type integer"),
+        ([("a", 1), ("b", "x")], [], "table A, row 2: 'x' stands in a column of type integer"),
         ([("a", 1), ("b\n", 2), ("c", 2**70)], [], "table A, row 3: .*INT64"),
-        ([("a", 1), ("b",)], [], "table A: row 2 has 1 values for 2 columns"),
+        ([("a", 1), ("b",)], [], "table A, row 2: it has 1 values for 2 columns"),
         ([("a", 1)], [("a", "a", 1), ("a", "zz", 2)], "table R, row 2: no node has the key zz"),
     ],
 )
@@ -48,7 +44,7 @@ def test_a_bad_row_is_named_and_replaces_nothing(nodes: Any, ends: Any, problem:
 
 def test_names_that_the_engine_does_not_take_and_a_folder_that_is_none(tmp_path: Path) -> None:
     node = NodeTable(type="A", columns=(("k", "string"), ("K", "string")), key="k", rows=[])
-    with pytest.raises(DocumentError, match=r"the table A cannot be made.*differ in case"):
+    with pytest.raises(DocumentError, match=r"the table A cannot be loaded.*differ in case"):
         load_graph(tmp_path / "g", [node], [])
     with pytest.raises(DocumentError, match="there are no nodes of type A"):
         load_graph(tmp_path / "g", [], [RelationshipTable(**_R, rows=[])])
@@ -165,19 +161,27 @@ async def test_graphml_is_loaded(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "problem"),
     [
-        ("<graphml", '<!DOCTYPE x [<!ENTITY a "aaa">]>\n<graphml', ":2: it has a document type"),
-        ('target="x"', 'target="q"', ":11: no node has the id q"),
-        ('id="y &amp; z"', 'id="x"', ":9: two nodes have the id x"),
-        (">1<", ">one<", ":8: 'one' in the attribute n is no integer"),
-        ('key="d3"', 'key="d9"', ":8: no key is called 'd9'"),
-        ("</graph>", "", ":12: it is no XML"),
-        ('<?xml version="1.0"?>', '<?xml version="1.0" encoding="foo-bar"?>', ":1: its encoding is not read"),
-        ('<?xml version="1.0"?>', '<?xml version="1.0" encoding="utf-7"?>', ":1: its encoding is not read"),
-        ('for="node"', 'for="zork"', ":8: the key 'd0' is none of a node"),
-        ('<edge source="x" target="x"/>', "<hyperedge/>", ":11: hyperedges"),
+        ("<graphml", '<!DOCTYPE x [<!ENTITY a "aaa">]>\n<graphml', "it has a document type"),
+        ('target="x"', 'target="q"', "edge x → q: no node has the id q"),
+        ('id="y &amp; z"', 'id="x"', "two nodes have the id x"),
+        (">1<", ">one<", "node x: 'one' in the attribute n is no integer"),
+        ('key="d3"', 'key="d9"', "node x: no key of a node is called 'd9'"),
+        ("</graph>", "", "it is no XML: mismatched tag: line 12"),
+        (
+            '<?xml version="1.0"?>',
+            '<?xml version="1.0" encoding="foo-bar"?>',
+            "its encoding is not read|unknown encoding",
+        ),
+        (
+            '<?xml version="1.0"?>',
+            '<?xml version="1.0" encoding="utf-7"?>',
+            "its encoding is not read|unknown encoding",
+        ),
+        ('for="node"', 'for="zork"', "node x: no key of a node is called 'd0'"),
+        ('<edge source="x" target="x"/>', "<hyperedge/>", "hyperedges"),
     ],
 )
-def test_a_fault_in_graphml_has_its_line(old: str, new: str, problem: str, tmp_path: Path) -> None:
+def test_a_fault_in_graphml_names_the_node_or_edge(old: str, new: str, problem: str, tmp_path: Path) -> None:
     path = tmp_path / "g.graphml"
     path.write_text(_GRAPHML.replace(old, new, 1), encoding="utf-8")
     with pytest.raises(DocumentError, match=problem):

@@ -5,10 +5,8 @@ from __future__ import annotations
 import pytest
 
 from planners.stores.graph_noise import merge_duplicates, remove_irrelevant
-from planners.stores.graph_state import canonical_state
 from planners.stores.memory_graph import MemoryGraph
-from planners.stores.property_graph import GraphState, ReplaceGraph, Value
-from planners.stores.property_rows import EdgeRow, NodeRow
+from planners.stores.property_graph import EdgeRow, GraphState, NodeRow, ReplaceGraph, Value, canonical_state
 
 QUOTE = "We read the books of the dead as though they had been written to us alone"
 SAME: list[tuple[Value, Value]] = [

@@ -14,13 +14,11 @@ from typing import Any, TypeAlias
 import pytest
 
 from ontology.errors import StatementError, StorageError
-from planners.stores.bolt.bolt_reader import open_bolt_reader
-from planners.stores.graph_schema import PropertyKey
-from planners.stores.ladybug.ladybug_reader import LadybugReader, open_ladybug_reader
-from planners.stores.loading.graph_loading import load_graph
+from planners.stores.bolt import open_bolt_reader
+from planners.stores.graph_schema import PropertyKey, ReadableGraph, read_rows_of
+from planners.stores.ladybug import open_ladybug_reader, with_whole_numbers
+from planners.stores.loading import load_graph
 from planners.stores.property_graph import QueryLimits
-from planners.stores.read_rows import read_rows_of
-from planners.stores.readable_graph import ReadableGraph
 from tests.planners.stores.reading_tables import NODES, ODD, RELATIONSHIPS, neo4j_statements
 
 Opened: TypeAlias = tuple[ReadableGraph, Callable[[Coroutine[Any, Any, Any]], Any]]
@@ -139,16 +137,20 @@ def test_a_query_ends_at_its_time_or_when_it_is_cancelled(opened: Opened) -> Non
 
 
 async def test_an_engine_that_dies_is_told_and_started_again(ladybug_file: Path) -> None:
+    others = _engines()
     async with open_ladybug_reader(ladybug_file) as graph:
+        (engine,) = _engines() - others
         with pytest.raises(StorageError, match=r"by SIGKILL.*Ask again"):
             async with graph.read("UNWIND range(1, 3000) AS x RETURN x", limits=QueryLimits(rows=10_000)) as stream:
                 async for _ in stream.batches():
-                    os.kill(_pid(graph, stream), 9)
+                    os.kill(engine, 9)
         assert await _fetch(graph, "RETURN 1") == [(1,)]
 
 
-def _pid(graph: LadybugReader, stream: Any) -> int:
-    return int(stream._process.pid)
+def _engines() -> set[int]:
+    """Processes that this one started for Ladybug."""
+    children = {int(pid) for each in Path("/proc/self/task").glob("*/children") for pid in each.read_text().split()}
+    return {pid for pid in children if b"ladybug" in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")}
 
 
 @pytest.mark.parametrize(
@@ -184,3 +186,29 @@ async def test_a_file_that_is_being_written(ladybug_file: Path, tmp_path: Path) 
     database.close()
     async with open_ladybug_reader(path) as graph:
         assert await read_rows_of(graph, "MATCH (n:City) RETURN count(*)") == [[2]]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "RETURN '$p0', $p1",
+        'RETURN "\\"$p0", $p1',
+        "MATCH (n:`$p0` {`a``$p0`: $p1}) RETURN n",
+        "RETURN $p1 // $p0\n",
+        "RETURN /* $p0\n */ $p1, $p01",
+    ],
+)
+def test_what_only_looks_like_a_parameter_stays(text: str) -> None:
+    assert with_whole_numbers(text, {"p0": 7, "p1": "x"}) == (text, {"p1": "x"})
+
+
+@pytest.mark.parametrize("value", ["7", 7.0, True, None, -7, 2**63, (7,), "7; MATCH (n) DELETE n"])
+def test_only_whole_numbers_that_are_not_negative_are_written(value: object) -> None:
+    assert with_whole_numbers("RETURN $p0", {"p0": value}) == ("RETURN $p0", {"p0": value})
+
+
+def test_each_place_of_a_number_is_written() -> None:
+    found = with_whole_numbers(
+        "MATCH (n) WHERE n.a = $p0 AND n.b IN [$p0, $p1] RETURN n LIMIT $p2", {"p0": 0, "p1": 3, "p2": 2**63 - 1}
+    )
+    assert found == (f"MATCH (n) WHERE n.a = 0 AND n.b IN [0, 3] RETURN n LIMIT {2**63 - 1}", {})

@@ -5,9 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ontology.errors import StatementError
-from planners.stores.property_graph import Value
-from planners.stores.rdf.rdf_terms import PROLOGUE
-from planners.stores.rdf.sparql_allow_list import allowed_query, allowed_update
+from planners.stores.statements import allowed_sparql
 
 _REFUSED_QUERIES = {
     "service": "SELECT * WHERE { SERVICE <http://127.0.0.1:1/sparql> { ?s ?p ?o } }",
@@ -28,7 +26,6 @@ _REFUSED_QUERIES = {
     "an open string": "SELECT * WHERE { ?s ?p 'x }",
     "an open bracket": "SELECT * WHERE { ?s ?p ?o",
     "many brackets": "SELECT * WHERE " + "{" * 200 + "}" * 200,
-    "no limit": "SELECT * WHERE { ?s ?p ?o } LIMIT ?n",
     "empty": "# nothing",
     "prose": "The answer is 42.",
     "an operator and a string that look like an IRI": "SELECT * { FILTER(1<'>'||true) SERVICE <http://a/> { ?s ?p 1 } FILTER(' ,<'>1) }",
@@ -69,32 +66,25 @@ _REFUSED_UPDATES = {
 @pytest.mark.parametrize("text", _REFUSED_QUERIES.values(), ids=_REFUSED_QUERIES)
 def test_refused_queries(text: str) -> None:
     with pytest.raises(StatementError, match="SPARQL"):
-        allowed_query(text, {}, 10)
+        allowed_sparql(text, {}, write=False)
 
 
 @pytest.mark.parametrize("text", _REFUSED_UPDATES.values(), ids=_REFUSED_UPDATES)
 def test_refused_updates(text: str) -> None:
     with pytest.raises(StatementError, match="SPARQL"):
-        allowed_update(text, {})
+        allowed_sparql(text, {}, write=True)
 
 
-@pytest.mark.parametrize(
-    ("text", "limited"),
-    [
-        ("SELECT * WHERE { }", "SELECT * WHERE { } LIMIT 4 "),
-        ("SELECT * WHERE { } LIMIT 2", "SELECT * WHERE { } LIMIT 2"),
-        ("SELECT * WHERE { } LIMIT 200 OFFSET 1", "SELECT * WHERE { } LIMIT 4 OFFSET 1"),
-        ("SELECT * WHERE { } VALUES ?x { 1 }", "SELECT * WHERE { } LIMIT 4  VALUES ?x { 1 }"),
-        ("SELECT * { { SELECT * { } LIMIT 9 } }", "SELECT * { { SELECT * { } LIMIT 9 } } LIMIT 4 "),
-        ("ASK { ?s ?p ?o }", "ASK { ?s ?p ?o }"),
-    ],
-)
-def test_rows_are_limited_by_the_engine(text: str, limited: str) -> None:
-    assert allowed_query(text, {}, 3) == PROLOGUE + limited
+def test_what_is_sent_has_names_in_full_and_no_comments() -> None:
+    text = "PREFIX p: <http://a/>\nSELECT ?x # all\n{ ?x a :Big-Book ; p:q -1 . FILTER(CONCAT ('a','b')='ab'&&xsd:int('1')<2) }"
+    named = "<http://www.w3.org/2001/XMLSchema#int>"
+    assert allowed_sparql(text, {}, write=False) == (
+        "SELECT ?x { ?x a <urn:egotools:name:Big-Book> ; <http://a/q> -1 . "
+        f"FILTER ( CONCAT( 'a' , 'b' ) = 'ab' && {named} ( '1' ) < 2 ) }}"
+    )
 
 
 def test_parameters_are_values_never_text() -> None:
-    text = "ASK { ?s :name $name ; :age $age ; :other ?name }"
-    parameters: dict[str, Value] = {"name": 'x" } ; DROP ALL #\n', "age": 3}
-    expected = 'ASK { ?s :name "x\\" } ; DROP ALL #\\n" ; :age "3"^^<http://www.w3.org/2001/XMLSchema#integer> ; :other ?name }'
-    assert allowed_query(text, parameters, 3) == PROLOGUE + expected
+    text = "ASK { ?s :name $name ; :other ?name }"
+    sent = allowed_sparql(text, {"name": '"x\\" } ; DROP ALL #"'}, write=False)
+    assert sent == 'ASK { ?s <urn:egotools:name:name> "x\\" } ; DROP ALL #" ; <urn:egotools:name:other> ?name }'

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ontology.errors import StatementError
-from planners.stores.rdf.sparql_allow_list import allowed_query, allowed_update
+from planners.stores.statements import allowed_sparql
 from tests.harness.http_server import Loopback, Reply
 
 pyoxigraph = pytest.importorskip("pyoxigraph", reason="the extra `rdf` is not installed")
@@ -123,10 +123,10 @@ def test_no_text_leads_to_an_address(
 def _check(listener: Loopback, texts: tuple[str, str]) -> None:
     query, update = texts
     try:
-        assert _asks(listener, _query, allowed_query(query, {}, 10)) == [], query
+        assert _asks(listener, _query, allowed_sparql(query, {}, write=False)) == [], query
     except StatementError:
         pass
     try:
-        assert _asks(listener, _update, allowed_update(update, {})) == [], update
+        assert _asks(listener, _update, allowed_sparql(update, {}, write=True)) == [], update
     except StatementError:
         pass

@@ -12,9 +12,8 @@ import pytest
 from planners.graphseek.adapt.operator_version import OperatorVersion
 from planners.graphseek.adapt.version_folder import VersionFolder
 from planners.graphseek.operators.retrieve import find as FIND
-from planners.stores.ladybug.ladybug_reader import open_ladybug_reader
-from planners.stores.loading.csv_tables import csv_tables
-from planners.stores.loading.graph_loading import load_graph
+from planners.stores.ladybug import open_ladybug_reader
+from planners.stores.loading import csv_tables, load_graph
 from tests.harness.commands import Run
 
 TEMPLATE = "MATCH (s:Site) WHERE $match <> '' AND s.title = $text RETURN s AS node, 'Site' AS type, s.title AS name, 1.0 AS score"

@@ -13,7 +13,7 @@ from inference import HashingEncoder
 from ontology.errors import InvalidArgumentError, NotFoundError
 from ontology.tool_effects import known_effect_of
 from planners.graphseek.catalog.catalog import catalog_for, shipped_catalogs
-from planners.stores.read_rows import read_rows_of
+from planners.stores.graph_schema import read_rows_of
 from retrieval.snapshot.reader import open_snapshot
 from retrieval.snapshot.to_networkx import snapshot_graph
 from services.jobs.build import build_snapshot

@@ -24,8 +24,8 @@ from planners.graphseek.agent_events import AgentEvent
 from planners.graphseek.operators.operator import known_operators
 from planners.graphseek.results.result_store import ResultStore
 from planners.graphseek.turn import Question
+from planners.stores.graph_schema import ReadableGraph
 from planners.stores.property_graph import QueryLimits
-from planners.stores.readable_graph import ReadableGraph
 from tests.planners.graphseek.agent.http_run import CATALOG, calls
 from tests.planners.graphseek.agent.small_ev import NODES, write_small_ev
 from tests.planners.kgot.run_fakes import StepServer

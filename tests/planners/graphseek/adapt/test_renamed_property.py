@@ -13,7 +13,7 @@ from planners.graphseek.adapt.version_folder import VersionFolder
 from planners.graphseek.agent.recorded_question import answer_recorded, branch_question, replay_question
 from planners.graphseek.agent_events import Faulted, ModelAsked, OperatorAdapted, ResultKept
 from planners.journal.run_journal import open_run_journal
-from planners.stores.ladybug.ladybug_reader import open_ladybug_reader
+from planners.stores.ladybug import open_ladybug_reader
 from tests.harness.http_server import as_json
 from tests.planners.graphseek.adapt.renamed_graph import (
     CALL,
@@ -225,7 +225,7 @@ def test_a_killed_run_goes_on_with_its_version_and_one_that_branches_off_has_non
 async def test_a_version_over_bolt(neo4j_address: str, tmp_path: Path) -> None:
     import neo4j
 
-    from planners.stores.bolt.bolt_reader import open_bolt_reader
+    from planners.stores.bolt import open_bolt_reader
 
     with neo4j.GraphDatabase.driver(neo4j_address) as driver, driver.session() as session:
         session.run("MATCH (n) DETACH DELETE n").consume()

@@ -17,7 +17,7 @@ from planners.graphseek.catalog.catalog import PropertyDescriptor, RelationshipD
 from planners.graphseek.operators.operator import known_operators
 from planners.graphseek.results.result_store import ResultStore
 from planners.graphseek.turn import Question
-from planners.stores.readable_graph import ReadableGraph
+from planners.stores.graph_schema import ReadableGraph
 from tests.planners.kgot.run_fakes import StepServer
 
 CATALOG = SemanticCatalog(

@@ -16,7 +16,7 @@ from planners.graphseek.agent.agent_settings import AgentSettings
 from planners.graphseek.agent.question_run import answer_question
 from planners.graphseek.agent_events import AnswerRejected, Faulted, Invoked, ModelAsked, QueryRun, ResultKept
 from planners.graphseek.turn import Question
-from planners.stores.ladybug.ladybug_reader import open_ladybug_reader
+from planners.stores.ladybug import open_ladybug_reader
 from tests.harness.http_server import Reply
 from tests.planners.graphseek.agent.http_run import CATALOG, Asker, calls, named
 from tests.planners.graphseek.agent.small_ev import write_small_ev

@@ -16,9 +16,8 @@ from planners.graphseek.operators.retrieve import cypher as CYPHER
 from planners.graphseek.results.result import Cell, Result, ResultColumn, TableRows
 from planners.graphseek.results.result_store import ResultStore
 from planners.graphseek.turn import Answer, Invocation, StepView, Turn
-from planners.stores.graph_schema import GraphSchema, NodeType, PropertyKey, TypeMark
+from planners.stores.graph_schema import CypherDialect, GraphSchema, NodeType, PropertyKey, RowStream, TypeMark
 from planners.stores.property_graph import QueryLimits, Value
-from planners.stores.readable_graph import CypherDialect, RowStream
 
 Run = Callable[[Mapping[str, Any], OperatorContext], Awaitable[Result]]
 SITE = NodeType(

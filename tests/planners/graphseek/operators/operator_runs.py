@@ -13,11 +13,10 @@ from planners.graphseek.dialects.cypher_text import Compiled
 from planners.graphseek.operators.operator import OperatorContext, check_arguments, known_operators
 from planners.graphseek.results.result import GraphPart, Result
 from planners.graphseek.results.result_store import ResultStore
-from planners.stores.bolt.bolt_reader import open_bolt_reader
-from planners.stores.graph_schema import GraphSchema
-from planners.stores.ladybug.ladybug_reader import open_ladybug_reader
+from planners.stores.bolt import open_bolt_reader
+from planners.stores.graph_schema import GraphSchema, ReadableGraph
+from planners.stores.ladybug import open_ladybug_reader
 from planners.stores.property_graph import QueryLimits
-from planners.stores.readable_graph import ReadableGraph
 from tests.planners.graphseek.operators.random_graph import RandomGraph, write_ladybug, write_neo4j
 
 OPERATORS = known_operators()

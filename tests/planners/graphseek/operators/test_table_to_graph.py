@@ -13,7 +13,7 @@ from planners.graphseek.operators.slice import to_graph as TO_GRAPH
 from planners.graphseek.operators.table import to_table as TO_TABLE
 from planners.graphseek.results.result import GraphPart
 from planners.graphseek.results.result_store import ResultStore
-from planners.stores.ladybug.ladybug_reader import open_ladybug_reader
+from planners.stores.ladybug import open_ladybug_reader
 from tests.planners.graphseek.agent.small_ev import write_small_ev
 from tests.planners.graphseek.results.stores import context
 

@@ -9,8 +9,7 @@ from planners.graphseek.catalog.catalog import SemanticCatalog
 from planners.graphseek.operators.operator import OperatorContext
 from planners.graphseek.results.result import Cell, ColumnType, Result, ResultColumn, TableRows
 from planners.graphseek.results.result_store import ResultStore
-from planners.stores.graph_schema import GraphSchema
-from planners.stores.readable_graph import ReadableGraph
+from planners.stores.graph_schema import GraphSchema, ReadableGraph
 
 SCHEMA = GraphSchema(nodes=(), relationships=())
 

@@ -1,0 +1,503 @@
+"""Graphs in a Neo4j, or a server of its kind, over Bolt: the graph of a task, which is written, and a database that is only read.
+
+A path of Neo4j is a *trail*: it never passes an edge twice. That of Ladybug is a *walk* and may. So ``-[:KNOWS*1..5]->``
+around a cycle finds fewer paths here; what both find with ``DISTINCT`` end nodes within reach of a trail is the same.
+
+Model-written Cypher sees a whole database, so two tasks cannot share one: a task holds its database for itself, empty when it is taken, and
+marked as made here. The mark is a uniqueness constraint, which no ``MATCH`` shows. The hold is an open transaction with one node of the
+constraint's label, which is never committed: nobody sees it, a second holder waits for it in vain, and the server ends it when the
+connection of a dead process breaks.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import time
+from collections import defaultdict
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from typing import Any
+
+from ingest.stores.bolt_connection import BoltAddress, bolt_errors, driver_options, parse_bolt_address, shown_error
+from ontology.errors import StatementError, StorageError
+from planners.stores.graph_schema import (
+    TYPE_PROPERTIES,
+    CypherDialect,
+    GraphSchema,
+    NodeType,
+    PropertyKey,
+    PropertyType,
+    RelationshipType,
+    RowStream,
+    TypeMark,
+    graph_census,
+    marked_ends,
+    marked_nodes,
+    read_rows_of,
+)
+from planners.stores.property_graph import (
+    MAX_EDGES,
+    MAX_NODES,
+    EdgeRow,
+    GraphState,
+    Language,
+    NodeRow,
+    Operation,
+    PropertyRows,
+    QueryLimits,
+    QueryRows,
+    Statement,
+    Value,
+    apply_typed,
+    check_effect,
+    checked_properties,
+    state_of_rows,
+)
+from planners.stores.statements import allowed_cypher, quoted_name
+
+__all__ = ["BoltGraph", "open_bolt_graph", "open_bolt_reader"]
+
+_LIMITS = QueryLimits()
+_WRITE_S = 30.0
+"""Seconds for all operations of one call: chosen as several times what 522 nodes, the paper's largest graph, take at once."""
+_GRACE_S = 5.0
+"""Seconds after the server's own limit: Neo4j looks for transactions that are late every two seconds."""
+_BATCH_ROWS = 1_000
+"""That the server sends at once, and of a batch: some 100 KiB of ordinary rows."""
+_SCHEMA_S = 60.0
+"""Seconds that a schema stands while nothing is added: a server goes through the whole graph for it."""
+_OF_STATEMENTS = frozenset({"Statement", "Schema", "Transaction", "Procedure"})
+"""Classes of Neo4j's error codes that a statement causes, and that its writer can correct; found in its list of codes."""
+_MARK, _MARK_LABEL = "egotools_task_graph", "EgotoolsTaskGraph"
+
+
+@contextlib.asynccontextmanager
+async def _opened_driver(url: str, feature: str) -> AsyncIterator[tuple[Any, BoltAddress]]:
+    place = parse_bolt_address(url, feature=feature)
+    from neo4j import AsyncGraphDatabase
+
+    # The server's advice on each query (a label that is not there yet) is no news for an operator.
+    logging.getLogger("neo4j.notifications").setLevel(logging.ERROR)
+    with bolt_errors(place):
+        driver = AsyncGraphDatabase.driver(place.uri, **driver_options(place))
+    async with driver:
+        with bolt_errors(place):
+            await driver.verify_connectivity()
+        yield driver, place
+
+
+@contextlib.asynccontextmanager
+async def _statement_errors(place: BoltAddress, seconds: float) -> AsyncIterator[None]:
+    """Run a statement, or read rows of it; the server's answer is awaited a little longer than it may take.
+
+    :param seconds: its limit of time, which the server has too.
+    :raises StatementError: for each error that the statement causes, and when it takes too long.
+    :raises StorageError: for each other error of the driver.
+    """
+    from neo4j.exceptions import Neo4jError
+
+    problem, remedy = f"the statement takes longer than {seconds:g} s", "Ask for less, or join fewer patterns"
+    with bolt_errors(place):
+        try:
+            async with asyncio.timeout(seconds + _GRACE_S):
+                yield
+            return
+        except TimeoutError:
+            pass
+        except Neo4jError as error:
+            code = str(error.code)
+            if "TimedOut" not in code and "Terminated" not in code:
+                if _OF_STATEMENTS.isdisjoint(code.split(".")) and "OutOfMemory" not in code:
+                    raise
+                problem = shown_error(ValueError(error.message or code), place)
+                remedy = "Correct the statement; the graph is as before"
+    raise StatementError(problem, subject="Cypher", remedy=remedy) from None
+
+
+async def _consume(runner: Any, text: str, parameters: Mapping[str, Any] | None = None) -> None:
+    await (await runner.run(text, parameters)).consume()
+
+
+async def _value(runner: Any, text: str, parameters: Mapping[str, Any] | None = None) -> Any:
+    return (await (await runner.run(text, parameters)).single())[0]
+
+
+def _parameters(values: Mapping[str, Value | None]) -> dict[str, Any]:
+    """Return values as the driver takes them.
+
+    :raises StatementError: when one is none that stores keep.
+    """
+    given = checked_properties(values).items()
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in given}
+
+
+def _json(value: Any, *, with_ids: bool = False) -> Any:
+    """Return a value of the driver as a JSON value, times as ISO 8601 and what is no JSON value as text.
+
+    :param with_ids: whether nodes and relationships have identities.
+    """
+    from neo4j.graph import Node, Path, Relationship
+
+    if isinstance(value, Node | Relationship):
+        properties = _json(dict(value), with_ids=with_ids)
+        if isinstance(value, Node):
+            told = {"id": value.element_id} if with_ids else {}
+            return {**told, "label": ":".join(sorted(value.labels)), "properties": properties}
+        ends = zip(("source", "target"), value.nodes, strict=True)
+        told = {name: node.element_id if node is not None else "" for name, node in ends} if with_ids else {}
+        return {"type": value.type, **told, "properties": properties}
+    if isinstance(value, Path):
+        parts = {"nodes": value.nodes, "edges": value.relationships}
+        return {name: [_json(each, with_ids=with_ids) for each in found] for name, found in parts.items()}
+    if type(value).__module__.startswith("neo4j."):  # a time, a duration, a point; some of these are tuples too
+        return str(value.iso_format()) if hasattr(value, "iso_format") else str(value)
+    if isinstance(value, Mapping):
+        return {str(name): _json(member, with_ids=with_ids) for name, member in value.items()}
+    if isinstance(value, list | tuple):
+        return [_json(member, with_ids=with_ids) for member in value]
+    if isinstance(value, bytes | bytearray):
+        return bytes(value).hex()
+    is_json = (
+        value is None or isinstance(value, str | bool | int) or (isinstance(value, float) and abs(value) < float("inf"))
+    )
+    return value if is_json else str(value)
+
+
+async def _read_rows(transaction: Any) -> PropertyRows:
+    """Read the whole graph; values that are none of the seam (dates, points), which a statement can write, as text.
+
+    :raises StatementError: when the graph is too large, or a node has no label or several.
+    """
+    for match, what, most in (("(n)", "nodes", MAX_NODES), ("()-[n]->()", "edges", MAX_EDGES)):
+        if await _value(transaction, f"MATCH {match} RETURN count(n)") > most:
+            problem = f"the graph has more than {most:,} {what}"
+            raise StatementError(problem, subject=what, remedy="Write fewer at once")
+    rows, keys = PropertyRows(), dict[str, int]()
+    text = "MATCH (n) RETURN elementId(n), labels(n), properties(n) ORDER BY id(n)"
+    async for identity, labels, properties in await transaction.run(text):
+        if len(labels) != 1:
+            shown = f"the labels {', '.join(sorted(labels))}" if labels else "no label"
+            raise StatementError(f"a node has {shown}", subject="label", remedy="Give each node exactly one label")
+        keys[identity] = rows.add_node(labels[0], _json(properties))
+        rows.ids[keys[identity]] = identity
+    text = "MATCH (a)-[r]->(b) RETURN elementId(r), type(r), elementId(a), elementId(b), properties(r) ORDER BY elementId(r)"
+    async for identity, kind, source, target, properties in await transaction.run(text):
+        rows.ids[rows.add_edge(kind, keys[source], keys[target], _json(properties))] = identity
+    return rows
+
+
+async def _write_difference(transaction: Any, old: PropertyRows, new: PropertyRows) -> None:
+    """Write what differs; the ``elementId`` of new rows is added to ``new``."""
+    ids = new.ids
+    for text, gone in (
+        ("MATCH ()-[r]->() WHERE elementId(r) IN $ids DELETE r", old.edges.keys() - new.edges.keys()),
+        ("MATCH (n) WHERE elementId(n) IN $ids DETACH DELETE n", old.nodes.keys() - new.nodes.keys()),
+    ):
+        if gone:
+            await _consume(transaction, text, {"ids": [ids[key] for key in gone]})
+    changed = [
+        {"id": ids[key], "properties": _parameters(row.properties)}
+        for key, row in new.nodes.items()
+        if key in old.nodes and old.nodes[key] is not row
+    ]
+    if changed:
+        text = "UNWIND $rows AS row MATCH (n) WHERE elementId(n) = row.id SET n = row.properties"
+        await _consume(transaction, text, {"rows": changed})
+
+    async def insert(rows: Mapping[int, NodeRow | EdgeRow], keys: Iterable[int], match: str, create: str) -> None:
+        by_name: dict[str, list[dict[str, Any]]] = defaultdict(list)
+        for key in sorted(keys):
+            row = rows[key]
+            ends = {"source": ids[row.source], "target": ids[row.target]} if isinstance(row, EdgeRow) else {}
+            by_name[row[0]].append({"key": key, **ends, "properties": _parameters(row.properties)})
+        for name, given in by_name.items():
+            made = create.format(quoted_name(name, "bolt"))
+            text = f"UNWIND $rows AS row {match} CREATE {made} SET x = row.properties RETURN row.key, elementId(x)"
+            async for key, identity in await transaction.run(text, {"rows": given}):
+                ids[key] = identity
+
+    await insert(new.nodes, new.nodes.keys() - old.nodes.keys(), "", "(x:{})")
+    match = "MATCH (a) WHERE elementId(a) = row.source MATCH (b) WHERE elementId(b) = row.target"
+    await insert(new.edges, new.edges.keys() - old.edges.keys(), match, "(a)-[x:{}]->(b)")
+
+
+@contextlib.asynccontextmanager
+async def open_bolt_graph(url: str, wait_s: float = 15.0) -> AsyncIterator[BoltGraph]:
+    """Open a graph in a database that is empty and that no other task has; it is cleared at the end.
+
+    :param url: ``bolt://user:password@host:port/database``; errors never show the password.
+    :param wait_s: seconds for a hold of another task to end; chosen as several times what a loaded server takes for it.
+    :raises InvalidArgumentError: when it is no such address.
+    :raises MissingExtraError: when the driver is not installed.
+    :raises StorageError: when the server cannot be reached, or the database is not free: it has nodes and no mark, or another task holds it.
+    """
+    async with _opened_driver(url, "graphs of tasks in Neo4j") as (driver, place):
+        with bolt_errors(place):
+            async with _held(driver, place, wait_s) as hold:
+                yield BoltGraph(driver, place, hold)
+
+
+@contextlib.asynccontextmanager
+async def _held(driver: Any, place: BoltAddress, wait_s: float) -> AsyncIterator[Any]:
+    """Take a database, and yield the transaction that holds it. A marked database is cleared: a task that was killed left it."""
+    clear = "MATCH (n) DETACH DELETE n"
+    async with driver.session(database=place.database) as session:
+        if not await _value(session, "SHOW CONSTRAINTS YIELD name WHERE name = $mark RETURN count(*)", {"mark": _MARK}):
+            if nodes := await _value(session, "MATCH (n) RETURN count(n)"):
+                raise StorageError(
+                    f"the database holds {nodes} nodes that are of no task",
+                    subject=place.shown,
+                    remedy="Name a database that is empty, for egotools alone; it is cleared before and after each task",
+                )
+            unique = f"FOR (n:{_MARK_LABEL}) REQUIRE n.holder IS UNIQUE"
+            await _consume(session, f"CREATE CONSTRAINT {_MARK} IF NOT EXISTS {unique}")
+        async with driver.session(database=place.database) as holder:
+            hold = await holder.begin_transaction(timeout=0)  # no limit: it lasts as long as the task
+            try:
+                async with asyncio.timeout(wait_s):
+                    await _consume(hold, f"CREATE (:{_MARK_LABEL} {{holder: 'task'}})")
+            except TimeoutError:
+                raise StorageError(
+                    "another task holds the database",
+                    subject=place.shown,
+                    remedy="Wait for its end, or name another database: each task at one time needs its own",
+                ) from None
+            try:
+                await _consume(session, clear)
+                yield hold
+            finally:
+                with contextlib.suppress(StorageError), bolt_errors(place):  # a dead server: the next task clears
+                    await hold.run(
+                        "RETURN 1"
+                    )  # a hold that was lost may be another's by now: its graph is not ours to clear
+                    await _consume(session, clear)
+                    await hold.rollback()
+                    async with await session.begin_transaction(timeout=wait_s) as removal:
+                        await _consume(
+                            removal, f"DROP CONSTRAINT {_MARK} IF EXISTS"
+                        )  # waits where the next task holds it
+
+
+class BoltGraph:
+    """A graph in a database of its own. :func:`open_bolt_graph` makes it.
+
+    Typed operations are planned on the rows of the graph, and the difference is written; each call is one transaction.
+    """
+
+    def __init__(self, driver: Any, place: BoltAddress, hold: Any) -> None:
+        self._driver = driver
+        self._place = place
+        self._hold = hold
+        self._lock = asyncio.Lock()
+        self._rows: PropertyRows | None = None  # as committed last: while the database is held nobody else writes
+
+    @property
+    def language(self) -> Language:
+        """Cypher."""
+        return "cypher"
+
+    async def apply(self, operations: Sequence[Operation]) -> None:
+        """Apply operations in their order: all, or none where one fails. Calls wait for one another."""
+        async with self._lock:
+            with bolt_errors(self._place):
+                await _consume(self._hold, "RETURN 1")  # it is still held: no connection broke
+            async with self._transaction("WRITE", _WRITE_S) as transaction:
+                before = self._rows or await _read_rows(transaction)
+                self._rows = None
+                after = before.copy()
+                for operation in operations:
+                    if isinstance(operation, Statement):
+                        await _write_difference(transaction, before, after)
+                        before = await _after_statement(transaction, operation, after)
+                        after = before.copy()
+                    else:
+                        apply_typed(after, operation)
+                await _write_difference(transaction, before, after)
+            self._rows = after
+
+    async def query(
+        self, text: str, parameters: Mapping[str, Value] | None = None, limits: QueryLimits = _LIMITS
+    ) -> QueryRows:
+        """Read, in a read transaction that is rolled back; the server stops it at the limit of time."""
+        allowed = allowed_cypher(text, write=False)
+        values = _parameters(parameters or {})
+        async with self._transaction("READ", limits.seconds) as transaction:
+            result = await transaction.run(allowed.text, values)
+            found = await result.fetch(limits.rows + 1)
+            rows = tuple(tuple(_json(value) for value in record.values()) for record in found[: limits.rows])
+            await transaction.rollback()
+        return QueryRows(columns=tuple(result.keys()), rows=rows, cut=len(found) > limits.rows)
+
+    async def state(self) -> GraphState:
+        """Return the whole graph."""
+        async with self._lock, self._transaction("READ", _WRITE_S) as transaction:  # nodes and edges of one moment
+            self._rows = await _read_rows(transaction)
+            return state_of_rows(self._rows)
+
+    @contextlib.asynccontextmanager
+    async def _transaction(self, mode: str, seconds: float) -> AsyncIterator[Any]:
+        """Run a transaction: committed at the end, rolled back by an error, ended by the server after so many seconds."""
+        async with (
+            _statement_errors(self._place, seconds),
+            self._driver.session(database=self._place.database, default_access_mode=mode) as session,
+            await session.begin_transaction(timeout=seconds) as transaction,
+        ):
+            yield transaction
+
+
+async def _after_statement(transaction: Any, statement: Statement, standing: PropertyRows) -> PropertyRows:
+    allowed = allowed_cypher(statement.text, write=True)
+    await _consume(transaction, allowed.text, _parameters(statement.parameters))
+    after = await _read_rows(transaction)
+    check_effect(standing, after)
+    return after
+
+
+@contextlib.asynccontextmanager
+async def open_bolt_reader(url: str) -> AsyncIterator[BoltReader]:
+    """Open a database that exists: it is somebody's, and nothing is marked or held.
+
+    :param url: ``bolt://user:password@host:port/database``; errors never show the password.
+    :raises InvalidArgumentError: when it is no such address.
+    :raises MissingExtraError: when the driver is not installed.
+    :raises StorageError: when the server cannot be reached.
+    """
+    async with _opened_driver(url, "graphs in Neo4j") as (driver, place):
+        yield BoltReader(driver, place)
+
+
+class BoltReader:
+    """A graph behind Bolt that is only read. :func:`open_bolt_reader` opens it."""
+
+    def __init__(self, driver: Any, place: BoltAddress) -> None:
+        self._driver = driver
+        self._place = place
+        self._schema: tuple[float, object, GraphSchema] | None = None
+
+    @property
+    def dialect(self) -> CypherDialect:
+        """That of Neo4j."""
+        return "bolt"
+
+    async def schema(self) -> GraphSchema:
+        """Return the types; they are read anew when the server has counted something new, and once a minute."""
+        shape = [await read_rows_of(self, text) for text in _SHAPE]
+        if self._schema is None or self._schema[1] != shape or time.monotonic() - self._schema[0] > _SCHEMA_S:
+            self._schema = time.monotonic(), shape, await _schema(self)
+        return self._schema[2]
+
+    async def census(self) -> GraphSchema:
+        """Return the types with what was counted."""
+        return await graph_census(self, await self.schema())
+
+    @contextlib.asynccontextmanager
+    async def read(
+        self, text: str, parameters: Mapping[str, Value | None] | None = None, limits: QueryLimits = _LIMITS
+    ) -> AsyncIterator[RowStream]:
+        """Run a query in a read transaction, which the server ends at the limit of time; reading the rows is part of it."""
+        given = parameters or {}
+        values = {**dict.fromkeys(given), **_parameters(given)}
+        mode = {"default_access_mode": "READ", "fetch_size": _BATCH_ROWS}
+        session = self._driver.session(database=self._place.database, **mode)
+
+        async def batches(stream: RowStream) -> AsyncIterator[Sequence[tuple[object, ...]]]:
+            left = limits.rows
+            while True:
+                async with _statement_errors(self._place, limits.seconds):
+                    found = await result.fetch(min(_BATCH_ROWS, left + 1))
+                rows = [tuple(_json(value, with_ids=True) for value in record.values()) for record in found[:left]]
+                if rows:
+                    yield rows
+                stream.cut = len(found) > left
+                left -= len(rows)
+                if stream.cut or not found:
+                    return
+
+        try:
+            async with _statement_errors(self._place, limits.seconds):
+                transaction = await session.begin_transaction(timeout=limits.seconds)
+                result = await transaction.run(text, values)
+            yield RowStream(tuple(result.keys()), batches)
+        finally:
+            with contextlib.suppress(StorageError), bolt_errors(self._place):  # of a server that is unavailable
+                await session.close()
+
+
+_SHAPE = (
+    "MATCH (n) RETURN count(n)",
+    "MATCH ()-[r]->() RETURN count(r)",
+    "CALL db.labels() YIELD label RETURN label ORDER BY label",
+    "CALL db.relationshipTypes() YIELD relationshipType RETURN relationshipType ORDER BY relationshipType",
+    "CALL db.propertyKeys() YIELD propertyKey RETURN propertyKey ORDER BY propertyKey",
+)
+"""What a server answers from its own counters, whatever the size of the graph: it changes when types, properties or nodes are added."""
+_NODES = (
+    "CALL db.schema.nodeTypeProperties() YIELD nodeLabels, propertyName, propertyTypes "
+    "RETURN nodeLabels, propertyName, propertyTypes"
+)
+_RELATIONSHIPS = (
+    "CALL db.schema.relTypeProperties() YIELD relType, propertyName, propertyTypes "
+    "RETURN relType, propertyName, propertyTypes"
+)
+_PAIRS = "MATCH (a)-[r]->(b) UNWIND labels(a) AS s UNWIND labels(b) AS t RETURN DISTINCT type(r), s, t"
+_KEYS = (
+    "SHOW CONSTRAINTS YIELD type, labelsOrTypes, properties WHERE type IN ['UNIQUENESS', 'NODE_KEY'] "
+    "RETURN labelsOrTypes[0], properties"
+)
+_TYPES: Mapping[str, PropertyType] = {
+    "String": "string",
+    "Long": "integer",
+    "Double": "number",
+    "Boolean": "boolean",
+    "Date": "date",
+    "DateTime": "date",
+    "LocalDateTime": "date",
+}
+"""Names of types that Neo4j's own procedures give, without ``Array``; others have no operator."""
+
+
+async def _schema(graph: BoltReader) -> GraphSchema:
+    """Read the types: the server goes through all nodes and relationships for it."""
+    of_nodes, of_relationships = [defaultdict[str, Any](lambda: defaultdict(set)) for _ in range(2)]
+    for labels, name, types in await read_rows_of(graph, _NODES):
+        for label in labels:
+            of_nodes[label][name or ""] |= set(types or ())
+    for type_, name, types in await read_rows_of(graph, _RELATIONSHIPS):
+        of_relationships[type_[2:-1].replace("``", "`")][name or ""] |= set(types or ())
+    keys: dict[str, str] = {}
+    with contextlib.suppress(StatementError):  # the user may not see constraints
+        rows = await read_rows_of(graph, _KEYS)
+        keys = {label: properties[0] for label, properties in sorted(rows, reverse=True) if len(properties) == 1}
+    nodes: list[NodeType] = []
+    for label, found in sorted(of_nodes.items()):
+        node = NodeType(name=label, mark=TypeMark(label=label), key=keys.get(label, ""), properties=_properties(found))
+        nodes += await marked_nodes(graph, node, TYPE_PROPERTIES.get(label, ""))
+    pairs: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    for type_, source, target in await read_rows_of(graph, _PAIRS):
+        pairs[type_].append((source, target))
+    relationships = [
+        RelationshipType(
+            name=type_,
+            ends=await marked_ends(graph, type_, found, nodes),
+            properties=_properties(of_relationships.get(type_, {})),
+        )
+        for type_, found in sorted(pairs.items())
+    ]
+    return GraphSchema(nodes=tuple(sorted(nodes, key=lambda node: node.name)), relationships=tuple(relationships))
+
+
+def _properties(found: Mapping[str, set[str]]) -> tuple[PropertyKey, ...]:
+    """Return the properties with types of operators; those of others (points, durations) are left out."""
+    typed = [(name, _type(types)) for name, types in sorted(found.items()) if name]
+    return tuple(PropertyKey(name=name, type=type_) for name, type_ in typed if type_ is not None)
+
+
+def _type(names: set[str]) -> PropertyType | None:
+    """Return the one type of values; of several the one that holds them all."""
+    kinds = {"list" if name.endswith("Array") else _TYPES.get(name) for name in names}
+    if len(kinds) == 1:
+        return kinds.pop()
+    if None in kinds:
+        return None
+    return "number" if kinds == {"integer", "number"} else "string"

@@ -1,1 +1,0 @@
-"""Graphs in Neo4j and what speaks its protocol, Bolt."""

@@ -1,1 +1,0 @@
-"""Graphs from tables and files into a new Ladybug file: typed tables, CSV folders, GraphML."""

@@ -1,0 +1,474 @@
+"""What of Cypher and SPARQL a model may write: allow-lists of words and functions, checked before any engine sees the text.
+
+A text is taken apart into tokens; what cannot be read is refused. Refused are words that lead to files, networks, other graphs, schemas,
+settings and procedures, and functions that are not on the list. What goes to the engine is made from the tokens, without comments.
+Engines guard too: they open graphs so that nothing can write, or have no network. What a write may not do is checked on what it leaves
+(:func:`planners.stores.property_graph.check_effect`).
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from ontology.errors import StatementError
+from planners.stores.property_graph import check_characters
+
+__all__ = [
+    "CLAUSES",
+    "EDGES",
+    "MAX_STATEMENT",
+    "NAMES",
+    "RDF",
+    "REFUSED",
+    "WRITES",
+    "XSD",
+    "AllowedCypher",
+    "StatementToken",
+    "allowed_cypher",
+    "allowed_sparql",
+    "closing",
+    "cypher_tokens",
+    "in_name_position",
+    "quoted_name",
+    "quoted_text",
+]
+
+MAX_STATEMENT = 50_000
+"""Characters of a statement: ten times the longest that our writers produced."""
+_MAX_DEPTH = 40
+"""Brackets in brackets: the parsers of the engines recurse; the deepest statement of our tests has 6."""
+_MAX_TOKENS = 10_000
+_MAX_RANGE = 100_000
+"""A bound of ``range``: a list of that length takes Ladybug 10 ms; one of 10⁹ members took all memory."""
+_MAX_PREFIXES = 20
+"""NOT or signs in a row: parsers recurse on them."""
+_CLOSING = {")": "(", "]": "[", "}": "{"}
+
+TokenKind = Literal[
+    "word", "quoted", "name", "string", "number", "parameter", "variable", "iri", "language", "blank", "symbol"
+]
+
+
+@dataclass(frozen=True, slots=True)
+class StatementToken:
+    """A token.
+
+    :param text: as it stands; of quoted names without their backticks.
+    :param start: its place in the statement, in characters.
+    :param depth: how many brackets stand open before it.
+    """
+
+    kind: TokenKind
+    text: str
+    start: int
+    end: int
+    depth: int
+
+    @property
+    def word(self) -> str:
+        """The text of a plain word in capitals, else empty."""
+        return self.text.upper() if self.kind == "word" else ""
+
+    @property
+    def is_name(self) -> bool:
+        """Whether it is a name of Cypher, quoted or not."""
+        return self.kind in ("word", "quoted")
+
+    def symbol(self, *texts: str) -> bool:
+        """Say whether it is one of these symbols."""
+        return self.kind == "symbol" and self.text in texts
+
+
+Tokens = Sequence[StatementToken]
+
+
+def _scanned(
+    text: str,
+    language: str,
+    hidden: re.Pattern[str],
+    match_at: Callable[[str, int, list[StatementToken], list[str]], re.Match[str]],
+) -> tuple[StatementToken, ...]:
+    """Return the tokens of a text, without comments.
+
+    :param hidden: escapes that some engines decode before they look for the ends of strings.
+    :param match_at: returns the token at a place, after those before it, in the brackets that stand open.
+    """
+
+    def fault(problem: str, remedy: str) -> StatementError:
+        return StatementError(problem, subject=language, remedy=remedy)
+
+    if len(text) > MAX_STATEMENT:
+        raise fault(f"the statement has more than {MAX_STATEMENT:,} characters", "Split it")
+    check_characters(text, f"the {language} statement")
+    if found := hidden.search(text):
+        raise fault(f"an escape stands for a quote or the end of a line: {found[0]}", "Write the character itself")
+    tokens: list[StatementToken] = []
+    opened: list[str] = []
+    at = 0
+    while at < len(text):
+        match = match_at(text, at, tokens, opened)
+        kind, token, at = match.lastgroup, match[0], match.end()
+        if kind == "space":
+            continue
+        if kind == "symbol" and token in _CLOSING and (not opened or opened.pop() != _CLOSING[token]):
+            raise fault(f"a bracket {token} closes none", "Write brackets in pairs")
+        name = token[1:-1].replace("``", "`") if kind == "quoted" else token
+        tokens.append(StatementToken(kind, name, match.start(), at, len(opened)))  # type: ignore[arg-type]
+        if kind == "symbol" and token in _CLOSING.values():
+            opened.append(token)
+            if len(opened) > _MAX_DEPTH:
+                raise fault(f"more than {_MAX_DEPTH} brackets stand in one another", "Write several statements")
+    if opened:
+        raise fault(f"a bracket {opened[-1]} is not closed", "Write brackets in pairs")
+    return tuple(tokens)
+
+
+# --- Cypher ---------------------------------------------------------------------------------------------------------------------------
+
+# Clauses and functions are those of openCypher that Neo4j 5 or Ladybug 0.22 know and that neither read files, open connections, change
+# schemas nor settings, nor build texts or lists of any size from a number.
+_STARTS = frozenset({"MATCH", "OPTIONAL", "WITH", "UNWIND", "RETURN", "CREATE", "MERGE"})
+WRITES = frozenset({"CREATE", "MERGE", "SET", "REMOVE", "DELETE", "DETACH"})
+"""Words of clauses that change a graph."""
+CLAUSES = _STARTS | WRITES | {"WHERE", "ORDER", "SKIP", "LIMIT", "UNION", "ON"}
+"""Words that a clause, or a part of one, starts with."""
+_WORDS = CLAUSES | frozenset(
+    """ALL AND AS ASC ASCENDING BY CASE CONTAINS COUNT DESC DESCENDING DISTINCT ELSE END ENDS EXISTS FALSE IN IS NOT NULL OR
+    STARTS THEN TRUE WHEN XOR TRAIL ACYCLIC SHORTEST""".split()
+)
+REFUSED = frozenset(
+    """ALTER ANALYZE ATTACH BEGIN CALL CHECKPOINT COMMENT COMMIT COPY CSV DETACHED DROP DUMP EXPLAIN EXPORT EXTENSION FINISH
+    FOREACH FORCE GRANT DENY REVOKE IMPORT INSERT INSTALL LOAD MACRO PROFILE ROLLBACK SHOW START STOP TERMINATE UNINSTALL
+    UPDATE USE YIELD""".split()
+)
+"""Words of statements that leave the graph or change its engine. As labels, types and properties they are names."""
+_FUNCTIONS = frozenset(
+    """count sum avg min max collect stdev stdevp percentilecont percentiledisc
+    id label labels type nodes rels relationships length startnode endnode start_node end_node is_trail is_acyclic
+    coalesce exists size head last tail range reverse any all none single isempty
+    list_contains list_has list_sort list_sum list_product list_distinct list_unique list_extract list_element list_slice
+    list_concat list_transform list_filter list_reduce list_any_value list_to_string list_position len
+    tointeger tofloat tostring toboolean tointegerornull tofloatornull tostringornull cast
+    abs ceil ceiling floor round sqrt exp log log10 log2 ln sign pow power sin cos tan asin acos atan atan2 cot pi e radians
+    degrees greatest least
+    lower upper tolower toupper trim ltrim rtrim btrim left right substring replace split string_split contains starts_with
+    ends_with prefix suffix regexp_matches regexp_extract regexp_extract_all regexp_full_match char_length
+    character_length concat initcap
+    date datetime localdatetime timestamp duration interval date_part datepart year month day date_diff
+    shortestpath allshortestpaths""".split()
+)
+_CYPHER = re.compile(
+    r"""
+    (?P<space> [ \t\r\n\f]+ | //[^\r\n]* | /\*.*?\*/ )
+  | (?P<string> '(?:[^'\\]|\\.)*' | "(?:[^"\\]|\\.)*" )
+  | (?P<quoted> `(?:[^`]|``)+` )
+  | (?P<number> (?:\d+\.\d+|\d+)(?:[eE][+-]?\d+)?(?![\w]) )
+  | (?P<parameter> \$\w+ )
+  | (?P<word> [^\W\d]\w* )
+  | (?P<symbol> \.\. | <> | <= | >= | =~ | \+= | \|\| | /(?!\*) | [-+*%^=<>()\[\]{},.:;|] )
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_HIDDEN_QUOTE = re.compile(r"\\+u+(?:0022|0027|005c|0060)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AllowedCypher:
+    """A statement that was admitted.
+
+    :param text: without comments and the closing semicolon: send this, not what came in.
+    :param tokens: of this text.
+    """
+
+    text: str
+    tokens: tuple[StatementToken, ...]
+
+
+def quoted_text(text: str) -> str:
+    """Return a text as a Cypher string."""
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'").replace("\n", "\\n").replace("\r", "\\r") + "'"
+
+
+def quoted_name(name: str, dialect: Literal["ladybug", "bolt"] = "ladybug") -> str:
+    """Return a label, type or property as a Cypher name in backticks.
+
+    Neo4j decodes ``\\uXXXX`` before it reads the text: so for Bolt a backslash is written as its own code.
+    """
+    escaped = name.replace("\\", "\\u005C") if dialect == "bolt" else name
+    return f"`{escaped.replace('`', '``')}`"
+
+
+def cypher_tokens(text: str) -> tuple[StatementToken, ...]:
+    """Return the tokens of a statement, without comments.
+
+    :raises StatementError: when it is too long, a string or bracket is left open, or a character has no place in Cypher or in Unicode text.
+    """
+    return _scanned(text, "Cypher", _HIDDEN_QUOTE, _cypher_at)
+
+
+def _cypher_at(text: str, at: int, *_: object) -> re.Match[str]:
+    if match := _CYPHER.match(text, at):
+        return match
+    if text[at] in "'\"`":
+        raise _cypher(f"a quote {text[at]} is not closed", "Close it; write a quote in a string as \\' or \\\"")
+    if text.startswith("/*", at):
+        raise _cypher("a comment is not closed", "Leave comments out")
+    remedy = "Unequal is <>" if text[at] == "!" else "Leave it out; write odd names in backticks"
+    raise _cypher(f"the character {text[at]!r} at {at} has no place in Cypher", remedy)
+
+
+def allowed_cypher(text: str, *, write: bool) -> AllowedCypher:
+    """Check a statement, and return what may go to the engine.
+
+    :param write: whether it may change the graph.
+    :raises StatementError: when something is not on the list; the problem is written for whoever wrote the statement.
+    """
+    tokens = _without_semicolon(cypher_tokens(text))
+    if not tokens:
+        raise _cypher("the statement is empty", "Write one")
+    if len(tokens) > _MAX_TOKENS:
+        raise _cypher(f"the statement has more than {_MAX_TOKENS:,} words and signs", "Split it")
+    if tokens[0].word not in _STARTS:
+        problem = f"a statement cannot start with {tokens[0].text[:40]!r}"
+        raise _cypher(problem, f"Start with {', '.join(sorted(_STARTS))}")
+    run, clause = 0, ""
+    for at, token in enumerate(tokens):
+        is_free = not in_name_position(tokens, at)
+        if is_free and token.word in CLAUSES:
+            clause = token.word
+        run = run + 1 if token.word in ("NOT", "CASE") or token.symbol("-", "+") else 0
+        if run > _MAX_PREFIXES:
+            raise _cypher(f"more than {_MAX_PREFIXES} NOT or signs stand in a row", "Leave them out")
+        if is_free:
+            _check_word(tokens, at, write=write)
+        if at and _is_operand(tokens, at) and (_is_operand(tokens, at - 1) or tokens[at - 1].symbol(")", "]", "}")):
+            problem = f"{token.text[:40]!r} cannot follow {tokens[at - 1].text[:40]!r}"
+            raise _cypher(problem, "Use clauses of openCypher")
+        if token.is_name and _next_is(tokens, at, "(") and not (is_free and token.word in _WORDS):
+            _check_function(tokens, at)
+        if token.symbol(":"):
+            _check_label(tokens, at, clause)
+    clean = "".join(
+        (" " if at and token.start > tokens[at - 1].end else "") + text[token.start : token.end]
+        for at, token in enumerate(tokens)
+    )
+    return AllowedCypher(text=clean, tokens=_without_semicolon(cypher_tokens(clean)))
+
+
+def _without_semicolon(tokens: tuple[StatementToken, ...]) -> tuple[StatementToken, ...]:
+    return tokens[:-1] if tokens and tokens[-1].symbol(";") else tokens
+
+
+def in_name_position(tokens: Tokens, at: int) -> bool:
+    """Say whether a token can only be a label, a type, a property or the key of a map."""
+    before = tokens[at - 1] if at else None
+    if before is None:
+        return False
+    if before.symbol(":", "."):
+        return True
+    if before.symbol("|"):
+        return at >= 3 and tokens[at - 2].is_name and (tokens[at - 3].symbol(":") or in_name_position(tokens, at - 2))
+    return before.symbol("{", ",") and _next_is(tokens, at, ":") and tokens[at].depth > 0
+
+
+def closing(tokens: Tokens, at: int) -> int:
+    """Return the place of the bracket that closes the one at ``at``."""
+    depth = tokens[at].depth
+    places = range(at + 1, len(tokens))
+    return next(place for place in places if tokens[place].depth == depth and tokens[place].symbol(")", "]", "}"))
+
+
+def _next_is(tokens: Tokens, at: int, *symbols: str) -> bool:
+    return at + 1 < len(tokens) and tokens[at + 1].symbol(*symbols)
+
+
+def _check_word(tokens: Tokens, at: int, *, write: bool) -> None:
+    token, word = tokens[at], tokens[at].word
+    if token.symbol(";"):
+        raise _cypher("several statements stand in one text", "Give them one by one")
+    if word in REFUSED:
+        raise _cypher(f"{word} is not allowed", f"Use {', '.join(sorted(CLAUSES))}; quote a name as `{token.text}`")
+    if word in WRITES and not write:
+        raise _cypher(f"{word} changes the graph, and this is a query", "Read with MATCH and RETURN")
+    if word == "CREATE":
+        names_path = at + 2 < len(tokens) and tokens[at + 1].is_name and tokens[at + 2].symbol("=")
+        sets = at and tokens[at - 1].word == "ON" and at + 1 < len(tokens) and tokens[at + 1].word == "SET"
+        if not (_next_is(tokens, at, "(") or names_path or sets):
+            problem = "CREATE of something else than nodes and relationships is not allowed"
+            raise _cypher(problem, "CREATE (n:Label {…})")
+
+
+def _is_operand(tokens: Tokens, at: int) -> bool:
+    """Say whether a token is a value or a name: two of these in a row belong to a clause that is not on the list."""
+    token = tokens[at]
+    return token.kind != "symbol" and (token.word not in _WORDS or in_name_position(tokens, at))
+
+
+def _check_function(tokens: Tokens, at: int) -> None:
+    name = tokens[at].text
+    if at and tokens[at - 1].symbol("."):
+        raise _cypher(f"the function …{name[:40]} has a dotted name", "Use functions of openCypher")
+    if name.lower() not in _FUNCTIONS:
+        problem = f"the function {name[:40]} is not on the list"
+        raise _cypher(problem, "Use functions of openCypher that compute values")
+    if name.lower() != "range":
+        return
+    place, end = at + 2, closing(tokens, at + 1)
+    while place < end:  # bounds are small numbers, or sizes: it builds the whole list
+        token = tokens[place]
+        if token.word == "SIZE" and tokens[place + 1].symbol("("):
+            place = closing(tokens, place + 1)
+        elif not token.symbol("-", "+", ",") and not (token.text.isdecimal() and int(token.text) <= _MAX_RANGE):
+            problem = f"a bound of range is neither a number up to {_MAX_RANGE:,} nor a size"
+            raise _cypher(problem, "Write the number")
+        place += 1
+
+
+def _check_label(tokens: Tokens, at: int, clause: str) -> None:
+    """A node has one label, for ever: ``(n:A:B)`` means all of them to one engine, and any of them to another."""
+    if at >= 2 and tokens[at - 1].is_name and tokens[at - 2].symbol(":"):
+        raise _cypher("a node has one label", "Use :A or, to match any of several, :A|B")
+    if clause in ("SET", "REMOVE") and tokens[at].depth == 0:
+        raise _cypher("the label of a node cannot be changed", "Create another node, or set a property")
+
+
+def _cypher(problem: str, remedy: str) -> StatementError:
+    return StatementError(problem, subject="Cypher", remedy=remedy)
+
+
+# --- SPARQL ---------------------------------------------------------------------------------------------------------------------------
+
+RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+XSD = "http://www.w3.org/2001/XMLSchema#"
+NAMES = "urn:egotools:name:"
+EDGES = "urn:egotools:edge:"
+_OWN_PREFIXES = {":": NAMES, "edge:": EDGES, "rdf:": RDF, "xsd:": XSD}
+"""Prefixes that the graph declares; a declaration of one of them in a text is left out."""
+_PATTERNS = frozenset(
+    """A AS ASC BIND BY DESC DISTINCT EXISTS FALSE FILTER GROUP HAVING IN LIMIT MINUS NOT OFFSET OPTIONAL ORDER REDUCED SELECT
+    SEPARATOR TRUE UNDEF UNION VALUES WHERE""".split()
+)
+_SPARQL_FUNCTIONS = frozenset(
+    """ABS AVG BNODE BOUND CEIL COALESCE CONCAT CONTAINS COUNT DATATYPE DAY ENCODE_FOR_URI FLOOR GROUP_CONCAT HOURS IF IRI ISBLANK
+    ISIRI ISLITERAL ISNUMERIC ISURI LANG LANGMATCHES LCASE MAX MIN MINUTES MONTH REGEX REPLACE ROUND SAMETERM SAMPLE SECONDS STR
+    STRAFTER STRBEFORE STRDT STRENDS STRLANG STRLEN STRSTARTS SUBSTR SUM TIMEZONE TZ UCASE URI UUID YEAR""".split()
+)
+"""Functions of SPARQL 1.1 that only compute; without NOW, RAND and STRUUID, whose rows would differ when a run is replayed."""
+_QUERIES = frozenset({"SELECT", "ASK"})
+_UPDATES = frozenset({"INSERT", "DELETE"})
+# The order of the alternatives is that of the grammar's longest match: a long string before a short one.
+_SPARQL = re.compile(
+    r"""
+    (?P<space> [ \t\r\n]+ | \#[^\r\n]* )
+  | (?P<string> \"{3}(?:(?:\"|\"\")?(?:[^"\\]|ESCAPE))*\"{3} | '{3}(?:(?:'|'')?(?:[^'\\]|ESCAPE))*'{3}
+              | (?!\"{3}|'{3}) (?: "(?:[^"\\\r\n]|ESCAPE)*" | '(?:[^'\\\r\n]|ESCAPE)*' ) )
+  | (?P<variable> [?$]\w+ )
+  | (?P<language> @[A-Za-z]+(?:-[A-Za-z0-9]+)* )
+  | (?P<blank> _:\w(?:[\w-]|\.(?=[\w-]))* )
+  | (?P<name> (?:[^\W\d_](?:[\w-]|\.(?=[\w-]))*)?:
+              (?:(?:[\w:]|%[0-9A-Fa-f]{2})(?:[\w:-]|%[0-9A-Fa-f]{2}|\.(?=[\w:%-]))*)? )
+  | (?P<number> (?:[0-9]+\.[0-9]*|\.[0-9]+|[0-9]+)(?:[eE][+-]?[0-9]+)? )
+  | (?P<word> [^\W\d]\w* )
+  | (?P<symbol> \^\^ | && | \|\| | != | <= | >= | [{}()\[\].,;=<>!+*/|^?-] )
+    """.replace("ESCAPE", r"""\\(?:[tbnrf\\"']|u(?!0000|[dD][89a-fA-F])[0-9A-Fa-f]{4}|U000[0-9A-Fa-f]{5})"""),
+    re.VERBOSE | re.DOTALL,
+)
+_IRI = re.compile(r"(?P<iri><[A-Za-z][A-Za-z0-9+.-]*:[\w\-.~:/#%@+?]*>)")
+"""Absolute, and of letters, digits and these signs: no sign of it ends a string or opens a bracket, whoever reads it as another token."""
+_ESCAPED_SIGN = re.compile(r"\\+(?:u00|U000000)(?:0a|0d|22|27|5c)", re.IGNORECASE)
+_REIFIED = re.compile(r"<<|>>|\{\||\|\}|~")
+
+
+def allowed_sparql(text: str, parameters: Mapping[str, str], *, write: bool) -> str:
+    """Check a query (SELECT, ASK) or an update (INSERT DATA, DELETE DATA, DELETE … INSERT … WHERE, several with ``;``), and return what may
+    go to the engine: names in full, and a space between all tokens, so that no engine can read others.
+
+    :param parameters: terms, as SPARQL text, of variables that are written ``$name``.
+    :raises StatementError: when something is not on the list.
+    """
+    prefixes, tokens = _without_prefixes(_scanned(text, "SPARQL", _ESCAPED_SIGN, _sparql_at))
+    starts = [0] + [at + 1 for at, token in enumerate(tokens) if write and token.symbol(";") and token.depth == 0]
+    for start in starts:
+        words = _UPDATES if write else _QUERIES
+        if (start == 0 or start < len(tokens)) and (
+            not tokens or tokens[start].word not in words
+        ):  # a last ";" is allowed
+            found = repr(tokens[start].text[:40]) if tokens else "nothing"
+            what = "an update" if write else "a query"
+            raise _sparql(f"{what} cannot start with {found}", f"Start with {' or '.join(sorted(words))}")
+    allowed = _PATTERNS | _SPARQL_FUNCTIONS | (_UPDATES | {"DATA"} if write else _QUERIES)
+    for at, token in enumerate(tokens):
+        if token.kind == "word" and token.word not in allowed:
+            raise _sparql(f"{token.text[:40]} is not allowed here", "Use patterns and functions of SPARQL 1.1")
+        is_function = token.kind == "iri" or (token.kind == "name" and not token.text.startswith("xsd:"))
+        if is_function and _next_is(tokens, at, "("):
+            raise _sparql(f"{token.text[:80]} is no function on the list", "Use functions of SPARQL 1.1, no lists")
+    values = {f"${name}": value for name, value in parameters.items()}
+    return "".join(_spaced(tokens, at, prefixes, values) for at in range(len(tokens)))
+
+
+def _spaced(tokens: Tokens, at: int, prefixes: Mapping[str, str], values: Mapping[str, str]) -> str:
+    """Return a token as it is sent. A number keeps its sign, and some functions their bracket: Oxigraph 0.5 reads them so alone."""
+    token, before = tokens[at], tokens[at - 1]
+    signed = token.kind == "number" and before.symbol("+", "-") and before.end == token.start
+    called = token.symbol("(") and before.word in _SPARQL_FUNCTIONS
+    space = "" if at == 0 or signed or called else " "
+    if token.kind == "variable":
+        return space + values.get(token.text, token.text)
+    if token.kind != "name":
+        return space + token.text
+    prefix, colon, local = token.text.partition(":")
+    if prefix + colon not in prefixes:
+        raise _sparql(f"the prefix {prefix[:40]}: is not declared", f"Write PREFIX {prefix[:40]}: <…>, or :name")
+    return f"{space}<{prefixes[prefix + colon]}{local}>"
+
+
+def _sparql_at(text: str, at: int, before: list[StatementToken], opened: list[str]) -> re.Match[str]:
+    """Return the token at a place. ``<`` begins an IRI, or means "less": only in round brackets can it mean that, and only after a value; so
+    there it always does, and nowhere else. An IRI after a value in round brackets, as in a list, is refused: a prefix says the same."""
+    after_value = bool(opened) and opened[-1] == "(" and _is_value(before[-1])
+    match = _IRI.match(text, at)
+    if match and after_value:
+        raise _sparql("an IRI stands after a value in round brackets", "Declare a PREFIX, and write a name")
+    if text[at] == "<" and not match and not after_value:
+        remedy = "Write an IRI as <scheme:path>, of letters, digits and -._~:/#%@+?; compare in FILTER(?a < ?b)"
+        raise _sparql(f"{text[at : at + 40]!r} begins no IRI that is allowed here", remedy)
+    match = match or _SPARQL.match(text, at)
+    if match is None:
+        remedy = "Close quotes; leave it out; escape only quotes, \\ and ends of lines"
+        raise _sparql(f"the character {text[at]!r} at {at} has no place in SPARQL", remedy)
+    if (
+        before
+        and before[-1].kind == match.lastgroup == "symbol"
+        and _REIFIED.fullmatch(text[before[-1].start : match.end()])
+    ):
+        raise _sparql("triples in triples are no SPARQL 1.1", "Ask for the properties of an edge by ?e edge:source ?a")
+    return match
+
+
+def _is_value(token: StatementToken) -> bool:
+    """Say whether a value may end with a token, so that "less" may follow."""
+    return token.word != "DISTINCT" if token.kind == "word" else token.kind != "symbol" or token.symbol(")", "]", "}")
+
+
+def _without_prefixes(tokens: Tokens) -> tuple[dict[str, str], list[StatementToken]]:
+    """Return the address of each prefix, and all other tokens."""
+    declared, others = dict[str, str](), list[StatementToken]()
+    rest = iter(tokens)
+    for token in rest:
+        if token.word != "PREFIX" or token.depth:
+            others.append(token)
+            continue
+        name, address = (*itertools.islice(rest, 2), token, token)[:2]
+        if (name.kind, address.kind) != ("name", "iri") or not name.text.endswith(":"):
+            raise _sparql("PREFIX is not followed by a prefix and an IRI", "The prefix : is declared already")
+        declared[name.text] = address.text[1:-1]
+    return declared | _OWN_PREFIXES, others
+
+
+def _sparql(problem: str, remedy: str) -> StatementError:
+    return StatementError(problem, subject="SPARQL", remedy=remedy)

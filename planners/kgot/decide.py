@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from planners.journal.recorded import error_text as said
 from planners.journal.step_log import emit, in_order
-from planners.kgot.contained_parts import said
 from planners.kgot.kgot_events import Decided, Decision
 from planners.kgot.run_state import RunState
 from planners.kgot.step_makers import Insert, Retrieve, Vote

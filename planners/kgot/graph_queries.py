@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from ontology.errors import StatementError
 from planners.calls.clean_values import clean_text, cleaned
+from planners.journal.recorded import error_text as said
 from planners.journal.step_log import emit
-from planners.kgot.contained_parts import said
 from planners.kgot.kgot_events import Queried
 from planners.kgot.run_state import RunState
 from planners.kgot.step_makers import GraphReader

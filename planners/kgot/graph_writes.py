@@ -7,8 +7,8 @@ from typing import TypeAlias
 
 from ontology.errors import StatementError
 from planners.calls.clean_values import clean_text
+from planners.journal.recorded import error_text as said
 from planners.journal.step_log import in_order
-from planners.kgot.contained_parts import said
 from planners.kgot.kgot_events import DroppedWrite, Written
 from planners.kgot.run_state import RunState
 from planners.kgot.write_chains import write_chains

@@ -13,8 +13,8 @@ from planners.calls.fence_marks import FenceMarks
 from planners.calls.safe_retries import RetryingInvoker
 from planners.calls.sandbox import Sandbox
 from planners.calls.tool_finder import Finder
+from planners.journal.recorded import error_text as said
 from planners.journal.step_log import emit, told_to, unheard
-from planners.kgot.contained_parts import said
 from planners.kgot.decide import decide, queries_of, reasons_of
 from planners.kgot.enhance import enhance, missing_without_reasons
 from planners.kgot.kgot_events import Ended, KgotEvent, Outcome

@@ -12,8 +12,8 @@ from planners.calls.clean_values import clean_text, cleaned
 from planners.calls.fence_marks import FenceMarks
 from planners.calls.sandbox import Sandbox
 from planners.calls.tool_finder import Finder
+from planners.journal.recorded import error_text as said
 from planners.journal.step_log import emit
-from planners.kgot.contained_parts import said
 from planners.kgot.kgot_events import Dropped, GraphChanged
 from planners.kgot.kgot_settings import KgotSettings
 from planners.kgot.kgot_task import KgotTask, MadeCall, TaskView

@@ -11,9 +11,7 @@ from functools import partial
 from pathlib import Path
 from statistics import median
 
-from planners.graphseek.agent.agent_settings import AgentSettings
-from planners.graphseek.agent.invocation_executor import InvocationExecutor
-from planners.graphseek.agent.question_parts import QuestionParts
+from planners.graphseek.agent.invocation_executor import InvocationExecutor, QuestionParts
 from planners.graphseek.operators.argument_check import check_arguments
 from planners.graphseek.operators.node_selection import resolve_selection
 from planners.graphseek.operators.operator import Operator, OperatorContext
@@ -23,8 +21,8 @@ from planners.graphseek.results.result_store import ResultStore
 from planners.graphseek.results.table_census import TableCensus
 from planners.graphseek.results.table_summary import table_summary
 from planners.graphseek.rules.rules_turns import RulesTurns
-from planners.graphseek.turn import Invocation, StepRecord
-from planners.journal.recorded_steps import Unrecorded
+from planners.graphseek.turn import AgentSettings, Invocation, StepRecord
+from planners.journal.recorded import Steps
 from scripts.account.ratio import Ratio, seconds_of
 from scripts.graphseek.account_graph import AccountGraph
 from scripts.graphseek.ev_plans import ev_plan
@@ -68,9 +66,7 @@ async def play(graph: AccountGraph, steps: Sequence[Invocation], *, parts_too: b
                 results=results,
                 turns=RulesTurns(),
             )
-            executor = InvocationExecutor(
-                parts=parts, schema=graph.schema, recorder=Unrecorded(), first=0, seconds=_CALL_S
-            )
+            executor = InvocationExecutor(parts=parts, schema=graph.schema, steps=Steps(), first=0, seconds=_CALL_S)
             records: list[StepRecord] = []
             started = time.perf_counter()
             for number, step in enumerate(steps, 1):

@@ -11,8 +11,9 @@ from pathlib import Path
 from statistics import median
 
 from planners.calls.sandbox import Sandbox
+from planners.journal.recorded import request_key
 from planners.journal.run_journal import open_run_journal
-from planners.kgot.kgot_events import GraphChanged, event_json
+from planners.kgot.kgot_events import GraphChanged
 from planners.stores.graph_text import state_text
 from planners.stores.open_graph import open_graph
 from planners.stores.property_graph import DeleteNode, MergeEdge, MergeNode, NodeRef, Operation, PropertyGraph
@@ -67,9 +68,9 @@ async def _bookkeeping(graph: PropertyGraph, path: Path) -> float:
             started = time.perf_counter()
             state = await graph.state()
             state_text(state)
-            body = event_json(GraphChanged(iteration=nth, state=state))
-            kept = journal.keep({**body.pop("state"), "nth": nth})
-            journal.append("event", what=body, state=kept)
+            body = GraphChanged(iteration=nth, state=state).to_json()
+            body["state"] = request_key(body["state"])
+            journal.append("event", nth=nth, what=body)
             times.append(time.perf_counter() - started)
     return median(times)
 
@@ -92,7 +93,7 @@ def journal_ratio(folder: Path) -> Ratio:
     held: dict[int, int] = {}
     tracemalloc.start()
     try:
-        with open_run_journal(folder / "long.jsonl", sync="batch", kept="file") as journal:
+        with open_run_journal(folder / "long.jsonl", sync="batch") as journal:
             for step in range(1, _STEPS + 1):
                 journal.append(
                     "event", nth=step, what={"event": "Missing", "iteration": step, "text": "what is missing"}

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, TypeAlias, get_args
 
-from planners.journal.account import ModelUse, ToolUse
+from planners.journal.run_journal import ModelUse, ToolUse
 from planners.kgot.batch.answer_match import answer_is_close, answer_matches
 from planners.kgot.batch.task_file import BatchTask
 from planners.kgot.batch.task_result import ShownTool, TaskResult

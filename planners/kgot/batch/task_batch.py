@@ -15,7 +15,6 @@ from egotools.client_errors import ClientError
 from ontology.errors import EgotoolsError
 from ontology.files import write_file
 from ontology.json_object import canonical_text
-from planners.journal.record_forms import check_records
 from planners.journal.run_journal import RunJournal, open_run_journal
 from planners.kgot.batch.task_file import BatchTask
 from planners.kgot.batch.task_result import TaskResult, task_result
@@ -81,8 +80,7 @@ async def solve_in_folder(task: BatchTask, folder: Path, parts: OpenParts) -> Ta
     if known is not None and known.again:
         journal_path(folder, task.id).unlink(missing_ok=True)
     try:
-        with open_run_journal(journal_path(folder, task.id), sync="batch", kept="file") as journal:
-            check_records(journal)
+        with open_run_journal(journal_path(folder, task.id), sync="batch") as journal:
             if not run_is_ended(journal):
                 error = await _solved(task, journal, parts)
             result = task_result(task.id, journal, error)

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from planners.journal.account import ModelUse, ToolUse, account_of
-from planners.journal.run_journal import RunJournal, RunRecord
+from planners.journal.run_journal import ModelUse, RunJournal, RunRecord, ToolUse, account_of
 from planners.kgot.batch.environment_faults import lacks_something
 from planners.kgot.recorded_run import run_is_ended
 
@@ -68,7 +67,7 @@ def task_result(id_: str, journal: RunJournal, error: str = "") -> TaskResult:
     for record in journal.records:
         choice.take(record)
         if record.kind == "run_ended":
-            ended = journal.payload(record.data["answer"])
+            ended = record.data["answer"]
         elif record.kind == "run_stopped":
             stopped = record.data
         seconds += record.data["seconds"] if record.kind in ("run_ended", "run_stopped") else 0.0

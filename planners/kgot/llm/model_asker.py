@@ -11,8 +11,7 @@ from inference.chat import GREEDY, ChatModel, Sample
 from inference.structured_chat import SchemaParser, StructuredChat, StructuredRequest, UnusableAnswerError
 from ontology.json_object import canonical_text
 from planners.calls.fence_marks import FenceMarks
-from planners.journal.metered_model import MeteredModel
-from planners.journal.model_thread import on_a_thread
+from planners.journal.step_log import metered, on_a_thread
 from planners.kgot.kgot_events import Executor, ModelAsked
 from planners.kgot.kgot_settings import KgotSettings
 from planners.kgot.llm.json_repair import repaired_json
@@ -71,9 +70,9 @@ class ModelAsker:
         made = partial(ModelAsked, step=name, executor=self._executor)
         parser = _parser(canonical_text(schema))
         key = request.key(self._model.name, prompt_version(name, form))
-        with MeteredModel(self._model, name, made) as metered:
+        with metered(self._model, name, made) as model:
             chat = StructuredChat(
-                metered,
+                model,
                 kind=_KIND,
                 repair_prompt=lambda fault: repair_text(fault, form=form, marks=self._marks),
                 cache=None,

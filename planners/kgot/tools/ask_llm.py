@@ -8,7 +8,7 @@ from egotools import ToolRequestError
 from inference.chat import ChatModel, Message
 from ontology.errors import UnsupportedError
 from planners.calls.fence_marks import FenceMarks
-from planners.journal.model_thread import on_a_thread
+from planners.journal.step_log import on_a_thread
 from planners.kgot.tools.tool_set import ToolSet
 
 __all__ = ["LlmTool", "register_ask_llm"]

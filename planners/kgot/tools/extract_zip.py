@@ -159,8 +159,8 @@ async def unpack_again(tools: ToolSet, files: TaskFiles, journal: RunJournal) ->
     :param tools: of the run, with this one.
     """
     id_ = f"{NAMESPACE}/{_NAME}"
-    begun: dict[tuple[str, int], str] = {}
-    unpacked: list[str] = []
+    begun: dict[tuple[str, int], Any] = {}
+    unpacked: list[Any] = []
     for record in journal.records:
         if record.data.get("tool") != id_:
             continue
@@ -168,9 +168,9 @@ async def unpack_again(tools: ToolSet, files: TaskFiles, journal: RunJournal) ->
         if record.kind == "call_begun":
             begun[key] = record.data["arguments"]
         elif record.kind == "call_ended" and record.data["ok"] and key in begun:
-            body = journal.payload(record.data["body"])
+            body = record.data["gave"]["body"]
             for each in body["files"]:
                 files.promise(body["file"], each["path"], each["name"])
             unpacked.append(begun[key])
     for arguments in unpacked:
-        await tools.call(id_, journal.payload(arguments))
+        await tools.call(id_, arguments)

@@ -10,7 +10,7 @@ from inference.budget import Budget, Reservation
 from inference.openai_chat import BYTES_PER_TOKEN, answer_text, reported_usage
 from inference.openai_client import OpenAIEndpoint
 from inference.retry import RetryPolicy
-from planners.journal.model_thread import on_a_thread
+from planners.journal.step_log import on_a_thread
 
 if TYPE_CHECKING:
     from PIL.Image import Image

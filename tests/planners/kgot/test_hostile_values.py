@@ -16,7 +16,7 @@ from egotools.calling.tool_answer import TOO_DEEP, ToolAnswer
 from inference.chat import Completion
 from planners.calls.sandbox import Sandbox, SandboxResult
 from planners.journal.run_journal import open_run_journal, read_run_journal
-from planners.kgot.kgot_events import CallMade, Dropped, Ended, KgotEvent, event_json
+from planners.kgot.kgot_events import CallMade, Dropped, Ended, KgotEvent
 from planners.kgot.recorded_run import replay_recorded, solve_recorded
 from planners.kgot.step_makers import Insert
 from planners.stores.property_graph import GraphState, Operation
@@ -65,7 +65,7 @@ async def test_hostile_arguments_and_answers_are_told_and_do_not_end_the_run() -
             max_iterations=1,
         )
     for event in ran.events:
-        strict(event_json(event))
+        strict(event.to_json())
     assert isinstance(ran.events[-1], Ended) and ran.run.outcome in ("forced query", "forced answer")
     assert all(TOO_DEEP not in json.dumps(dict(each.call.arguments)) for each in ran.of(CallMade))
 
@@ -186,7 +186,7 @@ async def test_a_recorded_run_of_failing_parts_ends_and_its_replay_is_the_same(
     with open_run_journal(path, sync="batch") as journal:
         run = await solve_recorded(TASK, journal, given, observe=events.append)
     for event in events:
-        strict(event_json(event))
+        strict(event.to_json())
     journal = read_run_journal(path)
     again = await replay_recorded(journal, given.make)
     assert (again.answer, again.outcome) == (run.answer, run.outcome)

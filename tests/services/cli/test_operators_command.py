@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from planners.graphseek.adapt.operator_version import OperatorVersion
-from planners.graphseek.adapt.version_folder import VersionFolder
+from planners.graphseek.adapt.operator_version import OperatorVersion, VersionFolder
 from planners.graphseek.operators.find import OPERATOR as FIND
 from planners.stores.ladybug.ladybug_reader import open_ladybug_reader
 from planners.stores.loading.csv_tables import csv_tables

@@ -12,10 +12,9 @@ import pytest
 
 from inference.budget import Budget
 from planners.calls.fence_marks import FenceMarks
-from planners.graphseek.agent.agent_settings import AgentSettings
 from planners.graphseek.agent.question_run import answer_question
 from planners.graphseek.agent_events import AnswerRejected, Faulted, Invoked, ModelAsked, QueryRun, ResultKept
-from planners.graphseek.turn import Question
+from planners.graphseek.turn import AgentSettings, Question
 from planners.stores.ladybug.ladybug_reader import open_ladybug_reader
 from tests.harness.http_server import Reply
 from tests.planners.graphseek.agent.http_run import CATALOG, Asker, calls, named
@@ -219,7 +218,7 @@ def test_a_model_that_loops_asks_the_graph_once(asker: Asker, loop: asyncio.Runn
 
 def test_prose_is_an_answer_that_must_be_grounded(asker: Asker, loop: asyncio.Runner) -> None:
     ran = loop.run(
-        asker.ask("Which?", calls(("get_nodes", {"node_type": "Region"})), "It is Atlantis.", "It is Northern Europe.")
+        asker.ask("Which?", calls(("get_nodes", {"node_type": "Region"})), "It is `Atlantis`.", "It is Northern Europe.")
     )
     assert (ran.run.end.outcome, ran.run.end.answer) == ("answered", "It is Northern Europe.")
     assert ran.of(AnswerRejected)[0].ungrounded == ("Atlantis",) and "Atlantis" in ran.prompts[2]

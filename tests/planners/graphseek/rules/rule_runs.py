@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from planners.graphseek.agent.question_parts import QuestionParts
+from planners.graphseek.agent.invocation_executor import QuestionParts
 from planners.graphseek.agent.question_run import AnsweredQuestion, answer_question
 from planners.graphseek.catalog.semantic_catalog import SemanticCatalog
 from planners.graphseek.catalog.shipped_catalogs import catalog_for

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from planners.journal.account import ModelUse, ToolUse
+from planners.journal.run_journal import ModelUse, ToolUse
 from planners.kgot.batch.batch_files import write_report
 from planners.kgot.batch.batch_report import batch_report
 from planners.kgot.batch.task_file import BatchTask

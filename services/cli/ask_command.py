@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Callable, Coroutine
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -90,7 +89,7 @@ def _ended(run: Callable[[], Coroutine[Any, Any, Told]]) -> Told:
 def _to_json(told: Told, events: list[AgentEvent]) -> dict[str, Any]:
     answered = told.answered
     return {
-        **asdict(answered.end),
+        **dict(answered.end),
         "results": list(told.pages),
         "steps": [
             each for each in (event.to_json() for event in events) if each["event"] not in ("ModelAsked", "Ended")

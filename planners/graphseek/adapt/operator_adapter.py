@@ -22,7 +22,6 @@ from inference.structured_chat import StructuredChat, StructuredRequest, Unusabl
 from ontology.errors import EgotoolsError, StatementError, StorageError
 from planners.calls.clean_values import clean_text, cleaned
 from planners.calls.fence_marks import FenceMarks
-from planners.calls.sandbox import Sandbox, SandboxLimits
 from planners.graphseek.adapt.operator_version import OperatorVersion, VersionFolder
 from planners.graphseek.agent_events import ModelAsked
 from planners.graphseek.catalog.catalog_text import catalog_text
@@ -31,9 +30,10 @@ from planners.graphseek.dialects.cypher_text import Compiled
 from planners.graphseek.operators.argument_check import check_arguments
 from planners.graphseek.operators.graph_query import table_of
 from planners.graphseek.operators.node_naming import NodeReader
-from planners.graphseek.operators.operator import Group, Operator, OperatorContext, OperatorFault
+from planners.graphseek.operators.operator import Operator, OperatorContext, OperatorFault
 from planners.graphseek.operators.row_types import cell_of, column_of
 from planners.graphseek.operators.table_arguments import object_schema
+from planners.graphseek.operators.typed_operator import TypedOperator
 from planners.graphseek.prompts.graphseek_prompt import graphseek_prompt
 from planners.graphseek.results.result import Result, ResultColumn
 from planners.graphseek.turn import Fault, Invocation, StepRecord
@@ -60,21 +60,9 @@ _ASKED = 4  # one answer, and three more with the fault (the paper's loop of app
 _TOKENS = 1_500  # of an answer: a template of thirty lines and as much Python
 _SHOWN = 4_000  # characters of the operator's own text
 _FAULT = 500
-_PROCESS = SandboxLimits(seconds=5.0, output_bytes=16 * 2**20)
-"""The interpreter starts in 0.1 s, and 10,000 rows of 1,600 characters are read and written in as much."""
-_HARNESS = """
-
-def _run():
-    import json, sys
-    given, out, sys.stdout = json.load(sys.stdin), sys.stdout, sys.stderr
-    json.dump(process(given["rows"], given["arguments"]), out)
-
-_run()
-"""
 _PROMPT = "operator_version"
-_TEXT = {"type": "string"}
 _ANSWER: dict[str, Any] = object_schema(
-    ["template"], template={**_TEXT, "minLength": 1}, parameters={"type": "object"}, process=_TEXT
+    ["template"], template={"type": "string", "minLength": 1}, parameters={"type": "object"}
 )
 
 
@@ -97,8 +85,7 @@ class OperatorAdapter:
     :param folder: of the versions.
     :param model: None: none are proposed.
     :param accepted: fingerprint of the schema that the accepted catalog was made for; that of the run's catalog where empty.
-    :param dry_run: limits of the dry run.
-    :param sandbox: runs the post-processing.
+    :param dry_run: its limits.
     """
 
     def __init__(
@@ -108,10 +95,8 @@ class OperatorAdapter:
         *,
         accepted: str = "",
         dry_run: QueryLimits = _DRY_RUN,
-        sandbox: Sandbox | None = None,
     ) -> None:
         self._folder = VersionFolder(folder)
-        self._sandbox = sandbox or Sandbox(_PROCESS)
         self._model = model
         self._accepted = accepted
         self._dry_run = dry_run
@@ -141,8 +126,8 @@ class OperatorAdapter:
         )
 
     def operator(self, base: Operator, version: OperatorVersion) -> Operator:
-        """Return a version as an operator."""
-        return _VersionOperator(base=base, version=version, sandbox=self._sandbox)
+        """Return a version as an operator: under the name, the description and the arguments of its own."""
+        return replace(base, runs=partial(_run, version)) if isinstance(base, TypedOperator) else base
 
     async def adapt(
         self,
@@ -162,20 +147,18 @@ class OperatorAdapter:
         has_changed = bool(made_for) and made_for != schema.fingerprint
         for operator in operators:
             last = _failed(records[-1:], operator, schema)
-            if self._model is None or operator.name in tried or not last or not _can_have_versions(operator, schema):
+            if self._model is None or operator.name in tried or not last:
                 continue
             failed = _failed(records, operator, schema)
             is_stale = has_changed and any(fault.kind in _OF_SCHEMAS for _, fault in last)
-            if is_stale or len(failed) >= _FAILURES:
+            if _can_have_versions(operator, schema) and (is_stale or len(failed) >= _FAILURES):
                 wanted = _Wanted(operator, graph, schema, last[-1][0].arguments, [fault for _, fault in failed])
                 return await self._proposed(wanted, self._model)
         return None
 
     def _checked(self, base: Operator, version: OperatorVersion, schema: GraphSchema) -> Operator:
         try:
-            if not _can_have_versions(base, schema):
-                raise StatementError("the operator can have no versions", subject=base.name)
-            return self.operator(base, _allowed(version, base.parameters(schema, ())))
+            return self.operator(base, _allowed(version, base, schema))
         except StatementError as error:
             _log.warning("version %s is left out: %s", version.name, error)
             return base
@@ -208,7 +191,7 @@ class OperatorAdapter:
         """
         try:
             version = wanted.version(_read(text))
-            names, rows, _ = await _rows(version, version.example, wanted.graph, self._dry_run, self._sandbox)
+            names, rows, _ = await _rows(version, version.example, wanted.graph, self._dry_run)
             if not rows:
                 problem = "it gives no rows for the arguments of the call that failed"
                 remedy = "Check names, directions and how values are compared"
@@ -255,7 +238,7 @@ class _Wanted:
     faults: Sequence[Fault]
 
     def version(self, answer: Mapping[str, Any]) -> OperatorVersion:
-        """Return what an answer of a model proposes: of arguments it may only say defaults.
+        """Return what an answer of a model proposes; of arguments it may say defaults.
 
         :raises StatementError: when it breaks the contract.
         """
@@ -272,57 +255,27 @@ class _Wanted:
             schema=self.schema.fingerprint,
             template=answer["template"],
             parameters={**base, "properties": given},
-            process=answer.get("process", ""),
             example=dict(self.arguments),
         )
-        return _allowed(proposed, base)
+        return _allowed(proposed, self.operator, self.schema)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _VersionOperator:
-    """Takes the place of an operator, under its name and description, for the schema of the run."""
-
-    base: Operator
-    version: OperatorVersion
-    sandbox: Sandbox
-
-    @property
-    def name(self) -> str:
-        return self.base.name
-
-    @property
-    def group(self) -> Group:
-        return self.base.group
-
-    @property
-    def description(self) -> str:
-        return self.base.description
-
-    @property
-    def returns(self) -> tuple[ResultColumn, ...]:
-        return _returns(self.base)
-
-    def parameters(self, schema: GraphSchema, handles: Sequence[str]) -> dict[str, Any]:
-        return dict(self.version.parameters)
-
-    async def run(self, arguments: Mapping[str, Any], context: OperatorContext) -> Result:
-        """See :class:`Operator`. What fails is a StatementError, which is told like a fault."""
-        version, columns = self.version, self.version.columns
-        limits = QueryLimits(rows=_ROWS, seconds=context.seconds)
-        names, rows, cut = await _rows(version, arguments, context.graph, limits, self.sandbox, context.ran)
-        if rows and names != tuple(each.name for each in columns):
-            problem = f"version {version.name} gave the columns {', '.join(names)}"
-            raise StatementError(problem, subject=self.name, remedy="Use another operator")
-        cells = [tuple(_cell(value, column) for value, column in zip(row, columns, strict=True)) for row in rows]
-        notes = [f"By version {version.name}, which is {version.status}."]
-        notes += [f"There are more than {_ROWS:,} rows."] if cut else []
-        return await context.results.keep_table(table_of(columns, cells), title=self.name, most=_ROWS, notes=notes)
+async def _run(version: OperatorVersion, arguments: Mapping[str, Any], context: OperatorContext) -> Result:
+    """Run a version in the place of its operator. What fails is a StatementError, which is told like a fault."""
+    limits, columns = QueryLimits(rows=_ROWS, seconds=context.seconds), version.columns
+    names, rows, cut = await _rows(version, arguments, context.graph, limits, context.ran)
+    if rows and names != tuple(each.name for each in columns):
+        problem = f"version {version.name} gave the columns {', '.join(names)}"
+        raise StatementError(problem, subject=version.operator, remedy="Use another operator")
+    cells = [tuple(_cell(value, column) for value, column in zip(row, columns, strict=True)) for row in rows]
+    notes = [f"By version {version.name}, which is {version.status}."]
+    notes += [f"There are more than {_ROWS:,} rows."] if cut else []
+    return await context.results.keep_table(table_of(columns, cells), title=version.operator, most=_ROWS, notes=notes)
 
 
 def _returns(operator: Operator) -> tuple[ResultColumn, ...]:
     """Return the columns that the table of an operator always has."""
-    found: tuple[ResultColumn, ...] = getattr(operator, "returns", ())
-    return found
+    return operator.returns if isinstance(operator, TypedOperator) else ()
 
 
 def _can_have_versions(operator: Operator, schema: GraphSchema) -> bool:
@@ -332,38 +285,36 @@ def _can_have_versions(operator: Operator, schema: GraphSchema) -> bool:
     return bool(_returns(operator)) and all(isinstance(each, str) and each in _PLAIN for each in kinds)
 
 
-def _allowed(version: OperatorVersion, base: Mapping[str, Any]) -> OperatorVersion:
+def _allowed(version: OperatorVersion, operator: Operator, schema: GraphSchema) -> OperatorVersion:
     """Return a version with the template as it may go to the engine. Nothing is run.
 
-    :param base: JSON schema of the operator's arguments.
     :raises StatementError: when it writes, or breaks the contract.
     """
-    known, always = version.parameters.get("properties", {}), base.get("required", ())
-    for name, each in base.get("properties", {}).items():
-        if not isinstance(known, Mapping) or name not in known:
-            raise _broken(f"the argument {name} of the operator is missing")
-        if {key: value for key, value in known[name].items() if key != "default"} != each:
-            raise _broken(f"the argument {name} is not that of the operator")
-        if "default" in known[name]:
-            _check_default(name, known[name])
-    allowed = allowed_cypher(version.template, write=False)
+    if version.process:
+        raise _broken("versions have no post-processing by Python any more: the query gives the rows")
+    if not _can_have_versions(operator, schema):
+        raise _broken("the operator can have no versions")
+    base, defaults = operator.parameters(schema, ()), _defaults(version)
+    for name, value in defaults.items():
+        try:
+            check_arguments(value, base["properties"].get(name, {}))
+        except OperatorFault as fault:
+            raise _broken(f"the default of {name}: {fault.problem}") from fault
+    allowed, always = allowed_cypher(version.template, write=False), base.get("required", ())
     used = {token.text[1:] for token in allowed.tokens if token.kind == "parameter"}
     for name in sorted(used):
-        if name not in known:
+        if name not in base["properties"]:
             raise _broken(f"${name} is no argument of the operator")
-        if name not in always and "default" not in known[name]:
+        if name not in always and name not in defaults:
             raise _broken(f"the optional argument {name} has no default")
-    for name in always:
-        if name not in used and name not in version.process:
-            raise _broken(f"the template does not use ${name}")
+    if lacking := [name for name in always if name not in used]:
+        raise _broken(f"the template does not use ${lacking[0]}")
     return replace(version, template=allowed.text)
 
 
-def _check_default(name: str, schema: Mapping[str, Any]) -> None:
-    try:
-        check_arguments(schema["default"], schema)
-    except OperatorFault as fault:
-        raise _broken(f"the default of {name}: {fault.problem}") from fault
+def _defaults(version: OperatorVersion) -> dict[str, Any]:
+    known = version.parameters.get("properties", {})
+    return {name: each["default"] for name, each in known.items() if "default" in each}
 
 
 def _check_columns(columns: Sequence[ResultColumn], wanted: Sequence[ResultColumn]) -> None:
@@ -394,54 +345,18 @@ async def _rows(
     arguments: Mapping[str, Any],
     graph: ReadableGraph,
     limits: QueryLimits,
-    sandbox: Sandbox,
     ran: Callable[[Compiled], None] = lambda compiled: None,
 ) -> tuple[tuple[str, ...], list[tuple[Any, ...]], bool]:
     """Return columns, rows, and whether there were more."""
-    known: Mapping[str, Any] = version.parameters["properties"]
-    given = {name: each["default"] for name, each in known.items() if "default" in each} | dict(arguments)
-    values = {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
-    used = {
-        token.text[1:] for token in allowed_cypher(version.template, write=False).tokens if token.kind == "parameter"
-    }
-    compiled = Compiled(text=version.template, parameters={name: values[name] for name in used if name in values})
+    given = {**_defaults(version), **arguments}
+    tokens = allowed_cypher(version.template, write=False).tokens
+    used = sorted({token.text[1:] for token in tokens if token.kind == "parameter"} & given.keys())
+    values = {name: tuple(given[name]) if isinstance(given[name], list) else given[name] for name in used}
+    compiled = Compiled(text=version.template, parameters=values)
     ran(compiled)
     async with graph.read(compiled.text, compiled.parameters, limits) as stream:
         rows: list[tuple[Any, ...]] = [tuple(row) async for batch in stream.batches() for row in batch]
-        names, cut = stream.columns, stream.cut
-    if version.process:
-        dicts = [dict(zip(names, row, strict=True)) for row in rows]
-        names, rows = await _processed(version.process, dicts, arguments, sandbox)
-    return names, rows[: limits.rows], cut or len(rows) > limits.rows
-
-
-async def _processed(
-    code: str, rows: Sequence[Mapping[str, Any]], arguments: Mapping[str, Any], sandbox: Sandbox
-) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
-    """Return the columns and rows that ``process(rows, arguments)`` gives, in a sandbox without a network and files of the user.
-
-    :raises StatementError: when it fails, takes too long, or gives something else than rows of the same columns.
-    :raises IsolationError: when code cannot be isolated here.
-    """
-    given = json.dumps({"rows": list(rows), "arguments": dict(arguments)}, default=str)
-    ran = await sandbox.run(code + _HARNESS, stdin=given.encode("utf-8", "backslashreplace"))
-    problem, made = "", []
-    if ran.ended != "ok":
-        said = ran.stderr.strip().rpartition("\n")[2][-_FAULT:]
-        problem = f"it ended with {ran.ended}{f': {said}' if said else ''}"
-    else:
-        try:
-            made = cleaned(json.loads(ran.stdout))
-        except (ValueError, RecursionError):
-            problem = "what it returned is no JSON"
-    if not problem and not (isinstance(made, list) and all(isinstance(row, dict) for row in made)):
-        problem = "process must return a list of dicts"
-    if not problem and len({tuple(row) for row in made}) > 1:
-        problem = "its rows have different columns"
-    if problem:
-        remedy = "Define process(rows, arguments) over lists of dicts"
-        raise StatementError(problem, subject="post-processing", remedy=remedy)
-    return tuple(made[0]) if made else (), [tuple(row.values()) for row in made]
+        return stream.columns, rows[: limits.rows], stream.cut or len(rows) > limits.rows
 
 
 def _column(name: str, values: Sequence[Any], schema: GraphSchema) -> ResultColumn:
@@ -450,10 +365,7 @@ def _column(name: str, values: Sequence[Any], schema: GraphSchema) -> ResultColu
     if column.type != "node":
         return column
     reader = NodeReader(schema, SemanticCatalog())
-    try:
-        types = {reader.node(each).type for each in values if each is not None}
-    except (AttributeError, KeyError, TypeError, ValueError):  # what post-processing made of them
-        raise _broken(f"the column {name} has what is no node of the graph") from None
+    types = {reader.node(each).type for each in values if each is not None}
     return replace(column, node_type=types.pop() if len(types) == 1 else "")
 
 
@@ -483,26 +395,25 @@ def _read(text: str) -> Mapping[str, Any]:
 
 def _own_text(operator: Operator) -> str:
     """Return what an operator does: the template of a version, else its code, where it can be read."""
-    if isinstance(operator, _VersionOperator):
-        return operator.version.template
+    runs = getattr(operator, "runs", None)
+    if isinstance(runs, partial):
+        return str(runs.args[0].template)
     try:
-        return inspect.getsource(getattr(operator, "runs", None) or type(operator))[:_SHOWN]
+        return inspect.getsource(runs or type(operator))[:_SHOWN]
     except (OSError, TypeError):
         return "not known"
 
 
 def _failed(records: Sequence[StepRecord], operator: Operator, schema: GraphSchema) -> list[tuple[Invocation, Fault]]:
     """Return the calls of an operator that failed by no fault of the plan."""
-    return list(_faults(records, operator, schema))
 
+    def failed() -> Iterator[tuple[Invocation, Fault]]:
+        for call, outcome in (pair for record in records for pair in record.pairs):
+            if call.operator == operator.name and isinstance(outcome, Fault) and outcome.kind in _OF_OPERATORS:
+                try:
+                    check_arguments(call.arguments, operator.parameters(schema, ()))
+                except OperatorFault:
+                    continue
+                yield call, outcome
 
-def _faults(
-    records: Sequence[StepRecord], operator: Operator, schema: GraphSchema
-) -> Iterator[tuple[Invocation, Fault]]:
-    for call, outcome in (pair for record in records for pair in record.pairs):
-        if call.operator == operator.name and isinstance(outcome, Fault) and outcome.kind in _OF_OPERATORS:
-            try:
-                check_arguments(call.arguments, operator.parameters(schema, ()))
-            except OperatorFault:
-                continue
-            yield call, outcome
+    return [*failed()]

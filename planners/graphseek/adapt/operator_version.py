@@ -43,7 +43,7 @@ class OperatorVersion:
     :param template: a query with named parameters, which are the arguments of the operator.
     :param parameters: JSON schema of the arguments; a ``default`` in it stands for one that a call leaves out.
     :param columns: of its table, as the dry run gave them.
-    :param process: Python that defines ``process(rows, arguments)``; empty where the rows are the result.
+    :param process: empty: one with post-processing, of an earlier release, serves nothing.
     :param example: arguments of the dry run, those of a call that had failed.
     :param status: an ``unverified`` one serves the task that made it alone.
     """
@@ -90,8 +90,7 @@ def version_lines(version: OperatorVersion) -> Iterator[str]:
     yield "parameters:"
     yield from (f"  {line}" for line in json.dumps(version.parameters, indent=1, sort_keys=True).splitlines())
     yield f"columns: {', '.join(f'{each.name} ({each.node_type or each.type})' for each in version.columns)}"
-    yield "process:" if version.process else "process: none"
-    yield from (f"  {line}" for line in version.process.splitlines())
+    yield from [f"process: {version.process}"] if version.process else []
     yield f"tried with: {json.dumps(version.example, sort_keys=True, ensure_ascii=False)}"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from pydantic import TypeAdapter
 
@@ -141,7 +141,9 @@ class InvocationExecutor:
         except OperatorFault as fault:
             emit(Faulted(**at, kind=fault.kind, problem=fault.problem, hint=fault.hint))
             return Fault(kind=fault.kind, problem=fault.problem, hint=fault.hint)
-        shown: dict[str, Any] = {name: getattr(result, name) for name in ("handle", "kind", "size", "cut", "summary", "notes")}
+        shown: dict[str, Any] = {
+            name: getattr(result, name) for name in ("handle", "kind", "size", "cut", "summary", "notes")
+        }
         emit(ResultKept(**at, **shown))
         return result
 

@@ -31,7 +31,6 @@ from tests.planners.graphseek.agent.small_ev import write_small_ev
 from tests.planners.kgot.run_fakes import StepServer
 
 REGION = calls(("traverse", {"start": {"handle": "t2"}, "relationship_types": ["LOCATED_IN"]}))
-PROCESS = "def process(rows, arguments):\n    return rows"
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +75,7 @@ def test_a_version_serves_its_run_then_all_once_it_is_approved_and_none_when_it_
     (fault,) = fails.of(Faulted)
     assert (fault.kind, fails.run.end.outcome) == ("unknown name", "asked back"), "no model proposes anything"
 
-    made = loop.run(service.ask(CALL, CALL, REGION, TOLD, versions=(proposal(WRONG), proposal(process=PROCESS))))
+    made = loop.run(service.ask(CALL, CALL, REGION, TOLD, versions=(proposal(WRONG), proposal())))
     assert (made.run.end.outcome, len(made.asked)) == ("answered", 2), made.events
     assert "Cannot find property name" in made.asked[1]["messages"][-1]["content"], "the engine says it"
     (adapted,) = made.of(OperatorAdapted)
@@ -116,7 +115,11 @@ def test_an_approved_version_is_for_its_schema_alone_and_is_checked_again(
         ({"schema": service.accepted}, ""),
         ({"template": f"{RIGHT} LIMIT 1"}, "its digest does not fit"),
         ({"template": "MATCH (m:BatteryModule {title: $module_name}) DETACH DELETE m"}, "DETACH changes the graph"),
-        ({"parameters": {"type": "object", "properties": {}}}, "module_name of the operator is missing"),
+        ({"process": "def process(rows, arguments): return rows"}, "no post-processing"),
+        (
+            {"parameters": {"type": "object", "properties": {"module_name": {"default": 7}}}},
+            "the default of module_name",
+        ),
     ):
         given = json.loads(file.read_text(encoding="utf-8"))
         changed = {**given["version"], **change}
@@ -174,13 +177,6 @@ def test_four_answers_at_most_are_asked_for_and_each_fault_is_told(service: Serv
             ),
             "longer than",
         ),
-        (proposal(process="def process(rows, arguments):\n    while True: pass"), "it ended with timeout"),
-        (proposal(process="import socket\ndef process(rows, arguments):\n    socket.socket()"), "PermissionError"),
-        (proposal(process="def process(rows, arguments):\n    open('/etc/passwd')"), "FileNotFoundError"),
-        (proposal(process="def process(rows, arguments): return 3"), "must return a list"),
-        (proposal(process="def process(rows, arguments): return [{'a': 1}, {'b': 1}]"), "different columns"),
-        (proposal(process="def process(rows, arguments): return [{'factory_site': {'id': 1, 'label': 2}}]"), "no node"),
-        (proposal(process="def process(rows"), "SyntaxError"),
     ],
 )
 def test_what_breaks_the_contract_or_the_limits_is_refused(
@@ -236,7 +232,7 @@ async def test_a_version_over_bolt(neo4j_address: str, tmp_path: Path) -> None:
         session.run(f"CREATE {module}-[:BUILT_AT]->{site}-[:LOCATED_IN]->{region}").consume()
     async with open_bolt_reader(neo4j_address) as graph:
         service = Service(graph, tmp_path, "another")
-        ran = await service.ask(CALL, CALL, REGION, TOLD, versions=(proposal(WRONG), proposal(process=PROCESS)))
+        ran = await service.ask(CALL, CALL, REGION, TOLD, versions=(proposal(WRONG), proposal()))
         assert ran.run.end.outcome == "answered", ran.events
         assert [each.size for each in ran.of(ResultKept)] == [1, 1]
         assert "it gives no rows" in ran.asked[1]["messages"][-1]["content"], "this engine knows every name"

@@ -124,9 +124,7 @@ def results(tmp_path_factory: pytest.TempPathFactory, loop: asyncio.Runner) -> I
     store.close()
 
 
-def missing(
-    answer: str, results: ResultStore, loop: asyncio.Runner, records: Sequence[StepRecord] = ()
-) -> list[str]:
+def missing(answer: str, results: ResultStore, loop: asyncio.Runner, records: Sequence[StepRecord] = ()) -> list[str]:
     return loop.run(ungrounded(answer, question=QUESTION, schema=SCHEMA, records=records, values=results))
 
 

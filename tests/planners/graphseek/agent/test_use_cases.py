@@ -218,7 +218,9 @@ def test_a_model_that_loops_asks_the_graph_once(asker: Asker, loop: asyncio.Runn
 
 def test_prose_is_an_answer_that_must_be_grounded(asker: Asker, loop: asyncio.Runner) -> None:
     ran = loop.run(
-        asker.ask("Which?", calls(("get_nodes", {"node_type": "Region"})), "It is `Atlantis`.", "It is Northern Europe.")
+        asker.ask(
+            "Which?", calls(("get_nodes", {"node_type": "Region"})), "It is `Atlantis`.", "It is Northern Europe."
+        )
     )
     assert (ran.run.end.outcome, ran.run.end.answer) == ("answered", "It is Northern Europe.")
     assert ran.of(AnswerRejected)[0].ungrounded == ("Atlantis",) and "Atlantis" in ran.prompts[2]

@@ -45,11 +45,7 @@ RunOutcome: TypeAlias = Literal[
 
 
 class QuestionBegun(Event):
-    """A run has begun.
-
-    :param fingerprint: of the schema that the graph has now.
-    :param descriptors: whether the planner sees the catalog's.
-    """
+    """A run has begun; ``fingerprint`` is of the schema that the graph has now, ``descriptors`` whether the planner sees the catalog's."""
 
     question: str
     fingerprint: str
@@ -59,10 +55,7 @@ class QuestionBegun(Event):
 
 
 class StepBegun(Event):
-    """A step, with the operators that it may use.
-
-    :param fallback: why the search for operators gave nothing, so that all are offered; empty where it answered.
-    """
+    """A step, with the operators that it may use; ``fallback`` says why a search for operators gave nothing, so that all are offered."""
 
     step: int
     operators: tuple[str, ...]
@@ -70,12 +63,7 @@ class StepBegun(Event):
 
 
 class ModelAsked(Event):
-    """One call of a model.
-
-    :param temperature: 0 of the most probable answer.
-    :param seconds: that it took; a replay tells those of the first time.
-    :param problem: of a call that failed, whose tokens nobody counted.
-    """
+    """One call of a model; ``problem`` is of one that failed, whose tokens nobody counted."""
 
     prompt: str
     prompt_tokens: int
@@ -133,11 +121,7 @@ class Faulted(Event):
 
 
 class OperatorAdapted(Event):
-    """A version of an operator was asked for, because it failed.
-
-    :param version: its name, ``OPERATOR.NUMBER``; it serves this run from the next step on. Empty where none passed the checks.
-    :param problem: why none did, or why it could not be stored.
-    """
+    """A version of an operator was asked for, because it failed; ``version`` is its name, empty where none passed the checks."""
 
     step: int
     operator: str
@@ -146,10 +130,7 @@ class OperatorAdapted(Event):
 
 
 class AnswerRejected(Event):
-    """An answer that was handed back.
-
-    :param ungrounded: its numbers and names that stand in no result.
-    """
+    """An answer that was handed back, with its numbers and names that stand in no result."""
 
     step: int
     text: str
@@ -171,12 +152,7 @@ class SubtaskEnded(Event):
 
 
 class Ended(Event):
-    """How a run ended.
-
-    :param answer: empty where there is none.
-    :param of: handles that it rests on.
-    :param missing: what stands in no result, or why the run ended; empty of a grounded answer.
-    """
+    """How a run ended; ``of`` has the handles that the answer rests on, ``missing`` what stands in no result, or why the run ended."""
 
     answer: str
     outcome: RunOutcome
@@ -203,9 +179,5 @@ _KINDS: dict[str, type[AgentEvent]] = {each.__name__: each for each in get_args(
 
 
 def event_of(given: Mapping[str, Any]) -> AgentEvent:
-    """Return the event of JSON values.
-
-    :raises KeyError: when there is no such event.
-    :raises ValueError: when they are not those of one.
-    """
+    """Return the event of JSON values; a KeyError or ValueError says that they are none."""
     return _KINDS[given["event"]].model_validate({name: value for name, value in given.items() if name != "event"})

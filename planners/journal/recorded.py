@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from threading import Lock
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -51,9 +51,10 @@ __all__ = [
     "rows_of",
 ]
 
+T = TypeVar("T")
 Faults: TypeAlias = Literal["raised", "retried", "kept"]
 """What is written of a step that fails: nothing; what a replay raises again; or what the run raises again when it goes on, too."""
-_ANY: TypeAdapter[Any] = TypeAdapter(Any)
+_NOTHING = TypeAdapter(None)
 _ANSWER = TypeAdapter(ToolAnswer)
 _COMPLETION = TypeAdapter(Completion)
 _FOUND = TypeAdapter(FoundTools)
@@ -76,7 +77,7 @@ _CHARS = 1_000  # of an error of foreign code
 
 
 @dataclass(slots=True)
-class _Taken:
+class Step:
     """A step, what an earlier process wrote of it last, and what it gives."""
 
     kind: str
@@ -110,44 +111,58 @@ class Steps:
         self._made: Counter[tuple[str, str]] = Counter()
         self._lock = Lock()
 
-    async def step(self, key: str, take: Callable[[], Awaitable[Any]], form: TypeAdapter[Any] = _ANY) -> Any:
-        """Return what a step gave, with the events that it told.
+    async def step(self, key: str, take: Callable[[], Awaitable[T]], form: TypeAdapter[T]) -> T:
+        """Return what a step of a planner gave, and tell the events that it told."""
+        return await self.take("step", key, take, form)
 
-        :param key: of the step in its run.
-        :param take: takes it.
-        :param form: of what it gives, which is kept as JSON values.
-        :raises InvalidArgumentError: in a replay, when the run did not take this step.
-        :raises StorageError: when the journal cannot be written.
-        """
-        with self.taken("step", key, form) as step:
+    async def take(
+        self,
+        kind: str,
+        key: str,
+        take: Callable[[], Awaitable[T]],
+        form: TypeAdapter[T],
+        subject: str = "",
+        **about: Any,
+    ) -> T:
+        """Return what a step gave; see :meth:`taken`."""
+        with self.taken(kind, key, form, subject, **about) as step:
             if not step.is_known:
                 step.gave = await take()
-        return step.gave
+        gave: T = step.gave
+        return gave
 
     @contextlib.contextmanager
     def taken(
-        self, kind: str, key: str, form: TypeAdapter[Any] = _ANY, subject: str = "", **about: Any
-    ) -> Iterator[_Taken]:
+        self,
+        kind: str,
+        key: str,
+        form: TypeAdapter[Any],
+        subject: str = "",
+        told: Callable[[Any], Mapping[str, Any]] = lambda gave: {},
+        **about: Any,
+    ) -> Iterator[Step]:
         """Give a step that is taken in the block, unless it is known; equal ones are told apart by their number.
 
+        :param form: of what it gives, which is kept as JSON values.
         :param subject: of the errors of foreign code.
-        :param about: more of the record; functions are called with what the step gave.
+        :param told: what the record says of what the step gave, and ``about`` what it always says.
+        :raises InvalidArgumentError: in a replay, when the run did not take this step.
+        :raises StorageError: when the journal cannot be written.
         """
         with self._lock:
             nth = self._made[kind, key]
             self._made[kind, key] += 1
         if self._journal is None:
-            yield _Taken(kind, key, nth, None)
+            yield Step(kind, key, nth, None)
             return
-        step = _Taken(kind, key, nth, self._journal.last(kind, key, nth))
+        step = Step(kind, key, nth, self._journal.last(kind, key, nth))
         if self._recall(step, form):
             yield step
             return
-        told: list[Any] = []
+        events: list[Any] = []
         started = time.perf_counter()
-        always = {name: value for name, value in about.items() if not callable(value)}
         try:
-            with also_told_to(told.append):
+            with also_told_to(events.append):
                 yield step
         except BudgetExceededError:
             raise
@@ -155,24 +170,24 @@ class Steps:
             if self._faults == "raised":
                 raise
             named = _named(error, kind, subject or kind)
-            self.write(step, "failed", **always, **_fault_json(named), seconds=seconds_since(started))
+            self.write(step, "failed", **about, **_fault_json(named), seconds=seconds_since(started))
             if named is error:
                 raise
             raise named from error
         gave = json.loads(canonical_text(form.dump_python(cleaned(step.gave), mode="json")))  # as it will be read
-        told_about = {name: value(step.gave) for name, value in about.items() if callable(value)}
-        events = {"events": [event.to_json() for event in told]} if told else {}
-        self.write(step, "ended", **always, **told_about, gave=gave, **events, seconds=seconds_since(started))
+        more = {"events": [event.to_json() for event in events]} if events else {}
+        seconds = seconds_since(started)
+        self.write(step, "ended", **about, **told(step.gave), gave=gave, **more, seconds=seconds)
         step.gave = form.validate_json(json.dumps(gave))
 
-    def write(self, step: _Taken, how: str, /, **data: Any) -> None:
+    def write(self, step: Step, how: str, /, **data: Any) -> None:
         """Write a record about a step."""
         if self._journal is not None:
             self._journal.append(f"{step.kind}_{how}", key=step.key, nth=step.nth, **data)
-            if how == "begun":
+            if how == "begun" and not data.get("reads"):  # before a call that may change something
                 self._journal.flush()
 
-    def _recall(self, step: _Taken, form: TypeAdapter[Any]) -> bool:
+    def _recall(self, step: Step, form: TypeAdapter[Any]) -> bool:
         """Return whether the journal knows what a step gave; then the step has it, or its error is raised."""
         earlier = step.earlier
         how = earlier.kind.rpartition("_")[2] if earlier is not None else ""
@@ -279,13 +294,21 @@ class RecordedInvoker:
         :raises StorageError: when the journal cannot be written; the call is then not made, or its answer is lost.
         """
         key = request_key([tool.id, dict(arguments)])
-        about = {name: lambda answer, name=name: getattr(answer, name) for name in ("ok", "status", "size")}
-        rows = {"rows": lambda answer: rows_of(answer.body)}
-        with self._steps.taken("call", key, _ANSWER, tool.id, tool=tool.id, **about, **rows) as step:
+
+        def told(answer: ToolAnswer) -> dict[str, Any]:
+            return {"ok": answer.ok, "status": answer.status, "size": answer.size, "rows": rows_of(answer.body)}
+
+        with self._steps.taken("call", key, _ANSWER, tool.id, told, tool=tool.id) as step:
             if not step.is_known:
                 reads = tool.effect == "read"
                 if not reads and _may_be_done(step.earlier) and not await self._repeat(tool, arguments):
-                    raise _not_repeated(tool)
+                    raise PermissionDeniedError(
+                        "this call may change something; it was begun before, and it is not known whether it was done",
+                        code="PERMISSION_DENIED",
+                        reason=_NOT_KNOWN,
+                        subject=tool.id,
+                        remedy="Look whether it was done, then confirm that it shall be made again.",
+                    )
                 self._steps.write(step, "begun", tool=tool.id, reads=reads, arguments=cleaned(dict(arguments)))
                 step.gave = await _inner(self._inner).invoke(tool, arguments)
         answer: ToolAnswer = step.gave
@@ -307,16 +330,6 @@ def _may_be_done(record: RunRecord | None) -> bool:
     return record.kind == "call_begun" or reason == _NOT_KNOWN or code not in _NOTHING_SENT
 
 
-def _not_repeated(tool: Tool) -> PermissionDeniedError:
-    return PermissionDeniedError(
-        "this call may change something; it was begun before, and it is not known whether it was done",
-        code="PERMISSION_DENIED",
-        reason=_NOT_KNOWN,
-        subject=tool.id,
-        remedy="Look whether it was done, then confirm that it shall be made again.",
-    )
-
-
 def rows_of(body: Any) -> int:
     """Return the number of rows of an answer: the items of a list, of the longest list of an object, else one where there is any."""
     if isinstance(body, Mapping):
@@ -335,12 +348,11 @@ class RecordedFinder:
 
     async def find(self, request: str) -> FoundTools:
         """See :class:`Finder`."""
-        if request in self._found:
-            return self._found[request]
-        with self._steps.taken("find", request_key(request), _FOUND, "finder", request=clean_text(request)) as step:
-            if not step.is_known:
-                step.gave = await _inner(self._inner).find(request)
-        self._found[request] = step.gave
+        if request not in self._found:
+            key, asked = request_key(request), clean_text(request)
+            self._found[request] = await self._steps.take(
+                "find", key, lambda: _inner(self._inner).find(request), _FOUND, "finder", request=asked
+            )
         return self._found[request]
 
 
@@ -358,7 +370,7 @@ class RecordedGraph:
     async def apply(self, operations: Sequence[Operation]) -> None:
         """See :class:`PropertyGraph`."""
         given = [[type(each).__name__, asdict(each)] for each in operations]
-        with self._steps.taken("graph", request_key(["apply", given]), subject="graph", op="apply") as step:
+        with self._steps.taken("graph", request_key(["apply", given]), _NOTHING, "graph", op="apply") as step:
             if not step.is_known:
                 await _inner(self._inner).apply(operations)
         if step.is_known and self._inner is not None:
@@ -369,19 +381,14 @@ class RecordedGraph:
     ) -> QueryRows:
         """See :class:`PropertyGraph`."""
         key = request_key(["query", [text, dict(parameters or {}), asdict(limits)]])
-        with self._steps.taken("graph", key, _ROWS, "graph", op="query") as step:
-            if not step.is_known:
-                step.gave = await _inner(self._inner).query(text, parameters, limits)
-        rows: QueryRows = step.gave
-        return rows
+        return await self._steps.take(
+            "graph", key, lambda: _inner(self._inner).query(text, parameters, limits), _ROWS, "graph", op="query"
+        )
 
     async def state(self) -> GraphState:
         """See :class:`PropertyGraph`."""
-        with self._steps.taken("graph", request_key(["state", None]), _STATE, "graph", op="state") as step:
-            if not step.is_known:
-                step.gave = await _inner(self._inner).state()
-        state: GraphState = step.gave
-        return state
+        key = request_key(["state", None])
+        return await self._steps.take("graph", key, lambda: _inner(self._inner).state(), _STATE, "graph", op="state")
 
 
 class RecordedSandbox(Sandbox):
@@ -399,12 +406,15 @@ class RecordedSandbox(Sandbox):
 
     async def run(self, code: str, *, stdin: bytes = b"", files: Mapping[str, Path] | None = None) -> SandboxResult:
         """See :class:`Sandbox`."""
-        given = [code, hashlib.sha256(stdin).hexdigest(), sorted(files or ())]
-        with self._steps.taken("sandbox", request_key(given), _PRINTED, "sandbox", code=clean_text(code)) as step:
-            if not step.is_known:
-                step.gave = await _inner(self._inner).run(code, stdin=stdin, files=files)
-        printed: SandboxResult = step.gave
-        return printed
+        key = request_key([code, hashlib.sha256(stdin).hexdigest(), sorted(files or ())])
+        return await self._steps.take(
+            "sandbox",
+            key,
+            lambda: _inner(self._inner).run(code, stdin=stdin, files=files),
+            _PRINTED,
+            "sandbox",
+            code=clean_text(code),
+        )
 
 
 def recorded_model(
@@ -419,19 +429,16 @@ def recorded_model(
     """
 
     def around(step_name: str, asked: Mapping[str, Any], ask: Callable[[], Completion]) -> Completion:
-        counts: dict[str, Any] = {
-            each: lambda answer, each=each: getattr(answer, each) for each in ("prompt_tokens", "completion_tokens")
-        }
-        key = request_key([role, asked])
-        more = {"role": role, "step": step_name, "model": model.name, "asked": cleaned(dict(asked))}
-        with steps.taken("model", key, _COMPLETION, model.name, **more, **counts, usd=price) as step:
+        about = {"role": role, "step": step_name, "model": model.name, "asked": cleaned(dict(asked))}
+        with steps.taken("model", request_key([role, asked]), _COMPLETION, model.name, told, **about) as step:
             if not step.is_known:
                 step.gave = ask()
         answer: Completion = step.gave
         return answer
 
-    def price(answer: Completion) -> float:
-        return model.budget.usd(prompt_tokens=answer.prompt_tokens, completion_tokens=answer.completion_tokens)
+    def told(answer: Completion) -> dict[str, Any]:
+        used = {"prompt_tokens": answer.prompt_tokens, "completion_tokens": answer.completion_tokens}
+        return {**used, "usd": model.budget.usd(**used)}
 
     model = ObservedModel(inner, around, name=name, budget=budget)
     return model

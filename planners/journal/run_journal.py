@@ -32,7 +32,6 @@ __all__ = [
     "RunAccount",
     "RunJournal",
     "RunRecord",
-    "Sync",
     "ToolUse",
     "account_of",
     "branch_journal",
@@ -40,12 +39,9 @@ __all__ = [
     "read_run_journal",
 ]
 
-Sync: TypeAlias = Literal["record", "batch"]
-"""When records reach the disk: each before the run goes on, or every hundred and at the end (the system's crash loses the last)."""
 DAMAGED = "Give another file; what was written before the damage is still readable by eye"
 """What to do about a damaged journal."""
-_BATCH = 100
-_FORMAT: Literal[2] = 2
+_BATCH = 100  # records, after which they are forced to the disk
 _FIRST = b'{"v":2,"n":0,"kind":"'
 _FIRST_OF_FORMAT_1 = b'{"n":0,"kind":"'
 _SUM = ',"sum":"'
@@ -53,22 +49,20 @@ _SUM_CHARS = 16
 _STEP = ("begun", "ended", "failed")
 _Count: TypeAlias = Annotated[int, Field(ge=0, lt=2**53)]
 _Amount: TypeAlias = Annotated[float, Field(ge=0)]
+_Place: TypeAlias = tuple[str, str, int]
 
 
 class RunRecord(BaseModel):
-    """One line.
+    """One line, of format ``v``; ``n`` is its number from 0, ``at`` the time in UTC.
 
-    :param v: version of the format.
-    :param n: its number, from 0.
     :param kind: ``run_begun``, ``run_stopped``, ``run_ended``; ``event`` of the planner; ``prompt``; or a kind of step (``call``, ``find``,
         ``graph``, ``model``, ``sandbox``, ``step``) with ``_begun``, ``_ended`` or ``_failed``.
-    :param at: when, UTC, ISO 8601.
     :param data: JSON values. Of a step ``key`` and ``nth`` among equal ones; what it ``gave``, or its ``problem``.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    v: Literal[2] = _FORMAT
+    v: Literal[2] = 2
     n: int
     kind: str
     at: str
@@ -119,18 +113,16 @@ class RunJournal:
     :ivar size: bytes of whole records when it was opened.
     """
 
-    def __init__(self, path: Path, file: int | None = None, sync: Sync = "record") -> None:
+    def __init__(self, path: Path, file: int | None = None) -> None:
         self.path = path
         self.first: RunRecord | None = None
         self.end: Mapping[str, Any] | None = None
-        self.count = 0
+        self.count = self.size = 0
         self._file = file
-        self._sync = sync
         self._unsynced = 0
         self._broken: StorageError | None = None
         self._appending = Lock()
-        self._places: dict[tuple[str, str, int], int] = {}
-        self.size = 0
+        self._places: dict[_Place, int] = {}
         self._read()
 
     @property
@@ -139,10 +131,7 @@ class RunJournal:
         return (record for _, _, record in _scan(self.path))
 
     def last(self, kind: str, key: str, nth: int) -> RunRecord | None:
-        """Return what an earlier process wrote last about a step; what a model failed at when it was silent is not told again.
-
-        :param kind: of the step, or ``event``.
-        """
+        """Return what an earlier process wrote last about a step, or about an ``event``; not what failed of a model that was silent."""
         start = self._places.get((kind, key, nth))
         if start is None:
             return None
@@ -151,9 +140,8 @@ class RunJournal:
             return RunRecord.model_validate(_unsealed(file.readline().rstrip(b"\n"))[0])
 
     def append(self, kind: str, **data: Any) -> RunRecord:
-        """Append a record.
+        """Append a record of JSON values. A crash of the system may lose the last hundred that were not flushed.
 
-        :param data: JSON values.
         :raises StorageError: when it cannot be written; the journal then takes no more, and says the same again.
         """
         with self._appending:
@@ -168,7 +156,7 @@ class RunJournal:
                     while rest:  # on a nearly full disk a write may be partial
                         rest = rest[os.write(self._file, rest) :]
                     self._unsynced += 1
-                    if self._sync == "record" or self._unsynced >= _BATCH:
+                    if self._unsynced >= _BATCH:
                         self._flush()
             except StorageError as error:
                 self._file, self._broken = None, error  # a record after half a line could not be read
@@ -199,15 +187,16 @@ class RunJournal:
 
     def _read(self) -> None:
         """Read what earlier processes wrote. A run that a silent model stopped asks again for what failed since its last answer."""
-        silent: list[tuple[str, str, int]] = []
+        silent: list[_Place] = []
         for start, end, record in _scan(self.path):
             self._take(record)
             self.size = end
             data, (kind, _, how) = record.data, record.kind.rpartition("_")
-            if kind == "run" and how == "stopped" and data.get("outcome") == "model":
-                for place in silent:
-                    self._places.pop(place, None)
-            if (how in _STEP and kind != "run") or (how == "event" and "nth" in data):
+            if kind == "run":
+                if data.get("outcome") == "model":
+                    for place in silent:
+                        self._places.pop(place, None)
+            elif how in _STEP or "nth" in data:
                 place = (kind or how, data.get("key", ""), data["nth"])
                 self._places[place] = start
                 if kind == "model":
@@ -293,7 +282,7 @@ def _record(line: bytes, n: int, path: Path) -> RunRecord | None:
 
 
 @contextlib.contextmanager
-def open_run_journal(path: Path, *, sync: Sync = "record") -> Iterator[RunJournal]:
+def open_run_journal(path: Path) -> Iterator[RunJournal]:
     """Open a journal to append to it; one that is not there is begun. One process at a time writes it.
 
     :raises InvalidArgumentError: when it is no journal, or of another format, or damaged before its end.
@@ -308,7 +297,7 @@ def open_run_journal(path: Path, *, sync: Sync = "record") -> Iterator[RunJourna
         except BlockingIOError as error:
             problem = "another process writes this journal"
             raise StorageError(problem, subject=str(path), remedy="Wait until it has ended") from error
-        journal = RunJournal(path, file, sync)
+        journal = RunJournal(path, file)
         with disk_errors(path):
             if journal.size < os.fstat(file).st_size:
                 os.ftruncate(file, journal.size)
@@ -342,7 +331,7 @@ def branch_journal(
     """
     if target.exists():
         raise InvalidArgumentError("the file exists", subject=str(target), remedy="Give the branch a file of its own")
-    with open_run_journal(target, sync="batch") as journal:
+    with open_run_journal(target) as journal:
         journal.append("run_begun", **begun)
         for record in source.records:
             if record.kind == "step_ended" and takes_over(record):
@@ -351,13 +340,8 @@ def branch_journal(
 
 @dataclass(slots=True)
 class ToolUse:
-    """What the calls of one tool took together.
-
-    :param calls: those that ended.
-    :param failed: calls without an answer, and answers that were not ``ok``.
-    :param rows: of all answers.
-    :param seconds: sum over the calls, which may have overlapped.
-    """
+    """What the calls of one tool took together: ``failed`` are those without an answer, and answers that were not ``ok``; ``seconds`` are a
+    sum over calls which may have overlapped."""
 
     calls: int = 0
     failed: int = 0
@@ -365,24 +349,10 @@ class ToolUse:
     answer_bytes: int = 0
     seconds: float = 0.0
 
-    def add(self, data: Mapping[str, Any]) -> None:
-        """Count a call."""
-        self.calls += 1
-        self.failed += not data.get("ok", False)
-        self.rows += data.get("rows", 0)
-        self.answer_bytes += data.get("size", 0)
-        self.seconds += data.get("seconds", 0.0)
-
 
 @dataclass(slots=True)
 class ModelUse:
-    """What the calls of a model took together.
-
-    :param calls: those that ended.
-    :param failed: calls without an answer.
-    :param usd: in US dollars, by the prices of the run; 0 without prices.
-    :param seconds: sum over the calls, which may have overlapped.
-    """
+    """What the calls of a model took together: ``failed`` are those without an answer; ``usd`` are 0 without prices."""
 
     calls: int = 0
     failed: int = 0
@@ -390,15 +360,6 @@ class ModelUse:
     completion_tokens: int = 0
     usd: float = 0.0
     seconds: float = 0.0
-
-    def add(self, data: Mapping[str, Any]) -> None:
-        """Count a call."""
-        self.calls += 1
-        self.failed += "gave" not in data
-        self.prompt_tokens += data.get("prompt_tokens", 0)
-        self.completion_tokens += data.get("completion_tokens", 0)
-        self.usd += data.get("usd", 0.0)
-        self.seconds += data.get("seconds", 0.0)
 
 
 @dataclass(slots=True)
@@ -428,21 +389,29 @@ def account_of(records: Iterable[RunRecord]) -> RunAccount:
     under_way: set[tuple[str, int]] = set()
     for record in records:
         data = record.data
-        match record.kind:
-            case "prompt":
-                account.prompt_tokens += data["tokens"]
-                account.token_counter = data["counter"]
-            case "call_begun":
-                under_way.add((data["key"], data["nth"]))
-            case "call_ended" | "call_failed":
-                under_way.discard((data["key"], data["nth"]))
-                account.add(data)
-                account.by_tool.setdefault(data.get("tool", ""), ToolUse()).add(data)
-            case "model_ended" | "model_failed":
-                account.prompt_tokens += data.get("prompt_tokens", 0)
-                account.model.add(data)
-                account.by_step.setdefault(data.get("step", ""), ModelUse()).add(data)
-            case "sandbox_ended" | "sandbox_failed":
-                account.sandbox_seconds += data.get("seconds", 0.0)
+        kind, _, how = record.kind.rpartition("_")
+        if record.kind == "prompt":
+            account.prompt_tokens += data["tokens"]
+            account.token_counter = data["counter"]
+        elif kind == "call" and how == "begun":
+            under_way.add((data["key"], data["nth"]))
+        elif kind == "call":
+            under_way.discard((data["key"], data["nth"]))
+            for use in (account, account.by_tool.setdefault(data.get("tool", ""), ToolUse())):
+                _add(use, data, not data.get("ok", False), rows="rows", answer_bytes="size")
+        elif kind == "model":
+            account.prompt_tokens += data.get("prompt_tokens", 0)
+            for model in (account.model, account.by_step.setdefault(data.get("step", ""), ModelUse())):
+                counts = {name: name for name in ("prompt_tokens", "completion_tokens", "usd")}
+                _add(model, data, how == "failed", **counts)
+        elif kind == "sandbox":
+            account.sandbox_seconds += data.get("seconds", 0.0)
     account.unfinished = len(under_way)
     return account
+
+
+def _add(use: ToolUse | ModelUse, data: Mapping[str, Any], failed: bool, **counts: str) -> None:
+    use.calls += 1
+    use.failed += failed
+    for name, given in {**counts, "seconds": "seconds"}.items():
+        setattr(use, name, getattr(use, name) + data.get(given, 0))

@@ -63,7 +63,7 @@ async def graph_ratios(folder: Path) -> list[Ratio]:
 
 async def _bookkeeping(graph: PropertyGraph, path: Path) -> float:
     times = []
-    with open_run_journal(path, sync="batch") as journal:
+    with open_run_journal(path) as journal:
         for nth in range(_ROUNDS):
             started = time.perf_counter()
             state = await graph.state()
@@ -93,7 +93,7 @@ def journal_ratio(folder: Path) -> Ratio:
     held: dict[int, int] = {}
     tracemalloc.start()
     try:
-        with open_run_journal(folder / "long.jsonl", sync="batch") as journal:
+        with open_run_journal(folder / "long.jsonl") as journal:
             for step in range(1, _STEPS + 1):
                 journal.append(
                     "event", nth=step, what={"event": "Missing", "iteration": step, "text": "what is missing"}

@@ -133,4 +133,4 @@ def _journal(path: Path | None) -> Iterator[RunJournal]:
     with contextlib.ExitStack() as stack:
         if path is None:
             path = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="egotools-run-"))) / "run.jsonl"
-        yield stack.enter_context(open_run_journal(path, sync="batch"))
+        yield stack.enter_context(open_run_journal(path))

@@ -53,7 +53,7 @@ class ConversationTurn:
 
         :raises StorageError: when another process has them open.
         """
-        with open_run_journal(self.journal, sync="batch") as journal, self.results() as results:
+        with open_run_journal(self.journal) as journal, self.results() as results:
             yield journal, results
 
     def read(self) -> RunJournal:

@@ -109,7 +109,8 @@ class _Known:
                 texts += [outcome.summary, *outcome.notes]
                 if outcome.size:
                     texts += [str(each) for each in invocation.scalars()]
-        for name, properties in [(each.name, each.properties) for each in (*schema.nodes, *schema.relationships)]:
+        nodes = {each.name: each.properties for each in schema.nodes}
+        for name, properties in {**nodes, **{each.name: each.properties for each in schema.relationships}}.items():
             texts += [name, *(each.name for each in properties)]
         self._text = _folded("\n".join(texts))
         self._numbers = [*numbers, *self._returned, *_numbers(self._text)]

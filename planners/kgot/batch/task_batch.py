@@ -80,7 +80,7 @@ async def solve_in_folder(task: BatchTask, folder: Path, parts: OpenParts) -> Ta
     if known is not None and known.again:
         journal_path(folder, task.id).unlink(missing_ok=True)
     try:
-        with open_run_journal(journal_path(folder, task.id), sync="batch") as journal:
+        with open_run_journal(journal_path(folder, task.id)) as journal:
             if not run_is_ended(journal):
                 error = await _solved(task, journal, parts)
             result = task_result(task.id, journal, error)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import TypeAdapter
 
 import ontology.errors
 from inference.budget import Budget
@@ -121,7 +122,7 @@ async def test_errors_come_back_with_their_class_and_their_words(tmp_path: Path)
     async def fail(steps: Steps) -> list[tuple[type[Exception], str]]:
         said: list[tuple[type[Exception], str]] = []
         for at, error in enumerate(errors):
-            with pytest.raises(EgotoolsError) as raised, steps.taken("graph", f"{at}") as step:
+            with pytest.raises(EgotoolsError) as raised, steps.taken("graph", f"{at}", TypeAdapter(None)) as step:
                 assert not step.is_known
                 raise error
             said.append((type(raised.value), str(raised.value)))
@@ -134,7 +135,7 @@ async def test_errors_come_back_with_their_class_and_their_words(tmp_path: Path)
 
 def test_votes_of_several_threads_are_the_same_afterwards(tmp_path: Path) -> None:
     questions = [(f"q{n % 7}", n % 3) for n in range(63)]
-    with open_run_journal(tmp_path / "run", sync="batch") as journal, ThreadPoolExecutor(8) as threads:
+    with open_run_journal(tmp_path / "run") as journal, ThreadPoolExecutor(8) as threads:
         recorded = recorded_model(ScriptedChat(lambda messages: f"to {messages[-1].content}"), Steps(journal))
         first = list(threads.map(lambda each: ask(recorded, *each), questions))
     found = read_run_journal(tmp_path / "run")

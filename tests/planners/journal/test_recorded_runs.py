@@ -182,7 +182,7 @@ async def test_a_replay_calls_nothing_and_is_equal(tmp_path: Path, library_store
     python_tools = PythonInvoker([], objects={LIBRARY: library})
     path = tmp_path / "run"
     async with client_of(library_store) as client:
-        with open_run_journal(path, sync="batch") as journal:
+        with open_run_journal(path) as journal:
             steps = Steps(journal, faults="retried")
             finder = RecordedFinder(ToolFinder(client), steps)
             first = await questions(ToolResolver(domain, finder, RecordedInvoker(python_tools, steps)))

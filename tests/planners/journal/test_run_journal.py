@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ontology.errors import InvalidArgumentError, StorageError
-from planners.journal.run_journal import Sync, open_run_journal, read_run_journal
+from planners.journal.run_journal import open_run_journal, read_run_journal
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(st.characters(), max_size=20),
@@ -23,8 +23,8 @@ JSON = st.recursive(
 )
 
 
-def written(path: Path, rows: list[dict[str, Any]], sync: Sync = "record") -> bytes:
-    with open_run_journal(path, sync=sync) as journal:
+def written(path: Path, rows: list[dict[str, Any]]) -> bytes:
+    with open_run_journal(path) as journal:
         for row in rows:
             journal.append("note", **row)
     return path.read_bytes()
@@ -34,12 +34,11 @@ def notes(path: Path) -> list[Any]:
     return [dict(record.data) for record in read_run_journal(path).records]
 
 
-@pytest.mark.parametrize("sync", ["record", "batch"])
 @settings(max_examples=25)
 @given(values=st.lists(JSON, max_size=4))
-def test_what_is_appended_is_read(tmp_path_factory: pytest.TempPathFactory, sync: Sync, values: list[Any]) -> None:
+def test_what_is_appended_is_read(tmp_path_factory: pytest.TempPathFactory, values: list[Any]) -> None:
     path = tmp_path_factory.mktemp("journal") / "run.jsonl"
-    content = written(path, [{"value": value} for value in values], sync)
+    content = written(path, [{"value": value} for value in values])
     assert [row["value"] for row in notes(path)] == values
     assert [json.loads(line)["n"] for line in content.splitlines()] == list(range(len(values)))
 

@@ -183,7 +183,7 @@ async def test_a_recorded_run_of_failing_parts_ends_and_its_replay_is_the_same(
     given = replace(given, **changed[part])
     path = tmp_path / "run"
     events: list[KgotEvent] = []
-    with open_run_journal(path, sync="batch") as journal:
+    with open_run_journal(path) as journal:
         run = await solve_recorded(TASK, journal, given, observe=events.append)
     for event in events:
         strict(event.to_json())

@@ -57,7 +57,7 @@ def lines(path: Path) -> bytes:
 
 async def whole_run(path: Path) -> bytes:
     """Run in this process without a break."""
-    with open_run_journal(path, sync="batch") as journal:
+    with open_run_journal(path) as journal:
         run = await solve_recorded(TASK, journal, replace(parts(), sandbox=Added()))
     assert (run.answer, run.outcome) == ("8", "solved")
     assert sorted(marks()) == CALLS
@@ -105,7 +105,7 @@ async def test_a_run_goes_on_from_every_record(tmp_path: Path) -> None:
         answered = sum(each.kind == "model_ended" for each in before.records)
         warehouse_tools.MARKS.unlink(missing_ok=True)
         model = WarehouseModel()
-        with open_run_journal(tmp_path / "run", sync="batch") as journal:
+        with open_run_journal(tmp_path / "run") as journal:
             run = await solve_recorded(TASK, journal, replace(parts(model), sandbox=Added()))
         assert run.answer == "8"
         assert lines(tmp_path / "run") == whole
@@ -136,12 +136,12 @@ async def test_a_run_that_a_silent_model_stopped_goes_on_when_it_is_back(tmp_pat
     whole = await whole_run(tmp_path / "whole")
     warehouse_tools.MARKS.unlink(missing_ok=True)
     for _ in range(2):  # the second attempt finds it gone still
-        with open_run_journal(tmp_path / "run", sync="batch") as journal:
+        with open_run_journal(tmp_path / "run") as journal:
             run = await solve_recorded(TASK, journal, replace(parts(Mortal(answers)), sandbox=Added()))
             assert (run.outcome, run_is_ended(journal)) == ("model", False)
             assert "http://gone/v1: the endpoint answered HTTP 503" in run.missing
         answers = 0
-    with open_run_journal(tmp_path / "run", sync="batch") as journal:
+    with open_run_journal(tmp_path / "run") as journal:
         run = await solve_recorded(TASK, journal, replace(parts(), sandbox=Added()))
     assert (run.answer, run.outcome) == ("8", "solved")
     assert sorted(marks()) == CALLS
@@ -157,7 +157,7 @@ async def test_a_write_that_was_cut_off_is_not_made_again_without_consent(tmp_pa
         running.wait(timeout=LIMIT_S)
     (tmp_path / "hold move steel Ulm").unlink()
     told: list[KgotEvent] = []
-    with open_run_journal(tmp_path / "run", sync="batch") as journal:
+    with open_run_journal(tmp_path / "run") as journal:
         refusing = replace(parts(repeat=False), sandbox=Added(), settings=replace(SETTINGS, max_iterations=2))
         with pytest.raises(InvalidArgumentError, match="what differs is max_iterations"):
             await solve_recorded(TASK, journal, refusing)

@@ -128,7 +128,7 @@ class KilledJournal(RunJournal):
 
 
 async def run(path: Path, *, repeat: bool = True) -> KgotRun:
-    with open_run_journal(path, sync="batch") as journal:
+    with open_run_journal(path) as journal:
         if KilledJournal.left:
             journal.__class__ = KilledJournal
         return await solve_recorded(TASK, journal, parts(repeat=repeat))

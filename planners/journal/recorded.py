@@ -174,7 +174,8 @@ class Steps:
             if named is error:
                 raise
             raise named from error
-        gave = json.loads(canonical_text(form.dump_python(cleaned(step.gave), mode="json")))  # as it will be read
+        sorts = self._faults == "kept"  # equal answers give equal prompts, whatever the order of their keys
+        gave = json.loads(json.dumps(form.dump_python(cleaned(step.gave), mode="json"), sort_keys=sorts))
         more = {"events": [event.to_json() for event in events]} if events else {}
         seconds = seconds_since(started)
         self.write(step, "ended", **about, **told(step.gave), gave=gave, **more, seconds=seconds)

@@ -53,11 +53,7 @@ Outcome: TypeAlias = Literal[
 
 
 class Decided(Event):
-    """How an iteration goes on.
-
-    :param votes: in their order; None for one that was unusable.
-    :param judged: the vote that a judge chose, where one was asked.
-    """
+    """How an iteration goes on: by its votes, None for one that was unusable, or by the vote that a judge chose."""
 
     iteration: int
     votes: tuple[_AnyVote | None, ...]
@@ -89,10 +85,7 @@ class CallMade(Event):
 
 
 class DroppedWrite(BaseModel):
-    """A write that could not be corrected.
-
-    :param fault: of the last attempt.
-    """
+    """A write that could not be corrected, with the fault of the last attempt."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -101,10 +94,7 @@ class DroppedWrite(BaseModel):
 
 
 class Written(Event):
-    """What was written into the graph, in the order of the answer; corrected operations as they were applied.
-
-    :param chains: how many chains ran at once.
-    """
+    """What was written into the graph, in the order of the answer, corrected as it was applied; ``chains`` ran at once."""
 
     iteration: int
     operations: tuple[_AnyOperation, ...]
@@ -113,10 +103,7 @@ class Written(Event):
 
 
 class NoiseRemoved(Event):
-    """What was removed from the graph that was told before; its ids are of that one, which takes it back.
-
-    :param merged: node → the node that stands for it.
-    """
+    """What was removed from the graph that was told before, whose ids these are; ``merged``: node → the node that stands for it."""
 
     iteration: int
     removed: tuple[GraphNode, ...]
@@ -131,10 +118,7 @@ class GraphChanged(Event):
 
 
 class Queried(Event):
-    """A query of the graph, with its rows or its fault.
-
-    :param kind: ``query``, ``script`` or ``direct``; of the last the answer stands for the query.
-    """
+    """A query of the graph, with its rows or its fault; of the kind ``direct`` the answer stands for the query."""
 
     iteration: int
     kind: str
@@ -160,12 +144,7 @@ class Parsed(Event):
 
 
 class ModelAsked(Event):
-    """One call of a model.
-
-    :param step: name of the prompt.
-    :param usd: in US dollars, by the prices of the budget; 0 without prices.
-    :param problem: of a call that failed, whose tokens nobody counted; empty of one that was answered.
-    """
+    """One call of a model for the prompt ``step``; ``problem`` is of one that failed, whose tokens nobody counted."""
 
     step: str
     executor: Executor
@@ -177,10 +156,7 @@ class ModelAsked(Event):
 
 
 class Dropped(Event):
-    """A step that failed and was left out; the run goes on.
-
-    :param step: what failed: ``vote``, ``missing``, ``find``, ``calls``, ``call``, ``write``, ``state``, ``query``, ``fix``, …
-    """
+    """A step that failed and was left out (``vote``, ``find``, ``call``, ``write``, ``query``, …); the run goes on."""
 
     iteration: int
     step: str
@@ -188,11 +164,7 @@ class Dropped(Event):
 
 
 class Ended(Event):
-    """How a run ended.
-
-    :param answer: empty where there is none.
-    :param missing: what was missing at last, or why the run ended; empty for a solved task.
-    """
+    """How a run ended; ``missing`` is what was missing at last, or why it ended, and empty of a solved task."""
 
     answer: str
     outcome: Outcome

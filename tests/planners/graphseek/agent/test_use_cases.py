@@ -270,7 +270,7 @@ def test_a_value_with_cypher_in_it_stays_a_value(asker: Asker, loop: asyncio.Run
     assert any(evil in each.parameters.values() for each in ran.of(QueryRun))
 
 
-def test_budget_deadline_and_cancel(asker: Asker, loop: asyncio.Runner) -> None:
+def test_budget_and_refusal(asker: Asker, loop: asyncio.Runner) -> None:
     turn = calls(("get_nodes", {"node_type": "Region"}))
     spent = loop.run(asker.ask("Which?", turn, budget=Budget(max_tokens=10)))
     assert spent.run.end.outcome == "budget" and spent.prompts == []
@@ -279,19 +279,24 @@ def test_budget_deadline_and_cancel(asker: Asker, loop: asyncio.Runner) -> None:
     refused = loop.run(asker.ask("Which?", Reply(status=401)))
     assert refused.run.end.outcome == "model" and "401" in refused.run.end.missing
 
-    async def cancelled() -> list[Any]:
-        events: list[Any] = []
-        with StepServer(turn=[Reply(hang=True)]) as server:
-            parts = asker.parts(server, AgentSettings())
-            run = asyncio.create_task(answer_question(Question(text="Which?"), parts, observe=events.append))
-            while not server.steps:
-                await asyncio.sleep(0.01)
-            run.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await run
-        return events
 
-    assert loop.run(cancelled())[-1].outcome == "cancelled"
+@pytest.mark.parametrize(
+    "said",
+    [
+        "<think>Is it Asia? I do not know.</think>\nNorthern Europe",
+        'Let me answer: {"answer": "Northern Europe", "of": ["t1"]}. That is all.',
+        '<think>{"calls": []}</think>```json\n{"answer": "Northern Europe"}\n```',
+    ],
+)
+def test_an_answer_stands_behind_thoughts_and_amid_prose(asker: Asker, loop: asyncio.Runner, said: str) -> None:
+    ran = loop.run(asker.ask("Which?", calls(("get_nodes", {"node_type": "Region"})), said))
+    assert (ran.run.end.outcome, ran.run.end.answer) == ("answered", "Northern Europe")
+
+
+@pytest.mark.parametrize("said", ["I do not know.", "<think>Northern Europe", {"answer": "Sorry, I don't know"}])
+def test_thoughts_alone_and_not_knowing_are_no_answer(asker: Asker, loop: asyncio.Runner, said: Any) -> None:
+    ran = loop.run(asker.ask("Which?", said, max_steps=2))
+    assert ran.run.end.outcome == "no answer" and len(ran.of(Faulted)) == 2
 
 
 def test_a_long_talk_is_summarised_by_the_model(asker: Asker, loop: asyncio.Runner) -> None:

@@ -84,14 +84,19 @@ def test_two_roles_that_ask_the_same_have_their_own_answers(tmp_path: Path) -> N
     assert [ask(recorded_model(None, steps, role=role), "q") for role in ("tool", "graph")] == ["answer 2", "answer 1"]
 
 
+class Failing(Counting):
+    """Raises its errors in their order."""
+
+    errors = (ModelError("it is down", subject="here", remedy="Start it"), KeyError("x"), BudgetExceededError("much"))
+
+    def complete(self, messages: Sequence[Message], **options: object) -> Completion:
+        self.asked += 1
+        raise self.errors[self.asked - 1]
+
+
 def test_a_failure_fails_again_and_a_budget_that_is_used_up_does_not(tmp_path: Path) -> None:
-    script = [
-        ModelError("it is down", subject="here", remedy="Start it"),
-        KeyError("x"),
-        BudgetExceededError("too much"),
-    ]
     with open_run_journal(tmp_path / "run") as journal:
-        recorded = recorded_model(ScriptedChat(script), Steps(journal, faults="kept"))
+        recorded = recorded_model(Failing(), Steps(journal, faults="kept"))
         for text, kind in (("first", ModelError), ("foreign", ModelError), ("spent", BudgetExceededError)):
             with pytest.raises(kind):
                 ask(recorded, text)

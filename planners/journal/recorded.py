@@ -93,6 +93,7 @@ class Steps:
 
     :param journal: None: every step is taken, and nothing is written.
     :param is_replay: whether no step is taken: the journal has them all.
+    :param faults: what is written of steps that fail; only of ``retried`` ones what is given keeps the order of its keys.
     :param event_of: makes an event of the JSON values of one that was told in a step.
     """
 
@@ -174,7 +175,7 @@ class Steps:
             if named is error:
                 raise
             raise named from error
-        sorts = self._faults == "kept"  # equal answers give equal prompts, whatever the order of their keys
+        sorts = self._faults != "retried"  # equal values give equal prompts, whatever the order of their keys
         gave = json.loads(json.dumps(form.dump_python(cleaned(step.gave), mode="json"), sort_keys=sorts))
         more = {"events": [event.to_json() for event in events]} if events else {}
         seconds = seconds_since(started)

@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import Any
 
 from inference.chat import ChatModel, Message
-from inference.model_text import json_objects, without_thoughts
 from inference.structured_chat import StructuredChat, StructuredRequest, UnusableAnswerError
 from ontology.errors import EgotoolsError, StatementError, StorageError
 from planners.calls.clean_values import clean_text, cleaned
 from planners.calls.fence_marks import FenceMarks
+from planners.calls.model_text import json_objects, without_thoughts
 from planners.graphseek.adapt.operator_version import OperatorVersion, VersionFolder
 from planners.graphseek.agent_events import ModelAsked
 from planners.graphseek.catalog.catalog_text import catalog_text

@@ -14,11 +14,11 @@ from functools import partial
 from typing import Any, TypeVar
 
 from inference.chat import GREEDY, ChatModel, Message, Sample
-from inference.model_text import json_objects, without_thoughts
 from inference.structured_chat import StructuredChat, StructuredRequest, UnusableAnswerError
 from ontology.json_object import canonical_text
 from planners.calls.clean_values import cleaned
 from planners.calls.fence_marks import FenceMarks
+from planners.calls.model_text import json_objects, without_thoughts
 from planners.calls.prompt_tokens import PromptTokens
 from planners.graphseek.agent_events import ModelAsked
 from planners.graphseek.catalog.catalog_text import CatalogForm, catalog_text

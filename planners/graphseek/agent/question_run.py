@@ -10,9 +10,9 @@ from dataclasses import dataclass, field, replace
 from pydantic import TypeAdapter
 
 from egotools.client_errors import ClientError
-from inference.model_text import is_no_answer
 from ontology.errors import BudgetExceededError, EgotoolsError, InvalidArgumentError, ModelError, StorageError
 from planners.calls.clean_values import clean_text
+from planners.calls.model_text import is_no_answer
 from planners.graphseek.adapt.operator_adapter import Adaptation
 from planners.graphseek.agent.grounding import ungrounded
 from planners.graphseek.agent.invocation_executor import InvocationExecutor, QuestionParts, needed

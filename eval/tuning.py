@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from eval.gold_slots import Slot
-from eval.learning.held_out import mcnemar
+from eval.learning import mcnemar
 from eval.queries import LabelledQuery, read_queries
 from ontology.errors import DocumentError, InvalidArgumentError
 from ontology.progress import Progress, no_progress

@@ -22,8 +22,8 @@ import typer
 
 from egotools import AsyncClient, PermissionDeniedError, Tool, ToolRequestError
 from ontology.files import write_rows
-from planners.calls.consent import ConsentingInvoker, never
 from planners.calls.python_invoker import PythonInvoker
+from planners.calls.tool_access import CallPipeline, never
 from research.bfcl_plans import OUTCOMES, PlannedTurn, planned_turns
 from research.bfcl_tasks import (
     GoldTask,
@@ -105,7 +105,7 @@ async def called(task: GoldTask, tools: Mapping[str, Tool]) -> CalledTask:
         asked.append(tool.id)
         return True
 
-    invoker = ConsentingInvoker(PythonInvoker([], objects=as_modules(objects)), yes)
+    invoker = CallPipeline(PythonInvoker([], objects=as_modules(objects)), yes)
     expected, gold = called_directly(task)
     for call, answered in zip((call for turn in task.turns for call in turn.calls), expected, strict=True):
         before, questions = copy.deepcopy(objects), len(asked)
@@ -126,7 +126,7 @@ async def called(task: GoldTask, tools: Mapping[str, Tool]) -> CalledTask:
 async def _is_untouched(task: GoldTask, tools: Mapping[str, Tool]) -> bool:
     """Whether a task whose writes nobody confirms leaves its objects as they were."""
     objects = objects_of(task)
-    invoker = ConsentingInvoker(PythonInvoker([], objects=as_modules(objects)), never)
+    invoker = CallPipeline(PythonInvoker([], objects=as_modules(objects)), never)
     for turn in task.turns:
         for call in turn.calls:
             try:

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from egotools import AsyncClient, Tool
-from planners.calls.consent import ConsentingInvoker, always
 from planners.calls.execute_plan import execute_plan
 from planners.calls.python_invoker import PythonInvoker
+from planners.calls.tool_access import CallPipeline, always
 from research.bfcl_tasks import GoldCall, GoldTask, answer_of, as_modules, objects_of, same_state
 
 __all__ = ["OUTCOMES", "PlannedTurn", "planned_turns"]
@@ -66,7 +66,7 @@ async def planned_turns(
         )
         plan = await client.plan([turn.calls[-1].tool], query=turn.text, done=list(dict.fromkeys(done)), have=have)
         ours = copy.deepcopy(before)
-        invoker = ConsentingInvoker(PythonInvoker([], objects=as_modules(ours)), always)
+        invoker = CallPipeline(PythonInvoker([], objects=as_modules(ours)), always)
         run = await execute_plan(plan, tools, invoker, have=have, answers=earlier)
         calls = [(call.step.tool_id, call.given.arguments) for call in run.calls if call.answer is not None]
         done += [call.tool for call in turn.calls]

@@ -19,9 +19,9 @@ from typing import Annotated
 import typer
 from pydantic import TypeAdapter
 
-from datagen.paths.rp_graph import build_rp_graph
-from datagen.paths.rules_outputs import RulesOutputs
-from datagen.profiled_catalogue import ProfiledCatalogue
+from datagen.catalogue import ProfiledCatalogue
+from datagen.paths.edges import build_rp_graph
+from datagen.paths.outputs import OutputRules
 from eval.graph_quality import GraphQuality, find_build_report, graph_quality
 from eval.queries import read_queries
 from eval.report import graph_section, section_to_markdown
@@ -74,7 +74,7 @@ def _measure(folder: Path, stores: Path | None, encoder: str) -> GraphQuality:
 def _edges(snapshot: Snapshot) -> dict[str, list[tuple[str, str]]]:
     """The R-P graph that data generation finds by rules, as pairs (consumer, producer)."""
     catalogue = ProfiledCatalogue.of(snapshot)
-    links = build_rp_graph(catalogue, RulesOutputs(catalogue).find())
+    links = build_rp_graph(catalogue, OutputRules(catalogue).find())
     return {_GROUP: [(edge.target, edge.source) for edge in links]}
 
 

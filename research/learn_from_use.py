@@ -2,7 +2,7 @@
 
 The folder has ``tools.jsonl``, ``usage_log.jsonl`` (the past) and ``queries.jsonl``, which the past does not have; by default ToolLens. A
 store is built from the tools, ``egotools learn`` learns from the log and decides by its own held-out sessions, and then the requests are
-asked without and with what was learned. Four controls: only words, no vectors, as the log of a server keeps them by default; only pairs;
+asked without and with what was learned. Three controls: only words, no vectors, as the log of a server keeps them by default;
 a short log; and a log whose tools are shuffled, from which nothing can be learned. At the end, what a spammer moves.
 On tool sets that the log does not have: :mod:`research.unseen_tool_sets`.
 """
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 TOOLLENS = Path(__file__).resolve().parent.parent.parent / "shared" / "bench" / "toollens"
 CUTOFFS = (3, 5, 10)
-_SHORT, _PAIRS_ALONE = 2_000, 8.0
+_SHORT = 2_000
 _REPORTERS, _HONEST, _ASKED, _OTHERS = 50, 1_000, 300, 5_000
 
 
@@ -116,16 +116,13 @@ def _learned_row(
 ) -> None:
     import copy
 
-    from eval.learning import Influence, learn
+    from eval.learning import learn
     from retrieval.graph_retriever import GraphRetriever
 
-    learning = learn(sessions, engine.snapshot, engine.encoder, influence=Influence(), k=5)
+    learning = learn(sessions, engine.snapshot, engine.encoder, k=5)
     view = copy.copy(engine.snapshot)
     view.learned = learning.learned
     _row(name, GraphRetriever(view, engine.encoder), queries, learning)
-    if name == "the usage log" and learning.learned is not None:
-        view.learned = replace(learning.learned, request_weight=0.0, pair_weight=_PAIRS_ALONE)
-        _row(f"its pairs alone, at the weight {_PAIRS_ALONE:g}", GraphRetriever(view, engine.encoder), queries, None)
 
 
 def _row(name: str, retriever: Retriever, queries: Sequence[LabelledQuery], learning: Learning | None) -> None:
@@ -134,7 +131,7 @@ def _row(name: str, retriever: Retriever, queries: Sequence[LabelledQuery], lear
         print(f"| {name} | {recalls} | | | |", flush=True)
         return
     learned = learning.learned
-    weights = f"{learned.request_weight:g}, {learned.pair_weight:g}" if learned else "nothing published"
+    weights = f"{learned.weight:g}" if learned else "nothing published"
     held_out = f"{learning.before:.1%} → {learning.after:.1%}"
     print(f"| {name} | {recalls} | {held_out} | {learning.p_value:.2g} | {weights} |", flush=True)
 

@@ -19,8 +19,8 @@ from typing import NamedTuple
 
 from rank_bm25 import BM25Okapi
 
-from datagen.personal import TruthTables
-from datagen.personal.write_personal_data import TODAY
+from benchmarks.personal import TruthTables
+from benchmarks.personal.write_personal_data import TODAY
 from inference import OpenAIChat
 from planners.calls.tool_finder import ToolFinder
 from planners.query.request_set import GoldRequest, request_set

@@ -2,7 +2,7 @@
 
 The requests of ToolLens are new, but each of their gold sets was used in some session of its log. So recall there says how well a request
 finds the sessions of its own task. Here each request is asked twice: with all sessions, and with those left out whose tools are exactly
-its gold set (votes and pairs are then made of the others alone). Beside it stand two baselines without a catalogue: the tools of the
+its gold set (the others alone vote then). Beside it stand two baselines without a catalogue: the tools of the
 nearest session, and the tools that the 20 nearest sessions have, by the sum of the squares of their cosines.
 """
 
@@ -12,7 +12,7 @@ import copy
 import random
 import tempfile
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -25,14 +25,14 @@ from scripts.run_command import run_command
 from services.threads import pin_threads
 
 if TYPE_CHECKING:
-    from eval.learning.influence import Weighted
+    from eval.learning import Session
     from eval.queries import LabelledQuery
     from inference.arrays import Floats2d
-    from retrieval.index.learned_use import LearnedUse
+    from retrieval.learned import PastRequests
     from retrieval.snapshot_engine import SnapshotEngine
 
 _ASKED, _SEED, _NEAREST = 300, 11, 20
-_WEIGHTS = ((32.0, 0.0), (32.0, 8.0))  # of votes and pairs; the usage log of ToolLens chooses the first
+_WEIGHT = 32.0  # of the votes: what the usage log of ToolLens chooses
 
 Found = dict[str, list[str]]
 """Id of a request → the ids that it got, best first."""
@@ -51,16 +51,15 @@ def main(
 
 def measure(folder: Path, store: Path, most: int) -> None:
     """Print a row for each way to answer."""
-    from eval.learning import Influence
-    from eval.learning.make_learned import encode_sessions
+    from eval.learning import bounded_sessions, encode_sessions
 
     engine, queries, log = opened(folder, store)
     queries = tuple(random.Random(_SEED).sample(queries, most)) if most else queries
-    weighted = Influence().weigh(log)
-    vectors_PD = encode_sessions([each.session for each in weighted], engine.snapshot, engine.encoder)
-    sets = [frozenset(each.session.tools) for each in weighted]
-    sessions = Counter(sets)
-    known = [sessions[_gold(query)] for query in queries]
+    sessions = bounded_sessions(log, 2)
+    vectors_PD = encode_sessions(sessions, engine.snapshot, engine.encoder)
+    sets = [frozenset(each.tools) for each in sessions]
+    counted = Counter(sets)
+    known = [counted[_gold(query)] for query in queries]
     print(
         f"{len(queries):,} requests with {len({_gold(query) for query in queries}):,} gold sets; {sum(map(bool, known)):,} requests have a "
         f"gold set of the log, which {int(np.median(known))} sessions have in the middle\n"
@@ -69,7 +68,7 @@ def measure(folder: Path, store: Path, most: int) -> None:
     rows: dict[str, list[Found]] = {"the documents alone": [_asked(engine, None, queries)] * 2}
     everything = [_voted(engine, queries, vectors_PD, sets, apart=apart) for apart in (False, True)]
     rows |= {name: [found[name] for found in everything] for name in everything[0]}
-    rows |= _with_the_log(engine, queries, weighted, vectors_PD)
+    rows["the usage log"] = _with_the_log(engine, queries, sessions, vectors_PD)
     for name, (seen, unseen) in rows.items():
         print(f"| {name} | {_recalls(queries, seen)} | {_recalls(queries, unseen)} |", flush=True)
 
@@ -91,7 +90,7 @@ def _recalls(queries: Sequence[LabelledQuery], found: Mapping[str, Sequence[str]
     return " / ".join(f"{100 * share:.1f}" for share in shares)
 
 
-def _asked(engine: SnapshotEngine, learned: LearnedUse | None, queries: Iterable[LabelledQuery]) -> Found:
+def _asked(engine: SnapshotEngine, learned: PastRequests | None, queries: Iterable[LabelledQuery]) -> Found:
     from retrieval.graph_retriever import GraphRetriever
     from retrieval.query.request import Request
 
@@ -105,30 +104,23 @@ def _asked(engine: SnapshotEngine, learned: LearnedUse | None, queries: Iterable
 
 
 def _with_the_log(
-    engine: SnapshotEngine, queries: Sequence[LabelledQuery], weighted: Sequence[Weighted], vectors_PD: Floats2d
-) -> dict[str, list[Found]]:
+    engine: SnapshotEngine, queries: Sequence[LabelledQuery], sessions: Sequence[Session], vectors_PD: Floats2d
+) -> list[Found]:
     """Ask with what all sessions teach, and each request with what those of other tool sets teach."""
-    from eval.learning.make_learned import make_learned
+    from eval.learning import make_past_requests
 
-    def learned_of(keep: Callable[[frozenset[str]], bool]) -> LearnedUse:
-        kept = [place for place, each in enumerate(weighted) if keep(frozenset(each.session.tools))]
-        return make_learned([weighted[place] for place in kept], vectors_PD[kept], engine.snapshot, min_reporters=2)
+    def learned_of(left_out: frozenset[str]) -> PastRequests:
+        kept = [place for place, each in enumerate(sessions) if frozenset(each.tools) != left_out]
+        past = [sessions[place] for place in kept]
+        return replace(make_past_requests(past, vectors_PD[kept], engine.snapshot, min_reporters=2), weight=_WEIGHT)
 
     together = defaultdict(list)
     for query in queries:
         together[_gold(query)].append(query)
-    ways = {f"the usage log, weights {votes:g} and {pairs:g}": (votes, pairs) for votes, pairs in _WEIGHTS}
-    found: dict[str, list[Found]] = {name: [{}, {}] for name in ways}
-
-    def ask(learned: LearnedUse, some: Sequence[LabelledQuery], apart: int) -> None:
-        for name, (votes, pairs) in ways.items():
-            weighed = replace(learned, request_weight=votes, pair_weight=pairs)
-            found[name][apart] |= _asked(engine, weighed, some)
-
-    ask(learned_of(lambda tools: True), queries, 0)
+    apart: Found = {}
     for gold, some in together.items():
-        ask(learned_of(lambda tools, gold=gold: tools != gold), some, 1)  # type: ignore[misc]
-    return found
+        apart |= _asked(engine, learned_of(gold), some)
+    return [_asked(engine, learned_of(frozenset()), queries), apart]
 
 
 def _voted(

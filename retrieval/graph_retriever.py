@@ -17,7 +17,7 @@ from ontology.errors import ModelError
 from retrieval.candidates.candidate_generation import generate_candidates
 from retrieval.completion.complete import Completion
 from retrieval.config import DEFAULT, DEPENDENCIES, PAPER, RetrievalConfig
-from retrieval.learned_ranking import add_use
+from retrieval.learned import add_votes
 from retrieval.query.context import QueryContext
 from retrieval.query.request import Request
 from retrieval.ranking.boosts import add_boosts
@@ -92,7 +92,7 @@ class GraphRetriever:
             if self._reranker is not None:
                 ranking = self._reranker.rerank(context, ranking)
             if self._learned is not None:
-                ranking = add_use(context, ranking, self._learned)
+                ranking = add_votes(context, ranking, self._learned)
             ranking = after_done(context, ranking)
             return self.complete(context, ranking, margin=self._margin)
 

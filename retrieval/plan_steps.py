@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,9 +11,10 @@ from functools import cached_property
 from egotools.tool_plan import OpenInput, PlanInput, PlanStep
 from retrieval.answered_identifiers import AnsweredIdentifiers
 from retrieval.completion.call_choices import CallChoices, Choice
-from retrieval.completion.needs import Need, NeedsOf, Supplier
+from retrieval.completion.needs import RESOLVED_BY, Need, NeedsOf, Supplier
+from retrieval.completion.proper_names import only_proper_name
 from retrieval.explain.given_inputs import GivenInputs, given_values, named_nouns
-from retrieval.explain.tool_facts import Input, tool_facts
+from retrieval.explain.tool_facts import Input, ToolFacts, tool_facts
 from retrieval.index.analysis import terms
 from retrieval.query.known_values import IDENTIFIER_WORDS, known_value, short_name
 from retrieval.query.query import Query
@@ -22,6 +24,9 @@ from retrieval.snapshot.reader import Snapshot
 __all__ = ["PlanSteps"]
 
 _MOST_ALTERNATIVES = 3
+_NAME_CERTAINTY = 0.9  # that the one name in a request is what the one search of its plan looks for. Chosen, not tuned.
+_ISO_DAY = re.compile(r"\d{4}-\d\d-\d\d")
+_STARTS, _ENDS = frozenset({"start", "begin", "first"}), frozenset({"end", "last"})
 _GOAL, _STEP, _DONE, _HAVE, _REQUEST, _CONTEXT, _ASK = "goal", "step", "done", "have", "request", "context", "ask"
 
 
@@ -102,6 +107,34 @@ class PlanSteps:
         return {} if self.query is None else stated_numbers(self.query.text)
 
     @cached_property
+    def _name(self) -> str:
+        """The one proper name of the request."""
+        return "" if self.query is None else only_proper_name(self.query, self.snapshot.fields["whole"].frequency)
+
+    @cached_property
+    def _resolvers(self) -> frozenset[int]:
+        """The step that turns words into an identifier, where the plan has one: a single name is meant for it."""
+        used = (choice.supplier for choices in self.choices.choices.values() for choice in choices if choice.supplier)
+        found = frozenset(each.tool for each in used if each.predicate == RESOLVED_BY) - self.goals.keys()
+        return found if len(found) == 1 else frozenset()
+
+    def _given_days(self, facts: ToolFacts) -> dict[str, str]:
+        """What the days of the request (ISO 8601) fill for certain: the one day an input, or the two days a start and an end."""
+        values = () if self.query is None else self.query.values
+        days = sorted(value.text for value in values if value.kind == "date" and _ISO_DAY.fullmatch(value.text))
+        inputs = [each for each in facts.required if each.is_text and each.terms[-1:] in (("date",), ("day",))]
+        if len(inputs) == 2 and _STARTS & set(inputs[1].terms):
+            inputs.reverse()
+        ordered = len(inputs) == 1 or (
+            len(inputs) == 2 and _STARTS & set(inputs[0].terms) and _ENDS & set(inputs[1].terms)
+        )
+        return (
+            {each.name: day for each, day in zip(inputs, days, strict=False)}
+            if ordered and len(days) == len(inputs)
+            else {}
+        )
+
+    @cached_property
     def _numbers(self) -> dict[int, int]:
         return {tool: number for number, tool in enumerate(self.choices.order, start=1)}
 
@@ -110,13 +143,13 @@ class PlanSteps:
         facts = tool_facts(self.snapshot, tool)
         chosen = {choice.need.parameter: choice for choice in self.choices.choices.get(tool, ())}
         needed = {need.parameter: need for need in needs if need.parameter}
-        values = self._given.of(tool, facts)
+        values = {**self._given_days(facts), **self._given.of(tool, facts)}
         optional = {each.name for each in facts.inputs if not each.required}
         wanted = {each.name for each in facts.required}  # of a required object its required fields
         for each in facts.inputs:
             needs_value = each.name in wanted and not any(name in optional for name in _parents(each.name))
             required = needs_value or (each.name in needed and needed[each.name].required)
-            found = self._source(each, needed.get(each.name), chosen.get(each.name), values, required)
+            found = self._source(tool, each, needed.get(each.name), chosen.get(each.name), values, required)
             if found is not None:
                 yield found
         for name in facts.context:
@@ -134,7 +167,13 @@ class PlanSteps:
                 yield self._from_tool(need, supplier, True)
 
     def _source(
-        self, each: Input, need: Need | None, choice: Choice | None, values: Mapping[str, str], required: bool
+        self,
+        tool: int,
+        each: Input,
+        need: Need | None,
+        choice: Choice | None,
+        values: Mapping[str, str],
+        required: bool,
     ) -> PlanInput | None:
         """Where an input comes from; None for an optional one that nothing is known for."""
         value = known_value(self.have, each.name)
@@ -157,7 +196,9 @@ class PlanSteps:
             need is not None or (each.is_text and not each.is_opaque) or self._given.may_give(each, values.values())
         )
         if self.query is not None and choice is None and in_words:
-            return PlanInput(parameter=each.name, source=_REQUEST, required=True)
+            value = self._name if tool in self._resolvers and each.is_text and not each.enum else ""
+            certainty = _NAME_CERTAINTY if value else 0.0
+            return PlanInput(parameter=each.name, source=_REQUEST, value=value, confidence=certainty, required=True)
         others = () if need is None else tuple(self._names(need.suppliers))
         return PlanInput(parameter=each.name, source=_ASK, required=True, alternatives=others)
 

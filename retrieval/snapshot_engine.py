@@ -15,7 +15,6 @@ from ontology.errors import InvalidArgumentError, NotFoundError
 from ontology.tool import Tool
 from retrieval.engine import Engine
 from retrieval.index.analysis import terms
-from retrieval.learned_edges import learned_edges
 from retrieval.presets import DEFAULT_PRESET, make_presets, preset_named
 from retrieval.query.plan_request import PlanRequest
 from retrieval.ranking.weights import FUSION
@@ -127,15 +126,14 @@ class SnapshotEngine:
         """
         snapshot, adjacency = self.snapshot, self.snapshot.adjacency
         number = self._find(node)
-        learned = learned_edges(snapshot, number)
-        unknown = sorted(set(predicates) - set(snapshot.known_predicates) - {edge.predicate for edge in learned})
+        unknown = sorted(set(predicates) - set(snapshot.known_predicates))
         if unknown:
             raise InvalidArgumentError(
                 f"unknown predicate {unknown[0]!r}",
                 subject="predicates",
                 remedy=f"Known: {', '.join(snapshot.known_predicates)}",
             )
-        names = set(predicates) or {*snapshot.predicates, *(edge.predicate for edge in learned)}
+        names = set(predicates) or set(snapshot.predicates)
         wanted = {place for place, name in enumerate(snapshot.predicates) if name in names}
         edges = sorted(
             {
@@ -146,14 +144,13 @@ class SnapshotEngine:
             },
             key=lambda edge: (-float(adjacency.confidences[edge]), edge),
         )
-        observed = [edge for edge in learned if edge.predicate in names]
-        kept = [*map(self._edge, edges[:limit]), *observed][:limit]
+        kept = list(map(self._edge, edges[:limit]))
         keys = {key for edge in kept for key in (edge.head, edge.tail)} - {snapshot.node_key(number)}
         return EgoGraph(
             center=self._node(number),
             nodes=tuple(self._node(end) for end in map(snapshot.find_node, sorted(keys)) if end is not None),
             edges=tuple(kept),
-            total_degree=len(edges) + len(observed),
+            total_degree=len(edges),
             snapshot_id=snapshot.id,
         )
 

@@ -22,26 +22,23 @@ from pathlib import Path
 from random import Random
 from typing import Literal, TypeAlias
 
-from datagen.personal import TruthTables, write_personal_data
-from datagen.personal.write_personal_data import TODAY, ZONE
+from benchmarks.personal import TruthTables, write_personal_data
+from benchmarks.personal.write_personal_data import TODAY, ZONE
 from egotools import AsyncClient
 from egotools.calling.invoker import ToolInvoker
 from inference import DEFAULT_ENCODER, load_encoder
 from ontology.errors import EgotoolsError, ModelError
 from planners.calls.python_invoker import PythonInvoker
 from planners.calls.tool_finder import ToolFinder
-from planners.dfs.answer_graph import date_resolver
-from planners.dfs.execution.execution import Execution
-from planners.dfs.execution.executor_settings import ExecutorSettings
-from planners.dfs.executor import execute
-from planners.dfs.resolver import Resolver
+from planners.dfs.executor import Execution, date_resolver, execute
+from planners.dfs.resolver import ExecutorSettings, Resolver
 from planners.dfs.tool_resolver import ToolResolver
 from planners.personal import PersonalData, index_in_use, refresh_index
 from planners.query.domain import Domain, read_domain
-from planners.query.graph_match import same_graph
-from planners.query.parsing import load_parser
 from planners.query.query_graph import QueryGraph
+from planners.query.reader import load_parser
 from planners.query.request_set import GoldRequest
+from scripts.graph_match import same_graph
 from scripts.graph_truth import true_answer
 from scripts.parser_accuracy import kept_graphs, sampled
 from services.jobs.build import build_snapshot

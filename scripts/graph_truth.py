@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from datetime import date, datetime
 from typing import TypeAlias
 
-from datagen.personal import TruthTables
-from planners.dfs.execution.ordinals import read_ordinal
+from benchmarks.personal import TruthTables
 from planners.query.dates import read_range
+from planners.query.ordinals import read_ordinal
 from planners.query.query_graph import EdgeConstraint, FilterConstraint, QueryGraph
 
 __all__ = ["true_answer"]

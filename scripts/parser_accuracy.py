@@ -21,10 +21,10 @@ from pydantic import BaseModel, ConfigDict
 
 from ontology.errors import EgotoolsError
 from planners.query.domain import read_domain
-from planners.query.graph_match import same_graph
-from planners.query.parsing import Parser, load_parser
 from planners.query.query_graph import QueryGraph
+from planners.query.reader import Parser, load_parser
 from planners.query.request_set import GoldRequest, request_set
+from scripts.graph_match import same_graph
 
 __all__ = ["ParsedGold", "kept_graphs", "losses", "measure", "sampled", "table"]
 

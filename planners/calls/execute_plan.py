@@ -1,28 +1,61 @@
-"""Executing a plan of calls: each call in its order, until one cannot be made or fails."""
+"""Executing a plan of calls: each in its order, until one cannot be made or fails.
+
+Arguments come out of earlier answers, known values and defaults, each as the schema of its input wants it.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import itertools
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from egotools import AsyncClient, ClientError, Tool, ToolRequestError
 from egotools.calling.invoker import ToolInvoker
+from egotools.calling.schema_kinds import items_of, kinds, properties_of
 from egotools.calling.tool_answer import ToolAnswer
-from egotools.tool_plan import OpenInput, PlanStep, ToolPlan
-from planners.calls.step_values import ChooseRow, StepArguments, StepValues
+from egotools.calling.value_check import ValueCheck
+from egotools.tool_plan import OpenInput, PlanInput, PlanStep, ToolPlan
+from ontology.errors import ToolCallError
+from planners.calls.bindings import answer_rows, path_steps
 
-__all__ = ["PlanExecution", "StepCall", "execute_plan", "planned_tools"]
+__all__ = ["PlanExecution", "StepArguments", "StepCall", "TakenRow", "execute_plan", "planned_tools"]
+
+_ITEMS = "[]"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TakenRow:
+    """An argument that the answer of an earlier tool has filled: a path in it, which of its different values there, from 1, of how many."""
+
+    parameter: str
+    supplier: str
+    output: str
+    row: int
+    rows: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepArguments:
+    """The arguments of one call.
+
+    :param arguments: JSON values by the names of the tool's inputs.
+    :param taken: those out of earlier answers.
+    :param left_out: optional inputs whose known value their schema does not allow: the value is meant for another step.
+    :param missing: required inputs that have no value.
+    """
+
+    arguments: dict[str, Any]
+    taken: tuple[TakenRow, ...] = ()
+    left_out: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepCall:
-    """The call of a step.
-
-    :param answer: None: there is none (yet).
-    :param error: why there is none.
-    """
+    """The call of a step, with its answer or why there is none; neither as long as it is not made."""
 
     step: PlanStep
     given: StepArguments
@@ -37,12 +70,7 @@ class StepCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanExecution:
-    """What came of a plan.
-
-    :param calls: in their order; the last one may have failed.
-    :param remaining: the steps after it, which were not tried.
-    :param open_inputs: values that were not known; then nothing was called.
-    """
+    """The calls in their order, of which the last may have failed, the steps that were not tried, and values that were not known."""
 
     calls: tuple[StepCall, ...]
     remaining: tuple[PlanStep, ...] = ()
@@ -74,43 +102,157 @@ async def execute_plan(
     *,
     have: Mapping[str, str] | None = None,
     answers: Mapping[str, Any] | None = None,
-    choose: ChooseRow | None = None,
     observe: Callable[[StepCall], object] = lambda call: None,
 ) -> PlanExecution:
     """Make the calls of a plan in their order. While a required value is not known that no step fills, none is made.
 
-    A list in an answer gives its first value, or the one that is chosen; :attr:`StepArguments.taken` says which.
+    A list in an answer gives its first value; :attr:`StepArguments.taken` says of how many.
 
     :param tools: id → document of each tool of the plan.
     :param invoker: asks for consent where it must.
     :param have: input, as the plan names it, → value as text: what the plan left open.
     :param answers: tool → what it answered before the plan, for inputs whose source is ``done``.
-    :param choose: which of several values fills an input.
     :param observe: is called with each call before it is made, and after.
     """
-    values = StepValues(tools, have or {}, answers or {}, choose)
+    values = _Values(tools, have or {}, dict(answers or {}))
     open_inputs = values.open_inputs(plan)
     if open_inputs:
         return PlanExecution(calls=(), remaining=plan.steps, open_inputs=open_inputs)
     calls: list[StepCall] = []
     for at, step in enumerate(plan.steps, start=1):
-        call = StepCall(step=step, given=values.arguments(step))
+        tool, call = tools[step.tool_id], StepCall(step=step, given=values.arguments(step))
         observe(call)
-        call = await _made(call, tools[step.tool_id], invoker)
+        if call.given.missing:
+            names = " and ".join(call.given.missing)
+            problem = f"step {step.number} has no value for {names}: the answers before it have none"
+            error = ToolRequestError(problem, subject=tool.id, remedy="Give the value, and plan again.")
+            call = replace(call, error=error)
+        else:
+            try:
+                call = replace(call, answer=await invoker.invoke(tool, call.given.arguments))
+            except ClientError as refused:
+                call = replace(call, error=refused)
         observe(call)
         calls.append(call)
         if call.answer is None or not call.answer.ok:
             return PlanExecution(calls=tuple(calls), remaining=plan.steps[at:])
-        values.answered(step.tool_id, call.answer.body)
+        values.answers[step.tool_id] = call.answer.body
     return PlanExecution(calls=tuple(calls))
 
 
-async def _made(call: StepCall, tool: Tool, invoker: ToolInvoker) -> StepCall:
-    if call.given.missing:
-        names = " and ".join(call.given.missing)
-        problem = f"step {call.step.number} has no value for {names}: the answers before it have none"
-        return replace(call, error=ToolRequestError(problem, subject=tool.id, remedy="Give the value, and plan again."))
+class _Values:
+    """The values of one run of a plan; the parameters are those of :func:`execute_plan`."""
+
+    def __init__(self, tools: Mapping[str, Tool], have: Mapping[str, str], answers: dict[str, Any]) -> None:
+        self._tools, self._have, self.answers = tools, have, answers
+
+    def open_inputs(self, plan: ToolPlan) -> tuple[OpenInput, ...]:
+        """Return the required inputs that no step fills and that have no value, each once."""
+        steps: dict[tuple[str, str], list[int]] = {}
+        said = {each.parameter: each.description for each in plan.open_inputs}
+        for step in plan.steps:
+            tool = self._tools[step.tool_id]
+            for each in step.inputs:
+                is_open = each.parameter and each.required and each.source != "step"
+                if is_open and self._text(each)[0] is None and _default(tool, each.parameter) is None:
+                    steps.setdefault((each.parameter, each.source), []).append(step.number)
+                    described = (one.description for one in tool.parameters if one.name == each.parameter)
+                    said.setdefault(each.parameter, next(described, ""))
+        return tuple(
+            OpenInput(parameter=name, description=said[name], source=source, steps=tuple(numbers))
+            for (name, source), numbers in steps.items()
+        )
+
+    def arguments(self, step: PlanStep) -> StepArguments:
+        """Return the arguments of a step, with the answers so far."""
+        tool = self._tools[step.tool_id]
+        arguments: dict[str, Any] = {}
+        taken, left_out, missing = [], [], []
+        for each in step.inputs:
+            if not each.parameter:
+                continue  # the tool only had to go first
+            text, row = self._text(each)
+            value = _typed(text, tool, each.parameter) if text is not None else _default(tool, each.parameter)
+            if value is None:
+                missing += [each.parameter] if each.required else []
+            elif row is None and not each.required and not _is_allowed(value, tool, each.parameter):
+                left_out.append(each.parameter)
+            else:
+                _put(arguments, tool, each.parameter, value)
+                taken += [row] if row is not None else []
+        return StepArguments(arguments=arguments, taken=tuple(taken), left_out=tuple(left_out), missing=tuple(missing))
+
+    def _text(self, each: PlanInput) -> tuple[str | None, TakenRow | None]:
+        """Return the value of an input as text, and the row that it stands in; None where there is none."""
+        if each.supplier:
+            found = self._row(each)
+            if found is not None or each.source == "step":
+                return found or (None, None)
+        if each.value or each.source == "have":
+            return each.value, None
+        return self._have.get(each.parameter), None
+
+    def _row(self, each: PlanInput) -> tuple[str, TakenRow] | None:
+        try:
+            rows = answer_rows(self.answers.get(each.supplier), each.output) if each.output else []
+        except ToolCallError:  # the answer has another shape than its document says
+            return None
+        ids = [id_ for id_ in dict.fromkeys(row.id for row in rows) if id_]
+        if not ids:
+            return None
+        taken = TakenRow(parameter=each.parameter, supplier=each.supplier, output=each.output, row=1, rows=len(ids))
+        return ids[0], taken
+
+
+def _schema_at(tool: Tool, parameter: str) -> Any:
+    """Return the schema of an input, also of one inside of objects and lists (``lines[].quantity``)."""
+    schema: Any = tool.input_schema
+    steps = (parameter,) if parameter in properties_of(schema, schema) else path_steps(parameter)
+    for step in steps:
+        root = tool.input_schema
+        schema = items_of(schema, root) if step == _ITEMS else properties_of(schema, root).get(step)
+    return schema or {}
+
+
+def _default(tool: Tool, parameter: str) -> Any:
+    schema = _schema_at(tool, parameter)
+    return schema.get("default") if isinstance(schema, Mapping) else None
+
+
+def _typed(text: str, tool: Tool, parameter: str) -> Any:
+    """Return a value as the schema of its input wants it: a text, or what the text is in JSON."""
+    allowed = kinds(_schema_at(tool, parameter), tool.input_schema)
+    if allowed is None or "string" in allowed:
+        return text
     try:
-        return replace(call, answer=await invoker.invoke(tool, call.given.arguments))
-    except ClientError as error:
-        return replace(call, error=error)
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def _is_allowed(value: Any, tool: Tool, parameter: str) -> bool:
+    try:
+        ValueCheck(root=tool.input_schema).check(value, _schema_at(tool, parameter), parameter)
+    except ToolRequestError:
+        return False
+    return True
+
+
+def _put(arguments: dict[str, Any], tool: Tool, parameter: str, value: Any) -> None:
+    """Set an argument; of a path the objects around it are made, and a list has one item."""
+    names = properties_of(tool.input_schema, tool.input_schema)
+    steps = path_steps(parameter)
+    if parameter in names or steps[0] not in names:
+        steps = (parameter,)
+    place: Any = arguments
+    for step, following in itertools.pairwise(steps):
+        inner: Any = [] if following == _ITEMS else {}
+        if step == _ITEMS:
+            place[:] = place or [inner]
+            place = place[0]
+        else:
+            place = place.setdefault(step, inner)
+    if steps[-1] == _ITEMS:
+        place.append(value)
+    else:
+        place[steps[-1]] = value

@@ -1,26 +1,26 @@
-"""How many tokens a planner puts before a model."""
+"""How many tokens a planner puts before a model, and a model whose prompts are counted."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import inference
+from inference.chat import GREEDY, ChatModel, Completion, Message, Sample
+from ontology.json_object import canonical_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from tokenizers import Tokenizer
 
-__all__ = ["PromptTokens"]
+__all__ = ["CountedModel", "PromptTokens"]
 
 _TOKENIZER = Path(inference.__file__).parent / "weights" / "minilm-l6-v2-int8" / "tokenizer.json"
+# What the tokenizer takes a text of ASCII apart into, and what it takes apart in another way.
 _WORD = re.compile(r"[A-Za-z0-9]+|[!-/:-@\[-`{-~]")
-"""What the tokenizer takes a text of ASCII apart into: words, and each other character that is printed, alone."""
 _ELSE = re.compile(r"[^ -~\n]|\[(?:PAD|UNK|CLS|SEP|MASK)\]")
-"""What it takes apart in another way."""
 _WORDS = 65_536  # whose numbers of tokens are kept: a few megabytes
 
 
@@ -60,3 +60,41 @@ class PromptTokens:
         tokenizer.no_truncation()
         tokenizer.no_padding()
         return tokenizer
+
+
+class CountedModel:
+    """Hands prompts on to a model and counts their tokens: the messages, and the schema of the answer.
+
+    :ivar prompts: tokens of each prompt so far.
+    """
+
+    def __init__(self, model: ChatModel, tokens: PromptTokens) -> None:
+        self._model = model
+        self._tokens = tokens
+        self.prompts: list[int] = []
+
+    @property
+    def name(self) -> str:
+        """The name of the model."""
+        return self._model.name
+
+    @property
+    def counter(self) -> str:
+        """What counts."""
+        return self._tokens.name
+
+    def complete(
+        self,
+        messages: Sequence[Message],
+        *,
+        schema: Mapping[str, Any] | None = None,
+        schema_name: str = "answer",
+        max_tokens: int | None = None,
+        sample: Sample = GREEDY,
+    ) -> Completion:
+        """See :class:`inference.chat.ChatModel`."""
+        texts = [*(message.content for message in messages), *([canonical_text(schema)] if schema is not None else ())]
+        self.prompts.append(sum(map(self._tokens.count, texts)))
+        return self._model.complete(
+            messages, schema=schema, schema_name=schema_name, max_tokens=max_tokens, sample=sample
+        )

@@ -10,7 +10,6 @@ import inspect
 import numbers
 import threading
 from collections.abc import Callable, Collection, Mapping
-from types import ModuleType
 from typing import Any
 
 import pydantic_core
@@ -94,36 +93,26 @@ class PythonInvoker:
                 subject=name,
                 remedy=f"Allow the module where you trust it; allowed: {known}.",
             )
-        missing = ToolRequestError(
-            "its module has no such function of its own", subject=name, remedy="Build the snapshot again."
-        )
-        if module_name in self._objects:
-            target: Any = self._objects[module_name]
-        else:
-            target = _imported(module_name)
-            if path not in getattr(target, "__all__", ()) and not _is_own(target, path):
-                raise missing
+        target: Any = self._objects.get(module_name)
+        if target is None:
+            try:
+                target = importlib.import_module(module_name)
+            except Exception as error:  # the module's own code may raise any
+                raise ToolRequestError(
+                    f"its module cannot be imported ({type(error).__name__})",
+                    subject=module_name,
+                    remedy="Install it, or correct its name.",
+                ) from error
+            first = getattr(target, path.partition(".")[0], None)  # what the module has imported would lead out of it
+            if path not in getattr(target, "__all__", ()) and getattr(first, "__module__", None) != module_name:
+                target = None
         for part in path.split("."):
             target = None if part.startswith("_") else getattr(target, part, None)
         if not callable(target):
-            raise missing
+            raise ToolRequestError(
+                "its module has no such function of its own", subject=name, remedy="Build the snapshot again."
+            )
         return target  # type: ignore[no-any-return]
-
-
-def _is_own(module: ModuleType, path: str) -> bool:
-    """Whether the first part of a path is defined in the module: what it has imported would lead out of it."""
-    return getattr(getattr(module, path.partition(".")[0], None), "__module__", None) == module.__name__
-
-
-def _imported(name: str) -> ModuleType:
-    try:
-        return importlib.import_module(name)
-    except Exception as error:  # the module's own code may raise any
-        raise ToolRequestError(
-            f"its module cannot be imported ({type(error).__name__})",
-            subject=name,
-            remedy="Install it, or correct its name.",
-        ) from error
 
 
 def _json(value: Any) -> bytes:
@@ -151,7 +140,7 @@ async def _in_thread(function: Callable[[], Any], ended: Callable[[], None]) -> 
     future: asyncio.Future[Any] = loop.create_future()
     context = contextvars.copy_context()
 
-    def finish(value: Any, error: BaseException | None) -> None:
+    def finish(value: Any, error: Exception | None) -> None:
         ended()
         if future.cancelled():
             return
@@ -165,10 +154,11 @@ async def _in_thread(function: Callable[[], Any], ended: Callable[[], None]) -> 
         error: Exception | None = None
         try:
             value = context.run(function)
-        except StopIteration as stop:  # a future does not take it
-            error = RuntimeError(f"StopIteration: {stop}")
-        except BaseException as raised:  # SystemExit too: a tool does not end its caller
-            error = raised if isinstance(raised, Exception) else RuntimeError(f"{type(raised).__name__}: {raised}")
+        except (
+            BaseException
+        ) as raised:  # SystemExit too: a tool does not end its caller; a future takes no StopIteration
+            is_plain = isinstance(raised, Exception) and not isinstance(raised, StopIteration)
+            error = raised if is_plain else RuntimeError(f"{type(raised).__name__}: {raised}")  # type: ignore[assignment]
         with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits
             loop.call_soon_threadsafe(finish, value, error)
 

@@ -14,51 +14,17 @@ from ontology.errors import IsolationError
 
 __all__ = ["syscall_filter"]
 
-# Numbers of the x86-64 and of the generic table of Linux (aarch64); -1: the machine does not have the call.
-_REFUSED = {
-    "fork": (57, -1),
-    "vfork": (58, -1),
-    "unshare": (272, 97),
-    "setns": (308, 268),
-    "mount": (165, 40),
-    "umount2": (166, 39),
-    "pivot_root": (155, 41),
-    "fsopen": (430, 430),
-    "fsconfig": (431, 431),
-    "fsmount": (432, 432),
-    "fspick": (433, 433),
-    "move_mount": (429, 429),
-    "open_tree": (428, 428),
-    "mount_setattr": (442, 442),
-    "memfd_create": (319, 279),
-    "memfd_secret": (447, 447),
-    "shmget": (29, 194),
-    "msgget": (68, 186),
-    "semget": (64, 190),
-    "mq_open": (240, 180),
-    "keyctl": (250, 219),
-    "add_key": (248, 217),
-    "request_key": (249, 218),
-    "bpf": (321, 280),
-    "ptrace": (101, 117),
-    "process_vm_readv": (310, 270),
-    "process_vm_writev": (311, 271),
-    "kcmp": (312, 272),
-    "pidfd_getfd": (438, 438),
-    "perf_event_open": (298, 241),
-    "userfaultfd": (323, 282),
-    "io_uring_setup": (425, 425),
-    "io_uring_enter": (426, 426),
-    "io_uring_register": (427, 427),
-    "name_to_handle_at": (303, 264),
-    "open_by_handle_at": (304, 265),
-    "syslog": (103, 116),
-    "fanotify_init": (300, 262),
-    "personality": (135, 92),
-}
-_CLONE = (56, 220)
-_CLONE3 = (435, 435)
-_SOCKET = (41, 198)
+_REFUSED = """
+fork 57 -1           vfork 58 -1          unshare 272 97          setns 308 268         mount 165 40          umount2 166 39
+pivot_root 155 41    fsopen 430 430       fsconfig 431 431        fsmount 432 432       fspick 433 433        move_mount 429 429
+open_tree 428 428    mount_setattr 442 442   memfd_create 319 279    memfd_secret 447 447   shmget 29 194      msgget 68 186
+semget 64 190        mq_open 240 180      keyctl 250 219          add_key 248 217       request_key 249 218   bpf 321 280
+ptrace 101 117       process_vm_readv 310 270   process_vm_writev 311 271   kcmp 312 272   pidfd_getfd 438 438   perf_event_open 298 241
+userfaultfd 323 282  io_uring_setup 425 425   io_uring_enter 426 426   io_uring_register 427 427   name_to_handle_at 303 264
+open_by_handle_at 304 265   syslog 103 116   fanotify_init 300 262   personality 135 92
+""".split()
+"""Name, number in the x86-64 and in the generic table of Linux (aarch64); -1: the machine does not have the call."""
+_CLONE, _CLONE3, _SOCKET = (56, 220), (435, 435), (41, 198)
 _MACHINES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}  # the column, and AUDIT_ARCH of linux/audit.h
 
 _CLONE_THREAD = 0x00010000
@@ -83,46 +49,27 @@ def syscall_filter(machine: str) -> bytes:
             subject=machine,
             remedy=f"Run code on one of: {', '.join(_MACHINES)}",
         )
-    return b"".join(_program(*_MACHINES[machine]))
+    return b"".join(struct.pack("=HBBI", *each) for each in _program(*_MACHINES[machine]))
 
 
-def _program(column: int, arch: int) -> Iterator[bytes]:
-    yield _load(_ARCH)
-    yield _jump(_EQUAL, arch, 1, 0)
-    yield _return(_KILL)
-    yield _load(_NUMBER)
-    yield _jump(_AT_LEAST, _X32, 0, 1)
-    yield _return(_KILL)
-    for numbers in _REFUSED.values():
-        if numbers[column] >= 0:
-            yield from _answer(numbers[column], errno.EPERM)
-    yield from _answer(_CLONE3[column], errno.ENOSYS)  # its flags are behind a pointer; C libraries then take clone
-    yield from _unless(_CLONE[column], _ANY_BIT, _CLONE_THREAD)
-    yield from _unless(_SOCKET[column], _EQUAL, _AF_UNIX)
-    yield _return(_ALLOW)
-
-
-def _answer(number: int, error: int) -> Iterator[bytes]:
-    yield _jump(_EQUAL, number, 0, 1)
-    yield _return(_ERRNO | error)
-
-
-def _unless(number: int, test: int, value: int) -> Iterator[bytes]:
-    """Refuse a call where its first argument does not pass a test."""
-    yield _jump(_EQUAL, number, 0, 4)
-    yield _load(_FIRST_ARGUMENT)
-    yield _jump(test, value, 0, 1)
-    yield _return(_ALLOW)
-    yield _return(_ERRNO | errno.EPERM)
-
-
-def _load(offset: int) -> bytes:
-    return struct.pack("=HBBI", _LOAD, 0, 0, offset)
-
-
-def _jump(test: int, value: int, on_true: int, on_false: int) -> bytes:
-    return struct.pack("=HBBI", test, on_true, on_false, value)
-
-
-def _return(value: int) -> bytes:
-    return struct.pack("=HBBI", _RETURN, 0, 0, value)
+def _program(column: int, arch: int) -> Iterator[tuple[int, int, int, int]]:
+    """Yield instructions: code, jumps where its test is true and false, value."""
+    yield _LOAD, 0, 0, _ARCH
+    yield _EQUAL, 1, 0, arch
+    yield _RETURN, 0, 0, _KILL
+    yield _LOAD, 0, 0, _NUMBER
+    yield _AT_LEAST, 0, 1, _X32
+    yield _RETURN, 0, 0, _KILL
+    for number in map(int, _REFUSED[1 + column :: 3]):
+        if number >= 0:
+            yield _EQUAL, 0, 1, number
+            yield _RETURN, 0, 0, _ERRNO | errno.EPERM
+    yield _EQUAL, 0, 1, _CLONE3[column]
+    yield _RETURN, 0, 0, _ERRNO | errno.ENOSYS  # its flags are behind a pointer; C libraries then take clone
+    for call, test, value in ((_CLONE, _ANY_BIT, _CLONE_THREAD), (_SOCKET, _EQUAL, _AF_UNIX)):
+        yield _EQUAL, 0, 4, call[column]
+        yield _LOAD, 0, 0, _FIRST_ARGUMENT
+        yield test, 0, 1, value
+        yield _RETURN, 0, 0, _ALLOW
+        yield _RETURN, 0, 0, _ERRNO | errno.EPERM
+    yield _RETURN, 0, 0, _ALLOW

@@ -1,25 +1,317 @@
-"""What may be called and where, and an invoker for it that keeps the safe order: policy and consent, limits, retries, protocol."""
+"""Calling tools in a safe order: policy and consent, limits of the run, retries that can do no harm, the call, a clean answer.
+
+The policy of an operator is a file in YAML; a tool that matches a pattern of ``exclude`` is refused, else the first rule that
+matches it decides::
+
+    exclude: {namespace: [legacy], tool: ["*/delete*"]}
+    rules:
+      - {namespace: finance, effect: [idempotent, change], decision: deny}
+      - {tool: "hr/approve*", decision: ask}
+      - {tool: "hr/*", decision: allow}
+
+``tool`` and ``namespace`` are compared with ``*`` and ``?``; a list names alternatives; a key that is left out matches every tool.
+Where no rule matches, a tool that only reads is called, and any other is asked about.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any, Literal, TypeAlias, get_args
 
-from egotools import Tool
+import yaml
+
+from egotools import OverloadedError, PermissionDeniedError, RankedTool, Tool, ToolRequestError, UnavailableError
 from egotools.calling.address_guard import Network
 from egotools.calling.http_invoker import HttpInvoker
 from egotools.calling.invoker import ToolInvoker
+from egotools.calling.live_tool import StrongerEffectError
 from egotools.calling.mcp_invoker import McpAddress, McpInvoker
-from inference.retry import RetryPolicy
-from planners.calls.call_limits import CallLimits, LimitedInvoker
-from planners.calls.call_policy import CallPolicy
-from planners.calls.consent import Ask, ConsentingInvoker
-from planners.calls.protocol_invoker import ProtocolInvoker
+from egotools.calling.not_confirmed import not_confirmed
+from egotools.calling.tool_answer import ToolAnswer
+from inference.retry import RetryPolicy, parse_retry_after
+from ingest.sources.yaml_nodes import YamlNodes, compose_file
+from ontology.errors import InvalidArgumentError
+from ontology.ontology_file import Fault
+from ontology.tool_effects import Effect
 from planners.calls.python_invoker import PythonInvoker
-from planners.calls.safe_retries import RetryingInvoker
+from planners.calls.untrusted import cleaned
 
-__all__ = ["ToolAccess"]
+__all__ = [
+    "Ask",
+    "CallLimits",
+    "CallPipeline",
+    "CallPolicy",
+    "CallRule",
+    "Decision",
+    "ProtocolInvoker",
+    "ToolAccess",
+    "always",
+    "never",
+    "read_policy",
+]
+
+Ask: TypeAlias = Callable[[Tool, Mapping[str, Any]], Awaitable[bool]]
+"""Whether a call may be made: of a terminal, of a page, or :func:`always` and :func:`never`."""
+LookUp: TypeAlias = Callable[[Tool, Mapping[str, Any]], Awaitable[Tool]]
+"""Returns a tool as its server has it now, before anybody is asked about a call with these arguments."""
+Decision: TypeAlias = Literal["allow", "ask", "deny"]
+
+_TRANSIENT = ("429", "503")
+_PATTERNS = ("tool", "namespace", "effect")
+
+
+async def always(tool: Tool, arguments: Mapping[str, Any]) -> bool:
+    """Allow every call that is asked about."""
+    return True
+
+
+async def never(tool: Tool, arguments: Mapping[str, Any]) -> bool:
+    """Allow no call that is asked about."""
+    return False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallRule:
+    """A rule; what is empty matches every tool.
+
+    :param tools: patterns of ids.
+    :param namespaces: patterns.
+    """
+
+    decision: Decision
+    tools: tuple[str, ...] = ()
+    namespaces: tuple[str, ...] = ()
+    effects: tuple[str, ...] = ()
+
+    def matches(self, tool: Tool | RankedTool) -> bool:
+        """Whether the rule is one for the tool."""
+        effect = tool.effect or "change"
+        compared = ((tool.id, self.tools), (tool.namespace, self.namespaces), (effect, self.effects))
+        return all(not given or any(fnmatchcase(text, each) for each in given) for text, given in compared)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallPolicy:
+    """What may be called.
+
+    :param rules: the first that matches decides.
+    :param confirmed: whether calls that no rule names are confirmed already (``--yes``). A rule that says ``ask`` is asked all the
+        same: a mode does not answer it.
+    """
+
+    rules: tuple[CallRule, ...] = ()
+    confirmed: bool = False
+
+    def decision(self, tool: Tool | RankedTool) -> Decision:
+        """Decide about the calls of a tool."""
+        rule = next((rule for rule in self.rules if rule.matches(tool)), None)
+        if rule is not None:
+            return rule.decision
+        return "allow" if self.confirmed or tool.effect == "read" else "ask"
+
+
+def read_policy(path: Path, *, confirmed: bool = False) -> CallPolicy:
+    """Read the file of a policy.
+
+    :raises InvalidArgumentError: when it has faults; each is said with its line.
+    """
+    nodes = YamlNodes()
+    root = compose_file(path)
+    rules: list[CallRule] = []
+    if isinstance(root, Fault):
+        nodes.faults.append(root)
+    else:
+        parts = nodes.mapping(root, "the policy", frozenset({"rules", "exclude"}))
+        if not parts and not nodes.faults:
+            nodes.fault(root, "the policy has no rules", "write `rules:`")
+        if "exclude" in parts:
+            excluded = nodes.mapping(parts["exclude"], "exclude", frozenset(_PATTERNS))
+            rules += [_matcher(nodes, {key: value}, "deny") for key, value in excluded.items()]
+        rules += [_rule(nodes, node) for node in nodes.items(parts.get("rules"), "rules")]
+    if nodes.faults:
+        listed = "; ".join(map(str, nodes.faults))
+        raise InvalidArgumentError(f"the policy has faults: {listed}", subject=str(path), remedy="Correct these lines")
+    return CallPolicy(rules=tuple(rules), confirmed=confirmed)
+
+
+def _rule(nodes: YamlNodes, node: yaml.Node) -> CallRule:
+    values = nodes.mapping(node, "a rule", frozenset({*_PATTERNS, "decision"}))
+    decision: Any = nodes.text(values.get("decision"), "decision")
+    if decision not in get_args(Decision) and isinstance(node, yaml.MappingNode):
+        place = values.get("decision", node)
+        nodes.fault(place, f"decision is {decision!r}", f"write one of {', '.join(get_args(Decision))}")
+    return _matcher(nodes, values, decision)
+
+
+def _matcher(nodes: YamlNodes, values: Mapping[str, Any], decision: Decision) -> CallRule:
+    """Return the rule for the tools that match a pattern of every key. An empty list is a fault: it would match every tool."""
+    found: dict[str, tuple[str, ...]] = {}
+    for key in _PATTERNS:
+        node = values.get(key)
+        if isinstance(node, yaml.ScalarNode):
+            found[key] = (nodes.text(node, key),)
+            continue
+        found[key] = nodes.texts(node, key)
+        if node is not None and not found[key] and not nodes.faults:
+            nodes.fault(node, f"{key} is empty", "write a text, or leave the key out")
+    if wrong := [each for each in found["effect"] if each not in get_args(Effect)]:
+        nodes.fault(values["effect"], f"there is no effect {wrong[0]!r}", f"known: {', '.join(get_args(Effect))}")
+    return CallRule(decision=decision, tools=found["tool"], namespaces=found["namespace"], effects=found["effect"])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallLimits:
+    """Limits of all calls of a run together. None: no limit.
+
+    :param calls: that are made; retries of one are not counted.
+    :param answer_bytes: of all answers; the one that goes beyond it is still taken.
+    :param seconds: from the first call on; a call in flight then is given up.
+    """
+
+    calls: int | None = None
+    answer_bytes: int | None = None
+    seconds: float | None = None
+
+
+_RETRIES = RetryPolicy(max_retries=3, max_delay_s=5.0, max_retry_after_s=30.0)
+
+
+@dataclass(eq=False, repr=False)
+class CallPipeline:
+    """Makes calls as the policy says: asked about where nobody has confirmed them, within limits, tried again where that is safe.
+
+    :param send: makes one attempt.
+    :param ask: whom the policy asks; one question is open at a time. None: the caller has the consent, and no policy is looked at.
+    :param look_up: of an MCP server: a tool that does more than the catalogue says is decided about again.
+    :param limits: of all calls through this object.
+    :param retries: of what only reads or is idempotent, when the server is unavailable or answers 429 or 503. Any other write is sent
+        once: whether the first attempt had an effect is not known. A Retry-After longer than the policy's limit ends the call at once,
+        with the answer.
+    """
+
+    send: ToolInvoker
+    ask: Ask | None = None
+    policy: CallPolicy = field(default_factory=CallPolicy)
+    _: KW_ONLY
+    look_up: LookUp | None = None
+    limits: CallLimits = field(default_factory=CallLimits)
+    retries: RetryPolicy = field(default_factory=lambda: RetryPolicy(max_retries=0))
+    calls: int = field(default=0, init=False)
+    answer_bytes: int = field(default=0, init=False)
+    _started_s: float | None = field(default=None, init=False)
+    _one_question: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
+
+    async def invoke(self, tool: Tool, arguments: Mapping[str, Any]) -> ToolAnswer:
+        """Call a tool; see :class:`ToolInvoker`.
+
+        :raises PermissionDeniedError: when the policy refuses the call (reason ``CALL_DENIED``), or nobody confirmed it
+            (``NOT_CONFIRMED``); nothing is sent.
+        :raises OverloadedError: when a limit of the run is reached (reason ``RUN_LIMIT``).
+        """
+        asked = False
+        if self._needs_question(tool):
+            tool = await self.look_up(tool, arguments) if self.look_up is not None else tool
+            asked = await self._confirm(tool, arguments)
+        try:
+            return await self._limited(tool, arguments)
+        except StrongerEffectError as error:  # the tool is not what the policy has decided about
+            if self.ask is None:
+                raise
+            now = error.tool
+        if self._needs_question(now) and not asked:
+            await self._confirm(now, arguments)
+        return await self._limited(now, arguments)
+
+    def _needs_question(self, tool: Tool) -> bool:
+        decision = "allow" if self.ask is None else self.policy.decision(tool)
+        if decision == "deny":
+            problem = "the policy of the operator refuses calls of this tool; nothing was sent"
+            remedy = "Ask the operator to allow it, or leave the call out."
+            said: dict[str, str] = {"code": "PERMISSION_DENIED", "reason": "CALL_DENIED", "remedy": remedy}
+            raise PermissionDeniedError(problem, subject=tool.id, **said)
+        return decision == "ask"
+
+    async def _confirm(self, tool: Tool, arguments: Mapping[str, Any]) -> bool:
+        """Ask about a call, where the policy still wants that of the tool as it is now; return whether that was done."""
+        if self.ask is None or not self._needs_question(tool):
+            return False
+        async with self._one_question:
+            allowed = await self.ask(tool, arguments)
+        if not allowed:
+            raise not_confirmed(tool.id)
+        return True
+
+    async def _limited(self, tool: Tool, arguments: Mapping[str, Any]) -> ToolAnswer:
+        limits = self.limits
+        if limits.calls is not None and self.calls >= limits.calls:
+            raise _used_up(tool, f"{limits.calls:,} calls")
+        if limits.answer_bytes is not None and self.answer_bytes >= limits.answer_bytes:
+            raise _used_up(tool, f"{limits.answer_bytes:,} bytes of answers")
+        now = time.monotonic()
+        self._started_s = now if self._started_s is None else self._started_s
+        left_s = None if limits.seconds is None else max(0.0, self._started_s + limits.seconds - now)
+        if left_s == 0.0:
+            raise _used_up(tool, f"{limits.seconds:g} seconds")
+        self.calls += 1
+        deadline = asyncio.timeout(left_s)
+        try:
+            async with deadline:
+                answer = await self._retried(tool, arguments)
+        except TimeoutError:
+            if deadline.expired():
+                raise _used_up(tool, f"{limits.seconds:g} seconds") from None
+            raise
+        self.answer_bytes += answer.size
+        return cleaned(answer)
+
+    async def _retried(self, tool: Tool, arguments: Mapping[str, Any]) -> ToolAnswer:
+        policy = self.retries
+        for retry in range(policy.max_retries if tool.effect in ("read", "idempotent") else 0):
+            wait_s = 0.0
+            with contextlib.suppress(UnavailableError):
+                answer = await self.send.invoke(tool, arguments)
+                wait_s = parse_retry_after(answer.retry_after) or 0.0
+                if answer.status[:3] not in _TRANSIENT or wait_s > policy.max_retry_after_s:
+                    return answer
+            await asyncio.sleep(max(wait_s, policy.delay_s(retry)))
+        return await self.send.invoke(tool, arguments)
+
+
+def _used_up(tool: Tool, limit: str) -> OverloadedError:
+    said = {"code": "RESOURCE_EXHAUSTED", "reason": "RUN_LIMIT", "remedy": "Ask for less, or raise the limit."}
+    return OverloadedError(f"the run has used up its limit of {limit}", subject=tool.id, **said)
+
+
+class ProtocolInvoker:
+    """Hands each call to the invoker of its protocol.
+
+    :param invokers: protocol of :data:`egotools.call.PROTOCOLS` → invoker.
+    """
+
+    def __init__(self, invokers: Mapping[str, ToolInvoker]) -> None:
+        self._invokers = dict(invokers)
+
+    async def invoke(self, tool: Tool, arguments: Mapping[str, Any]) -> ToolAnswer:
+        """See :class:`ToolInvoker`.
+
+        :raises ToolRequestError: when nothing here speaks the tool's protocol.
+        """
+        protocol = tool.call.protocol
+        if protocol in self._invokers:
+            return await self._invokers[protocol].invoke(tool, arguments)
+        remedy = f"Protocols that are called here: {', '.join(sorted(self._invokers)) or 'none'}."
+        if protocol == "python":
+            remedy += " Functions of Python are called where their module is named (--python)."
+        problem = (
+            f"nothing here calls tools by the protocol {protocol!r}" if protocol else "its source names no protocol"
+        )
+        raise ToolRequestError(problem, subject=tool.id, remedy=remedy)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,9 +346,9 @@ class ToolAccess:
         limits: CallLimits,
         own: Callable[[ToolInvoker], ToolInvoker] | None = None,
         retries: RetryPolicy | None = None,
-    ) -> AsyncIterator[ToolInvoker]:
-        """Yield what calls tools: policy and consent first, then limits, then retries, then the protocol. MCP sessions are kept
-        until the end, and belong to this block: give each caller (tenant and subject) one of its own.
+    ) -> AsyncIterator[CallPipeline]:
+        """Yield what calls tools. MCP sessions are kept until the end, and belong to this block: give each caller (tenant and
+        subject) one of its own.
 
         :param own: given what calls by protocols, returns what calls some tools in its place: those of this process.
         :param retries: of safe calls; the usual ones where None.
@@ -74,5 +366,5 @@ class ToolAccess:
             if self.sessions:
                 protocols["mcp"] = mcp
             called: ToolInvoker = ProtocolInvoker(protocols)
-            limited = LimitedInvoker(RetryingInvoker(called if own is None else own(called), retries), limits)
-            yield ConsentingInvoker(limited, ask, self.policy, mcp.look_up)
+            send = called if own is None else own(called)
+            yield CallPipeline(send, ask, self.policy, look_up=mcp.look_up, limits=limits, retries=retries or _RETRIES)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, zip_longest
 from typing import Protocol, TypeAlias
 
 from egotools import AsyncClient, NotFoundError, RankedTool, Tool
 
-__all__ = ["Documents", "Finder", "FoundTool", "FoundTools", "ToolFinder"]
+__all__ = ["Documents", "Finder", "FoundTool", "FoundTools", "JoinedFinder", "ToolFinder"]
 
 _MOST_KEPT = 2_000
 Documents: TypeAlias = OrderedDict[tuple[str, str], Tool]
@@ -19,13 +20,7 @@ Documents: TypeAlias = OrderedDict[tuple[str, str], Tool]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundTool:
-    """One tool of an answer.
-
-    :param rank: from 1.
-    :param score: comparable within one answer only.
-    :param explanation: why the service returned it, one line.
-    :param tool: its full document; ``schema_json`` as it was asked for.
-    """
+    """One tool of an answer, with its full document; ranks are from 1, scores comparable within one answer only."""
 
     rank: int
     score: float
@@ -35,11 +30,7 @@ class FoundTool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundTools:
-    """The tools for a request, best first: whoever fails with one goes on with the next.
-
-    :param snapshot_id: the snapshot that answered.
-    :param gone: ids of tools that were ranked and are no more in the snapshot that is served now.
-    """
+    """The tools for a request, best first, by the snapshot that answered; ``gone`` are no more in the one that is served now."""
 
     request: str
     tools: tuple[FoundTool, ...]
@@ -88,13 +79,9 @@ class ToolFinder:
         self._schema_format = schema_format
         self._timeout_s = timeout_s
         self._documents: Documents = OrderedDict() if documents is None else documents
-        self.documents_read = 0
 
     async def find(self, request: str) -> FoundTools:
-        """Return the tools for a request in plain words.
-
-        :raises ClientError: when the server does not answer, or refuses.
-        """
+        """See :class:`Finder`."""
         answer = await self._client.retrieve(
             request,
             self._k,
@@ -105,17 +92,13 @@ class ToolFinder:
             auto_k=self._auto_k,
         )
         documents = await asyncio.gather(*(self._document(ranked, answer.snapshot_id) for ranked in answer.tools))
-        both = list(zip(answer.tools, documents, strict=True))
-        return FoundTools(
-            request=request,
-            tools=tuple(
-                FoundTool(rank=ranked.rank, score=ranked.score, explanation=ranked.explanation, tool=tool)
-                for ranked, tool in both
-                if tool is not None
-            ),
-            snapshot_id=answer.snapshot_id,
-            gone=tuple(ranked.id for ranked, tool in both if tool is None),
-        )
+        found, gone = [], []
+        for ranked, tool in zip(answer.tools, documents, strict=True):
+            if tool is None:
+                gone.append(ranked.id)
+            else:
+                found.append(FoundTool(rank=ranked.rank, score=ranked.score, explanation=ranked.explanation, tool=tool))
+        return FoundTools(request=request, tools=tuple(found), snapshot_id=answer.snapshot_id, gone=tuple(gone))
 
     async def _document(self, ranked: RankedTool, snapshot_id: str) -> Tool | None:
         """Return the document of a tool, that of the answer's snapshot or of a later one; None where it is gone."""
@@ -123,7 +106,6 @@ class ToolFinder:
         if key in self._documents:
             self._documents.move_to_end(key)
             return self._documents[key]
-        self.documents_read += 1
         try:
             tool = await self._client.get_tool(
                 ranked.id, schema_format=self._schema_format, min_snapshot=snapshot_id, timeout_s=self._timeout_s
@@ -134,3 +116,31 @@ class ToolFinder:
         while len(self._documents) > _MOST_KEPT:
             self._documents.popitem(last=False)
         return tool
+
+
+class JoinedFinder:
+    """Asks two finders, and takes their tools in turns, those of the first first: scores of two catalogues cannot be compared.
+
+    :param most: tools of an answer.
+    :param reserved: ids of tools of the second: another one of such an id in the first is left out.
+    """
+
+    def __init__(self, first: Finder, second: Finder, *, most: int, reserved: Collection[str] = ()) -> None:
+        self._finders = (first, second)
+        self._most = most
+        self._reserved = frozenset(reserved)
+
+    async def find(self, request: str) -> FoundTools:
+        """See :class:`Finder`."""
+        first, second = await asyncio.gather(*(finder.find(request) for finder in self._finders))
+        allowed = (each for each in first.tools if each.tool.id not in self._reserved)
+        found: dict[str, FoundTool] = {}
+        for each in chain.from_iterable(zip_longest(allowed, second.tools)):
+            if each is not None:
+                found.setdefault(each.tool.id, each)
+        return FoundTools(
+            request=request,
+            tools=tuple(replace(each, rank=rank) for rank, each in enumerate([*found.values()][: self._most], 1)),
+            snapshot_id=f"{first.snapshot_id}+{second.snapshot_id}",
+            gone=(*first.gone, *second.gone),
+        )

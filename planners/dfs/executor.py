@@ -23,31 +23,108 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, date, datetime
 from itertools import combinations
+from operator import attrgetter
+from typing import Any
 
 from ontology.errors import InvalidArgumentError
-from planners.dfs.execution.arc_consistency import links_of
-from planners.dfs.execution.bound_graph import BoundGraph, bind
-from planners.dfs.execution.branch_order import PaperOrder, selective_order
-from planners.dfs.execution.carried_fields import ResolveDate
-from planners.dfs.execution.execution import Execution, Totals
-from planners.dfs.execution.execution_events import Done, Event, Filtered, Observe, Pruned
-from planners.dfs.execution.executor_settings import ExecutorSettings
-from planners.dfs.execution.metered_resolver import MeteredResolver
-from planners.dfs.execution.ordinals import in_order, read_ordinal
-from planners.dfs.execution.search_tree import SearchTree, distances, search_tree
-from planners.dfs.execution.traversal import Traversal
-from planners.dfs.execution.witnesses import Witnesses
-from planners.dfs.execution.work import Work
-from planners.dfs.resolver import Entity, Resolver
+from planners.calls.call_limits import CallLimits
+from planners.dfs.branch_order import BranchOrder, SelectiveOrder
+from planners.dfs.resolver import Call, Entity, ExecutorSettings, MeteredResolver, Observe, Resolver
+from planners.dfs.search_tree import BoundGraph, ResolveDate
+from planners.dfs.traversal import Missing, Traversal, shown
+from planners.dfs.witnesses import Witnesses, Work
+from planners.query.dates import read_range
 from planners.query.domain import Domain
 from planners.query.graph_faults import graph_faults
-from planners.query.query_graph import QueryGraph
+from planners.query.ordinals import read_ordinal
+from planners.query.query_graph import FilterConstraint, QueryGraph
 
-__all__ = ["execute"]
+__all__ = ["Execution", "Totals", "answer_graph", "date_resolver", "execute"]
 
 _PASS_SHARE = 0.1  # of max_seconds: what the second pass has where calls took all of it
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """Calls, rows fetched, milliseconds from start to end, and those of them in which no call was under way."""
+
+    calls: int
+    rows: int
+    wall_ms: float
+    own_ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """The outcome.
+
+    :param answer: the entities found, in order; at most one in mode ``one``; none of a count.
+    :param count: how many entities answer, in either action and mode; None where failures left nothing to count.
+    :param candidates: variable → its entities that are part of at least one complete answer, in order; a variable is absent where its
+        branch ended.
+    :param exact: False where the search for such entities met its bound, so that candidates may hold some that are not.
+    """
+
+    answer: tuple[Entity, ...] = field(repr=False)  # asyncio writes the result of a task in words as it ends
+    count: int | None
+    candidates: Mapping[str, tuple[Entity, ...]] = field(repr=False)
+    missing: tuple[Missing, ...]
+    calls: tuple[Call, ...] = field(repr=False)
+    totals: Totals
+    exact: bool = True
+
+    def to_json(self) -> dict[str, Any]:
+        """JSON values by the names of the fields; constraints are written as a person writes them."""
+
+        def written(entities: Iterable[Entity]) -> list[dict[str, Any]]:
+            return [{"id": each.id, "fields": dict(each.fields)} for each in entities]
+
+        return {
+            "answer": written(self.answer),
+            "count": self.count,
+            "candidates": {var: written(found) for var, found in self.candidates.items()},
+            "missing": [each.to_json() for each in self.missing],
+            "calls": [asdict(each) for each in self.calls],
+            "totals": asdict(self.totals),
+            "exact": self.exact,
+        }
+
+
+def date_resolver(today: date) -> ResolveDate:
+    """Return what reads the date words of a graph's filters against a day."""
+
+    def resolve(each: FilterConstraint) -> tuple[date | None, date | None]:
+        op: Any = each.op  # graph_faults lets no other operator of a date pass
+        found = read_range(str(each.value), today, op).range
+        return found.start, found.end
+
+    return resolve
+
+
+async def answer_graph(
+    graph: QueryGraph,
+    domain: Domain,
+    resolver: Resolver,
+    *,
+    today: date,
+    limits: CallLimits,
+    observe: Observe = lambda event: None,
+) -> dict[str, Any]:
+    """Execute a graph, its dates read against a day, and return the execution as JSON values.
+
+    :param limits: bounds of the executor too, where they are set.
+    :raises InvalidArgumentError: as of :func:`execute`.
+    """
+    bounds = {"max_calls": limits.calls, "max_seconds": limits.seconds}
+    settings = ExecutorSettings.model_validate({name: most for name, most in bounds.items() if most is not None})
+    resolve_date = date_resolver(today)
+    found = await execute(graph, domain, resolver, resolve_date=resolve_date, settings=settings, observe=observe)
+    return found.to_json()
 
 
 async def execute(
@@ -67,30 +144,34 @@ async def execute(
     """
     settings = settings or ExecutorSettings()
     started = time.perf_counter()
-    bound, tree = _checked(graph, domain, resolve_date, settings)
+    bound = _checked(graph, domain, resolve_date, settings)
     calls = MeteredResolver(resolver, settings, observe)
-    order = PaperOrder(bound, tree) if settings.order == "paper" else await selective_order(bound, tree, calls)
-    traversal = Traversal(bound, tree, order, calls, observe)
+    order = BranchOrder(bound)
+    if settings.order == "selective":
+        order = SelectiveOrder(bound)
+        await order.ask(calls)
+    traversal = Traversal(bound, order, calls, observe)
     await traversal.run()
-    events: list[Event] = []
+    events: list[dict[str, Any]] = []
     now = time.perf_counter()
-    work = Work(
-        settings.max_witness_steps, max(started + settings.max_seconds, now + _PASS_SHARE * settings.max_seconds)
-    )
+    late = max(started + settings.max_seconds, now + _PASS_SHARE * settings.max_seconds)
+    work = Work(settings.max_witness_steps, late)
     try:  # other work of the event loop goes on beside it
-        exact, candidates = await asyncio.to_thread(_settled, bound, tree, traversal, work, events.append)
+        candidates = await asyncio.to_thread(_second_pass, bound, traversal, work, events.append)
     finally:
+        exact = not work.stopped
         work.stopped = True  # a thread cannot be cancelled
     for event in events:
         observe(event)
     found = candidates.get(graph.return_var)
-    shown = found or () if graph.action == "find" else ()
+    answer = found or () if graph.action == "find" else ()
     wall_s = time.perf_counter() - started
-    totals = Totals(len(calls.log), calls.rows, wall_s * 1000, (wall_s - calls.busy.busy_s) * 1000)
-    observe(Done(None if found is None else len(found), totals.calls, totals.rows))
+    totals = Totals(len(calls.log), calls.rows, wall_s * 1000, (wall_s - calls.busy_s) * 1000)
+    count = None if found is None else len(found)
+    observe({"event": "Done", "count": count, "calls": totals.calls, "rows": totals.rows})
     return Execution(
-        answer=shown[:1] if graph.return_mode == "one" else shown,
-        count=None if found is None else len(found),
+        answer=answer[:1] if graph.return_mode == "one" else answer,
+        count=count,
         candidates=candidates,
         missing=tuple(traversal.missing),
         calls=tuple(calls.log),
@@ -99,76 +180,78 @@ async def execute(
     )
 
 
-def _checked(
-    graph: QueryGraph, domain: Domain, resolve_date: ResolveDate, settings: ExecutorSettings
-) -> tuple[BoundGraph, SearchTree]:
+def _checked(graph: QueryGraph, domain: Domain, resolve_date: ResolveDate, settings: ExecutorSettings) -> BoundGraph:
     """Refuse what cannot be executed."""
-    faults = graph_faults(graph, domain)
-    if faults:
+    if faults := graph_faults(graph, domain):
         raise InvalidArgumentError(" ".join(faults).rstrip("."), subject="graph", remedy="Correct the graph")
-    bound, tree = bind(graph, domain, resolve_date), search_tree(graph)
-    if tree.depth > settings.max_depth:
-        raise InvalidArgumentError(
-            f"it is {tree.depth} edges deep, and at most {settings.max_depth} are allowed",
-            subject="graph",
-            remedy="Ask for less at once, or raise max_depth",
-        )
+    bound = BoundGraph(graph, domain, resolve_date)
+    if bound.depth > settings.max_depth:
+        problem = f"it is {bound.depth} edges deep, and at most {settings.max_depth} are allowed"
+        raise InvalidArgumentError(problem, subject="graph", remedy="Ask for less at once, or raise max_depth")
     if not bound.unread and all(bound.is_date(var) and not bound.is_bound(var) for var in graph.vars):
-        raise InvalidArgumentError(
-            "dates without filters are all it has, and nobody can list these",
-            subject="graph",
-            remedy="Add a constraint",
-        )
+        problem = "dates without filters are all it has, and nobody can list these"
+        raise InvalidArgumentError(problem, subject="graph", remedy="Add a constraint")
     for var in graph.vars:
         if bound.type_of(var).kind == "self" and bound.filters(var):
-            raise InvalidArgumentError(
-                "the user is one entity and takes no filter", subject=var, remedy="Use another type, or leave it out"
-            )
-        for each in bound.ordinals(var):
+            problem = "the user is one entity and takes no filter"
+            raise InvalidArgumentError(problem, subject=var, remedy="Use another type, or leave it out")
+        for each in bound.filters(var, ordinal=True):
             read_ordinal(each.value)
-    return bound, tree
+    return bound
 
 
-def _settled(
-    bound: BoundGraph, tree: SearchTree, traversal: Traversal, work: Work, observe: Observe
-) -> tuple[bool, Mapping[str, tuple[Entity, ...]]]:
-    """The second pass: whether its result is exact, and variable → candidates in order."""
-    exact = _second_pass(bound, traversal, work, observe)
-    in_answer = [var for var in tree.below[tree.root] if var in traversal.state.sets]
-    return exact, {var: tuple(_sorted(bound, traversal, var)) for var in in_answer}
+def _second_pass(
+    bound: BoundGraph, traversal: Traversal, work: Work, observe: Observe
+) -> Mapping[str, tuple[Entity, ...]]:
+    """Leave in each set what is part of a complete answer, ordinals applied; return variable → candidates in order."""
+    sets = traversal.sets
 
+    def in_order(var: str) -> list[Entity]:
+        return _in_order(traversal.entities(var), bound.type_of(var).order)
 
-def _second_pass(bound: BoundGraph, traversal: Traversal, work: Work, observe: Observe) -> bool:
-    """Leave in each set what is part of a complete answer, ordinals applied; return whether that is exact."""
-    sets = traversal.state.sets
-    if bound.graph.return_var not in sets:
-        sets.clear()
-        return True
+    if bound.root not in sets:
+        return {}
     if traversal.empty:
         sets.update({var: set() for var in bound.graph.vars if var not in traversal.lost})
-        observe(Pruned(dict.fromkeys(sorted(sets), 0)))
-        return True
-    pairs = {edge: pairs for edge, pairs in traversal.state.pairs.items() if edge in traversal.applied}
-    different = [
-        (one, two)
-        for one, two in combinations(sorted(sets), 2)
-        if bound.graph.vars[one] == bound.graph.vars[two] and bound.type_of(one).kind == "entity"
-    ]
-    witnesses = Witnesses(links_of(pairs), different, work)
-    witnesses.prune(sets)
-    far = distances(bound.graph)
-    for var in sorted(sets, key=lambda var: (-far[var], list(bound.graph.vars).index(var))):
-        for each in bound.ordinals(var):
-            place, before = read_ordinal(each.value), _sorted(bound, traversal, var)
-            kept = before[place:][:1] if place >= -len(before) else []
-            sets[var] = {entity.id for entity in kept}
-            observe(Filtered(var, len(before), len(kept), tuple(kept)))
-            witnesses.prune(sets)
-    names = sorted(sets)
-    observe(Pruned({var: len(sets[var]) for var in names}, {var: traversal.state.first(var) for var in names}))
-    return witnesses.exact
+        observe({"event": "Pruned", "sizes": dict.fromkeys(sorted(sets), 0), "first": {}})
+    else:
+        pairs = {edge: pairs for edge, pairs in traversal.pairs.items() if edge in traversal.applied}
+        entities = [var for var in sorted(sets) if bound.type_of(var).kind == "entity"]
+        kinds = bound.graph.vars
+        different = [(one, two) for one, two in combinations(entities, 2) if kinds[one] == kinds[two]]
+        witnesses = Witnesses(pairs, different, work)
+        witnesses.prune(sets)
+        far, places = bound.distances(), list(kinds)
+        for var in sorted(sets, key=lambda var: (-far[var], places.index(var))):
+            for each in bound.filters(var, ordinal=True):
+                place, before = read_ordinal(each.value), in_order(var)
+                kept = before[place:][:1] if place >= -len(before) else []
+                sets[var] = {entity.id for entity in kept}
+                sizes = {"var": var, "before": len(before), "after": len(kept)}
+                observe({"event": "Filtered", **sizes, "first": shown(kept)})
+                witnesses.prune(sets)
+        first = {var: traversal.first(var) for var in sorted(sets)}
+        observe({"event": "Pruned", "sizes": {var: len(sets[var]) for var in first}, "first": first})
+    return {var: tuple(in_order(var)) for var in bound.below[bound.root] if var in sets}
 
 
-def _sorted(bound: BoundGraph, traversal: Traversal, var: str) -> list[Entity]:
-    entities = traversal.state.known(bound.graph.vars[var], traversal.state.sets[var])
-    return in_order(entities, bound.type_of(var).order)
+def _in_order(entities: Iterable[Entity], order: str) -> list[Entity]:
+    """Sort entities by a field, ascending: numbers, then times, then text, then those without it; equal ones by id.
+
+    :param order: the field; empty: by id alone.
+    """
+    by_id = sorted(entities, key=attrgetter("id"))
+    return sorted(by_id, key=lambda entity: _order_key(entity.fields.get(order))) if order else by_id
+
+
+def _order_key(value: Any) -> tuple[int, Any]:
+    if isinstance(value, bool | int | float):
+        return 0, value
+    if not isinstance(value, str):
+        return 3, ""
+    try:
+        moment = datetime.fromisoformat(value)
+    except ValueError:
+        return 2, value.casefold()
+    aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return 1, aware - _EPOCH  # lengths of time compare many times faster

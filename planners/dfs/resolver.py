@@ -1,27 +1,38 @@
 """The seam between the executor and what it asks: entities by their fields, and the entities at the other end of an edge.
 
-The executor knows no tools. :class:`Resolver` has one implementation over retrieved tools, and one over tables in memory, for tests.
+The executor knows no tools. :class:`Resolver` has one implementation over retrieved tools, and one over tables in memory, for tests;
+:class:`MeteredResolver` stands before either with a memo, budgets, a bound on calls at once, and a log.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Protocol
+import asyncio
+import time
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal, Protocol, TypeAlias, TypeVar
 
-from planners.query.query_graph import FilterConstraint
+from pydantic import BaseModel, ConfigDict, Field
 
-__all__ = ["Entity", "Resolver", "Step"]
+from ontology.errors import BudgetExceededError, DeadlineError, EgotoolsError
+from planners.query.query_graph import FilterConstraint, words_of
+
+__all__ = ["Call", "Entity", "ExecutorSettings", "MeteredResolver", "Observe", "Resolver", "Step", "together"]
+
+_Answer = TypeVar("_Answer")
+_Batch: TypeAlias = "asyncio.Future[dict[str, list[Entity]]]"
+Observe: TypeAlias = Callable[[dict[str, Any]], object]
+"""Gets each event of an execution as JSON values: ``event`` is its name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entity:
     """One entity: a mail, a person, a purchase order.
 
-    :param id: its identifier. Of a date it is a half-open interval, ``2025-02-01/2025-03-01`` (ISO 8601; an open end is ``..``, as in
-        ``2025-02-01/..``); of the user, ``self``.
-    :param fields: what is known of it, JSON values by name. Filters by numbers, booleans, dates, and by text that no lookup of the type
-        takes, are checked on them where every candidate carries the field.
+    :param id: its identifier; of a date a half-open interval, ``2025-02-01/2025-03-01``, with ``..`` for an open end; of the user ``self``.
+    :param fields: what is known of it, JSON values by name.
     """
 
     id: str
@@ -30,17 +41,15 @@ class Entity:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """An edge in the direction in which it is traversed.
-
-    :param source: type of the end where the traversal starts.
-    :param target: type of the end that it finds.
-    :param forward: whether that is the direction of the domain.
-    """
+    """An edge from the type where the traversal starts to the type that it finds; ``forward`` in the direction of the domain."""
 
     source: str
     edge: str
     target: str
     forward: bool
+
+    def __str__(self) -> str:
+        return f"{self.source} {'' if self.forward else '← '}{self.edge} {self.target}"
 
 
 class Resolver(Protocol):
@@ -58,11 +67,178 @@ class Resolver(Protocol):
         ...
 
     async def follow(self, step: Step, sources: Sequence[str]) -> Sequence[tuple[str, Entity]]:
-        """Return the edges that start at some entities.
+        """Return the edges that start at some entities (identifiers, each once), as pairs of a source and an entity at the other end.
 
         An edge to a date gives the interval of one day; one from an interval gives whatever has a date inside it.
-
-        :param sources: identifiers, each once.
-        :returns: pairs of a source's identifier and an entity at the other end.
         """
         ...
+
+
+class ExecutorSettings(BaseModel):
+    """Settings of the executor.
+
+    :param order: ``selective``: the branch with the fewest rows first, further ones from its result where that fetches fewer rows;
+        ``paper``: neighbours as listed, each branch from its leaves.
+    :param max_depth: edges from the return variable to the deepest leaf of the depth-first tree; a deeper graph is refused.
+    :param max_calls: questions to the resolver, counts included; after these, each further branch ends.
+    :param max_rows: rows fetched; no call is made after these (a call under way may go over).
+    :param max_seconds: wall-clock seconds; a call under way is cancelled. Where calls took all of it, the second pass has a tenth more.
+    :param concurrent_calls: calls at once.
+    :param max_witness_steps: candidates looked at in the search for complete answers in the second pass, in all (measured:
+        1,000,000 a second, about).
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    order: Literal["selective", "paper"] = "selective"
+    max_depth: int = Field(default=12, ge=0)
+    max_calls: int = Field(default=1_000, ge=1)
+    max_rows: int = Field(default=1_000_000, ge=1)
+    max_seconds: float = Field(default=300.0, gt=0)
+    concurrent_calls: int = Field(default=8, ge=1)
+    max_witness_steps: int = Field(default=5_000_000, ge=0)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One question to the resolver.
+
+    :param what: ``Person.name = Jane Doe``, ``Email``, or a step: ``Email has_attachment File``, backward ``File ← has_attachment Email``.
+    :param sources: number of entities that the step was followed from.
+    :param rows: entities or pairs that came back; 0 for a count, which fetches none.
+    :param error: why there was no answer; else empty.
+    :param count: what a count says; None where nobody knows, and of other calls.
+    """
+
+    kind: Literal["count", "find", "follow"]
+    what: str
+    sources: int
+    rows: int
+    ms: float
+    error: str = ""
+    count: int | None = None
+
+
+class MeteredResolver:
+    """Asks a resolver nothing twice: a count or find of the same filters, a step from the same source; also not what failed.
+
+    :ivar log: every call, in the order of their ends.
+    :ivar busy_s: seconds in which at least one call was under way, however many overlap.
+    """
+
+    def __init__(self, resolver: Resolver, settings: ExecutorSettings, observe: Observe) -> None:
+        self._resolver, self._settings, self._observe = resolver, settings, observe
+        self._free = asyncio.Semaphore(settings.concurrent_calls)
+        self._clock = asyncio.get_running_loop().time
+        self._deadline = self._clock() + settings.max_seconds
+        self._started = self._under_way = 0
+        self._busy_since = self.busy_s = 0.0
+        self._found: dict[tuple[str, tuple[tuple[str, ...], ...]], asyncio.Future[Sequence[Entity]]] = {}
+        self._followed: dict[Step, dict[str, _Batch]] = {}
+        self.log: list[Call] = []
+        self.rows = 0
+
+    async def count(self, kind: str, filters: Sequence[FilterConstraint]) -> int | None:
+        """Return the resolver's count; None where it has none or fails."""
+        try:
+            return await self._call("count", _what(kind, filters), 0, lambda: self._resolver.count(kind, filters))
+        except EgotoolsError:
+            return None
+
+    async def find(self, kind: str, filters: Sequence[FilterConstraint]) -> Sequence[Entity]:
+        """Return the entities; raise an EgotoolsError when the call fails, or a budget is used up."""
+        key = (kind, tuple(sorted((each.field, each.op, repr(each.value)) for each in filters)))
+        if key not in self._found:
+            with _shared(self._found.setdefault(key, asyncio.get_running_loop().create_future())) as answer:
+                what = _what(kind, filters)
+                answer.set_result(await self._call("find", what, 0, lambda: self._resolver.find(kind, filters)))
+        return await self._found[key]
+
+    async def follow(self, step: Step, sources: Sequence[str]) -> dict[str, list[Entity]]:
+        """Return the entities at the other end of a step, by source, for sources that have any; raise as :meth:`find` does."""
+        known = self._followed.setdefault(step, {})
+        new = [source for source in sources if source not in known]
+        if new:
+            with _shared(asyncio.get_running_loop().create_future()) as batch:
+                known.update(dict.fromkeys(new, batch))
+                pairs = await self._call("follow", str(step), len(new), lambda: self._resolver.follow(step, new))
+                answered: defaultdict[str, list[Entity]] = defaultdict(list)
+                for source, entity in pairs:
+                    answered[source].append(entity)
+                # A tool may answer more than it was asked.
+                by_source = {source: found for source, found in answered.items() if known.get(source) is batch}
+                batch.set_result(by_source)
+            if len(new) == len(sources):
+                return by_source
+        answers = [await batch for batch in dict.fromkeys(known[source] for source in sources)]
+        return {source: answer[source] for answer in answers for source in sources if source in answer}
+
+    async def _call(
+        self, kind: Literal["count", "find", "follow"], what: str, sources: int, ask: Callable[[], Awaitable[_Answer]]
+    ) -> _Answer:
+        rows, error, number = 0, "", None
+        async with self._free:
+            self._spend(what)
+            started = time.perf_counter()
+            self._busy_since = self._busy_since if self._under_way else started
+            self._under_way += 1
+            try:
+                async with asyncio.timeout_at(self._deadline):
+                    answer = await ask()
+                rows = len(answer) if isinstance(answer, Sequence) else 0
+                number = answer if isinstance(answer, int) else None
+                return answer
+            except TimeoutError:
+                failure = DeadlineError(self._late() or "no answer in time", subject=what)
+                error = str(failure)
+                raise failure from None
+            except BaseException as failure:
+                error = str(failure) if isinstance(failure, EgotoolsError) else repr(failure)
+                raise
+            finally:
+                ended = time.perf_counter()
+                self._under_way -= 1
+                self.busy_s += 0.0 if self._under_way else ended - self._busy_since
+                self.rows += rows
+                self.log.append(Call(kind, what, sources, rows, (ended - started) * 1000, error, number))
+                self._observe({"event": "Called", "call": asdict(self.log[-1])})
+
+    def _spend(self, what: str) -> None:
+        limits, spent = self._settings, self._late()
+        if self._started >= limits.max_calls:
+            spent = f"the budget of {limits.max_calls} calls is used up"
+        elif self.rows >= limits.max_rows:
+            spent = f"the budget of {limits.max_rows} rows is used up"
+        if spent:
+            raise BudgetExceededError(spent, subject=what, remedy="Ask for less or raise the budget")
+        self._started += 1
+
+    def _late(self) -> str:
+        return f"the budget of {self._settings.max_seconds:g} s is used up" if self._clock() >= self._deadline else ""
+
+
+@contextmanager
+def _shared(future: asyncio.Future[_Answer]) -> Iterator[asyncio.Future[_Answer]]:
+    """A future that others wait for: it fails as the block fails."""
+    try:
+        yield future
+    except asyncio.CancelledError:
+        future.cancel()
+        raise
+    except BaseException as error:
+        future.set_exception(error)
+        future.exception()  # so that nobody is told of an error that nobody else waited for
+        raise
+
+
+async def together(jobs: Sequence[Coroutine[None, None, _Answer]]) -> list[_Answer]:
+    """Return the results in their order; when one fails or the caller is cancelled, the others are cancelled and awaited first."""
+    if len(jobs) == 1:
+        return [await jobs[0]]
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(job) for job in jobs]
+    return [task.result() for task in tasks]
+
+
+def _what(kind: str, filters: Sequence[FilterConstraint]) -> str:
+    return " and ".join(words_of(each.model_copy(update={"var": kind})) for each in filters) or kind

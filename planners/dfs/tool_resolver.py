@@ -1,34 +1,91 @@
-"""The resolver over retrieved tools: each edge and direction is a call of the tool that the service returns for it."""
+"""The resolver over retrieved tools: each edge and direction is a call of the tool that the service returns for it.
+
+Identifiers go in whole, in chunks or one by one; entities come out, page after page. A tool that fails, or answers another shape, gives
+way to the next one.
+"""
 
 from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from functools import partial
-from typing import TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from egotools import ClientError, Tool
+from egotools.calling.first_cause import first_cause
 from egotools.calling.invoker import ToolInvoker
+from egotools.calling.schema_kinds import kinds, properties_of
 from ontology.errors import BudgetExceededError, ToolCallError
+from ontology.names import words
+from planners.calls.bindings import (
+    AnswerRow,
+    Binding,
+    EntityName,
+    Misfit,
+    Wanted,
+    answer_rows,
+    bind,
+    bind_count,
+    paging_of,
+    path_steps,
+    value_at,
+)
 from planners.calls.tool_finder import Finder
-from planners.calls.typed_binding import Binding, Misfit, bind, bind_count
-from planners.dfs.execution.day_intervals import day_of
+from planners.dfs.intervals import day_of, in_interval, window_arguments
 from planners.dfs.resolver import Entity, Step
-from planners.dfs.tool_calls import ToolCalls
-from planners.dfs.tool_choice import Candidate, Choice, choose, lookup_of, wanted_by_step, wanted_by_type
-from planners.query.domain import Domain, EntityType
+from planners.dfs.search_tree import SELF, holds
+from planners.query.domain import Domain, EntityType, Lookup
 from planners.query.query_graph import FilterConstraint
 
-__all__ = ["ToolResolver"]
+__all__ = ["Candidate", "Choice", "ToolResolver"]
 
-_SELF = "self"
+_MOST_PAGES = 10_000
 _Answer = TypeVar("_Answer")
 _Fits: TypeAlias = Callable[[Tool], Binding | Misfit]
+# Arguments, and the sources that the rows of the answer may have.
+_Asked: TypeAlias = tuple[Mapping[str, Any], Collection[str]]
+
+
+class Candidate(NamedTuple):
+    """A tool that fits, with its rank by the service, from 1."""
+
+    tool: Tool
+    rank: int
+    binding: Binding
+
+
+class Choice(NamedTuple):
+    """The tools for one purpose: ``Email from Person``, or a type.
+
+    :param request: what the service was asked.
+    :param candidates: the tool to call, then those to fall back to: first those with every name that the domain gives, each group by rank.
+    :param misfits: why each other returned tool does not fit, one sentence each.
+    """
+
+    purpose: str
+    request: str
+    snapshot_id: str
+    candidates: tuple[Candidate, ...]
+    misfits: tuple[str, ...] = ()
+
+    @property
+    def reason(self) -> str:
+        """Why the first candidate was chosen, one sentence."""
+        if not self.candidates:
+            return f"no tool for {self.purpose}: {'; '.join(self.misfits[:3]) or 'the service returned none'}"
+        first = self.candidates[0]
+        return f"rank {first.rank} for “{self.request}”; {first.binding.reason}"
+
+
+class _NoRecordError(ToolCallError):
+    """The tool answers that what it was asked for is not there (404)."""
 
 
 class ToolResolver:
-    """Implements :class:`planners.dfs.resolver.Resolver`. A tool that fails, or answers another shape, gives way to the next one.
+    """Implements :class:`planners.dfs.resolver.Resolver`.
+
+    A 404 for one source means that no edge starts there, once the tool has answered for another one: its address is then right.
 
     :param finder: asked once for each edge and direction, and for each type.
     :param chunk: identifiers of one call of a tool that takes a list.
@@ -46,23 +103,18 @@ class ToolResolver:
         concurrency: int = 8,
         said: Callable[[str], None] = lambda sentence: None,
     ) -> None:
-        self._domain = domain
-        self._finder = finder
-        self._said = said
-        self._calls = ToolCalls(invoker, chunk=chunk, concurrency=concurrency)
+        self._domain, self._finder, self._invoker = domain, finder, invoker
+        self._chunk, self._said = chunk, said
+        self._room = asyncio.Semaphore(concurrency)
+        self._answered: set[str] = set()
         self._choices: dict[str, Choice] = {}
         self._own: Entity | None = None
         self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
-        self._own_lock = asyncio.Lock()
 
     @property
     def choices(self) -> tuple[Choice, ...]:
         """The choices so far, in the order of their making."""
         return tuple(self._choices.values())
-
-    def is_looked_up(self, kind: str) -> bool:
-        """Whether the domain names a lookup for the entities of a type."""
-        return self._domain.types[kind].lookup is not None
 
     async def choice(self, step: Step | str) -> Choice:
         """Return the tools for a step, or for the lookup of a type.
@@ -70,32 +122,29 @@ class ToolResolver:
         :raises ToolCallError: when the domain does not say how it is resolved.
         :raises EgotoolsError: when the service does not answer.
         """
-        if isinstance(step, str):
-            kind, purpose = self._domain.types[step], step
-            lookup = kind.lookup
-            wanted = wanted_by_type(step, kind, lookup) if lookup else None
-        else:
-            purpose = _purpose(step)
-            lookup = lookup_of(self._domain, step)
-            wanted = wanted_by_step(self._domain, step, lookup) if lookup else None
-        if lookup is None or wanted is None:
+        lookup = self._lookup(step)
+        purpose = step if isinstance(step, str) else _purpose(step)
+        if lookup is None:
             raise ToolCallError(f"the domain {self._domain.name} names no tool for it", subject=purpose)
-        return await self._chosen(purpose, lookup.request, partial(bind, wanted=wanted))
+        return await self._chosen(purpose, lookup.request, partial(bind, wanted=self._wanted(step, lookup)))
 
     async def follow(self, step: Step, sources: Sequence[str]) -> Sequence[tuple[str, Entity]]:
         """See :class:`planners.dfs.resolver.Resolver`."""
         if not sources:
             return []
         source, target = self._domain.types[step.source], self._domain.types[step.target]
-        own = await self._own_id() if _SELF in (source.kind, target.kind) else _SELF
-        asked = {own if each == _SELF and source.kind == "self" else each: each for each in sources}
+        own = (await self._self()).fields.get("own_id", SELF) if SELF in (source.kind, target.kind) else SELF
+        asked = {own if each == SELF and source.kind == "self" else each: each for each in sources}
+        # Where an entity found by a range of days has its own day: what the edge gives in the other direction.
+        back = self._lookup(Step(step.target, step.edge, step.source, not step.forward))
+        dated = back.gives if back and source.kind == "date" else ""
         pairs = await self._first(
             await self.choice(step),
-            lambda candidate: self._calls.follow(candidate, list(asked), source, self._dated(step, source)),
+            lambda candidate: self._follow(candidate, list(asked), source, dated),
             partial(self._tools_of_other_edges, step),
         )
         if target.kind == "self":
-            pairs = [(origin, Entity(_SELF, found.fields)) for origin, found in pairs if found.id in (own, _SELF)]
+            pairs = [(origin, Entity(SELF, found.fields)) for origin, found in pairs if found.id in (own, SELF)]
         elif target.kind == "date":
             pairs = [(origin, Entity(day_of(found.id), found.fields)) for origin, found in pairs]
         return [(asked[origin], found) for origin, found in pairs]
@@ -104,59 +153,91 @@ class ToolResolver:
         """See :class:`planners.dfs.resolver.Resolver`."""
         if self._domain.types[kind].kind == "self":
             return [await self._self()]
-        return await self._first(
-            await self.choice(kind), lambda candidate: self._calls.find(candidate, self._domain.types[kind], filters)
-        )
+        return await self._first(await self.choice(kind), lambda candidate: self._find(candidate, filters))
 
     async def count(self, kind: str, filters: Sequence[FilterConstraint]) -> int | None:
         """See :class:`planners.dfs.resolver.Resolver`. A tool that counts is asked, else one whose answer says how many there are."""
         declared = self._domain.types[kind]
         if declared.kind != "entity" or declared.lookup is None:
             return None
-        wanted = wanted_by_type(kind, declared, declared.lookup)
-        counting = await self._chosen(
-            f"number of {kind}",
-            f"count how many {declared.several(kind)} there are",
-            lambda tool: bind_count(tool, wanted),
-        )
+        fits = partial(bind_count, wanted=self._wanted(kind, declared.lookup))
+        request = f"count how many {declared.several(kind)} there are"
+        counting = await self._chosen(f"number of {kind}", request, fits)
         for candidate in (*counting.candidates, *(await self.choice(kind)).candidates):
-            number = None
             try:
-                number = await self._calls.count(candidate, filters)
+                number = await self._count(candidate, filters)
             except ClientError as error:
                 _raise_run_limit(error)
             except ToolCallError:
                 pass  # another one may know it
-            if number is not None:
-                return number
+            else:
+                if number is not None:
+                    return number
         return None
 
+    def _lookup(self, step: Step | str) -> Lookup | None:
+        """How the domain finds the entities of a type, or resolves an edge in one direction."""
+        if isinstance(step, str):
+            return self._domain.types[step].lookup
+        ends = (step.source, step.target) if step.forward else (step.target, step.source)
+        edge = self._domain.edge(step.edge, *ends)
+        if edge is None:
+            return None
+        return edge.forward.get(step.target) if step.forward else edge.backward.get(step.source)
+
+    def _wanted(self, step: Step | str, lookup: Lookup) -> Wanted:
+        """What a tool must do for a step, or to find the entities of a type."""
+        gives, every, takes = lookup.gives, lookup.every, lookup.takes
+        if isinstance(step, str):  # then ``takes`` is the input of their identifier
+            plain = {name: "" for name, each in self._domain.types[step].fields.items() if each.kind != "ordinal"}
+            fields = plain | ({"id": takes} if takes else {}) | dict(lookup.fields)
+            return Wanted(target=self._named(step), gives=gives, fields=fields, every=every)
+        source, target = self._named(step.source), self._named(step.target)
+        if source.interval and {"start", "end"} & set(lookup.fields):  # the inputs of a range's two ends
+            takes = f"{lookup.fields.get('start', '')},{lookup.fields.get('end', '')}"
+        return Wanted(source=source, target=target, takes=takes, gives=gives, every=every)
+
+    def _named(self, name: str) -> EntityName:
+        kind = self._domain.types[name]
+        nouns = tuple(word for word in kind.words if not word.startswith("to "))
+        return EntityName(names=(name, *nouns), identifier=kind.identifier, interval=kind.kind == "date")
+
     async def _chosen(self, purpose: str, request: str, fits: _Fits) -> Choice:
-        async with self._locks[
-            purpose
-        ]:  # whoever comes first asks; when that one is cancelled, the next one asks itself
+        async with self._locks[purpose]:  # whoever comes first asks; when cancelled, the next one asks itself
             if purpose not in self._choices:
                 try:
-                    self._choices[purpose] = await self._choose(purpose, request, fits)
+                    choice = await self._choose(purpose, request, fits)
                 except ClientError as error:
                     raise ToolCallError(f"the tool service did not answer: {error.message}", subject=purpose) from error
+                self._said(f"{purpose}: {choice.reason}")
+                self._choices[purpose] = choice
             return self._choices[purpose]
 
     async def _choose(self, purpose: str, request: str, fits: _Fits) -> Choice:
-        choice = await choose(self._finder, purpose, request, fits)
-        self._said(f"{purpose}: {choice.reason}")
-        return choice
+        found = await self._finder.find(request)
+        candidates, misfits = [], [f"{gone} is gone" for gone in found.gone]
+        for each in found.tools:
+            if each.tool.effect != "read":
+                misfits.append(f"{each.tool.id} may change something")
+                continue
+            binding = fits(each.tool)
+            if isinstance(binding, Misfit):
+                misfits.append(binding.reason)
+            else:
+                candidates.append(Candidate(each.tool, each.rank, binding))
+        candidates.sort(key=lambda candidate: (not candidate.binding.exact, candidate.rank))
+        return Choice(purpose, request, found.snapshot_id, tuple(candidates), tuple(misfits))
 
     async def _tools_of_other_edges(self, step: Step) -> frozenset[str]:
         """Ids of the tools that resolve other edges between the same types, this one the other way among them."""
-        found: set[str] = set()
-        for other in _between(self._domain, step.source, step.target):
-            lookup = lookup_of(self._domain, other)
-            if other == step or lookup is None:
-                continue
-            fits = partial(bind, wanted=wanted_by_step(self._domain, other, lookup))
-            choice = await choose(self._finder, _purpose(other), lookup.request, fits)
-            found.update(candidate.tool.id for candidate in choice.candidates[:1])
+        ends, found = (step.source, step.target), set[str]()
+        for start, edge, end in self._domain.signatures():
+            for other in (Step(start, edge, end, True), Step(end, edge, start, False)):
+                lookup = self._lookup(other)
+                if (other.source, other.target) == ends and other != step and lookup is not None:
+                    fits = partial(bind, wanted=self._wanted(other, lookup))
+                    choice = await self._choose(_purpose(other), lookup.request, fits)
+                    found.update(candidate.tool.id for candidate in choice.candidates[:1])
         return frozenset(found)
 
     async def _first(
@@ -176,49 +257,153 @@ class ToolResolver:
         for place, candidate in enumerate(choice.candidates):
             if place == 1 and other_meaning is not None:
                 refused = await other_meaning()
-            if candidate.tool.id in refused:
-                failures.append(f"{candidate.tool.id} is the tool of another edge between these types")
+            id_ = candidate.tool.id
+            if id_ in refused:
+                failures.append(f"{id_} is the tool of another edge between these types")
                 continue
             try:
                 answer = await call(candidate)
             except ClientError as error:
                 _raise_run_limit(error)
-                where = f"{error.subject}: " if error.subject not in ("", candidate.tool.id) else ""
-                failures.append(f"{candidate.tool.id}: {where}{error.message}")
+                where = f"{error.subject}: " if error.subject not in ("", id_) else ""
+                failures.append(f"{id_}: {where}{error.message}")
             except ToolCallError as error:
-                failures.append(f"{candidate.tool.id}: {error.problem}")
+                failures.append(f"{id_}: {error.problem}")
             else:
                 if failures:
-                    self._said(f"{choice.purpose}: {candidate.tool.id} instead, because {'; '.join(failures)}")
+                    self._said(f"{choice.purpose}: {id_} instead, because {'; '.join(failures)}")
                 return answer
         raise ToolCallError("; ".join(failures) or choice.reason, subject=choice.purpose)
 
-    async def _own_id(self) -> str:
-        return (await self._self()).fields.get("own_id", _SELF)  # type: ignore[no-any-return]
-
     async def _self(self) -> Entity:
         """Return the user; ``own_id`` is the identifier by which tools know them."""
-        async with self._own_lock:
+        async with self._locks[""]:
+            name = next((name for name, kind in self._domain.types.items() if kind.kind == "self"), "")
+            if not name or self._lookup(name) is None:
+                return Entity(SELF)
             if self._own is None:
-                self._own = await self._ask_own()
+                found = await self._first(await self.choice(name), lambda candidate: self._find(candidate, ()))
+                if len(found) != 1:
+                    problem = f"the tool gives {len(found)} records of the user instead of one"
+                    raise ToolCallError(problem, subject=name)
+                self._own = Entity(SELF, {**found[0].fields, "own_id": found[0].id})
             return self._own
 
-    async def _ask_own(self) -> Entity:
-        name = next((name for name, kind in self._domain.types.items() if kind.kind == "self"), "")
-        kind = self._domain.types.get(name)
-        if kind is None or kind.lookup is None:
-            return Entity(_SELF)
-        found = await self._first(await self.choice(name), lambda candidate: self._calls.find(candidate, kind, ()))
-        if len(found) != 1:
-            raise ToolCallError(f"the tool gives {len(found)} records of the user instead of one", subject=name)
-        return Entity(_SELF, {**found[0].fields, "own_id": found[0].id})
+    async def _follow(
+        self, candidate: Candidate, sources: Sequence[str], source: EntityType, dated: str
+    ) -> list[tuple[str, Entity]]:
+        """Return pairs of a source and an entity; in the field ``dated`` an entity that a range of days gives has its own day."""
+        binding = candidate.binding
+        if source.kind == "date" and "," in binding.takes:
+            windows = [(window_arguments(each, binding.takes), [each]) for each in sources]
+            pairs = await self._pairs(candidate, windows)
+            return [pair for pair in pairs if in_interval(pair[1].fields.get(dated), pair[0])]
+        if not binding.takes:
+            return await self._pairs(candidate, [({}, sources)], source.identifier)
+        values = _typed(sources, candidate)
+        asked: list[_Asked] = [({binding.takes: value}, [each]) for each, value in zip(sources, values, strict=True)]
+        if binding.is_list:  # without a source in each row, one call tells whose rows they are
+            size = self._chunk if binding.source else 1
+            starts = range(0, len(sources), size)
+            asked = [({binding.takes: values[at : at + size]}, dict.fromkeys(sources[at : at + size])) for at in starts]
+        return await self._pairs(candidate, asked, source.identifier)
 
-    def _dated(self, step: Step, source: EntityType) -> str:
-        """Where an entity found by a range of days has its own day: what the edge gives in the other direction."""
-        if source.kind != "date":
-            return ""
-        other = lookup_of(self._domain, Step(step.target, step.edge, step.source, not step.forward))
-        return other.gives if other else ""
+    async def _find(self, candidate: Candidate, filters: Sequence[FilterConstraint]) -> list[Entity]:
+        """Return the entities of a type that meet the filters.
+
+        A filter whose input bears the name of its field is the tool's to apply. The others are checked on what the entities carry, also
+        where an input of another name (``query``) has taken them.
+        """
+        arguments, others = _filter_arguments(candidate, filters)
+        fields = candidate.binding.fields
+        loose = [f for f in filters if f in others or not set(words(f.field)) <= set(words(_input_of(f, fields)))]
+        found: dict[str, Entity] = {}
+        for row in await self._rows(candidate, arguments):
+            carried = {"id": row.id, **row.fields} if loose else {}
+            unknown = next((each.field for each in others if carried.get(each.field) is None), "")
+            if unknown:
+                problem = f"neither an input nor an output of the tool is the field {unknown}"
+                raise ToolCallError(problem, subject=candidate.tool.id)
+            if all(holds(carried[each.field], each) for each in loose if carried.get(each.field) is not None):
+                found.setdefault(row.id, Entity(row.id, row.fields))
+        return list(found.values())
+
+    async def _count(self, candidate: Candidate, filters: Sequence[FilterConstraint]) -> int | None:
+        """Return the number that the tool says, or None where it says none, or not for these filters."""
+        arguments, others = _filter_arguments(candidate, filters)
+        paging = paging_of(candidate.tool)
+        path = paging.total or candidate.binding.gives
+        if others or "[]" in path or not path:
+            return None
+        answer = await self._called(candidate, {**arguments, paging.limit: 1} if paging.limit else arguments)
+        number = answer if path == "result" and not isinstance(answer, Mapping) else value_at(answer, path)
+        return number if isinstance(number, int) and not isinstance(number, bool) else None
+
+    async def _pairs(
+        self, candidate: Candidate, asked: Sequence[_Asked], own_field: str = ""
+    ) -> list[tuple[str, Entity]]:
+        """Make some calls at once and return their pairs, each once, in the order of the calls."""
+
+        async def rows_of(arguments: Mapping[str, Any], sources: Collection[str]) -> list[AnswerRow] | _NoRecordError:
+            try:
+                return await self._rows(candidate, arguments)
+            except _NoRecordError as error:
+                if len(sources) > 1:  # which of them is not there, the answer does not say
+                    raise
+                return error
+
+        try:
+            async with asyncio.TaskGroup() as group:
+                tasks = [group.create_task(rows_of(*each)) for each in asked]
+        except ExceptionGroup as errors:
+            raise first_cause(errors) from None
+        binding, steps = candidate.binding, path_steps(candidate.binding.gives)
+        # Where the object that an identifier stands in is the source itself, its other members say nothing of the entity:
+        # get_invoice(invoice_id) gives the supplier's identifier in the invoice.
+        own_names = set() if "[]" in steps else {own_field, binding.takes} - {"", *steps[-1:]}
+        pairs: dict[tuple[str, str], Entity] = {}
+        for task, (_, sources) in zip(tasks, asked, strict=True):
+            rows = task.result()
+            if isinstance(rows, _NoRecordError):
+                if candidate.tool.id not in self._answered:
+                    raise rows
+                continue
+            for row in rows:
+                origin = _source_of(row, sources, candidate)
+                of_source = own_names and any(str(row.fields[name]) == origin for name in own_names & row.fields.keys())
+                pairs.setdefault((origin, row.id), Entity(row.id, {} if of_source else row.fields))
+        # get_employee(employee_id) gives employee_id
+        may_echo = bool(steps) and "[]" not in steps and words(steps[-1]) == words(binding.takes)
+        if pairs and may_echo and all(origin == found for origin, found in pairs):
+            raise ToolCallError("it only gives back the identifiers that it was given", subject=candidate.tool.id)
+        return [(origin, entity) for (origin, _), entity in pairs.items()]
+
+    async def _rows(self, candidate: Candidate, arguments: Mapping[str, Any]) -> list[AnswerRow]:
+        """Call a tool and return the rows of its answer, those of the following pages too."""
+        binding, paging, subject = candidate.binding, paging_of(candidate.tool), candidate.tool.id
+        rows: list[AnswerRow] = []
+        page: Any = None
+        for _ in range(_MOST_PAGES):
+            try:
+                answer = await self._called(candidate, arguments if page is None else {**arguments, paging.page: page})
+            except _NoRecordError as error:
+                raise error if page is None else ToolCallError(error.problem, subject=subject) from None
+            rows += answer_rows(answer, binding.gives, source=binding.source, subject=subject)
+            following = value_at(answer, paging.next_page) if paging.page else None
+            if following in (None, "", page):
+                return rows
+            page = following
+        raise ToolCallError(f"the answer has more than {_MOST_PAGES:,} pages", subject=subject)
+
+    async def _called(self, candidate: Candidate, arguments: Mapping[str, Any]) -> Any:
+        async with self._room:
+            answer = await self._invoker.invoke(candidate.tool, {**candidate.binding.every, **arguments})
+        if not answer.ok:
+            said = f" ({str(answer.body)[:200]})" if answer.body else ""
+            kind = _NoRecordError if answer.status.startswith("404") else ToolCallError
+            raise kind(f"the tool answers {answer.status}{said}", subject=candidate.tool.id)
+        self._answered.add(candidate.tool.id)
+        return answer.body
 
 
 def _raise_run_limit(error: ClientError) -> None:
@@ -230,15 +415,56 @@ def _raise_run_limit(error: ClientError) -> None:
         raise BudgetExceededError(error.message, subject=error.subject, remedy="Raise the limit") from error
 
 
-def _between(domain: Domain, source: str, target: str) -> Iterator[Step]:
-    """Every edge of a domain that leads from one type to another, in either direction."""
-    for start, edge, end in domain.signatures():
-        if (start, end) == (source, target):
-            yield Step(start, edge, end, True)
-        if (end, start) == (source, target):
-            yield Step(end, edge, start, False)
-
-
 def _purpose(step: Step) -> str:
-    ends = (step.source, step.target) if step.forward else (step.target, step.source)
-    return f"{ends[0]} {step.edge} {ends[1]}{'' if step.forward else ' (backward)'}"
+    source, target = (step.source, step.target) if step.forward else (step.target, step.source)
+    return f"{source} {step.edge} {target}{'' if step.forward else ' (backward)'}"
+
+
+def _typed(identifiers: Sequence[str], candidate: Candidate) -> list[str | int]:
+    """Return identifiers as the input wants them: numbers where its schema allows numbers only."""
+    schema = candidate.tool.input_schema
+    wanted = properties_of(schema, schema).get(candidate.binding.takes)
+    if candidate.binding.is_list and isinstance(wanted, Mapping):
+        wanted = wanted.get("items")
+    allowed = (kinds(wanted, schema) or frozenset()) - {"null"}
+    numbers = bool(allowed) and allowed <= {"integer", "number"}
+    return [int(each) if numbers and each.isdecimal() else each for each in identifiers]
+
+
+def _source_of(row: AnswerRow, sources: Collection[str], candidate: Candidate) -> str:
+    """Return the source of a row.
+
+    :raises ToolCallError: when the answer does not say which it is, or names another one than those that were given.
+    """
+    if row.source in sources:
+        return row.source
+    if len(sources) == 1 and not (row.source and candidate.binding.is_list):
+        return next(iter(sources))
+    unasked = f"a row belongs to {row.source!r}, which nobody asked for"
+    raise ToolCallError(unasked if row.source else "its rows do not name their source", subject=candidate.tool.id)
+
+
+def _filter_arguments(
+    candidate: Candidate, filters: Sequence[FilterConstraint]
+) -> tuple[dict[str, Any], list[FilterConstraint]]:
+    """Return the arguments that say the filters, and the filters that they do not say."""
+    arguments: dict[str, Any] = {}
+    others = []
+    for each in filters:
+        name = _input_of(each, candidate.binding.fields)
+        if name and name not in arguments:
+            arguments[name] = each.value
+        else:
+            others.append(each)
+    return arguments, others
+
+
+def _input_of(each: FilterConstraint, fields: Mapping[str, str]) -> str:
+    """Return the input that takes a filter, or empty: of two, ``from,to``, that for its operator; ``name_contains`` before ``name``."""
+    named = fields.get(each.field, "")
+    if each.op == "contains":
+        named = fields.get(f"{each.field}_contains", named)
+    parts = named.split(",")
+    if each.op in ("<", ">"):
+        return parts[each.op == "<"] if len(parts) == 2 else ""
+    return parts[0] if len(parts) == 1 else ""

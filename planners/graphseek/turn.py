@@ -8,7 +8,7 @@ from typing import Any, Literal, Protocol, TypeAlias
 
 from ontology.errors import ModelError
 from ontology.json_object import canonical_text
-from planners.graphseek.catalog.semantic_catalog import SemanticCatalog
+from planners.graphseek.catalog.catalog import SemanticCatalog
 from planners.graphseek.operators.operator import Operator
 from planners.graphseek.results.result import Result
 from planners.graphseek.results.result_store import ResultStore

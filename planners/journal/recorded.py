@@ -29,10 +29,10 @@ from inference.chat import ChatModel, Completion
 from ontology.errors import BudgetExceededError, EgotoolsError, InvalidArgumentError, ModelError, StorageError
 from ontology.first_error import first_error
 from ontology.json_object import canonical_text
-from planners.calls.clean_values import clean_text, cleaned
-from planners.calls.consent import Ask, never
 from planners.calls.sandbox import Sandbox, SandboxResult
+from planners.calls.tool_access import Ask, never
 from planners.calls.tool_finder import Finder, FoundTools
+from planners.calls.untrusted import clean_text, cleaned
 from planners.journal.run_journal import DAMAGED, RunJournal, RunRecord
 from planners.journal.step_log import ObservedModel, also_told_to, emit, seconds_since
 from planners.stores.property_graph import GraphState, Language, Operation, PropertyGraph, QueryLimits, QueryRows, Value

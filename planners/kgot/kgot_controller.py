@@ -1,33 +1,44 @@
-"""The run of a task: decide, then enlarge the graph or ask it, until a query answers the task (sections 3 and 4 of the paper, appendix B.1)."""
+"""The run of a task: decide, then enlarge the graph or ask it, until a query answers the task (sections 3 and 4 of the paper, appendix B.1).
+
+The paper binds every tool into the prompt that enlarges the graph; here a search with the missing information finds the few that fit.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from egotools import ClientError, PermissionDeniedError, Tool
 from egotools.calling.invoker import ToolInvoker
-from ontology.errors import BudgetExceededError, InvalidArgumentError, ModelError
-from planners.calls.clean_values import CleanInvoker, clean_text
+from egotools.calling.tool_answer import TOO_DEEP, ToolAnswer
+from ontology.errors import BudgetExceededError, EgotoolsError, InvalidArgumentError
+from ontology.json_object import canonical_text
+from planners.calls.clean_values import CleanInvoker, clean_text, cleaned
 from planners.calls.fence_marks import FenceMarks
+from planners.calls.fenced_answer import fence_answer
 from planners.calls.safe_retries import RetryingInvoker
 from planners.calls.sandbox import Sandbox
-from planners.calls.tool_finder import Finder
+from planners.calls.tool_finder import Finder, FoundTools
 from planners.journal.recorded import error_text as said
-from planners.journal.step_log import emit, told_to, unheard
-from planners.kgot.decide import decide, queries_of, reasons_of
-from planners.kgot.enhance import enhance, missing_without_reasons
-from planners.kgot.kgot_events import Ended, KgotEvent, Outcome
+from planners.journal.step_log import emit, in_order, told_to, unheard
+from planners.kgot.kgot_events import CallMade, Decided, Decision, Ended, KgotEvent, Missing, Outcome, ToolsFound
 from planners.kgot.kgot_settings import KgotSettings
-from planners.kgot.kgot_task import KgotTask, MadeCall
+from planners.kgot.kgot_task import Insert, KgotTask, MadeCall, Retrieve, Vote, WantedCall
+from planners.kgot.reads import force_answer, force_query, solve
 from planners.kgot.run_state import RunState
-from planners.kgot.solve import force_answer, force_query, solve
-from planners.kgot.step_makers import StepMakers
+from planners.kgot.steps import LlmSteps
+from planners.kgot.writes import apply_writes, load_table, remove_noise, table_of
 from planners.stores.property_graph import GraphState, PropertyGraph
 
 __all__ = ["KgotRun", "solve_task"]
 
 _SETTINGS = KgotSettings()
+_MISSING_CHARS = 4_000  # of a text that a model wrote; a search takes 20,000
+_NOT_AGAIN = "This call was not allowed. Do not make it again; go on without it."
+_ERROR_CHARS = 2_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +62,7 @@ class KgotRun:
 async def solve_task(
     task: KgotTask,
     graph: PropertyGraph,
-    makers: StepMakers,
+    steps: LlmSteps,
     finder: Finder,
     invoker: ToolInvoker,
     sandbox: Sandbox,
@@ -63,7 +74,6 @@ async def solve_task(
     """Run a task.
 
     :param graph: of this run; what stands in it is part of the state.
-    :param makers: who take the steps.
     :param finder: of tools for what is missing.
     :param invoker: asks for consent before calls that change something. Safe calls are tried again here, so open it without retries of
         its own (``RetryPolicy(max_retries=0)``): they multiply.
@@ -77,7 +87,7 @@ async def solve_task(
     run = RunState(
         task=replace(task, question=clean_text(task.question)),
         graph=graph,
-        makers=makers,
+        steps=steps,
         finder=finder,
         invoker=RetryingInvoker(CleanInvoker(invoker), settings.tool_retries),
         sandbox=sandbox,
@@ -108,9 +118,8 @@ async def _within_limits(run: RunState) -> Ended:
     except TimeoutError:
         if not limit.expired():
             raise
-        return Ended(
-            answer="", outcome="deadline", missing=f"the {run.settings.max_seconds:g} s of the run have passed"
-        )
+        passed = f"the {run.settings.max_seconds:g} s of the run have passed"
+        return Ended(answer="", outcome="deadline", missing=passed)
     except BudgetExceededError as error:
         return Ended(answer="", outcome="budget", missing=str(error))
 
@@ -118,42 +127,166 @@ async def _within_limits(run: RunState) -> Ended:
 async def _iterate(run: RunState) -> Ended:
     """Decide, and enlarge the graph or ask it; at the limit the answer is forced."""
     await run.contained("state", run.read_graph(), None)
-    while run.iteration < run.settings.max_iterations:
+    while run.iteration < run.settings.max_iterations and not run.is_silent:
         run.iteration += 1
         if answer := await run.contained("iteration", _step(run), ""):
             return Ended(answer=answer, outcome="solved")
-        if run.availability.is_final:
-            return _silent(run)
-    for force, outcome in _LAST_STEPS:
+    for force, outcome in () if run.is_silent else _LAST_STEPS:
         if answer := await run.contained(outcome, force(run), ""):
             return Ended(answer=answer, outcome=outcome, missing=run.missing)
-    if run.availability.fault is not None:
-        return _silent(run)
-    return Ended(answer="", outcome="no solution", missing=_why_unsolved(run))
-
-
-def _why_unsolved(run: RunState) -> str:
-    if run.missing == missing_without_reasons(run):  # no vote said what is missing, and the task says nothing new
-        return run.vote_fault or "no vote could be used"
-    return run.missing or "the graph gave no answer to its queries"
-
-
-def _silent(run: RunState) -> Ended:
-    return Ended(answer="", outcome="model", missing=said(run.availability.fault or ModelError("no model answers")))
-
-
-async def _step(run: RunState) -> str:
-    """Decide, and enlarge the graph or ask it; return the answer, or empty."""
-    decided = await decide(run)
-    if run.availability.is_final:
-        return ""
-    if decided.decision == "enhance":
-        await enhance(run, reasons_of(decided))
-        return ""
-    return await solve(run, queries_of(decided))
+    if run.fault is not None:
+        return Ended(answer="", outcome="model", missing=said(run.fault))
+    if run.missing == _task_itself(run):  # no vote said what is missing, and the task says nothing new
+        return Ended(answer="", outcome="no solution", missing=run.vote_fault or "no vote could be used")
+    return Ended(answer="", outcome="no solution", missing=run.missing or "the graph gave no answer to its queries")
 
 
 _LAST_STEPS: tuple[tuple[Callable[[RunState], Awaitable[str]], Outcome], ...] = (
     (force_query, "forced query"),
     (force_answer, "forced answer"),
 )
+
+
+async def _step(run: RunState) -> str:
+    """Decide, and enlarge the graph or ask it; return the answer, or empty."""
+    decided = await _decide(run)
+    if run.is_silent:
+        return ""
+    votes = [each for each in (decided.votes if decided.judged is None else (decided.judged,)) if each is not None]
+    if decided.decision == "solve":
+        queries = [vote.query.strip() for vote in votes if isinstance(vote, Retrieve)]
+        return await solve(run, [query for query in queries if query])  # equal ones as often as they were given
+    reasons = dict.fromkeys(vote.reason.strip() for vote in votes if isinstance(vote, Insert))
+    await run.contained("enhance", _enlarge(run, [reason for reason in reasons if reason]), None)
+    await run.read_graph()
+    if run.settings.noise != "keep":
+        await remove_noise(run)
+    return ""
+
+
+async def _decide(run: RunState) -> Decided:
+    """Ask for the votes at once and return the decision (appendices B.2 and C.1). Unusable votes do not count; a tie enhances."""
+    view, times = run.view(), run.settings.num_next_steps_decision
+    faults: list[Exception | None] = [None] * times
+
+    async def vote(nth: int) -> Vote:
+        try:
+            return await run.steps.vote(view, nth)
+        except Exception as error:
+            faults[nth] = error
+            raise
+
+    votes = await in_order([run.contained("vote", vote(nth), None) for nth in range(times)])
+    run.take_votes(faults)
+    usable = [vote for vote in votes if vote is not None]
+    judged = None
+    if run.settings.next_step == "judge" and len(usable) > 1:
+        judged = await run.contained("judge", run.steps.judge(view, usable), None)
+    counted = usable if judged is None else [judged]
+    retrieving = sum(isinstance(each, Retrieve) for each in counted)
+    decision: Decision = "solve" if 2 * retrieving > len(counted) else "enhance"
+    decided = Decided(iteration=run.iteration, votes=tuple(votes), decision=decision, judged=judged)
+    emit(decided)
+    return decided
+
+
+async def _enlarge(run: RunState, reasons: Sequence[str]) -> None:
+    """Enlarge the graph once: what is missing, tools for it, their calls, and their answers as writes (appendix C.2).
+
+    :param reasons: of the votes; without one, the task itself is what is missing.
+    """
+    run.missing = _task_itself(run)
+    if reasons:
+        text = await run.contained("missing", run.steps.missing(run.view(), reasons), "")
+        run.missing = (text.strip() or "\n".join(reasons))[:_MISSING_CHARS]
+    emit(Missing(iteration=run.iteration, text=run.missing))
+    found = await run.contained("find", run.finder.find(run.missing), None)
+    if found is None:
+        return
+    ids = tuple(each.tool.id for each in found.tools)
+    emit(ToolsFound(iteration=run.iteration, tool_ids=ids, snapshot_id=found.snapshot_id))
+    if not found.tools:
+        run.drop("calls", "no tool fits what is missing")
+        return
+    tools = {each.tool.id: each.tool for each in found.tools}
+    calls = await _wanted_calls(run, found)
+    before = run.view()  # the new answers go beside it
+    made = await in_order([_call(run, tools[call.tool_id], call.arguments) for call in calls])
+    run.calls.extend(call for call, _ in made)
+    answers = [call for call, is_loaded in made if call.ok and not is_loaded]
+    if answers:
+        operations = await run.contained("write", run.steps.write(before, run.missing, answers), ())
+        emit(await apply_writes(run, operations))
+
+
+def _task_itself(run: RunState) -> str:
+    """Return what is missing where no vote says it."""
+    return run.task.question.strip()[:_MISSING_CHARS]
+
+
+async def _wanted_calls(run: RunState, found: FoundTools) -> list[WantedCall]:
+    """Return the calls to be made: those of more than half of the usable answers, of tools that were found, none made before."""
+    view, votes = run.view(), run.settings.tool_call_votes
+    answers = await in_order(
+        [run.contained("calls", run.steps.calls(view, run.missing, found, nth), None) for nth in range(votes)]
+    )
+    usable = [{_key(call): call for call in answer} for answer in answers if answer is not None]
+    counts = Counter(key for answer in usable for key in answer)
+    calls = {key: call for answer in usable for key, call in answer.items() if 2 * counts[key] > len(usable)}
+    known = {each.tool.id for each in found.tools}
+    kept: list[WantedCall] = []
+    for key, call in calls.items():
+        if TOO_DEEP in key:
+            run.drop("call", f"{call.tool_id}: its arguments are nested too deeply")
+        elif call.tool_id not in known:
+            run.drop("call", f"{call.tool_id}: no tool of this id was found for what is missing")
+        elif key in run.asked:
+            run.drop("call", f"{call.tool_id}: the same call was made before")
+        elif len(kept) >= run.settings.max_calls_per_step:
+            most = f"more than {run.settings.max_calls_per_step} calls are wanted at once"
+            run.drop("call", f"{call.tool_id}: {most}")
+        else:
+            kept.append(call)
+            run.asked.add(key)
+    return kept
+
+
+def _key(call: WantedCall) -> str:
+    return canonical_text([call.tool_id, dict(call.arguments)])
+
+
+async def _call(run: RunState, tool: Tool, arguments: Mapping[str, object]) -> tuple[MadeCall, bool]:
+    """Make a call and tell it; return it, and whether its answer was a table that stands in the graph now, and nothing else."""
+    started = time.perf_counter()
+    answer = cleaned(await _answer(run, tool, arguments))
+    table = table_of(tool.name, answer.body) if answer.ok else None
+    is_loaded = table is not None and await load_table(run, table)
+    told = replace(answer, body=table.shown()) if table is not None and is_loaded else answer
+    shown = fence_answer(told, tool_id=tool.id, max_bytes=run.settings.max_shown_bytes, marks=run.marks)
+    call = MadeCall(
+        tool_id=tool.id,
+        arguments=dict(arguments),
+        ok=answer.ok,
+        status=answer.status,
+        body=answer.body,
+        text=shown.text,
+    )
+    emit(CallMade(iteration=run.iteration, call=call, seconds=round(time.perf_counter() - started, 6)))
+    return call, table is not None and is_loaded and not table.rest
+
+
+async def _answer(run: RunState, tool: Tool, arguments: Mapping[str, object]) -> ToolAnswer:
+    """Call a tool; whatever fails becomes an answer that says so."""
+    try:
+        return await run.invoker.invoke(tool, arguments)
+    except BudgetExceededError:
+        raise
+    except PermissionDeniedError as error:
+        status, body = "denied", f"{_NOT_AGAIN} {error}"
+    except ClientError as error:
+        status, body = error.code, str(error)
+    except EgotoolsError as error:
+        status, body = error.grpc_code, str(error)
+    except Exception as error:  # a tool is foreign code, which raises what it likes
+        status, body = "error", f"{type(error).__name__}: {error}"
+    return ToolAnswer(ok=False, status=status, body=body[:_ERROR_CHARS])

@@ -11,8 +11,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 from pydantic import BaseModel, ConfigDict, WrapSerializer
 
 from planners.journal.step_log import Event
-from planners.kgot.kgot_task import MadeCall
-from planners.kgot.step_makers import Vote
+from planners.kgot.kgot_task import MadeCall, Vote
 from planners.stores.property_graph import GraphNode, GraphState, Operation, QueryRows
 
 __all__ = [

@@ -9,14 +9,7 @@ from inference.retry import RetryPolicy
 from ontology.errors import InvalidArgumentError
 from planners.stores.property_graph import QueryLimits
 
-__all__ = [
-    "MODEL_RETRIES",
-    "KgotSettings",
-    "NextStepKind",
-    "NoiseKind",
-    "PromptFormat",
-    "RetrieveKind",
-]
+__all__ = ["MODEL_RETRIES", "KgotSettings", "NextStepKind", "NoiseKind", "PromptFormat", "RetrieveKind"]
 
 RetrieveKind: TypeAlias = Literal["query", "script", "direct", "fusion"]
 """How the graph is asked: in its language, by Python, by reading the whole of it; or all of these, whose answers are voted on."""
@@ -28,8 +21,24 @@ PromptFormat: TypeAlias = Literal["xml", "markdown"]
 MODEL_RETRIES = RetryPolicy(max_retries=5, base_delay_s=1.0, max_delay_s=60.0)
 """Of calls of a model's server: six attempts, 1 to 60 seconds apart (appendix B.3.2)."""
 
-_MOST_TOOLS = 8  # of one search
-_MOST_VOTES = 100
+_RANGES: dict[str, tuple[float, float | None]] = {
+    **dict.fromkeys(
+        ("max_iterations", "max_final_solution_parsing", "max_calls_per_step", "max_answer_tokens"), (1, None)
+    ),
+    **dict.fromkeys(("num_next_steps_decision", "tool_call_votes"), (1, 100)),
+    **dict.fromkeys(("max_retrieve_query_retry", "max_cypher_fixing_retry", "max_tool_retries"), (0, None)),
+    **dict.fromkeys(("tool_retry_delay_s", "max_json_reasks"), (0, None)),
+    "tools": (1, 8),
+    "vote_temperature": (0, 2),
+    "max_graph_chars": (1_000, None),
+    "max_shown_bytes": (1_000, None),
+}
+_CHOICES: dict[str, tuple[str, ...]] = {
+    "retrieve": get_args(RetrieveKind),
+    "next_step": get_args(NextStepKind),
+    "noise": get_args(NoiseKind),
+    "prompt_format": get_args(PromptFormat),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,13 +60,14 @@ class KgotSettings:
     :param vote_temperature: of votes where there are several; 0 would make them one.
     :param noise: what is removed from the graph after writes. ``all`` may remove what a later iteration would have needed.
     :param max_json_reasks: how often an unusable answer is asked for again, with its fault (appendix B.3.1).
-    :param repair_json: whether what is only written wrong in an answer is repaired before that.
+    :param repair_json: whether JSON amid other text, or only written wrong, is read before that.
     :param max_answer_tokens: of one answer of a model.
-    :param max_graph_chars: of the graph in a prompt; the rest is left out, and said so.
+    :param max_graph_chars: of the graph in a prompt; a larger one is summarised.
     :param max_shown_bytes: of a tool's answer in a prompt.
     :param max_seconds: of a whole run; None for no limit.
     :param tool_retry_delay_s: before the first retry of a tool, doubled for each further one up to 5 s.
     :param query_limits: of each query and script.
+    :raises InvalidArgumentError: for a value out of its range, by its name.
     """
 
     max_iterations: int = 7
@@ -78,42 +88,27 @@ class KgotSettings:
     max_json_reasks: int = 3
     repair_json: bool = True
     max_answer_tokens: int = 2_048
-    max_graph_chars: int = 60_000
+    max_graph_chars: int = 12_000
     max_shown_bytes: int = 16_384
     max_seconds: float | None = None
     tool_retry_delay_s: float = 0.5
     query_limits: QueryLimits = QueryLimits()  # noqa: RUF009  # frozen
 
     def __post_init__(self) -> None:
-        for name in ("max_iterations", "max_final_solution_parsing", "max_calls_per_step", "max_answer_tokens"):
-            _check_range(name, getattr(self, name), 1, None)
-        for name in ("num_next_steps_decision", "tool_call_votes"):
-            _check_range(name, getattr(self, name), 1, _MOST_VOTES)
-        for name in (
-            "max_retrieve_query_retry",
-            "max_cypher_fixing_retry",
-            "max_tool_retries",
-            "tool_retry_delay_s",
-            "max_json_reasks",
-        ):
-            _check_range(name, getattr(self, name), 0, None)
-        _check_range("tools", self.tools, 1, _MOST_TOOLS)
-        _check_range("vote_temperature", self.vote_temperature, 0, 2)
-        _check_range("max_graph_chars", self.max_graph_chars, 1_000, None)
-        _check_range("max_shown_bytes", self.max_shown_bytes, 1_000, None)
+        for name, (least, most) in _RANGES.items():
+            value = getattr(self, name)
+            if not value >= least or (most is not None and value > most):
+                allowed = f"{least:g} or more" if most is None else f"{least:g} to {most:g}"
+                raise InvalidArgumentError(f"{value!r} is out of range", subject=name, remedy=f"Use {allowed}")
+        for name, kinds in _CHOICES.items():
+            if getattr(self, name) not in kinds:
+                problem = f"{getattr(self, name)!r} is not known"
+                raise InvalidArgumentError(problem, subject=name, remedy=f"Use one of {', '.join(kinds)}")
         if self.max_seconds is not None and not self.max_seconds > 0:
             raise InvalidArgumentError("the value is not above 0", subject="max_seconds", remedy="Use seconds, or none")
         if not self.vote_temperature and max(self.num_next_steps_decision, self.tool_call_votes) > 1:
-            raise InvalidArgumentError(
-                "at temperature 0 several votes are one",
-                subject="vote_temperature",
-                remedy="Use more than 0, or one vote",
-            )
-        for name, kinds in _CHOICES.items():
-            if getattr(self, name) not in kinds:
-                raise InvalidArgumentError(
-                    f"{getattr(self, name)!r} is not known", subject=name, remedy=f"Use one of {', '.join(kinds)}"
-                )
+            problem = "at temperature 0 several votes are one"
+            raise InvalidArgumentError(problem, subject="vote_temperature", remedy="Use more than 0, or one vote")
 
     @property
     def tool_retries(self) -> RetryPolicy:
@@ -124,17 +119,3 @@ class KgotSettings:
             max_delay_s=5.0,
             max_retry_after_s=30.0,
         )
-
-
-_CHOICES: dict[str, tuple[str, ...]] = {
-    "retrieve": get_args(RetrieveKind),
-    "next_step": get_args(NextStepKind),
-    "noise": get_args(NoiseKind),
-    "prompt_format": get_args(PromptFormat),
-}
-
-
-def _check_range(name: str, value: float, least: float, most: float | None) -> None:
-    if not value >= least or (most is not None and value > most):
-        allowed = f"{least:g} or more" if most is None else f"{least:g} to {most:g}"
-        raise InvalidArgumentError(f"{value!r} is out of range", subject=name, remedy=f"Use {allowed}")

@@ -1,15 +1,13 @@
-"""A task, and what a run knows of it at a step."""
+"""A task, what a run knows of it at a step, and what models want: votes and calls."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
-from planners.stores.property_graph import GraphState
-
-__all__ = ["KgotTask", "MadeCall", "TaskView"]
+__all__ = ["Insert", "KgotTask", "MadeCall", "Retrieve", "TaskView", "Vote", "WantedCall"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,6 +19,37 @@ class KgotTask:
 
     question: str
     files: tuple[Path, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Insert:
+    """A vote that the graph does not answer the task yet.
+
+    :param reason: what is missing.
+    """
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retrieve:
+    """A vote that the graph answers the task.
+
+    :param query: in the language of the graph; or the answer itself, where the run retrieves without queries.
+    """
+
+    query: str
+
+
+Vote: TypeAlias = Insert | Retrieve
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WantedCall:
+    """A call that shall be made."""
+
+    tool_id: str
+    arguments: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,17 +73,13 @@ class TaskView:
     """What a step of a run sees.
 
     :param iteration: from 1.
-    :param graph: the state of the task.
-    :param graph_text: the same as prompts have it.
+    :param graph_text: the graph of the task as prompts have it.
     :param calls: of all iterations before, in their order.
     :param fruitless: queries that gave nothing, and those that failed, in their order.
-    :param faults: how the latter failed, by query.
     """
 
     task: KgotTask
     iteration: int
-    graph: GraphState
     graph_text: str
-    calls: tuple[MadeCall, ...] = field(default=())
-    fruitless: tuple[str, ...] = field(default=())
-    faults: Mapping[str, str] = field(default_factory=dict)
+    calls: tuple[MadeCall, ...] = ()
+    fruitless: tuple[str, ...] = ()

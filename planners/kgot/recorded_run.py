@@ -21,11 +21,10 @@ from inference.budget import Budget
 from inference.chat import ChatModel
 from ontology.errors import InvalidArgumentError
 from ontology.first_error import first_error
-from planners.calls.clean_values import cleaned
-from planners.calls.consent import Ask, never
-from planners.calls.fence_marks import FenceMarks
 from planners.calls.sandbox import Sandbox
+from planners.calls.tool_access import Ask, never
 from planners.calls.tool_finder import Finder
+from planners.calls.untrusted import FenceMarks, cleaned
 from planners.journal.recorded import (
     RecordedFinder,
     RecordedGraph,
@@ -43,7 +42,7 @@ from planners.kgot.kgot_controller import KgotRun, solve_task
 from planners.kgot.kgot_events import Ended, KgotEvent
 from planners.kgot.kgot_settings import KgotSettings
 from planners.kgot.kgot_task import KgotTask
-from planners.kgot.step_makers import BackendFactory
+from planners.kgot.steps import StepsFactory
 from planners.stores.property_graph import DeleteNode, Language, NodeRef, PropertyGraph
 
 __all__ = [
@@ -76,7 +75,7 @@ class SolveParts:
     """
 
     graph: PropertyGraph
-    make: BackendFactory
+    make: StepsFactory
     finder: Finder
     invoker: ToolInvoker
     sandbox: Sandbox
@@ -180,7 +179,7 @@ async def solve_recorded(
 
 
 async def replay_recorded(
-    journal: RunJournal, make: BackendFactory, *, observe: Callable[[KgotEvent], None] = unheard
+    journal: RunJournal, make: StepsFactory, *, observe: Callable[[KgotEvent], None] = unheard
 ) -> KgotRun:
     """Take the steps of a finished run again. Nobody is asked, nothing is called, no code is run.
 

@@ -5,8 +5,6 @@ It is a YAML file. The parser's prompt, the check of a graph and the choice of t
 
 from __future__ import annotations
 
-import os
-import stat
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -16,6 +14,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from ontology.errors import InvalidArgumentError
+from ontology.files import read_bounded
 from ontology.first_error import first_error
 from ontology.yaml_data import SAFE_LOADER
 
@@ -28,7 +27,7 @@ _MAX_ALIASES, _MAX_DEPTH = 30, 40  # chosen: the shipped domains have at most 6 
 
 _MAX_BYTES = 2**20  # chosen: the shipped domains have at most 20 kB
 
-Operator: TypeAlias = Literal["=", "contains", "<", ">"]
+Operator: TypeAlias = Literal["=", "contains", "<", ">", "<=", ">="]
 _Name: TypeAlias = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=64)]
 
 
@@ -126,9 +125,13 @@ class EdgeType(_Form):
 
 
 class Domain(_Form):
-    """The schema of a domain."""
+    """The schema of a domain.
+
+    :param extended: whether graphs may have what goes beyond the paper's form: groups, orders, counts, steps.
+    """
 
     name: _Name
+    extended: bool = False
     description: str
     types: Mapping[_Name, EntityType] = Field(min_length=1)
     edges: tuple[EdgeType, ...] = ()
@@ -162,8 +165,7 @@ def read_domain(name_or_path: str | Path) -> Domain:
     try:
         shipped_path = DOMAINS / f"{name_or_path}.yaml"
         path = shipped_path if shipped_path.is_file() else path
-        text = _text(path)
-        return _parsed(text)
+        return _parsed(read_bounded(path, _MAX_BYTES).decode("utf-8"))
     except OSError:
         shipped = ", ".join(sorted(each.stem for each in DOMAINS.glob("*.yaml")))
         raise InvalidArgumentError(
@@ -185,22 +187,6 @@ def read_domain(name_or_path: str | Path) -> Domain:
 def _parsed(text: str) -> Domain:
     _refuse_bomb(text)
     return Domain.model_validate(yaml.load(text, Loader=SAFE_LOADER))
-
-
-def _text(path: Path) -> str:
-    """Return the text of a regular file: the name may be that of a journal of somebody else, and a device has no end.
-
-    :raises OSError: when it is none.
-    :raises ValueError: when it is larger than any domain, or no UTF-8.
-    """
-    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    with os.fdopen(fd, "rb") as file:
-        if not stat.S_ISREG(os.fstat(fd).st_mode):
-            raise FileNotFoundError(path)
-        content = file.read(_MAX_BYTES + 1)
-    if len(content) > _MAX_BYTES:
-        raise ValueError(f"it has more than {_MAX_BYTES:,} bytes")
-    return content.decode("utf-8")
 
 
 def _refuse_bomb(text: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from planners.query.domain import Domain
-from planners.query.query_graph import EdgeConstraint, FilterConstraint, QueryGraph
+from planners.query.query_graph import Constraint, EdgeConstraint, FilterConstraint, QueryGraph
 
 __all__ = ["graph_faults"]
 
@@ -17,6 +17,7 @@ def graph_faults(graph: QueryGraph, domain: Domain) -> tuple[str, ...]:
         *(fault for each in graph.edges for fault in _edge(each, graph, domain)),
         *(fault for each in graph.filters for fault in _filter(each, graph, domain)),
         *_components(graph),
+        *_beyond_the_paper(graph, domain),
     )
 
 
@@ -59,26 +60,56 @@ def _filter(each: FilterConstraint, graph: QueryGraph, domain: Domain) -> Iterat
     if each.field not in fields:
         allowed = ", ".join(fields) or "none"
         yield f"The type {kind} of {each.var} has no field {each.field} to filter by; its fields: {allowed}."
-    elif each.op not in fields[each.field].operators:
+    elif each.op.removesuffix("=") not in fields[each.field].operators and each.op not in fields[each.field].operators:
         operators = ", ".join(fields[each.field].operators)
         yield f"The field {each.field} of {each.var} does not take the operator {each.op}; it takes {operators}."
-    elif not str(each.value).strip():
+    elif not all(str(value).strip() for value in each.values):
         yield f"The filter on {each.var}.{each.field} has an empty value."
 
 
 def _components(graph: QueryGraph) -> Iterator[str]:
     if graph.return_var not in graph.vars:
         return
-    neighbours: dict[str, set[str]] = {var: set() for var in graph.vars}
-    for edge in graph.edges:
-        if edge.source in neighbours and edge.target in neighbours:
-            neighbours[edge.source].add(edge.target)
-            neighbours[edge.target].add(edge.source)
-    reached, waiting = {graph.return_var}, [graph.return_var]
-    while waiting:
-        new = neighbours[waiting.pop()] - reached
-        reached |= new
-        waiting.extend(new)
+    reached = _reached(graph, graph.return_var)
     for var in graph.vars:
         if var not in reached:
             yield f"No path of edges joins the variable {var} to the return variable {graph.return_var}."
+
+
+def _beyond_the_paper(graph: QueryGraph, domain: Domain) -> Iterator[str]:
+    """What excludes must be all that joins two parts; calls of tools answer no groups, orders by a measure, and steps."""
+    for edge in graph.edges:
+        beside = [each for each in graph.edges if {each.source, each.target} == {edge.source, edge.target}]
+        if domain.extended and len(beside) > 1:
+            continue  # "take but do not return"
+        if edge.negated and _joined(graph.model_copy(update={"constraints": _without(graph, edge)}), edge):
+            yield f"The negated edge {edge.source} {edge.edge} {edge.target} stands in a circle of edges."
+    if domain.extended:
+        return
+    if graph.action not in ("find", "count") or graph.measure or graph.show:
+        yield "Groups, measures and orders cannot be answered by calling tools; ask for all of them."
+    if any(edge.max_hops > 1 or edge.only for edge in graph.edges):
+        yield 'Steps and "only" cannot be answered by calling tools.'
+    if any(edge.negated for edge in graph.edges) and any(len(each.values) > 1 for each in graph.filters):
+        yield "Exclusion and alternatives cannot both be answered by calling tools at once."
+    if any(edge.negated and graph.return_var not in (edge.source, edge.target) for edge in graph.edges):
+        yield "Only what is asked for can be without something, not what it is joined to."
+
+
+def _without(graph: QueryGraph, edge: EdgeConstraint) -> tuple[Constraint, ...]:
+    return tuple(each for each in graph.constraints if each is not edge)
+
+
+def _joined(graph: QueryGraph, edge: EdgeConstraint) -> bool:
+    return edge.target in _reached(graph, edge.source)
+
+
+def _reached(graph: QueryGraph, start: str) -> set[str]:
+    """The variables that edges join to one, itself among them."""
+    reached, waiting = {start}, [start]
+    while waiting:
+        here = waiting.pop()
+        new = {end for each in graph.edges_of(here) for end in (each.source, each.target)} - reached
+        reached |= new
+        waiting.extend(new)
+    return reached

@@ -1,6 +1,7 @@
 """The query graph of a request: typed variables, typed edges between them, filters, an action, a return variable and a return mode.
 
-The JSON form is that of the paper QueryWeaver (section 4.1): ``G = (V, E, F, a, r, m)``. Whether a graph fits a domain is checked by
+The JSON form is that of the paper QueryWeaver (section 4.1): ``G = (V, E, F, a, r, m)``. What goes beyond it (exclusion, alternatives,
+steps, counts, groups, orders) is left out of the JSON where it is not used. Whether a graph fits a domain is checked by
 :mod:`planners.query.graph_faults`; here only its form is.
 """
 
@@ -8,54 +9,117 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
 
-__all__ = ["MAX_VARS", "Constraint", "EdgeConstraint", "FilterConstraint", "QueryGraph"]
+__all__ = [
+    "MAX_VARS",
+    "Constraint",
+    "EdgeConstraint",
+    "FilterConstraint",
+    "Measure",
+    "QueryGraph",
+    "Scalar",
+    "words_of",
+]
 
 _Name: TypeAlias = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
+Scalar: TypeAlias = str | int | float | bool
 MAX_VARS = 24
 """The most variables of a graph."""
 _MAX_CONSTRAINTS = 64
+_PAPER = frozenset(
+    "kind source edge target from to var field op value action return_var return_mode vars constraints".split()
+)
 
 
 class _Form(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, strict=True)
 
+    @model_serializer(mode="wrap")
+    def _without_defaults(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """What the paper does not have stands in the JSON only where it says something."""
+        defaults = {name: field.default for name, field in type(self).model_fields.items()}
+        written: dict[str, Any] = handler(self)
+        return {
+            name: value for name, value in written.items() if name in _PAPER or value not in ([], defaults.get(name))
+        }
+
 
 class EdgeConstraint(_Form):
-    """An edge between two variables, written in the direction of the domain; it is traversed in either."""
+    """An edge between two variables, written in the direction of the domain; it is traversed in either.
+
+    :param negated: nothing is joined by it: it and what lies behind it, seen from the return variable, must not exist.
+    :param max_hops: the edge may be followed so many times in a row, 1 to 6.
+    :param only: whatever is joined by it meets what is said behind it, and something is.
+    """
 
     kind: Literal["edge"] = "edge"
     source: _Name = Field(alias="from")
     edge: _Name
     target: _Name = Field(alias="to")
+    negated: bool = False
+    only: bool = False
+    max_hops: int = Field(default=1, ge=1, le=6)
 
 
 class FilterConstraint(_Form):
-    """A condition on a field of a variable."""
+    """A condition on a field of a variable.
+
+    :param others: further values, of which any may be meant in place of the first.
+    """
 
     kind: Literal["filter"] = "filter"
     var: _Name
     field: _Name
-    op: Literal["=", "contains", "<", ">"]
-    value: str | int | float | bool
+    op: Literal["=", "contains", "<", ">", "<=", ">="]
+    value: Scalar
+    others: Annotated[tuple[Scalar, ...], Field(max_length=20, strict=False)] = ()
+
+    @property
+    def values(self) -> tuple[Scalar, ...]:
+        """The values of which any may be meant."""
+        return (self.value, *self.others)
 
 
 Constraint: TypeAlias = Annotated[EdgeConstraint | FilterConstraint, Field(discriminator="kind")]
 
 
+class Measure(_Form):
+    """A number of each answer (or of all answers): by which it is chosen, ordered, or which is told.
+
+    :param function: ``count`` counts the entities of ``var`` that are joined to it; others are of the ``field`` of ``var``.
+    :param op: with ``value``: which numbers are meant.
+    """
+
+    function: Literal["count", "sum", "average", "least", "greatest", "value"] = "count"
+    var: _Name
+    field: str = ""
+    op: Literal["", "=", "<", ">", "<=", ">="] = ""
+    value: float = 0
+
+
 class QueryGraph(_Form):
     """A request as a graph.
 
+    :param action: ``find`` and ``count`` as in the paper; ``group`` counts the return variable for each ``by``; ``top`` finds the first
+        ``limit`` in the order of ``measure``; ``measure`` tells the measure of the return variable alone.
     :param vars: variable → type of entity.
     :param return_mode: ``one`` where the words of the request force a single answer, else ``all``.
+    :param by: of ``group``: a variable.
+    :param ascending: of ``top``: the least first.
+    :param show: the field of the return variable that is asked for.
     """
 
-    action: Literal["find", "count"]
+    action: Literal["find", "count", "group", "top", "measure"]
     return_var: _Name
     return_mode: Literal["one", "all"] = "all"
     vars: dict[_Name, _Name] = Field(min_length=1, max_length=MAX_VARS)
     constraints: tuple[Constraint, ...] = Field(default=(), max_length=_MAX_CONSTRAINTS, strict=False)
+    measure: Measure | None = None
+    by: str = ""
+    limit: int = Field(default=0, ge=0, le=1_000)
+    ascending: bool = False
+    show: str = ""
 
     @property
     def edges(self) -> tuple[EdgeConstraint, ...]:
@@ -76,5 +140,12 @@ class QueryGraph(_Form):
         return tuple(each for each in self.edges if var in (each.source, each.target))
 
     def to_json(self) -> dict[str, Any]:
-        """The JSON form of the paper."""
+        """The JSON form of the paper, with what goes beyond it where it is used."""
         return self.model_dump(mode="json", by_alias=True)
+
+
+def words_of(constraint: Constraint) -> str:
+    """Return a constraint as a person writes it: ``e from p``, ``p.name = Jane Doe``."""
+    if isinstance(constraint, EdgeConstraint):
+        return f"{constraint.source} {constraint.edge} {constraint.target}"
+    return f"{constraint.var}.{constraint.field} {constraint.op} {constraint.value}"

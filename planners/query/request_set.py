@@ -1,4 +1,4 @@
-"""The shipped requests of a domain with their gold graphs, by which parsers are measured; they were written before the parsers."""
+"""The shipped requests of a domain with their gold graphs, by which readers are measured: they were written before the readers."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from datagen.synthetic_request import CLASSES
+from datagen.requests import CLASSES
 from research.reader_answers import Answer, Gold, judged, numbered_rows, read_answers, read_gold
 from research.reading_scores import kappa
 from research.readings.servable import read_servable, servable_table

@@ -101,14 +101,8 @@ class Explainer:
 
     def _used(self, tool: int) -> str:
         """What past requests say of a tool; empty where they do not."""
-        use = self._context.use
-        if use is None:
-            return ""
-        if count := use.sessions.get(tool):
-            return f"used for {count} similar request{'s' if count > 1 else ''}"
-        if tool in use.partners:
-            return f"used with {_cut(self._context.snapshot.tool_id(use.partners[tool][0]), _MAX_ID_CHARS)}"
-        return ""
+        count = self._context.past_sessions.get(tool)
+        return f"used for {count} similar request{'s' if count > 1 else ''}" if count else ""
 
     def _parts(self, inputs: _Inputs, shown: tuple[int, int, int]) -> Iterator[str]:
         values, suppliers, still = shown

@@ -12,7 +12,6 @@ from ontology.tool import CONTEXT_PARAMETERS
 from ontology.triple import OVERLAY
 from retrieval.explain.tool_facts import tool_facts
 from retrieval.index.analysis import name_key
-from retrieval.learned_edges import used_with_edge
 from retrieval.query.context import EntryNode, QueryContext
 from retrieval.snapshot.reader import Snapshot
 
@@ -49,20 +48,10 @@ def explain(
     most_specific = np.lexsort((edges, snapshot.tool_degrees[others]))[:_MAX_EDGES]  # nodes that few tools touch first
     return Reasons(
         entries=tuple(map(shown, matches[:_MAX_ENTRIES])),
-        edges=(*_used_with(context, tool), *(_traversed(snapshot, int(edge)) for edge in edges[most_specific])),
+        edges=tuple(_traversed(snapshot, int(edge)) for edge in edges[most_specific]),
         features=features,
         bindings=_parameter_bindings(snapshot, tool, returned),
     )
-
-
-def _used_with(context: QueryContext, tool: int) -> Iterator[TraversedEdge]:
-    """Yield the pair by which a tool was raised, if one did, with its support."""
-    learned, use = context.snapshot.learned, context.use
-    if learned is not None and use is not None and tool in use.partners:
-        edge = used_with_edge(context.snapshot, learned.used_with, use.partners[tool][1])
-        yield TraversedEdge(
-            head=edge.head, predicate=edge.predicate, tail=edge.tail, confidence=edge.confidence, origin=edge.phrase
-        )
 
 
 def entry_match(snapshot: Snapshot, entry: EntryNode) -> EntryMatch:

@@ -21,7 +21,6 @@ from retrieval.query.query import Clause, Query, analyse, analyse_needs
 from retrieval.query.request import Request
 from retrieval.query.supporting_tool import SupportingTool
 from retrieval.query.typed_values import TypedValue, find_values
-from retrieval.query.use_evidence import UseEvidence
 from retrieval.query.value_tools import support_by_values
 from retrieval.snapshot.reader import Snapshot
 
@@ -61,7 +60,7 @@ class QueryContext:
     :param clauses_CT: how well each candidate matches each clause, z-scores, float32 [clauses, candidates];
         None until they are computed.
     :param supporting: the tools that must be called before those that answer, with the reasons, once they are known.
-    :param use: what past requests say of the tools; None where nothing was learned from use.
+    :param past_sessions: tool number → how many of the nearest past requests used it.
     :param fallbacks: what was left out and why, one sentence each.
     :param timings_ms: stage → milliseconds.
     """
@@ -76,7 +75,7 @@ class QueryContext:
     done: frozenset[int] = frozenset()
     clauses_CT: Floats2d | None = None
     supporting: tuple[SupportingTool, ...] = ()
-    use: UseEvidence | None = None
+    past_sessions: dict[int, int] = field(default_factory=dict)
     fallbacks: list[str] = field(default_factory=list)
     timings_ms: dict[str, float] = field(default_factory=dict)
     _ego_tools: dict[int, NDArray[np.int64]] = field(default_factory=dict)

@@ -17,7 +17,7 @@
 | ``filters.*`` | map from ``metadata key=value`` to its tools |
 | ``filter_values.jsonl`` | the values of each metadata key |
 | ``value_shapes.jsonl`` | the shapes of values, each with the parameters that have such values |
-| ``use.*``, ``bm25.use.*`` | what was learned from use (:mod:`retrieval.index.learned_use`); only where something was |
+| ``use.*``, ``bm25.use.*`` | what was learned from use (:mod:`retrieval.learned`); only where something was |
 """
 
 from __future__ import annotations

@@ -106,14 +106,14 @@ class LearnedSection(_Section):
     """What was learned from use (``egotools learn``), in the files ``use.*`` and ``bm25.use.*``.
 
     :param past_requests: how many past requests it has.
-    :param pairs: how many pairs of tools that are used together.
+    :param pairs: of tools that are used together; earlier builds wrote them, and they are no longer read.
     :param reporters: how many reporters the past requests are of.
-    :param min_reporters: how many reporters must have used a tool, or a pair, before it counts.
-    :param weights: ``requests`` and ``pairs``, in standard deviations of the scores.
+    :param min_reporters: how many reporters must have used a tool before it counts.
+    :param weights: ``requests``, in standard deviations of the scores; ``pairs`` as above.
     """
 
     past_requests: Annotated[int, Field(ge=0)]
-    pairs: Annotated[int, Field(ge=0)]
+    pairs: Annotated[int, Field(ge=0)] = 0
     reporters: Annotated[int, Field(ge=0)]
     min_reporters: Annotated[int, Field(ge=1)]
     weights: dict[Literal["requests", "pairs"], Annotated[float, Field(ge=0, le=1_000)]]

@@ -21,12 +21,12 @@ from retrieval.index.adjacency import Adjacency, read_adjacency
 from retrieval.index.bm25 import read_bm25
 from retrieval.index.filters import FilterIndex
 from retrieval.index.identifier_prefix import PrefixIndex
-from retrieval.index.learned_use import LearnedUse, read_learned_use
 from retrieval.index.lookup import Lookup
 from retrieval.index.records import Records, Texts
 from retrieval.index.text_fields import FIELDS, NAMES
 from retrieval.index.value_shapes import ValueShapes
 from retrieval.index.vectors import NodeVectors
+from retrieval.learned import PastRequests, read_past_requests
 from retrieval.snapshot.check_arrays import check_arrays
 from retrieval.snapshot.graph_records import EdgeRecord, NodeRecord
 from retrieval.snapshot.layout import KEYS, NAME_VECTORS, NGRAMS, NODE_VECTORS, Layout
@@ -111,18 +111,17 @@ def tool_functions(node_keys: Texts, keys: Lookup) -> tuple[Callable[[int], str]
     )
 
 
-def _learned(folder: Path, manifest: Manifest, tool_count: int) -> LearnedUse | None:
+def _learned(folder: Path, manifest: Manifest, tool_count: int) -> PastRequests | None:
     """What was learned from use; None where nothing was."""
     section = manifest.learned
     if section is None:
         return None
-    return read_learned_use(
+    return read_past_requests(
         folder,
         tool_count=tool_count,
         dimensions=manifest.encoder.dimensions,
         min_reporters=section.min_reporters,
-        request_weight=section.weights.get("requests", 0.0),
-        pair_weight=section.weights.get("pairs", 0.0),
+        weight=section.weights.get("requests", 0.0),
     )
 
 

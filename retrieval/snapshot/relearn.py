@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from retrieval.index.learned_use import LearnedUse, write_learned_use
+from retrieval.learned import PastRequests, write_past_requests
 from retrieval.snapshot.manifest import LearnedSection
 from retrieval.snapshot.publish_version import publish_version
 from retrieval.snapshot.reader import Snapshot
@@ -17,7 +17,7 @@ _PREFIXES = ("use.", "bm25.use.")
 def publish_learned(
     snapshot: Snapshot,
     store: Path,
-    learned: LearnedUse | None,
+    learned: PastRequests | None,
     *,
     replaces: str = "",
     published: bool = True,
@@ -38,27 +38,21 @@ def publish_learned(
 
     def write(folder: Path) -> None:
         if learned is not None:
-            write_learned_use(folder, learned)
+            write_past_requests(folder, learned)
 
+    section = learned and LearnedSection(
+        past_requests=learned.size,
+        reporters=learned.reporter_count,
+        min_reporters=learned.min_reporters,
+        weights={"requests": learned.weight},
+    )
     return publish_version(
         snapshot,
         store,
-        {"learned": _section(learned)},
+        {"learned": section},
         rewritten=_PREFIXES,
         write=write,
         replaces=replaces,
         published=published,
         signing_key=signing_key,
-    )
-
-
-def _section(learned: LearnedUse | None) -> LearnedSection | None:
-    if learned is None:
-        return None
-    return LearnedSection(
-        past_requests=learned.size,
-        pairs=len(learned.used_with.heads),
-        reporters=len(set(learned.reporters.tolist())),
-        min_reporters=learned.min_reporters,
-        weights={"requests": learned.request_weight, "pairs": learned.pair_weight},
     )

@@ -87,7 +87,7 @@ class VisibleSnapshot(Snapshot):
         # Functions over the indexes, not methods, as in a whole one: a snapshot in a cycle would stay in memory after its last use.
         _, find_tool = tool_functions(self._node_keys, self._keys)
         self.edges = whole.edges.subset(edges).changed(partial(_without_hidden_places, find_tool))
-        self.learned = whole.learned and whole.learned.restricted(tools, lambda tool_id: find_tool(tool_id) is not None)
+        self.learned = whole.learned and whole.learned.renumbered(np.where(tools, np.arange(len(tools)), -1))
         self.value_shapes = whole.value_shapes.restricted(lambda tool: bool(tools[tool]))
         self.filters = whole.filters.restricted(tools, find_tool)
 

@@ -9,11 +9,10 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from datagen.ev_graph.ev_tables import ev_tables
+from benchmarks.ev_graph.ev_tables import ev_tables
 from ontology.files import write_file
-from planners.graphseek.catalog.semantic_catalog import SemanticCatalog
-from planners.graphseek.catalog.shipped_catalogs import catalog_for
-from planners.graphseek.operators.node_naming import name_property
+from planners.graphseek.catalog.catalog import SemanticCatalog, catalog_for
+from planners.graphseek.operators.pattern import name_property
 from planners.stores.cypher.cypher_tokens import quoted_text
 from planners.stores.cypher_names import quoted_name
 from planners.stores.graph_schema import GraphSchema, NodeType

@@ -11,7 +11,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from datagen.ev_graph.graph_table import ColumnType, GraphTable, table_of_rows
+from benchmarks.ev_graph.graph_table import ColumnType, GraphTable, table_of_rows
 from ontology.errors import StorageError
 
 __all__ = ["country_tables", "hemisphere", "read_countries", "subdivision_name"]

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
-from datagen.ev_graph.graph_table import GraphTable
+from benchmarks.ev_graph.graph_table import GraphTable
 
 __all__ = ["write_csv_folder"]
 

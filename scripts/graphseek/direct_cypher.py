@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import json
+import tempfile
+from pathlib import Path
 from typing import Any
 
 from inference.chat import GREEDY, ChatModel, Message
 from ontology.errors import StatementError
 from planners.graphseek.catalog.catalog_text import catalog_text
-from planners.graphseek.operators.node_naming import NodeReader
-from planners.graphseek.operators.row_types import cell_of, column_of
-from planners.graphseek.operators.table_arguments import object_schema
-from planners.graphseek.results.table_census import TableCensus
-from planners.graphseek.results.table_summary import table_summary
+from planners.graphseek.operators.graph_query import table_of, typed_table
+from planners.graphseek.operators.operator import object_schema
+from planners.graphseek.operators.pattern import NodeReader
+from planners.graphseek.results.result_store import ResultStore
 from planners.stores.cypher.cypher_allow_list import allowed_cypher
 from planners.stores.property_graph import QueryLimits
 from scripts.graphseek.account_graph import AccountGraph, typed_pattern
@@ -63,7 +64,7 @@ async def ask_directly(
             query = given["query"]
             try:
                 table = await _table(graph, query)
-                problem = f"{_preview(table)}\nAccept it, or write another query."
+                problem = f"{await _preview(table)}\nAccept it, or write another query."
             except StatementError as error:
                 problem = f"The query failed: {error.problem} Write another one."
         messages += [Message(role="assistant", content=said.text), Message(role="user", content=problem)]
@@ -81,16 +82,14 @@ def _object(text: str) -> dict[str, Any]:
     return read if isinstance(read, dict) else {}
 
 
-def _preview(table: Table) -> str:
-    """Return the summary that operators' results have, of the same size at most."""
-    columns = [column_of(name, values) for name, values in table.items()]
-    census = TableCensus(columns)
-    cells = [
-        [cell_of(value, column) for value in values] for column, values in zip(columns, table.values(), strict=True)
-    ]
-    if rows := list(zip(*cells, strict=True)):
-        census.add(rows)
-    return table_summary("rows", "what the query gives", census, cut=census.rows == _LIMITS.rows, notes=())
+async def _preview(table: Table) -> str:
+    """Return the summary that operators' results have."""
+    rows = table_of(*typed_table(list(table), list(zip(*table.values(), strict=True))))
+    with tempfile.TemporaryDirectory() as folder:
+        results = ResultStore(Path(folder))
+        kept = await results.keep_table(rows, title="what the query gives", most=_LIMITS.rows)
+        results.close()
+    return kept.summary
 
 
 def _marks(graph: AccountGraph) -> str:

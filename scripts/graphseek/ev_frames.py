@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from datagen.ev_graph.graph_table import GraphTable
+from benchmarks.ev_graph.graph_table import GraphTable
 
 if TYPE_CHECKING:
     import pandas as pd

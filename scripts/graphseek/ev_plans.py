@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from datagen.ev_graph.ev_words import MONTHS
+from benchmarks.ev_graph.ev_words import MONTHS
 from planners.graphseek.turn import Invocation
 from scripts.graphseek.question import Question
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from datagen.ev_graph.ev_words import MONTHS
+from benchmarks.ev_graph.ev_words import MONTHS
 from scripts.graphseek.ev_frames import EvFrames
 from scripts.graphseek.ev_truths import (
     ASSEMBLED_AT,

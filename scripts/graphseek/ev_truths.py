@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
-from datagen.ev_graph.ev_words import MONTHS
+from benchmarks.ev_graph.ev_words import MONTHS
 from scripts.graphseek.ev_frames import EvFrames
 from scripts.graphseek.question import Truth
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from datagen.ev_graph.graph_table import GraphTable
+from benchmarks.ev_graph.graph_table import GraphTable
 from planners.stores.loading.graph_loading import load_graph
 from planners.stores.loading.loaded_tables import NodeTable, RelationshipTable
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
@@ -12,15 +11,12 @@ from pathlib import Path
 from statistics import median
 
 from planners.graphseek.agent.invocation_executor import InvocationExecutor, QuestionParts
-from planners.graphseek.operators.argument_check import check_arguments
-from planners.graphseek.operators.node_selection import resolve_selection
-from planners.graphseek.operators.operator import Operator, OperatorContext
-from planners.graphseek.operators.operator_registry import known_operators
+from planners.graphseek.dialects.cypher_text import CypherText
+from planners.graphseek.operators.operator import Operator, OperatorContext, check_arguments, known_operators
+from planners.graphseek.operators.pattern import resolve_nodes
 from planners.graphseek.results.result import Result
 from planners.graphseek.results.result_store import ResultStore
-from planners.graphseek.results.table_census import TableCensus
-from planners.graphseek.results.table_summary import table_summary
-from planners.graphseek.rules.rules_turns import RulesTurns
+from planners.graphseek.rules_turns import RulesTurns
 from planners.graphseek.turn import AgentSettings, Invocation, StepRecord
 from planners.journal.recorded import Steps
 from scripts.account.ratio import Ratio, seconds_of
@@ -32,7 +28,6 @@ from scripts.graphseek.timed_graph import TimedGraph, read_all
 __all__ = ["growth_ratios", "operator_ratios", "overhead_ratio", "play"]
 
 _CALL_S = 300.0
-_BATCH = 2_000  # rows that are counted at once, as when they are kept
 
 
 @dataclass(slots=True, kw_only=True)
@@ -52,7 +47,7 @@ class _Played:
 async def play(graph: AccountGraph, steps: Sequence[Invocation], *, parts_too: bool = False) -> _Played:
     """Execute invocations one after the other as a run does, with results of its own.
 
-    :param parts_too: measure checks, compilation and summaries alone as well.
+    :param parts_too: measure checks and compilation alone as well.
     :raises RuntimeError: when an invocation fails.
     """
     operators, timed = known_operators(), TimedGraph(graph.graph)
@@ -86,14 +81,13 @@ async def play(graph: AccountGraph, steps: Sequence[Invocation], *, parts_too: b
 async def _own_seconds(
     graph: AccountGraph, results: ResultStore, record: StepRecord, operators: Mapping[str, Operator]
 ) -> float:
-    """Return what a step spends on checking, compiling and summarising, without keeping its rows.
+    """Return what a step spends on checking and compiling.
 
     :param operators: which a run is given: it does not look for their files at each step.
     """
     step, result = record.invocations[0], record.outcomes[0]
     if not isinstance(result, Result):
         return 0.0
-    rows = await results.rows(result.handle, limit=result.size)
     context = OperatorContext(
         graph=graph.graph,
         schema=graph.schema,
@@ -101,24 +95,21 @@ async def _own_seconds(
         results=results,
         seconds=AgentSettings().call_seconds,
     )
-    compile_query = importlib.import_module(f"planners.graphseek.operators.{step.operator}").compile_query
+    compile_query = getattr(operators[step.operator], "compile", None)
     arguments = dict(step.arguments)
     started = time.perf_counter()
     check_arguments(arguments, operators[step.operator].parameters(graph.schema, results.handles))
     checked = time.perf_counter() - started
     if "start" in arguments:  # what it names is read from the store, which is no part of compiling
-        arguments["start"] = await resolve_selection(arguments["start"], context)
+        arguments["start"] = await resolve_nodes(arguments["start"], context)
     started = time.perf_counter()
-    compile_query(arguments, graph.schema, graph.catalog, context.dialect)
-    census = TableCensus(result.columns)
-    for first in range(0, len(rows), _BATCH):
-        census.add(rows[first : first + _BATCH])
-    table_summary(result.handle, "", census, cut=result.cut, notes=result.notes)
+    if compile_query is not None:
+        compile_query(arguments, CypherText(graph.schema, context.dialect), graph.catalog)
     return checked + time.perf_counter() - started
 
 
 async def overhead_ratio(graph: AccountGraph, rounds: int) -> Ratio:
-    """Return what is spent on checks of arguments, compilation and summaries, against the queries."""
+    """Return what is spent on checks of arguments and compilation, against the queries."""
     totals: list[_Played] = []
     for nth in range(rounds + 1):
         played = [await play(graph, ev_plan(each).steps, parts_too=True) for each in graph.questions]
@@ -127,7 +118,7 @@ async def overhead_ratio(graph: AccountGraph, rounds: int) -> Ratio:
             totals.append(_Played(**sums))
     queries, whole, own = (median(getattr(each, key) for each in totals) for key in ("queries", "whole", "own"))
     note = f"{len(graph.questions)} questions; with rows kept on disk and threads that wait: {whole / queries - 1:.2f}"
-    return Ratio(name="checking, compiling, summarising / queries", above=own, below=queries, most=0.2, note=note)
+    return Ratio(name="checking, compiling / queries", above=own, below=queries, most=0.2, note=note)
 
 
 async def operator_ratios(graph: AccountGraph, rounds: int) -> list[Ratio]:

@@ -11,10 +11,10 @@ from dataclasses import replace
 from pathlib import Path
 from random import Random
 
-from datagen.ev_graph.ev_tables import ev_tables
+from benchmarks.ev_graph.ev_tables import ev_tables
 from ingest.stores.ladybug_building import COPY_OPTIONS
 from ingest.stores.ladybug_connection import open_ladybug
-from planners.graphseek.catalog.rules_draft import draft_by_rules
+from planners.graphseek.catalog.draft import draft_by_rules
 from planners.graphseek.results.result import Cell, ResultColumn, TableRows
 from planners.graphseek.results.result_store import ResultStore
 from planners.stores.cypher.cypher_tokens import quoted_text

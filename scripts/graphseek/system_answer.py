@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from planners.graphseek.operators.node_naming import NodeReader
+from planners.graphseek.operators.pattern import NodeReader
 from planners.graphseek.results.result_store import ResultStore
 from scripts.graphseek.account_graph import AccountGraph
 from scripts.graphseek.answer_score import Answer, Table

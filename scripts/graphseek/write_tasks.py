@@ -10,7 +10,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from datagen.ev_graph.ev_tables import ev_tables
+from benchmarks.ev_graph.ev_tables import ev_tables
 from retrieval.snapshot.reader import open_snapshot
 from scripts.graphseek.countries_questions import countries_questions
 from scripts.graphseek.ev_frames import ev_frames

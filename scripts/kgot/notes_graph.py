@@ -10,13 +10,16 @@ import asyncio
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 
+from inference.chat import ChatModel
 from inference.encoder import Encoder
 from ontology.json_object import canonical_text
+from planners.kgot.kgot_settings import KgotSettings
 from planners.kgot.kgot_task import MadeCall, TaskView
+from planners.kgot.steps import LlmSteps
 from planners.stores.memory_graph import MemoryGraph
 from planners.stores.property_graph import GraphState, InsertNode, Language, Operation, QueryLimits, QueryRows, Value
 
-__all__ = ["CHUNK_CHARS", "NearestChunks", "NotesWriter"]
+__all__ = ["CHUNK_CHARS", "NearestChunks", "NotesSteps"]
 
 CHUNK_CHARS = 400
 """Of a chunk: about 100 tokens, of which the shipped encoder takes 128 or 256."""
@@ -25,22 +28,19 @@ _CHUNKS = 8
 _LIMITS = QueryLimits()
 
 
-class NotesWriter:
-    """Implements :class:`planners.kgot.step_makers.GraphWriter`: writes answers down as they are.
+class NotesSteps(LlmSteps):
+    """The steps of a model, but for its writes: answers are written down as they are.
 
     :param chunk_chars: of a note; 0 for one note for each answer.
     """
 
-    def __init__(self, chunk_chars: int = 0) -> None:
+    def __init__(self, model: ChatModel, settings: KgotSettings, chunk_chars: int = 0) -> None:
+        super().__init__(model, model, settings=settings, language="python")
         self._chunk_chars = chunk_chars
 
     async def write(self, view: TaskView, missing: str, answers: Sequence[MadeCall]) -> tuple[Operation, ...]:
         """Return a node for each note."""
         return tuple(node for each in answers for node in self._nodes(each))
-
-    async def fix(self, operation: Operation, fault: str) -> Operation | None:
-        """Return none: a note cannot be wrong."""
-        return None
 
     def _nodes(self, call: MadeCall) -> Iterator[InsertNode]:
         text = call.body if isinstance(call.body, str) else canonical_text(call.body)

@@ -13,7 +13,7 @@ from inference.chat import ChatModel
 from planners.kgot.kgot_controller import KgotRun, solve_task
 from planners.kgot.kgot_settings import KgotSettings, RetrieveKind
 from planners.kgot.kgot_task import KgotTask
-from planners.kgot.llm.llm_makers import llm_makers
+from planners.kgot.steps import LlmSteps
 from planners.stores.open_graph import open_graph
 from planners.stores.property_graph import GraphState
 from scripts.account.kept_rows import KeptRows
@@ -63,10 +63,10 @@ async def _run_once(
     """
     async with AsyncExitStack() as stack:
         graph = await stack.enter_async_context(open_graph(store, world.sandbox))
-        makers = llm_makers(model, model, settings=settings, language=graph.language)
+        steps = LlmSteps(model, model, settings=settings, language=graph.language)
         asked = KgotTask(question=task.question, files=task.files)
         invoker = await world.invoker(task, oracle)
-        return await solve_task(asked, graph, makers, world.finder(), invoker, world.sandbox, settings=settings)
+        return await solve_task(asked, graph, steps, world.finder(), invoker, world.sandbox, settings=settings)
 
 
 async def measure_oracle(

@@ -22,15 +22,15 @@ from planners.kgot.kgot_controller import solve_task
 from planners.kgot.kgot_events import KgotEvent
 from planners.kgot.kgot_settings import KgotSettings
 from planners.kgot.kgot_task import KgotTask, TaskView
-from planners.kgot.llm.llm_makers import llm_makers
+from planners.kgot.steps import LlmSteps
 from planners.stores.memory_graph import MemoryGraph
 from planners.stores.open_graph import open_graph
-from planners.stores.property_graph import GraphState, PropertyGraph
+from planners.stores.property_graph import PropertyGraph
 from scripts.account.kept_rows import KeptRows
 from scripts.account.tallied_model import TalliedModel
 from scripts.kgot.account_tasks import AccountTask
 from scripts.kgot.answer_verdict import verdict_of
-from scripts.kgot.notes_graph import CHUNK_CHARS, NearestChunks, NotesWriter
+from scripts.kgot.notes_graph import CHUNK_CHARS, NearestChunks, NotesSteps
 from scripts.kgot.plain_systems import PlainLimits, call_tools_plainly, zero_shot
 from scripts.kgot.task_world import TaskWorld
 
@@ -132,28 +132,28 @@ async def _graph(given: _Given) -> _Ended:
 
 
 async def _notes(given: _Given) -> _Ended:
-    return await _controlled(given, MemoryGraph(), replace(REAL_SETTINGS, retrieve="direct"), NotesWriter())
+    return await _controlled(given, MemoryGraph(), replace(REAL_SETTINGS, retrieve="direct"), 0)
 
 
 async def _chunks(given: _Given) -> _Ended:
     graph = NearestChunks(given.task.question, given.encoder)
-    return await _controlled(given, graph, replace(REAL_SETTINGS, retrieve="direct"), NotesWriter(CHUNK_CHARS))
+    return await _controlled(given, graph, replace(REAL_SETTINGS, retrieve="direct"), CHUNK_CHARS)
 
 
 async def _controlled(
-    given: _Given, graph: PropertyGraph, settings: KgotSettings, writer: NotesWriter | None = None
+    given: _Given, graph: PropertyGraph, settings: KgotSettings, chunk_chars: int | None = None
 ) -> _Ended:
     """Run the planner's controller.
 
-    :param writer: takes the place of the model's writes.
+    :param chunk_chars: notes of this length take the place of the model's writes, see :class:`NotesSteps`.
     """
-    makers = llm_makers(given.model, given.model, settings=settings, language=graph.language)
-    if writer is not None:
-        makers = replace(makers, writer=writer)
+    steps = LlmSteps(given.model, given.model, settings=settings, language=graph.language)
+    if chunk_chars is not None:
+        steps = NotesSteps(given.model, settings, chunk_chars)
     run = await solve_task(
         KgotTask(question=given.task.question, files=given.task.files),
         graph,
-        makers,
+        steps,
         given.world.finder(),
         await given.world.invoker(given.task, given.model),
         given.world.sandbox,
@@ -191,10 +191,10 @@ async def _formed(given: _Given, answer: str) -> str:
     """Return an answer in its final form: three times asked as the planner does, the most frequent wins."""
     if not answer.strip():
         return ""
-    makers = llm_makers(given.model, given.model, settings=REAL_SETTINGS, language="cypher")
+    steps = LlmSteps(given.model, given.model, settings=REAL_SETTINGS, language="cypher")
     asked = KgotTask(question=given.task.question, files=given.task.files)
-    view = TaskView(task=asked, iteration=1, graph=GraphState(), graph_text="")
-    found = [await makers.answerer.final(view, answer, nth) for nth in range(REAL_SETTINGS.max_final_solution_parsing)]
+    view = TaskView(task=asked, iteration=1, graph_text="")
+    found = [await steps.final(view, answer, nth) for nth in range(REAL_SETTINGS.max_final_solution_parsing)]
     counts = Counter(each.strip() for each in found if each)
     return counts.most_common(1)[0][0] if counts else ""
 

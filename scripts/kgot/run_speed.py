@@ -13,13 +13,11 @@ from egotools.calling.tool_answer import ToolAnswer
 from inference.chat import GREEDY, Completion, Message, Sample
 from planners.calls.sandbox import Sandbox
 from planners.calls.tool_finder import FoundTool, FoundTools
-from planners.kgot.batch.task_batch import run_batch
-from planners.kgot.batch.task_file import BatchTask
-from planners.kgot.batch.task_result import TaskResult
+from planners.kgot.batch import BatchTask, TaskResult, run_batch
 from planners.kgot.kgot_controller import KgotRun, solve_task
 from planners.kgot.kgot_settings import KgotSettings
 from planners.kgot.kgot_task import KgotTask
-from planners.kgot.llm.llm_makers import llm_makers
+from planners.kgot.steps import LlmSteps
 from planners.stores.memory_graph import MemoryGraph
 from planners.stores.open_graph import open_graph
 from planners.stores.property_graph import PropertyGraph
@@ -135,9 +133,9 @@ async def _run(graph: PropertyGraph, sandbox: Sandbox, busy: _Busy, calls: int) 
     settings = KgotSettings(max_calls_per_step=_CALLS)
     model = _SlowModel(calls, busy, MODEL_S, asyncio.get_running_loop())
     tool = _SlowTool(busy)
-    makers = llm_makers(model, model, settings=settings, language=graph.language)
+    steps = LlmSteps(model, model, settings=settings, language=graph.language)
     task = KgotTask(question="What does item 1 cost?")
-    run = await solve_task(task, graph, makers, _Finder(), tool, sandbox, settings=settings)
+    run = await solve_task(task, graph, steps, _Finder(), tool, sandbox, settings=settings)
     if run.answer != "5":
         raise RuntimeError(f"the simulated run ended with {run.outcome}: {run.answer!r} {run.missing}")
     return run, tool
@@ -185,9 +183,7 @@ async def _batch(sandbox: Sandbox, workers: int) -> float:
         run, _ = await _run(MemoryGraph(sandbox), sandbox, _Busy(), calls=1)
         return TaskResult(id=task.id, answer=run.answer, outcome=run.outcome)
 
-    tasks = [
-        BatchTask(id=f"task-{number}", task=KgotTask(question="What does item 1 cost?")) for number in range(_TASKS)
-    ]
+    tasks = [BatchTask(id=f"task-{number}", question="What does item 1 cost?") for number in range(_TASKS)]
     started = time.perf_counter()
     await run_batch(tasks, solve, workers=workers)
     return time.perf_counter() - started

@@ -14,10 +14,8 @@ from egotools import AsyncClient
 from egotools.calling.invoker import ToolInvoker
 from inference import DEFAULT_ENCODER, load_encoder
 from inference.chat import ChatModel
-from planners.calls.call_limits import CallLimits
-from planners.calls.consent import never
 from planners.calls.sandbox import Sandbox
-from planners.calls.tool_access import ToolAccess
+from planners.calls.tool_access import CallLimits, ToolAccess, never
 from planners.calls.tool_finder import Documents, ToolFinder
 from planners.kgot.tools.standard_tools import ToolModels, standard_tools
 from planners.kgot.tools.task_files import TaskFiles

@@ -10,7 +10,7 @@ from typing import Any
 from egotools import Tool
 from planners.calls.prompt_tokens import PromptTokens
 from planners.calls.tool_finder import FoundTool, FoundTools, ToolFinder
-from planners.kgot.llm.llm_tool_chooser import tools_text
+from planners.kgot.steps import tools_text
 from planners.kgot.tools.tool_set import NAMESPACE
 from scripts.bench_sets import ROOT
 from scripts.kgot.account_tasks import AccountTask

@@ -30,7 +30,7 @@ _ROOT = Path(__file__).resolve().parents[2]
 _BENCHMARK = _ROOT / "examples" / "enterprise" / "benchmark"
 _KILLS, _LIMIT_S = 100, 60.0
 _REPORTERS, _HONEST, _SPAM_REPORTS, _START = 50, 1_000, 10_000, 1_700_000_000
-_REQUEST_WEIGHT, _PAIR_WEIGHT = 32.0, 8.0  # what `egotools learn` chose on ToolLens, or more
+_REQUEST_WEIGHT = 32.0  # what `egotools learn` chose on ToolLens, or more
 SPAM = ("one tool", "tools at random", "one tool for the requests that are asked")
 """What the spammer reports."""
 
@@ -187,17 +187,16 @@ def places_moved(
 
 
 def _answers(snapshot: Snapshot, encoder: Encoder, past: Sequence[Session], asked: Sequence[str]) -> list[set[str]]:
-    from eval.learning import Influence, known_sessions
-    from eval.learning.make_learned import encode_sessions, make_learned
+    from eval.learning import bounded_sessions, encode_sessions, known_sessions, make_past_requests
     from retrieval.graph_retriever import GraphRetriever
     from retrieval.query.request import Request
 
     known = frozenset(map(snapshot.tool_id, range(snapshot.tool_count)))
-    weighted = Influence().weigh(known_sessions(past, known))
-    vectors_PD = encode_sessions([each.session for each in weighted], snapshot, encoder)
+    kept = bounded_sessions(known_sessions(past, known), 2)
+    vectors_PD = encode_sessions(kept, snapshot, encoder)
     view = copy.copy(snapshot)
-    learned = make_learned(weighted, vectors_PD, snapshot, min_reporters=2)
-    view.learned = replace(learned, request_weight=_REQUEST_WEIGHT, pair_weight=_PAIR_WEIGHT)
+    learned = make_past_requests(kept, vectors_PD, snapshot, min_reporters=2)
+    view.learned = replace(learned, weight=_REQUEST_WEIGHT)
     retriever = GraphRetriever(view, encoder)
     return [{tool.id for tool in retriever.retrieve(Request(query=one, k=5)).tools} for one in asked]
 

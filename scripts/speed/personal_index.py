@@ -15,8 +15,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from datagen.personal import write_personal_data
-from datagen.personal.write_personal_data import TODAY, ZONE
+from benchmarks.personal import write_personal_data
+from benchmarks.personal.write_personal_data import TODAY, ZONE
 from planners.personal import PersonalData, refresh_index
 
 

@@ -15,7 +15,8 @@ import asyncio
 import gc
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,6 @@ from typing import Any
 from egotools import Tool
 from egotools.calling.invoker import ToolInvoker
 from egotools.calling.tool_answer import ToolAnswer
-from planners.dfs.execution.busy_time import BusyTime
 from planners.dfs.resolver import Entity, Resolver, Step
 from planners.query.query_graph import FilterConstraint
 from planners.query.request_set import request_set
@@ -33,6 +33,32 @@ __all__ = ["Shares", "lines_of", "measured"]
 
 _TIMES = 3
 _HEAD = "| request | rows | tools, s | reading, s | executor, s | executor / tools |"
+
+
+class BusyTime:
+    """The time in which at least one of some calls is under way, however many overlap.
+
+    :param clock: seconds, of the wall or of the processor.
+    :param busy_s: seconds so far; calls that are under way count when the last of them ends.
+    """
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._under_way, self._since = 0, 0.0
+        self.busy_s = 0.0
+
+    @contextmanager
+    def call(self) -> Iterator[None]:
+        """One call is under way in the block."""
+        if not self._under_way:
+            self._since = self._clock()
+        self._under_way += 1
+        try:
+            yield
+        finally:
+            self._under_way -= 1
+            if not self._under_way:
+                self.busy_s += self._clock() - self._since
 
 
 class _WatchedInvoker(BusyTime):

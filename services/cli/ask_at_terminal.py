@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from egotools import Tool
-from planners.calls.consent import Ask, never
+from planners.calls.tool_access import Ask, never
 from services.cli.console import plain, stderr
 
 __all__ = ["ask_at_terminal"]

@@ -73,8 +73,7 @@ class CallOptions:
         :param yes: whether calls that no rule of the policy names are confirmed already.
         :raises InvalidArgumentError: for a text in another form, and a policy with faults.
         """
-        from planners.calls.call_policy import CallPolicy, read_policy
-        from planners.calls.tool_access import ToolAccess
+        from planners.calls.tool_access import CallPolicy, ToolAccess, read_policy
 
         try:
             networks = parse_networks(self.allow_networks)

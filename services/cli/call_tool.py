@@ -24,7 +24,7 @@ from egotools.calling.tool_request import McpCall, ToolRequest
 from egotools.client_errors import ClientError, MissingPackageError
 from ontology.errors import EgotoolsError, InvalidArgumentError, MissingExtraError, ToolCallError
 from ontology.files import read_bounded
-from planners.calls.fenced_answer import fence_answer
+from planners.calls.untrusted import fence_answer
 from services.cli.call_options import NO_CALL_OPTIONS, CallOptions
 from services.cli.command_error import command_error
 from services.cli.console import print_json, stderr, stdout
@@ -119,9 +119,8 @@ async def _answer(tool: Tool, arguments: dict[str, Any], access: ToolAccess, max
 
     :param text: the request, where it was not shown yet.
     """
-    from planners.calls.consent import ConsentingInvoker
-    from planners.calls.protocol_invoker import ProtocolInvoker
     from planners.calls.python_invoker import PythonInvoker
+    from planners.calls.tool_access import CallPipeline, ProtocolInvoker
 
     async def ask(asked: Tool, given: Mapping[str, Any]) -> bool:
         if asked.effect != tool.effect:
@@ -141,7 +140,7 @@ async def _answer(tool: Tool, arguments: dict[str, Any], access: ToolAccess, max
         protocols: dict[str, ToolInvoker] = {"http": http, "odata": http, "mcp": mcp, "aws": aws}
         if access.modules:
             protocols["python"] = PythonInvoker(access.modules, **limits)
-        return await ConsentingInvoker(ProtocolInvoker(protocols), ask, access.policy, mcp.look_up).invoke(
+        return await CallPipeline(ProtocolInvoker(protocols), ask, access.policy, look_up=mcp.look_up).invoke(
             tool, arguments
         )
 

@@ -17,7 +17,7 @@ from services.cli.options import Json, command
 from services.jobs.plans import ChatEndpoint
 
 if TYPE_CHECKING:
-    from planners.graphseek.catalog.catalog_check import CatalogFinding
+    from planners.graphseek.catalog.catalog import CatalogFinding
     from planners.stores.graph_schema import GraphSchema
 
 __all__ = ["catalog_app"]
@@ -55,10 +55,9 @@ def draft(
 ) -> None:
     """Draft the catalog of a graph. It serves no question before a person has read it, and `egotools catalog accept` was run."""
     from ontology.ontology_file import load_ontology
-    from planners.graphseek.catalog.catalog_yaml import write_catalog, yaml_of_catalog
-    from planners.graphseek.catalog.glossary import read_glossary
+    from planners.graphseek.catalog.catalog import read_glossary, write_catalog, yaml_of_catalog
+    from planners.graphseek.catalog.draft import draft_by_rules
     from planners.graphseek.catalog.llm_draft import LlmDraft, draft_by_llm
-    from planners.graphseek.catalog.rules_draft import draft_by_rules
     from services.jobs.model_factory import open_chat
 
     if by not in _BY:
@@ -93,8 +92,7 @@ def draft(
 @command(catalog_app, "check")
 def check(file: _File, graph: _Graph, as_json: Json = False) -> None:
     """Compare a catalog with a graph, and read its texts as a model would. The exit code is 5 where something must be corrected."""
-    from planners.graphseek.catalog.catalog_check import check_catalog
-    from planners.graphseek.catalog.catalog_yaml import read_catalog
+    from planners.graphseek.catalog.catalog import check_catalog, read_catalog
 
     catalog = read_catalog(file)
     found = check_catalog(catalog, _census(graph))
@@ -109,8 +107,8 @@ def check(file: _File, graph: _Graph, as_json: Json = False) -> None:
 @command(catalog_app, "accept")
 def accept(file: _File, as_json: Json = False) -> None:
     """Mark a catalog as read by a person, so that questions use it. Texts that must not stand in a prompt are refused."""
-    from planners.graphseek.catalog.catalog_check import accept as accepted
-    from planners.graphseek.catalog.catalog_yaml import accept_file
+    from planners.graphseek.catalog.catalog import accept as accepted
+    from planners.graphseek.catalog.catalog import accept_file
 
     catalog = accept_file(file, accepted)
     if as_json:

@@ -14,8 +14,7 @@ from services.jobs.plans import DatagenPlan
 from services.threads import pin_threads
 
 if TYPE_CHECKING:  # imports numeric libraries, which must come after the thread variables are set
-    from services.jobs.generate import Generation
-    from services.jobs.generate_further import FurtherRequests
+    from services.jobs.generate import Further, Generation
 
 __all__ = ["datagen"]
 
@@ -39,17 +38,22 @@ def datagen(plan: DatagenPlan, as_json: Json = False) -> None:
 def _show(done: Generation) -> None:
     figures = done.figures
     rows = [(name, f"{row.made:,}", f"{row.wanted:,}", f"{row.paths:,}") for name, row in figures.classes.items()]
-    coverage, diversity, leakage = figures.coverage, figures.diversity, figures.leakage
+    coverage, wording = figures.coverage, figures.wording
     title = f"Requests · {coverage.tools:,} tools · snapshot {figures.snapshot_id}"
     stdout.print(table(title, ("class", "made", "wanted", "paths"), rows))
     rejected = sum(sum(reasons.values()) for reasons in figures.rejected.values())
     stdout.print(
         f"{coverage.tools_used:,} of {coverage.tools:,} tools are needed; "
-        f"distinct-2 {diversity.distinct_2:.2f}; highest cosine {diversity.max_cosine:.2f}; "
-        f"{leakage.content_words:.0%} of the content words are also in the documents of the tools; "
+        f"distinct-2 {wording.distinct['2']:.2f}; highest cosine {wording.max_cosine:.2f}; "
+        f"{wording.content_words:.0%} of the content words are also in the documents of the tools; "
         f"{rejected:,} rejected",
         soft_wrap=True,
     )
+    if figures.smoke_test:
+        stdout.print(
+            "[yellow]note[/] sentence templates: good to smoke-test a catalogue, not to measure retrieval; --generator llm writes requests",
+            soft_wrap=True,
+        )
     short = [name for name, row in figures.classes.items() if row.made < row.wanted]
     if short and done.stopped is None:
         stdout.print(
@@ -60,7 +64,7 @@ def _show(done: Generation) -> None:
     stdout.print(f"Report: [bold]{escape(str(done.report))}[/]", soft_wrap=True)
 
 
-def _show_further(further: FurtherRequests) -> None:
+def _show_further(further: Further) -> None:
     for name, made in further.made.items():
         stdout.print(f"{escape(name)}: {made:,} of {further.wanted[name]:,} requests", soft_wrap=True)
         if made < further.wanted[name]:

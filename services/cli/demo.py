@@ -118,9 +118,7 @@ def _told(answer: Response, slots: Sequence[Slot]) -> str:
 
 def _show_plan(folder: Path, store: Path) -> None:
     """Plan a request, and call the tools over HTTP: words, query graph, tools found by need, calls, answer."""
-    from planners.calls.call_limits import CallLimits
-    from planners.calls.consent import never
-    from planners.calls.tool_access import ToolAccess
+    from planners.calls.tool_access import CallLimits, ToolAccess, never
     from planners.query.domain import read_domain
     from services.cli.walk import Walk, walk
 

@@ -20,12 +20,10 @@ from services.cli.plan_tools import plan_tools
 from services.jobs.plans import DEFAULT_STORE, ChatEndpoint
 
 if TYPE_CHECKING:
-    from planners.calls.counted_model import CountedModel
+    from planners.calls.prompt_tokens import CountedModel
 
-__all__ = ["DOMAIN_MODULES", "NOT_WHOLE", "plan"]
+__all__ = ["DOMAIN_MODULES", "plan"]
 
-NOT_WHOLE = 26
-"""The exit code where a part of the request that names or narrows something is not in the graph, and so not in the answer."""
 _NO_ENDPOINT = ChatEndpoint()
 
 _OF_A_PLAN = {"request", "--store", "--server", "--json", "--dry-run"}
@@ -95,7 +93,7 @@ def plan(
         bool,
         typer.Option(
             "--best-effort",
-            help=f"End with 0, not {NOT_WHOLE}, where a part of the request is left out of the graph. Either way that stands in the first line.",
+            help="Answer a request of which a word is not understood without that word, and say so, instead of refusing it.",
         ),
     ] = False,
     as_json: Json = False,
@@ -116,7 +114,7 @@ def plan(
         return
     if replay and journal is None:
         raise InvalidArgumentError("it needs --journal", subject="--replay", remedy="Name the journal of the run")
-    from planners.calls.call_limits import CallLimits
+    from planners.calls.tool_access import CallLimits
     from planners.query.domain import read_domain
     from services.cli.ask_at_terminal import ask_at_terminal
     from services.cli.show_walk import show_walk, walk_to_json
@@ -131,7 +129,15 @@ def plan(
         access = calling.access(DOMAIN_MODULES.get(schema.name, ()), yes=yes)
         given = read_graph(graph, schema) if graph is not None else None
         model = _counted(endpoint) if parser.startswith("llm") and given is None else None
-        asked = Walk(request=request, domain=schema, graph=given, today=_day(today), parser=parser, model=model)
+        asked = Walk(
+            request=request,
+            domain=schema,
+            graph=given,
+            today=_day(today),
+            parser=parser,
+            model=model,
+            best_effort=best_effort,
+        )
         limits = CallLimits(calls=max_calls, seconds=max_seconds)
         try:
             with _personal(schema.name, index):
@@ -155,8 +161,6 @@ def plan(
         show_walk(walked)
     if walked.execution is not None and walked.execution["count"] is None:  # nothing could be resolved
         raise typer.Exit(ToolCallError.exit_code)
-    if walked.parsed.left_out and not best_effort:
-        raise typer.Exit(NOT_WHOLE)
 
 
 def _given(context: typer.Context) -> set[str]:
@@ -188,8 +192,7 @@ def _personal(domain: str, index: Path) -> AbstractContextManager[None]:
 
 
 def _counted(endpoint: ChatEndpoint) -> CountedModel:
-    from planners.calls.counted_model import CountedModel
-    from planners.calls.prompt_tokens import PromptTokens
+    from planners.calls.prompt_tokens import CountedModel, PromptTokens
     from services.jobs.model_factory import open_chat
 
     return CountedModel(open_chat(endpoint, needed_by="--parser llm.v1"), PromptTokens())

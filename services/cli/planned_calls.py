@@ -14,10 +14,8 @@ from pydantic import TypeAdapter
 from egotools.calling.invoker import ToolInvoker
 from egotools.tool_plan import ToolPlan
 from ontology.errors import EgotoolsError, InvalidArgumentError, ToolCallError
-from planners.calls.call_limits import CallLimits
-from planners.calls.consent import always
-from planners.calls.execute_plan import PlanExecution, StepCall, execute_plan, planned_tools
-from planners.calls.step_values import TakenRow
+from planners.calls.execute_plan import PlanExecution, StepCall, TakenRow, execute_plan, planned_tools
+from planners.calls.tool_access import CallLimits, always
 from planners.journal.recorded import RecordedInvoker, Steps
 from planners.journal.run_journal import RunJournal, open_run_journal
 from services.cli.ask_at_terminal import ask_at_terminal

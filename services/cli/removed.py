@@ -15,6 +15,7 @@ from services.cli.console import show_error
 __all__ = ["REMOVED", "RefusingGroup"]
 
 _NO_RULES = "A model takes the steps: name one with --llm-url and --llm-model"
+_WRITES = "With --generator llm a model writes the whole request, and another call reads it back"
 REMOVED: Mapping[str, str] = MappingProxyType(
     {
         "audit": "The audit log is JSON lines without a chain: read it with any tool, and ship it to a store that only appends",
@@ -25,6 +26,9 @@ REMOVED: Mapping[str, str] = MappingProxyType(
         "tune --report": "The report is kept in the store, as reports/SNAPSHOT.tuning.json, and printed with --json",
         "solve --graph ladybug": "The graph of a task stands in memory (the default), rdf or neo4j:bolt://USER:PASSWORD@HOST:PORT; "
         "egotools ask --graph ladybug:PATH asks a file",
+        "learn --half-life": "The newest 20,000 sessions count alike: give fewer with --log to forget older ones",
+        "datagen --llm-steps": _WRITES,
+        "datagen --reworded-only": _WRITES,
         "serve --web-runs": "A recorded run is told again by egotools solve --replay --journal FILE",
     }
 )

@@ -122,7 +122,7 @@ async def ask_plan(
     :param catalog: a file of the user's; the shipped catalog of the graph where None.
     :raises InvalidArgumentError: when an operator is broken, or no model could take it.
     """
-    from planners.graphseek.operators.operator_registry import known_operators
+    from planners.graphseek.operators.operator import known_operators
     from services.cli.ask_run import with_lookup
     from services.jobs.ask_parts import AskPlan
     from services.jobs.model_factory import open_chat
@@ -142,7 +142,7 @@ async def ask_plan(
 
 
 def _plan(options: PageOptions, server: Server, calling: CallOptions) -> Plan:
-    from planners.calls.call_limits import CallLimits
+    from planners.calls.tool_access import CallLimits
     from planners.query.domain import read_domain
     from services.cli.plan_command import DOMAIN_MODULES
     from services.cli.walk_plan import walk_plan

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from egotools.calling.answer_fence import binary_size
 from egotools.calling.tool_answer import ToolAnswer
 from egotools.calling.tool_request import AwsCall, McpCall, PythonCall, ToolRequest
-from planners.calls.fenced_answer import fence_answer
+from planners.calls.untrusted import fence_answer
 from services.cli.printable import printable
 
 if TYPE_CHECKING:

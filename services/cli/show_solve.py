@@ -24,7 +24,7 @@ from planners.kgot.kgot_events import (
     ToolsFound,
     Written,
 )
-from planners.kgot.step_makers import Insert, Vote
+from planners.kgot.kgot_task import Insert, Vote
 from services.cli.console import plain, stdout
 
 __all__ = ["SolvePrinter", "show_outcome"]

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from planners.dfs import QueryGraph
-from planners.dfs.tool_choice import Choice
+from planners.dfs.tool_resolver import Choice
 from services.cli.console import plain, stdout, table
 from services.cli.walk import Walked
 
@@ -40,6 +40,8 @@ def show_walk(walked: Walked) -> None:
     ]
     stdout.print(table("Calls", ("call", "what", "from", "came back", "ms", "error"), calls))
     _show_answer(parsed.graph, found)
+    if why := _emptied_by(found):
+        stdout.print(f"Nothing: {plain(why)}", soft_wrap=True, highlight=False)
     if left_out and not found["count"]:
         stdout.print(f"This is no answer to the whole request: {left_out}", soft_wrap=True, highlight=False)
     for missing in found["missing"]:
@@ -61,8 +63,19 @@ def walk_to_json(walked: Walked) -> dict[str, Any]:
         "tools": [_choice(each) for each in walked.choices],
         "log": list(walked.said),
         "execution": walked.execution,
+        **({"emptied_by": why} if (why := _emptied_by(walked.execution)) else {}),
         "account": asdict(walked.account) if walked.account is not None else None,
     }
+
+
+def _emptied_by(found: Mapping[str, Any] | None) -> str:
+    """Of an answer that is empty or 0: the first call that brought nothing back, which is the constraint that emptied it."""
+    if found is None or found["count"] != 0:
+        return ""
+    call = next(
+        (each for each in found["calls"] if each["kind"] != "count" and not each["rows"] and not each["error"]), None
+    )
+    return f"nothing was found for: {call['what']}" if call else "no entity meets all constraints at once"
 
 
 def _choice(choice: Choice) -> dict[str, Any]:

@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
+from typing import Any
 
 from egotools.client_errors import ClientError
 from ontology.errors import EgotoolsError, InvalidArgumentError
 from ontology.files import only_writer
-from planners.calls.consent import Ask, always, never
-from planners.calls.tool_access import ToolAccess
+from planners.calls.tool_access import Ask, ToolAccess, always, never
 from planners.journal.run_journal import RunJournal
-from planners.kgot.batch.batch_files import write_report
-from planners.kgot.batch.batch_report import BatchReport, batch_report
-from planners.kgot.batch.task_batch import finished_before, journal_path, run_batch, solve_in_folder
-from planners.kgot.batch.task_file import BatchTask, read_tasks
-from planners.kgot.batch.task_result import TaskResult
+from planners.kgot.batch import (
+    BatchTask,
+    TaskResult,
+    finished_before,
+    journal_path,
+    read_tasks,
+    run_batch,
+    solve_in_folder,
+)
+from planners.kgot.batch_report import batch_report, write_report
 from planners.kgot.recorded_run import SolveParts
 from services.cli.command_error import command_error
 from services.cli.console import plain, print_json, stderr, stdout
@@ -58,7 +63,7 @@ def solve_batch(
         report = batch_report(tasks, results)
         written = write_report(report, batch.out)
     if as_json:
-        print_json(report.to_json())
+        print_json(report)
     else:
         _show(report, written)
 
@@ -162,13 +167,13 @@ class _Progress:
         )
 
 
-def _show(report: BatchReport, written: Sequence[Path]) -> None:
-    counted = Counter(each.category for each in report.rows)
+def _show(report: Mapping[str, Any], written: Sequence[Path]) -> None:
+    counted = Counter(row["category"] for row in report["rows"])
     told = ", ".join(f"{count} {name}" for name, count in counted.most_common())
-    stdout.print(f"[bold]{len(report.rows)}[/] tasks: {told}", highlight=False)
-    total = report.total
+    stdout.print(f"[bold]{report['tasks']}[/] tasks: {told}", highlight=False)
+    total = report["total"]
     stdout.print(
-        f"{total.calls:,} model calls, {total.prompt_tokens:,} + {total.completion_tokens:,} tokens, {total.usd:.4f} USD",
+        f"{total['calls']:,} model calls, {total['prompt_tokens']:,} + {total['completion_tokens']:,} tokens, {total['usd']:.4f} USD",
         highlight=False,
     )
     stdout.print(f"Wrote {plain(', '.join(str(path) for path in written))}", soft_wrap=True, highlight=False)

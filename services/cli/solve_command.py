@@ -122,7 +122,7 @@ def solve(
         from services.cli.solve_batch import solve_batch
 
         return solve_batch(plan, catalogue, access, batch, on=on, as_json=as_json)
-    from planners.calls.clean_values import clean_text
+    from planners.calls.untrusted import clean_text
     from planners.kgot.kgot_task import KgotTask
     from services.cli import solve_run
 
@@ -228,7 +228,7 @@ _OPTIONS = {
 
 def _not_ready(reasons: Mapping[str, str]) -> str:
     """Return on one line which integrated tools cannot be used, and what would make them ready."""
-    from planners.kgot.tools.inspect_file import unread_kinds
+    from planners.kgot.tools.task_files import unread_kinds
 
     named = {id_: f"Give {_OPTIONS[id_]}" if id_ in _OPTIONS else why.rstrip(".") for id_, why in reasons.items()}
     told = ["not ready: " + "; ".join(f"{id_} ({why})" for id_, why in named.items())]

@@ -8,8 +8,8 @@ from pathlib import Path
 import planners.kgot
 from ontology.errors import InvalidArgumentError
 from planners.journal.run_journal import read_run_journal
-from planners.kgot.batch.answer_match import answer_matches
-from planners.kgot.batch.task_file import read_tasks
+from planners.kgot.batch import read_tasks
+from planners.kgot.batch_report import answer_matches
 from planners.kgot.recorded_run import header_of
 from services.cli import solve_run
 from services.cli.console import plain, stdout
@@ -40,9 +40,9 @@ def solve_demo() -> None:
     solved = asyncio.run(solve_run.replay(RECORDED_RUN, printer.tell))
     show_outcome(solved.run, solved.account)
     for task in read_tasks(_TASKS / "tasks.jsonl"):
-        if task.task.question == header.question:
-            right = answer_matches(solved.run.answer, task.expected, in_order=task.in_order, question=header.question)
-            _say(f"The answer is [bold]{'right' if right else 'wrong'}[/]; expected: {plain(task.expected)}")
+        if task.question == header.question:
+            right = answer_matches(solved.run.answer, task.answer, in_order=task.in_order, question=header.question)
+            _say(f"The answer is [bold]{'right' if right else 'wrong'}[/]; expected: {plain(task.answer)}")
 
 
 def _say(line: str) -> None:

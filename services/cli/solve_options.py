@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -25,6 +25,10 @@ __all__ = [
     "ToolModelOptions",
     "check_together",
 ]
+
+
+_NAMES = {"votes": "num_next_steps_decision", "prompts": "prompt_format"}
+"""Option → the setting that has another name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,21 +90,13 @@ class RunOptions:
         from planners.kgot.kgot_settings import KgotSettings
         from services.jobs.solve_plan import ModelAddress, SolvePlan
 
+        of_plan = ("graph", "max_calls", "max_seconds")
         given: dict[str, Any] = {  # any text: the settings check it
-            "retrieve": self.retrieve,
-            "next_step": self.next_step,
-            "prompt_format": self.prompts,
-            "noise": self.noise,
+            _NAMES.get(each.name, each.name): getattr(self, each.name)
+            for each in fields(self)
+            if each.name not in of_plan
         }
-        settings = KgotSettings(
-            **given,
-            max_iterations=self.max_iterations,
-            num_next_steps_decision=self.votes,
-            tool_call_votes=self.tool_call_votes,
-            tools=self.tools,
-            auto_k=self.auto_k,
-            max_seconds=self.max_seconds or None,
-        )
+        settings = KgotSettings(**given, max_seconds=self.max_seconds or None)
         return SolvePlan(
             graph=self.graph,
             settings=settings,

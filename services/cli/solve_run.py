@@ -10,17 +10,17 @@ from pathlib import Path
 
 from egotools import AsyncClient
 from ontology.errors import InvalidArgumentError
-from planners.calls.consent import Ask
-from planners.calls.tool_access import ToolAccess
+from planners.calls.tool_access import Ask, ToolAccess
 from planners.journal.run_journal import RunAccount, RunJournal, account_of, open_run_journal, read_run_journal
 from planners.kgot.kgot_controller import KgotRun
 from planners.kgot.kgot_events import KgotEvent
 from planners.kgot.kgot_task import KgotTask
 from planners.kgot.recorded_run import OtherRunError, header_of, replay_recorded, solve_recorded
+from planners.kgot.steps import steps_factory
 from services.cli.tools_client import tools_client
 from services.jobs.integrated_store import integrated_store
 from services.jobs.solve_parts import SolveTools, open_solve_parts
-from services.jobs.solve_plan import SolvePlan, backend_factory
+from services.jobs.solve_plan import SolvePlan
 
 __all__ = ["Catalogue", "Solved", "opened_tools", "replay", "solve"]
 
@@ -101,7 +101,7 @@ async def replay(path: Path, observe: Callable[[KgotEvent], None]) -> Solved:
     if not {"graph", "tool"} <= header.models.keys():
         problem = "the journal does not say who took its steps"
         raise InvalidArgumentError(problem, subject=str(path), remedy="Name the journal of a whole run")
-    make = backend_factory(language=header.language, settings=header.replay_settings)
+    make = steps_factory(language=header.language, settings=header.replay_settings)
     run = await replay_recorded(journal, make, observe=observe)
     return Solved(run=run, account=account_of(journal.records))
 

@@ -18,18 +18,15 @@ from egotools.calling.invoker import ToolInvoker
 from ontology.errors import InvalidArgumentError
 from ontology.files import read_bounded
 from ontology.first_error import first_error
-from planners.calls.call_limits import CallLimits
-from planners.calls.consent import Ask, always
-from planners.calls.counted_model import CountedModel
-from planners.calls.tool_access import ToolAccess
+from planners.calls.prompt_tokens import CountedModel
+from planners.calls.tool_access import Ask, CallLimits, ToolAccess, always
 from planners.calls.tool_finder import Finder, ToolFinder
 from planners.dfs import Domain, QueryGraph, graph_faults
 from planners.dfs.resolver import Step
-from planners.dfs.tool_choice import Choice
-from planners.dfs.tool_resolver import ToolResolver
+from planners.dfs.tool_resolver import Choice, ToolResolver
 from planners.journal.recorded import RecordedFinder, RecordedInvoker, Steps
 from planners.journal.run_journal import RunAccount, RunJournal, account_of, open_run_journal, read_run_journal
-from planners.query.parsing.request_parser import ParsedRequest
+from planners.query.reader import ParsedRequest
 from services.cli.tools_client import tools_client
 
 __all__ = ["Walk", "Walked", "read_graph", "replay_walk", "walk"]
@@ -43,6 +40,7 @@ class Walk:
     :param today: the day against which date words are read.
     :param parser: its versioned name.
     :param model: of a parser that needs one.
+    :param best_effort: whether what the parser does not understand is left out, and said, instead of refused.
     """
 
     request: str
@@ -51,6 +49,7 @@ class Walk:
     today: date
     parser: str = "rules.v1"
     model: CountedModel | None = None
+    best_effort: bool = False
 
     def same_run(self) -> dict[str, Any]:
         """What a journal's run must agree in."""
@@ -157,7 +156,7 @@ class _Resolving:
     """A resolver, and what it said."""
 
     def __init__(self, domain: Domain, finder: Finder, invoker: ToolInvoker) -> None:
-        self.said: list[str] = []
+        self.domain, self.said = domain, list[str]()
         self.resolver = ToolResolver(domain, finder, invoker, said=self.said.append)
 
 
@@ -166,9 +165,10 @@ def _parsed(asked: Walk) -> ParsedRequest:
         return ParsedRequest(asked.graph)
     if not asked.request.strip():
         raise InvalidArgumentError("there is no request", subject="request", remedy="Write one, or give --graph")
-    from planners.query.parsing.parser_registry import load_parser
+    from planners.query.reader import load_parser
 
-    return load_parser(asked.parser, asked.model).parse(asked.request, asked.domain, asked.today)
+    parser = load_parser(asked.parser, asked.model)
+    return parser.parse(asked.request, asked.domain, asked.today, best_effort=asked.best_effort)
 
 
 def _header(journal: RunJournal) -> Mapping[str, Any] | None:
@@ -217,13 +217,13 @@ def _begun(asked: Walk, journal: RunJournal) -> ParsedRequest:
 
 async def _chosen(parsed: ParsedRequest, resolving: _Resolving) -> Walked:
     """Choose the tools that an execution may call: of each edge both directions, of each variable its lookup."""
-    graph, resolver = parsed.graph, resolving.resolver
+    graph, resolver, domain = parsed.graph, resolving.resolver, resolving.domain
     steps: list[Step | str] = [graph.vars[var] for var in graph.vars if graph.filters_of(var)]
     for edge in graph.edges:
         ends = graph.vars[edge.source], graph.vars[edge.target]
         steps += [Step(ends[0], edge.edge, ends[1], True), Step(ends[1], edge.edge, ends[0], False)]
     for step in dict.fromkeys(steps):
-        if not isinstance(step, str) or resolver.is_looked_up(step):
+        if not isinstance(step, str) or domain.types[step].lookup is not None:
             await resolver.choice(step)
     return Walked(parsed=parsed, choices=resolver.choices, said=tuple(resolving.said))
 
@@ -241,9 +241,9 @@ async def _executed(
     :param journal: of which the account is made.
     :param observe: is called with each event of the executor as JSON values.
     """
-    from planners.dfs.answer_graph import answer_graph
+    from planners.dfs.composed import answer_composed
 
-    execution = await answer_graph(
+    execution = await answer_composed(
         parsed.graph, asked.domain, resolving.resolver, today=asked.today, limits=limits, observe=observe
     )
     return Walked(

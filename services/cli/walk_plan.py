@@ -9,13 +9,12 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import date
 from functools import partial
 
-from planners.calls.call_limits import CallLimits
-from planners.calls.tool_access import ToolAccess
+from planners.calls.tool_access import CallLimits, ToolAccess
 from planners.calls.tool_finder import Documents, ToolFinder
-from planners.dfs.answer_graph import answer_graph
+from planners.dfs.composed import answer_composed
 from planners.dfs.tool_resolver import ToolResolver
 from planners.query.domain import Domain
-from planners.query.parsing.parser_registry import load_parser
+from planners.query.reader import load_parser
 from services.web.observed_plan import observed
 from services.web.outlasting import in_thread
 from services.web.page_context import OpenClient
@@ -64,7 +63,7 @@ def walk_plan(
         async with open_client(asked.token, asked.tenant) as client, access.calling(asked.ask, limits) as invoker:
             finder = ToolFinder(client, documents=documents(asked))
             resolver = ToolResolver(domain, finder, invoker, said=said)
-            execution = await answer_graph(parsed.graph, domain, resolver, today=day, limits=limits, observe=observe)
+            execution = await answer_composed(parsed.graph, domain, resolver, today=day, limits=limits, observe=observe)
         observe({"event": "Answered", "execution": execution})
 
     return observed(work)

@@ -16,13 +16,10 @@ from planners.graphseek.agent.llm_turns import LlmTurns
 from planners.graphseek.agent.question_run import AnsweredQuestion
 from planners.graphseek.agent.recorded_question import answer_recorded
 from planners.graphseek.agent_events import AgentEvent
-from planners.graphseek.catalog.catalog_yaml import read_catalog
-from planners.graphseek.catalog.semantic_catalog import SemanticCatalog
-from planners.graphseek.catalog.shipped_catalogs import OWN_SHARE, catalog_for, described_share
-from planners.graphseek.operators.operator import Operator
-from planners.graphseek.operators.operator_registry import known_operators
+from planners.graphseek.catalog.catalog import OWN_SHARE, SemanticCatalog, catalog_for, described_share, read_catalog
+from planners.graphseek.operators.operator import Operator, known_operators
 from planners.graphseek.results.result_store import ResultStore
-from planners.graphseek.rules.rules_turns import RulesTurns
+from planners.graphseek.rules_turns import RulesTurns
 from planners.graphseek.turn import AgentSettings, Question, TurnMaker
 from planners.journal.run_journal import RunJournal
 from planners.stores.graph_schema import GraphSchema

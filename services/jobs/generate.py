@@ -2,41 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-from datagen.generation import RulesGenerator
-from datagen.interfaces import Generator
-from datagen.paths.rules_outputs import RulesOutputs
-from datagen.paths.rules_sequence import RulesSequence
-from datagen.profiled_catalogue import ProfiledCatalogue
-from datagen.report.figures import RunFigures
-from datagen.report.result_files import write_result
-from datagen.run.class_mix import equal_mix, read_mix
-from datagen.run.make_requests import Steps, make_requests
-from datagen.tool_links import ToolLinks
-from datagen.validation.rules_validator import rules_validators
+from datagen.catalogue import ProfiledCatalogue
+from datagen.long_tasks import make_long_tasks
+from datagen.models import LimitedChat, RecordedChat
+from datagen.report import RunFigures, write_result
+from datagen.run import RunResult, Steps, equal_mix, make_requests, read_mix
+from datagen.unanswerable import make_unanswerable
+from datagen.writing import BlindReader, ModelWriter, TemplateWriter
 from inference import allowed_by_environment, load_encoder, require_allowed_model
 from inference.cached_encoder import CachedEncoder
 from inference.chat import ChatModel
 from inference.encoder import Encoder
 from inference.result_cache import ResultCache
 from ontology.errors import CatalogError, EgotoolsError, InvalidArgumentError
-from ontology.files import only_writer
+from ontology.files import disk_errors, only_writer, write_rows
 from ontology.ontology_file import load_ontology
 from ontology.progress import Progress
 from retrieval.snapshot.reader import open_snapshot
-from services.jobs.generate_further import FurtherRequests, write_further
 from services.jobs.model_factory import open_chat
 from services.jobs.plans import DatagenPlan
 
-__all__ = ["Generation", "generate_requests"]
+__all__ = ["Further", "Generation", "generate_requests"]
 
-_GENERATORS = ("rules", "llm")
-_WORDING = "wording"
+_UNANSWERABLE, _LONG_TASKS = "unanswerable.jsonl", "long_tasks.jsonl"
 _CONCURRENCY = 4  # calls to a chat model at the same time
+
+
+@dataclass(frozen=True, kw_only=True)
+class Further:
+    """The requests beside those of the six classes.
+
+    :param made: map from file to number of requests, for the files that were asked for.
+    :param wanted: likewise.
+    :param reasons: map from file to what was left out, one sentence each.
+    :param absent: the kinds of requests that no tool serves for which nothing was found, one sentence each.
+    """
+
+    made: dict[str, int] = field(default_factory=dict)
+    wanted: dict[str, int] = field(default_factory=dict)
+    reasons: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    absent: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,13 +53,12 @@ class Generation:
     """The result.
 
     :param figures: the figures of the report.
-    :param further: the requests beside those of the six classes.
     :param report: the file of the report.
-    :param stopped: the error that ended the generation early, or None. Everything generated before is written.
+    :param stopped: the error that ended the generation early, or None. Everything written before is kept.
     """
 
     figures: RunFigures
-    further: FurtherRequests
+    further: Further
     report: Path
     stopped: EgotoolsError | None
 
@@ -59,107 +67,116 @@ def generate_requests(plan: DatagenPlan, progress: Progress) -> Generation:
     """Generate requests from the tools of a snapshot, and write them with their report.
 
     :raises InvalidArgumentError: for an invalid option, before anything is written.
-    :raises CatalogError: when no request could be generated; the report has the reasons.
-    :raises EgotoolsError: for an error before the first request is generated.
+    :raises CatalogError: when no request could be made; the report has the reasons.
+    :raises EgotoolsError: for an error before the first request is written.
     """
     wanted = equal_mix(plan.per_class) if plan.mix is None else read_mix(plan.mix, plan.per_class)
-    if plan.generator not in _GENERATORS:
-        raise InvalidArgumentError(
-            f"there is no generator {plan.generator!r}",
-            subject="--generator",
-            remedy=f"Use {' or '.join(_GENERATORS)}",
-        )
-    if plan.generator != "llm":
-        _reject_model_options(plan)
-    model = open_chat(plan.endpoint, needed_by="the generator llm") if plan.generator == "llm" else None
+    models = _models(plan)
     snapshot = open_snapshot(plan.store)
     encoder_name = snapshot.manifest.encoder.name
     allowed = (*plan.allowed_models, *allowed_by_environment())
     require_allowed_model(encoder_name, allowed, subject=str(snapshot.folder))
     catalogue = ProfiledCatalogue.of(snapshot, load_ontology(plan.ontology))
-    # Answers of a model are cached on the disk. The rules are faster than reading a cache.
-    with only_writer(plan.out), ResultCache(plan.out / "cache.sqlite" if model else None) as cache:
-        encoder = CachedEncoder(load_encoder(encoder_name), cache)
-        steps = _rules_steps(catalogue, encoder)
-        if model is not None:
-            steps = _llm_steps(plan, steps, catalogue, model, cache)
-        made = make_requests(catalogue, steps, wanted, folder=plan.out, seed=plan.seed, progress=progress)
+    # Answers of a model are cached on the disk. Templates are faster than reading a cache, and a recording is one.
+    kept = plan.out / "cache.sqlite" if models and plan.recording is None else None
+    with only_writer(plan.out), ResultCache(kept) as cache:
+        steps = _steps(catalogue, models, load_encoder(encoder_name), cache)
+        made = make_requests(catalogue, steps, wanted, seed=plan.seed, progress=progress)
         progress("report", 0, 0)
-        figures = write_result(plan.out, made, encoder)
-        further = write_further(plan, catalogue, made)
+        figures = write_result(plan.out, made)
+        further, stopped = _write_further(plan, made, steps)
     report = plan.out / "report.md"
-    if not made.generated.requests and made.generated.stopped is None:
+    if not made.requests and made.stopped is None:
         raise CatalogError(
             "no request could be generated from this catalogue",
             subject=str(plan.store),
             remedy=f"See the reasons in {report}",
         )
-    return Generation(figures=figures, further=further, report=report, stopped=made.generated.stopped)
+    return Generation(figures=figures, further=further, report=report, stopped=made.stopped or stopped)
 
 
-def _reject_model_options(plan: DatagenPlan) -> None:
-    """Reject options that only a chat model heeds; the URL may come from the environment, so it is none of them.
+def _models(plan: DatagenPlan) -> Mapping[str, ChatModel]:
+    """The models that write and read back; none for templates.
 
-    :raises InvalidArgumentError: for the first such option that is given.
+    :raises InvalidArgumentError: for an option that the generator does not take, or one that it needs and lacks.
     """
+    if plan.generator not in ("template", "llm"):
+        gone = plan.generator == "rules"
+        raise InvalidArgumentError(
+            "the generator rules was removed" if gone else f"there is no generator {plan.generator!r}",
+            subject="--generator",
+            remedy="Use llm, with a chat model, or template, which smoke-tests a catalogue",
+        )
+    if plan.generator == "template":
+        _refuse_model_options(plan)
+        return {}
+    if plan.recording is not None:
+        recorded = RecordedChat(plan.recording)
+        return {"writer": recorded, "reader": recorded}
+    budget = plan.endpoint.budget()
+    writer = open_chat(plan.endpoint, needed_by="the generator llm", budget=budget)
+    endpoint = plan.endpoint.of(plan.reader_model or plan.endpoint.model)
+    reader = open_chat(endpoint, needed_by="the generator llm", budget=budget)
+    if not plan.max_calls:
+        return {"writer": writer, "reader": reader}
+    return LimitedChat.sharing(plan.max_calls, writer=writer, reader=reader)
+
+
+def _refuse_model_options(plan: DatagenPlan) -> None:
+    """Refuse options that only a chat model heeds; the URL may come from the environment, so it is none of them."""
     given = {
-        "--llm-steps": plan.llm_steps is not None,
-        "--reworded-only": plan.reworded_only,
+        "--recording": plan.recording is not None,
+        "--reader-model": bool(plan.reader_model),
+        "--max-calls": bool(plan.max_calls),
         "--llm-model": bool(plan.endpoint.model),
         "--llm-max-tokens": bool(plan.endpoint.max_tokens),
         "--llm-max-usd": bool(plan.endpoint.max_usd),
         "--llm-usd-per-1k": bool(plan.endpoint.usd_per_1k),
     }
-    for option, is_given in given.items():
-        if is_given:
-            raise InvalidArgumentError(
-                f"the generator {plan.generator!r} uses no chat model",
-                subject=option,
-                remedy=f"Add --generator llm, or leave out {option}",
-            )
+    for option in (option for option, is_given in given.items() if is_given):
+        raise InvalidArgumentError(
+            "the generator template uses no chat model",
+            subject=option,
+            remedy=f"Add --generator llm, or leave out {option}",
+        )
 
 
-def _rules_steps(catalogue: ProfiledCatalogue, encoder: Encoder) -> Steps:
-    """The rule-based steps."""
-    generator = RulesGenerator(catalogue)
+def _steps(
+    catalogue: ProfiledCatalogue, models: Mapping[str, ChatModel], encoder: Encoder, cache: ResultCache
+) -> Steps:
+    cached = CachedEncoder(encoder, cache)
+    if not models:
+        return Steps(writer=TemplateWriter(catalogue), reader=None, encoder=cached)
     return Steps(
-        outputs=RulesOutputs(catalogue),
-        sequence=lambda rp: RulesSequence(catalogue, rp),
-        generator=lambda rp: generator,
-        validators=lambda rp: (rules_validators(catalogue, rp),),
-        encoder=encoder,
+        writer=ModelWriter(catalogue, models["writer"], cache),
+        reader=BlindReader(catalogue, models["reader"], cache),
+        encoder=cached,
+        concurrency=_CONCURRENCY,
     )
 
 
-def _llm_steps(
-    plan: DatagenPlan, rules: Steps, catalogue: ProfiledCatalogue, model: ChatModel, cache: ResultCache
-) -> Steps:
-    """The rule-based steps with a chat model in those that the plan names. The rules validate first: they cost nothing."""
-    from datagen.llm import LlmGenerator, LlmOutputs, LlmSequence, ParaphraseCheck, Paraphraser, llm_validators
+def _write_further(plan: DatagenPlan, made: RunResult, steps: Steps) -> tuple[Further, EgotoolsError | None]:
+    """Write the further requests that a plan asks for; a file of an earlier run that it does not ask for is removed.
 
-    def reworded(rp: ToolLinks) -> Generator:
-        check = ParaphraseCheck(catalogue, rules_validators(catalogue, rp))
-        return LlmGenerator(
-            rules.generator(rp), check, Paraphraser(check, model, cache), fallback=not plan.reworded_only
-        )
-
-    by_model: dict[str, Any] = {
-        _WORDING: {"generator": reworded},
-        "outputs": {"outputs": LlmOutputs(catalogue, model, cache)},
-        "sequence": {"sequence": lambda rp: LlmSequence(catalogue, model, cache)},
-        "verdicts": {
-            "validators": lambda rp: (*rules.validators(rp), llm_validators(catalogue, rp, model, cache)),
-        },
-    }
-    chosen = _llm_step_names(_WORDING if plan.llm_steps is None else plan.llm_steps, by_model)
-    replaced = {field: step for name in chosen for field, step in by_model[name].items()}
-    return replace(rules, **replaced, concurrency=_CONCURRENCY, model=plan.endpoint.model)
-
-
-def _llm_step_names(names: str, known: Collection[str]) -> list[str]:
-    chosen = [name.strip() for name in names.split(",") if name.strip()]
-    unknown = sorted(set(chosen) - set(known))
-    if unknown or not chosen:
-        problem = f"there is no step {unknown[0]!r}" if unknown else "no step is named"
-        raise InvalidArgumentError(problem, subject="--llm-steps", remedy=f"Use some of {', '.join(known)}")
-    return chosen
+    The error of a model that stopped the long tasks is returned: everything before is written.
+    """
+    wanted = {_UNANSWERABLE: plan.unanswerable, _LONG_TASKS: plan.long}
+    for name in (name for name, count in wanted.items() if not count):
+        with disk_errors(plan.out):
+            (plan.out / name).unlink(missing_ok=True)
+    further = Further(wanted={name: count for name, count in wanted.items() if count})
+    absent: tuple[str, ...] = ()
+    stopped: EgotoolsError | None = None
+    if plan.unanswerable:
+        none = make_unanswerable(made.catalogue, made.requests, plan.unanswerable, seed=plan.seed)
+        further.made[_UNANSWERABLE], further.reasons[_UNANSWERABLE] = len(none.requests), none.left_out
+        absent = none.absent
+        write_rows(plan.out / _UNANSWERABLE, (one.to_json() for one in none.requests))
+    if plan.long and made.stopped is None:
+        try:
+            long = make_long_tasks(made.catalogue, made.requests, steps, plan.long, seed=plan.seed)
+            further.made[_LONG_TASKS], further.reasons[_LONG_TASKS] = len(long.tasks), long.reasons
+            write_rows(plan.out / _LONG_TASKS, (one.to_json() for one in long.tasks))
+        except EgotoolsError as error:
+            stopped = error
+    return Further(made=further.made, wanted=further.wanted, reasons=further.reasons, absent=absent), stopped

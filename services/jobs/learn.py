@@ -9,16 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from eval.graph_quality import copy_build_report
-from eval.learning import (
-    Influence,
-    Learning,
-    OutputUse,
-    Session,
-    known_sessions,
-    learn,
-    learning_to_json,
-    read_usage_log,
-)
+from eval.learning import Learning, Session, known_sessions, learn, read_usage_log
 from inference.encoder import Encoder
 from ingest.build_report import keep_report
 from ontology.errors import InvalidArgumentError
@@ -62,7 +53,7 @@ class Learned:
             "published_id": self.published,
             "damaged_lines": self.damaged,
             "sessions_of_unknown_tools": self.unknown,
-            **({} if self.learning is None else learning_to_json(self.learning)),
+            **({} if self.learning is None else self.learning.to_json()),
         }
 
     @property
@@ -94,8 +85,7 @@ def learn_from_use(plan: LearningPlan, progress: Progress, *, encoder: Encoder |
     outcomes, damaged = read_outcomes(plan.outcomes or plan.store / _OUTCOMES)
     sessions = [*_sessions(outcomes), *(session for path in plan.logs for session in read_usage_log(path))]
     known = known_sessions(sessions, frozenset(map(snapshot.tool_id, range(snapshot.tool_count))))
-    influence = Influence(half_life_days=plan.half_life_days, min_reporters=plan.min_reporters)
-    learning = learn(known, snapshot, engine.encoder, influence=influence, k=plan.k, progress=progress)
+    learning = learn(known, snapshot, engine.encoder, min_reporters=plan.min_reporters, k=plan.k, progress=progress)
     published = ""
     if learning.learned is not None:
         progress("publish", 0, 0)
@@ -134,10 +124,6 @@ def _sessions(outcomes: Iterable[Outcome]) -> list[Session]:
             reporter=each.reporter,
             query=each.query,
             terms=each.terms,
-            outputs=tuple(
-                OutputUse(tool=one.tool, name=one.name, type=one.type, taken_by=one.taken_by, taken_as=one.taken_as)
-                for one in each.outputs
-            ),
         )
         for each in outcomes
         if each.succeeded is not False

@@ -8,8 +8,7 @@ from pathlib import Path
 
 from ontology.files import write_file
 from planners.graphseek.agent.question_run import CORE
-from planners.graphseek.operators.operator import Operator
-from planners.graphseek.operators.operator_registry import operator_documents
+from planners.graphseek.operators.operator import Operator, operator_documents
 from services.jobs.cached_store import cached_store
 from services.jobs.user_folders import cache_folder
 

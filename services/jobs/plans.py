@@ -5,7 +5,7 @@ Importing this module imports no numeric library, so that the command can first 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
@@ -100,6 +100,10 @@ class ChatEndpoint:
     usd_per_1k: Annotated[
         float, Option("--llm-usd-per-1k", min=0.0, help="Price of 1,000 tokens in US dollars, for --llm-max-usd.")
     ] = 0.0
+
+    def of(self, model: str) -> ChatEndpoint:
+        """Return the endpoint with another model."""
+        return replace(self, model=model)
 
     def budget(self) -> Budget:
         """Return a new budget, of all models of the job."""
@@ -228,30 +232,32 @@ class DatagenPlan:
             "-o",
             file_okay=False,
             help="Folder for tools.jsonl, queries.jsonl, rejected.jsonl, edges.jsonl, outputs.jsonl and the report. "
-            "Requests that the same generator made there from the same snapshot are kept, and not generated again.",
+            "Answers of a model are cached there: the same command asks nothing twice.",
         ),
     ]
     per_class: Annotated[int, Option(help="Number of requests of each of the six classes.")] = 50
     generator: Annotated[
         str,
-        Option(help="rules (no model), or llm: a chat model takes the steps of --llm-steps (see --llm-url)."),
-    ] = "rules"
-    llm_steps: Annotated[
-        str | None,
         Option(
-            help="Steps of the chat model, separated by commas: wording (it rewords each request, and rules check the "
-            "result), outputs, sequence, verdicts. A small model is fit for wording only. Needs --generator llm. "
-            "Default: wording.",
+            help="llm: a chat model writes each request, and another call reads it back without the labels (see --llm-url). "
+            "template: sentence templates, without a model; they smoke-test a catalogue, and nobody types so."
+        ),
+    ] = "template"
+    reader_model: Annotated[
+        str,
+        Option("--reader-model", help="Model that reads back, at the same endpoint. Default: the one that writes."),
+    ] = ""
+    max_calls: Annotated[
+        int, Option("--max-calls", min=0, help="Stop before more calls of models than this; 0: no limit.")
+    ] = 0
+    recording: Annotated[
+        Path | None,
+        Option(
+            exists=True,
+            dir_okay=False,
+            help="Recorded answers in place of a model: JSON Lines of prompt, answer, model and date. Needs --generator llm.",
         ),
     ] = None
-    reworded_only: Annotated[
-        bool,
-        Option(
-            "--reworded-only",
-            help="Reject a request that the model does not reword rightly. Needs --generator llm. Default: keep the "
-            "wording of the rules.",
-        ),
-    ] = False
     mix: Annotated[
         Path | None,
         Option(
@@ -271,7 +277,7 @@ class DatagenPlan:
         int,
         Option(
             min=0,
-            help="Number of tasks of 5 to 12 tools, for long_tasks.jsonl. They are put together from the other requests.",
+            help="Number of tasks of 5 to 12 tools, for long_tasks.jsonl. Their paths are those of other requests together.",
         ),
     ] = 0
     seed: Annotated[int, Option(help="Seed of the sampling: the same seed gives the same requests.")] = 0
@@ -451,19 +457,13 @@ class LearningPlan:
         int,
         Option("--k", "-k", min=1, max=1_000, help="A session is answered when all its tools are among the best k."),
     ] = 5
-    half_life_days: Annotated[
-        float,
-        Option(
-            "--half-life", min=0, help="Days after which a session counts half as much; 0: it always counts the same."
-        ),
-    ] = 90.0
     min_reporters: Annotated[
         int,
         Option(
             "--min-reporters",
             min=1,
             max=100,
-            help="Reporters that must have used a tool, or a pair, before it counts. 1 trusts every reporter.",
+            help="Reporters that must have used a tool before it counts. 1 trusts every reporter.",
         ),
     ] = 2
     forget: Annotated[

@@ -13,27 +13,27 @@ from typing import Any
 from egotools import AsyncClient
 from inference.budget import Budget
 from inference.chat import ChatModel
+from inference.openai_client import OpenAIEndpoint
 from inference.retry import RetryPolicy
 from ontology.errors import IsolationError
-from planners.calls.call_limits import CallLimits
-from planners.calls.consent import Ask, always
-from planners.calls.fence_marks import FenceMarks
-from planners.calls.joined_finder import JoinedFinder
 from planners.calls.sandbox import Sandbox
-from planners.calls.tool_access import ToolAccess
-from planners.calls.tool_finder import Finder, ToolFinder
+from planners.calls.tool_access import Ask, CallLimits, ToolAccess, always
+from planners.calls.tool_finder import Finder, JoinedFinder, ToolFinder
+from planners.calls.untrusted import FenceMarks
 from planners.journal.run_journal import RunJournal
 from planners.kgot.kgot_settings import MODEL_RETRIES, KgotSettings
 from planners.kgot.kgot_task import KgotTask
 from planners.kgot.recorded_run import SolveParts, header_of
-from planners.kgot.tools.extract_zip import unpack_again
-from planners.kgot.tools.standard_tools import ToolModels, standard_tools
+from planners.kgot.steps import steps_factory
+from planners.kgot.tools.extract_zip import Archives
+from planners.kgot.tools.standard_tools import FILE_TOOLS, ToolModels, standard_tools
 from planners.kgot.tools.task_files import TaskFiles
 from planners.kgot.tools.tool_set import ToolSet
+from planners.kgot.tools.web_tools import WebEndpoints, WebTools
 from planners.stores.open_graph import open_graph
 from services.jobs.model_factory import open_chat
 from services.jobs.plans import ChatEndpoint
-from services.jobs.solve_plan import ModelAddress, SolvePlan, backend_factory
+from services.jobs.solve_plan import ModelAddress, SolvePlan
 
 __all__ = ["SolveTools", "open_solve_parts"]
 
@@ -91,9 +91,10 @@ async def open_solve_parts(
         files = TaskFiles(task.files, Path(folder))
         header = header_of(journal)
         marks = FenceMarks(bytes.fromhex(header.fence_key) if header is not None else b"")
-        own = _integrated(plan, tools, files, sandbox, ToolModels(chat=models.get("tool"), marks=marks), budget)
+        archives = Archives(files)
+        await archives.unpack_again(journal)
+        own = _integrated(plan, tools, archives, sandbox, ToolModels(chat=models.get("tool"), marks=marks), budget)
         unusable(await own.ready())
-        await unpack_again(own, files, journal)
         graph = await stack.enter_async_context(open_graph(plan.graph, sandbox))
         if graph.language == "python" and plan.settings.retrieve != "direct":
             await _check_isolation(sandbox)
@@ -101,9 +102,13 @@ async def open_solve_parts(
         calling = await stack.enter_async_context(tools.access.calling(tools.ask, limits, own.invoker, _NO_RETRIES))
         yield SolveParts(
             graph=graph,
-            make=backend_factory(language=graph.language, settings=plan.settings),
+            make=steps_factory(language=graph.language, settings=plan.settings),
             models=models,
-            finder=_task_finder(tools, plan.settings, own.ids),
+            finder=own.finder(
+                _task_finder(tools, plan.settings, own.ids),
+                most=plan.settings.tools,
+                always=FILE_TOOLS if task.files else (),
+            ),
             invoker=calling,
             sandbox=sandbox,
             repeat=always if tools.access.policy.confirmed else tools.ask,
@@ -138,27 +143,17 @@ def _models(plan: SolvePlan, budget: Budget) -> dict[str, ChatModel]:
 
 
 def _integrated(
-    plan: SolvePlan, tools: SolveTools, files: TaskFiles, sandbox: Sandbox, models: ToolModels, budget: Budget
+    plan: SolvePlan, tools: SolveTools, archives: Archives, sandbox: Sandbox, models: ToolModels, budget: Budget
 ) -> ToolSet:
-    from planners.kgot.tools.media_endpoint import SpeechEndpoint, VisionEndpoint
-    from planners.kgot.tools.web_endpoints import WebEndpoints
-    from planners.kgot.tools.web_tools import WebTools
+    def endpoint(given: ModelAddress, timeout_s: float) -> OpenAIEndpoint | None:
+        url, key = given.url or plan.endpoint.base_url, os.environ.get("OPENAI_API_KEY", "")
+        options: dict[str, Any] = {"api_key": key, "timeout_s": timeout_s, "policy": MODEL_RETRIES}
+        return OpenAIEndpoint(given.model, base_url=url, **options) if given.model else None
 
-    def address(given: ModelAddress) -> dict[str, Any]:
-        return {
-            "base_url": given.url or plan.endpoint.base_url,
-            "api_key": os.environ.get("OPENAI_API_KEY", ""),
-            "policy": MODEL_RETRIES,
-        }
-
-    vision, speech = plan.vision_model, plan.speech_model
-    models = replace(
-        models,
-        vision=VisionEndpoint(vision.model, budget=budget, **address(vision)) if vision.model else None,
-        speech=SpeechEndpoint(speech.model, **address(speech)) if speech.model else None,
-    )
+    vision, speech = endpoint(plan.vision_model, 120.0), endpoint(plan.speech_model, 300.0)
     web = WebTools(
         WebEndpoints(search=plan.search or None, wiki=plan.wiki or None),
         allowed_networks=tools.access.allowed_networks,
     )
-    return standard_tools(files, sandbox, models=models, web=web)
+    models = replace(models, vision=vision, speech=speech, budget=budget)
+    return standard_tools(archives.files, sandbox, models=models, web=web, archives=archives)

@@ -1,21 +1,15 @@
-"""The plan of ``egotools solve``, and the steps of its runs."""
+"""The plan of ``egotools solve``."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from inference.chat import ChatModel
 from ontology.errors import InvalidArgumentError
 from planners.kgot.kgot_settings import KgotSettings
 from services.jobs.plans import ChatEndpoint
 
-if TYPE_CHECKING:
-    from planners.kgot.step_makers import BackendFactory, StepMakers
-    from planners.stores.property_graph import Language
-
-__all__ = ["ModelAddress", "SolvePlan", "backend_factory"]
+__all__ = ["ModelAddress", "SolvePlan"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,14 +54,3 @@ class SolvePlan:
     def about(self) -> dict[str, Any]:
         """Return what a journal's run must agree in, without credentials."""
         return {"graph": self.graph.partition(":")[0]}
-
-
-def backend_factory(*, language: Language, settings: KgotSettings) -> BackendFactory:
-    """Return what makes the steps of a run, also of one that is replayed."""
-
-    def make(models: Mapping[str, ChatModel], fence_key: bytes) -> StepMakers:
-        from planners.kgot.llm.llm_makers import llm_makers
-
-        return llm_makers(models["graph"], models["tool"], settings=settings, language=language, fence_key=fence_key)
-
-    return make

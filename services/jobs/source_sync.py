@@ -209,10 +209,8 @@ def _with_learned(before: Snapshot | None, plan: BuildPlan, snapshot_id: str) ->
         return snapshot_id
     built = open_snapshot(plan.store / SNAPSHOTS / snapshot_id)
     numbers = [built.find_node(f"tool:{before.tool_id(number)}") for number in range(before.tool_count)]
-    learned = before.learned.renumbered(
-        np.asarray([-1 if number is None else number for number in numbers], dtype=np.int64),
-        lambda id_: built.find_node(f"tool:{id_}") is not None,
-    )
+    moved = np.asarray([-1 if number is None else number for number in numbers], dtype=np.int64)
+    learned = before.learned.renumbered(moved)
     return publish_learned(built, plan.store, learned, published=False, signing_key=plan.signing_key)
 
 

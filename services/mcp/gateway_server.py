@@ -34,8 +34,8 @@ from egotools.calling.input_arguments import place_arguments
 from egotools.calling.off_loop import off_loop
 from egotools.calling.tool_answer import ToolAnswer
 from egotools.search_tool import search_description, usable_needs
-from planners.calls.fenced_answer import fence_answer
 from planners.calls.tool_access import ToolAccess
+from planners.calls.untrusted import fence_answer
 from services.mcp.callable_here import why_not_callable
 from services.mcp.consent_question import ASKED_IN, ConsentQuestions, InputNeeded
 from services.mcp.mcp_caller import McpCaller, set_token

@@ -17,9 +17,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from egotools import OverloadedError
 from egotools.calling.invoker import ToolInvoker
-from planners.calls.call_limits import CallLimits
-from planners.calls.consent import Ask
-from planners.calls.tool_access import ToolAccess
+from planners.calls.tool_access import Ask, CallLimits, ToolAccess
 from services.mcp.mcp_caller import McpCaller
 from services.mcp.snapshot_watch import Notify, SnapshotWatch
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from datagen.profiled_catalogue import ProfiledCatalogue
-from datagen.tool_links import ToolLinks
+from datagen.catalogue import ProfiledCatalogue
+from datagen.requests import ToolLinks
 from ontology.ontology_file import load_ontology
 from ontology.tool import Parameter, Tool
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from egotools import Tool
-from planners.calls.call_policy import read_policy
+from planners.calls.tool_access import read_policy
 from services.server.server import Server
 from tests.conftest import ROOT
 from tests.harness.commands import Run

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +12,7 @@ import pytest
 import yaml
 
 from datagen import SyntheticRequest, ToolPath
-from datagen.interfaces import RequestValidator
-from datagen.validation.rules_validator import validate
+from datagen.writing import Writer
 from ontology import check_ontology, load_ontology
 from services.jobs.build import build_snapshot
 from services.server.server import Server
@@ -107,19 +105,11 @@ def test_the_extractor_and_encoder_examples_build_a_snapshot(tmp_path: Path) -> 
     assert "acts_on" not in report.triples.kept
 
 
-def test_the_example_of_a_check_validates_requests() -> None:
-    validator: RequestValidator = _extension("ShortEnough")()
-    request = SyntheticRequest(
-        id="r", text="tip " * 61, request_class="single-intent", path=ToolPath(tools=("a",)), generator="hand"
-    )
-    verdict = validate(request, [validator]).verdicts[0]
-    assert (verdict.check, verdict.passed, verdict.reason, verdict.by) == (
-        "length",
-        False,
-        "it has 61 words",
-        "short.v1",
-    )
-    assert validate(replace(request, text="tip the porter"), [validator]).verdicts[0].passed
+def test_the_example_of_a_writer_writes() -> None:
+    writer: Writer = _extension("PlainWriter")()
+    made = writer.write(ToolPath(tools=("hr/tip",)), "single-intent", id="r", seed=0)
+    assert isinstance(made, SyntheticRequest)
+    assert (made.id, made.text, made.generator) == ("r", "Use hr/tip", "plain.v1")
 
 
 def test_the_ontology_example_is_sound(tmp_path: Path) -> None:

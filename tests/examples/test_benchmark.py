@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from datagen.synthetic_request import SyntheticRequest
+from datagen.requests import SyntheticRequest
 from eval.gold_slots import gold_slots
 from eval.queries import read_queries
 from ingest.sources import Catalog

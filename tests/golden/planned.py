@@ -12,7 +12,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from datagen.personal import write_personal_data
+from benchmarks.personal import write_personal_data
 from services.cli.demo_company import demo_company
 from services.company.shipped_documents import SHIPPED_CATALOG
 from tests.golden.answers import Recorder, company_store, digest

@@ -41,13 +41,11 @@ def in_process(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[st
 
     Figures are made and not drawn, which takes a second each: tests of pictures and the command in a process of its own draw them.
     """
-    from datagen.report import charts
     from eval.report import plots
-    from planners.kgot.batch import batch_plots
     from services.cli import app as cli
     from services.cli.console import stderr, stdout
 
-    for module in (plots, charts, batch_plots):
+    for module in (plots,):
         monkeypatch.setattr(module, "to_png", _undrawn)
     for console in (stdout, stderr):
         monkeypatch.setattr(console, "_width", 240)

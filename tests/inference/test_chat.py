@@ -10,8 +10,7 @@ import pytest
 from inference import ChatModel, Message, RetryPolicy, Sample, ScriptedChat
 from inference.retry import TransientFailure, call_with_retries, parse_retry_after
 from ontology.errors import BudgetExceededError, InvalidArgumentError, ModelError
-from planners.calls.counted_model import CountedModel
-from planners.calls.prompt_tokens import PromptTokens
+from planners.calls.prompt_tokens import CountedModel, PromptTokens
 from research.llm_cost import CostLedger, CountedChat
 
 ASK = [Message("user", "list the suppliers")]

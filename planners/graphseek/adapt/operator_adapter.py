@@ -19,21 +19,23 @@ from typing import Any
 from inference.chat import ChatModel, Message
 from inference.structured_chat import StructuredChat, StructuredRequest, UnusableAnswerError
 from ontology.errors import EgotoolsError, StatementError, StorageError
-from planners.calls.clean_values import clean_text, cleaned
-from planners.calls.fence_marks import FenceMarks
 from planners.calls.model_text import json_objects, without_thoughts
+from planners.calls.untrusted import FenceMarks, clean_text, cleaned
 from planners.graphseek.adapt.operator_version import OperatorVersion, VersionFolder
 from planners.graphseek.agent_events import ModelAsked
+from planners.graphseek.catalog.catalog import SemanticCatalog
 from planners.graphseek.catalog.catalog_text import catalog_text
-from planners.graphseek.catalog.semantic_catalog import SemanticCatalog
 from planners.graphseek.dialects.cypher_text import Compiled
-from planners.graphseek.operators.argument_check import check_arguments
-from planners.graphseek.operators.graph_query import table_of
-from planners.graphseek.operators.node_naming import NodeReader
-from planners.graphseek.operators.operator import Operator, OperatorContext, OperatorFault
-from planners.graphseek.operators.row_types import cell_of, column_of
-from planners.graphseek.operators.table_arguments import object_schema
-from planners.graphseek.operators.typed_operator import TypedOperator
+from planners.graphseek.operators.graph_query import cell_of, column_of, table_of
+from planners.graphseek.operators.operator import (
+    Operator,
+    OperatorContext,
+    OperatorFault,
+    TypedOperator,
+    check_arguments,
+    object_schema,
+)
+from planners.graphseek.operators.pattern import NodeReader
 from planners.graphseek.prompts.graphseek_prompt import graphseek_prompt
 from planners.graphseek.results.result import Result, ResultColumn
 from planners.graphseek.turn import Fault, Invocation, StepRecord

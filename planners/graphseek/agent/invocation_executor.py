@@ -13,12 +13,15 @@ from ontology.errors import EgotoolsError, ModelError, NotFoundError, StatementE
 from planners.calls.tool_finder import Finder
 from planners.graphseek.adapt.operator_adapter import OperatorAdapter
 from planners.graphseek.agent_events import Faulted, HandleRecomputed, Invoked, QueryRun, ResultKept
-from planners.graphseek.catalog.semantic_catalog import SemanticCatalog
-from planners.graphseek.operators.argument_check import check_arguments
-from planners.graphseek.operators.operator import Operator, OperatorContext, OperatorFault
-from planners.graphseek.operators.table_arguments import nearest_hint
-from planners.graphseek.results.result import EvictedError, Result
-from planners.graphseek.results.result_record import order_of
+from planners.graphseek.catalog.catalog import SemanticCatalog
+from planners.graphseek.operators.operator import (
+    Operator,
+    OperatorContext,
+    OperatorFault,
+    check_arguments,
+    nearest_hint,
+)
+from planners.graphseek.results.result import EvictedError, Result, order_of
 from planners.graphseek.results.result_store import ResultStore
 from planners.graphseek.turn import Fault, Invocation, Outcome, StepRecord, TurnMaker, known_handles
 from planners.journal.recorded import Steps, not_recorded

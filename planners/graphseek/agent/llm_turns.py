@@ -16,15 +16,12 @@ from typing import Any, TypeVar
 from inference.chat import GREEDY, ChatModel, Message, Sample
 from inference.structured_chat import StructuredChat, StructuredRequest, UnusableAnswerError
 from ontology.json_object import canonical_text
-from planners.calls.clean_values import cleaned
-from planners.calls.fence_marks import FenceMarks
 from planners.calls.model_text import json_objects, without_thoughts
 from planners.calls.prompt_tokens import PromptTokens
+from planners.calls.untrusted import FenceMarks, cleaned
 from planners.graphseek.agent_events import ModelAsked
 from planners.graphseek.catalog.catalog_text import CatalogForm, catalog_text
-from planners.graphseek.operators.argument_check import check_arguments
-from planners.graphseek.operators.operator import Operator, OperatorFault
-from planners.graphseek.operators.table_arguments import object_schema
+from planners.graphseek.operators.operator import Operator, OperatorFault, check_arguments, object_schema
 from planners.graphseek.prompts.graphseek_prompt import graphseek_prompt
 from planners.graphseek.results.result import Result
 from planners.graphseek.turn import (

@@ -11,8 +11,8 @@ from pydantic import TypeAdapter
 
 from egotools.client_errors import ClientError
 from ontology.errors import BudgetExceededError, EgotoolsError, InvalidArgumentError, ModelError, StorageError
-from planners.calls.clean_values import clean_text
 from planners.calls.model_text import is_no_answer
+from planners.calls.untrusted import clean_text
 from planners.graphseek.adapt.operator_adapter import Adaptation
 from planners.graphseek.agent.grounding import ungrounded
 from planners.graphseek.agent.invocation_executor import InvocationExecutor, QuestionParts, needed
@@ -30,8 +30,7 @@ from planners.graphseek.agent_events import (
 )
 from planners.graphseek.operators.graph_query import table_of
 from planners.graphseek.operators.operator import OperatorFault
-from planners.graphseek.results.result import Result, ResultColumn
-from planners.graphseek.results.result_record import order_of
+from planners.graphseek.results.result import Result, ResultColumn, order_of
 from planners.graphseek.results.result_store import ResultStore
 from planners.graphseek.turn import (
     AgentSettings,

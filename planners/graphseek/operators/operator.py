@@ -1,23 +1,66 @@
-"""The seam of operators: a name, a schema of arguments made from the graph's own, and a function that gives a result."""
+"""Operators: a name, a schema of arguments made from the graph's own, and a function that gives a result.
+
+All that modules of this folder have are found; a file that a caller adds has ``OPERATOR``. Schemas stand in prompts: they are brief.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+import hashlib
+import importlib
+import importlib.util
+import pkgutil
+import sys
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, TypeAlias
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, Final, Literal, Protocol, TypeAlias, cast, get_args
 
-from planners.graphseek.catalog.semantic_catalog import SemanticCatalog
-from planners.graphseek.dialects.cypher_text import Compiled, Dialect
-from planners.graphseek.dialects.known_dialects import DIALECTS
-from planners.graphseek.results.result import Result
+from jsonschema import Draft202012Validator, ValidationError
+from jsonschema.validators import extend
+
+from ontology.errors import InvalidArgumentError
+from planners.graphseek import operators
+from planners.graphseek.catalog.catalog import SemanticCatalog
+from planners.graphseek.dialects.cypher_text import DIALECTS, Compiled, Dialect
+from planners.graphseek.results.result import Result, ResultColumn
 from planners.graphseek.results.result_store import ResultStore
 from planners.stores.graph_schema import GraphSchema
 from planners.stores.readable_graph import ReadableGraph
 
-__all__ = ["Group", "Operator", "OperatorContext", "OperatorFault"]
-
+Schema: TypeAlias = dict[str, Any]
+Arguments: TypeAlias = Mapping[str, Any]
 Group: TypeAlias = Literal["graph data", "retrieval", "presentation", "agent"]
 """Section 3.1 of the paper."""
+FaultKind: TypeAlias = Literal[
+    "arguments", "unknown name", "no such handle", "empty", "too large", "timeout", "refused", "engine", "repeated"
+]
+NAMESPACE: Final = "graphseek"
+MOST_ROWS = 1_000_000
+"""Of a table: four times the nodes of the paper's graph; a join of all with all ends here."""
+MOST_HOPS = 6
+COMPARED = {"=": "=", "!=": "<>", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
+TEXT_OPERATORS = {"contains": "CONTAINS", "starts_with": "STARTS WITH", "ends_with": "ENDS WITH"}
+NULL_OPERATORS = {"is_null": "IS NULL", "is_not_null": "IS NOT NULL"}
+FILTER_OPERATORS = (*COMPARED, *TEXT_OPERATORS, "in", *NULL_OPERATORS)
+GROUPING_TYPES = ("COUNT", "COUNT_DISTINCT", "SUM", "AVG", "MIN", "MAX")
+STRING: Schema = {"type": "string"}
+COLUMN: Schema = {"type": "string", "description": "name of a column"}
+COLUMNS: Schema = {"type": "array", "items": COLUMN, "minItems": 1, "description": "names of columns"}
+_SCALAR = {"type": ["string", "number", "boolean"]}
+_MOST_CHARACTERS = 400  # of a description
+_SHOWN = 100  # characters of a value in a fault
+_LISTED = 40  # names in a hint
+
+
+class OperatorFault(Exception):  # the paper's word for what comes back to the plan
+    """An invocation that failed, as the next step is told: what happened, and in a sentence what to do instead."""
+
+    def __init__(self, kind: FaultKind, problem: str, hint: str) -> None:
+        super().__init__(f"{problem}. {hint}")
+        self.kind = kind
+        self.problem = problem
+        self.hint = hint
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,62 +88,391 @@ class OperatorContext:
         return DIALECTS[self.graph.dialect]
 
 
-class OperatorFault(Exception):  # the paper's word for what comes back to the plan
-    """An invocation that failed, as the next step is told.
-
-    :param kind: what happened.
-    :param problem: one sentence.
-    :param hint: what to do instead; one sentence.
-    """
-
-    def __init__(
-        self,
-        kind: Literal[
-            "arguments",
-            "unknown name",
-            "no such handle",
-            "empty",
-            "too large",
-            "timeout",
-            "refused",
-            "engine",
-            "repeated",
-        ],
-        problem: str,
-        hint: str,
-    ) -> None:
-        super().__init__(f"{problem}. {hint}")
-        self.kind = kind
-        self.problem = problem
-        self.hint = hint
-
-
 class Operator(Protocol):
-    """One operator. Its module has ``OPERATOR``, and the registry finds it there."""
+    """One operator."""
 
     @property
     def name(self) -> str:
         """As plans write it."""
-        ...
 
     @property
     def group(self) -> Group:
         """The group that it belongs to."""
-        ...
 
     @property
     def description(self) -> str:
-        """What it does and when to take it: its descriptor, and the text that the search for operators reads; at most 400 characters."""
-        ...
+        """What it does and when to take it, which the search for operators reads; at most 400 characters."""
 
-    def parameters(self, schema: GraphSchema, handles: Sequence[str]) -> dict[str, Any]:
+    def parameters(self, schema: GraphSchema, handles: Sequence[str]) -> Schema:
         """Return the JSON schema of its arguments: types, relationships and properties are enums of the schema, handles of the run."""
-        ...
 
-    async def run(self, arguments: Mapping[str, Any], context: OperatorContext) -> Result:
+    async def run(self, arguments: Arguments, context: OperatorContext) -> Result:
         """Run it. Arguments are inside the schema of its parameters.
 
         :raises OperatorFault: for what the plan can correct.
         :raises StorageError: when the graph or the disk is gone.
         """
-        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TypedOperator:
+    """An operator as a value.
+
+    :param forms: the JSON schemas of its arguments by name.
+    :param required: names of those without which it cannot run.
+    :param runs: see :meth:`Operator.run`.
+    :param compile: makes the query of arguments, a schema, a catalog and a dialect, where it has one.
+    :param returns: columns that its table always has; with them, and with plain arguments alone, it can have other versions.
+    """
+
+    name: str
+    description: str
+    forms: Callable[[ArgumentForms], dict[str, Schema]]
+    required: tuple[str, ...]
+    runs: Callable[[Arguments, OperatorContext], Awaitable[Result]]
+    compile: Callable[..., Any] | None = None
+    group: Group = "graph data"
+    returns: tuple[ResultColumn, ...] = ()
+
+    def parameters(self, schema: GraphSchema, handles: Sequence[str]) -> Schema:
+        """See :class:`Operator`."""
+        return object_schema(self.required, **self.forms(ArgumentForms(schema, handles)))
+
+    async def run(self, arguments: Arguments, context: OperatorContext) -> Result:
+        """See :class:`Operator`."""
+        return await self.runs(arguments, context)
+
+
+class ArgumentForms:
+    """The JSON schemas of arguments by their names, for one graph and the handles of the run."""
+
+    def __init__(self, schema: GraphSchema, handles: Sequence[str] = ()) -> None:
+        along = names_of(schema.relationships)
+        self.handles = handles
+        self.node_type = _names(each.name for each in schema.nodes)
+        self.type = _names(sorted({each.name for each in schema.nodes} | {each.name for each in schema.relationships}))
+        self.relationship_types = array(_names(each.name for each in schema.relationships))
+        self.property = _names(names_of(schema.nodes))
+        self.relationship_property = _names(along)
+        self.has_relationship_properties = bool(along) or not schema.nodes
+        self._started = [each for each in handles if each[:1] in "tg"]
+
+    def handle(self, kinds: str) -> Schema:
+        """Return the schema of the handle of a result; ``kinds`` has the first letters: ``t`` tables, ``g`` graphs."""
+        known = [each for each in self.handles if each[:1] in kinds]
+        return {"type": "string", "description": "handle of a result", **({"enum": known} if known else {})}
+
+    def filters(self) -> Schema:
+        """Return the schema of filters on nodes."""
+        return array(filter_schema(self.property))
+
+    def selection(self) -> Schema:
+        """Return the schema of a selection of nodes: by type and filters, or a result."""
+        by_type = object_schema(["type"], type=self.node_type, filters=self.filters())
+        if not self._started:
+            return by_type
+        handle = {"type": "string", "enum": self._started}
+        return {"anyOf": [by_type, object_schema(["handle"], handle=handle, column=STRING, type=self.node_type)]}
+
+    def selections(self) -> Schema:
+        """Return the schema of several selections; a handle alone is one."""
+        one = self.selection()
+        if self._started:
+            one = {"anyOf": [*one["anyOf"], {"type": "string", "enum": self._started}]}
+        return {"type": "array", "items": one, "minItems": 1, "maxItems": 20}
+
+    def aggregation(self) -> Schema:
+        """Return the schema of an aggregation of a property of nodes."""
+        known = self.property.get("enum")
+        return aggregation_schema({"type": "string", "enum": [*known, "*"]} if known else STRING)
+
+    def named(self, name: str) -> Schema | None:
+        """Return the schema of an argument that has one meaning in all operators; None where the graph has nothing for it."""
+        if name in ("relationship_filters", "relationship_property") and not self.has_relationship_properties:
+            return None
+        if name in _PLAIN:
+            return _PLAIN[name]
+        if name in ("start", "end"):
+            return self.selection()
+        if name in ("filters", "neighbour_filters"):
+            return self.filters()
+        forms = {
+            "aggregations": lambda: array(self.aggregation()),
+            "neighbour_type": lambda: self.node_type,
+            "node_types": lambda: array(self.node_type),
+            "relationship_filters": lambda: array(filter_schema(self.relationship_property)),
+            "via": lambda: self.relationship_types,
+        }
+        return forms[name]() if name in forms else getattr(self, name)
+
+
+Special: TypeAlias = Schema | Callable[[ArgumentForms], Schema | None]
+
+
+def operator(
+    arguments: str,
+    *,
+    group: Group = "graph data",
+    returns: tuple[ResultColumn, ...] = (),
+    compile: Callable[..., Any] | None = None,
+    **special: Special,
+) -> Callable[[Callable[[Arguments, OperatorContext], Awaitable[Result]]], TypedOperator]:
+    """Make an operator of the function that runs it: the function's name and docstring are its name and its description.
+
+    :param arguments: their names; ``*`` stands behind those without which it cannot run. Schemas are those of
+        :meth:`ArgumentForms.named`, or ``special`` ones.
+    """
+    names = {each.rstrip("*"): each.endswith("*") for each in arguments.split()}
+
+    def forms(of: ArgumentForms) -> dict[str, Schema]:
+        found: dict[str, Schema | None] = {}
+        for name in names:
+            known = special.get(name)
+            found[name] = of.named(name) if known is None else known(of) if callable(known) else known
+        return {name: schema for name, schema in found.items() if schema is not None}
+
+    def made(runs: Callable[[Arguments, OperatorContext], Awaitable[Result]]) -> TypedOperator:
+        return TypedOperator(
+            name=runs.__name__.rstrip("_"),
+            description=" ".join((runs.__doc__ or "").split()),
+            forms=forms,
+            required=tuple(name for name, is_needed in names.items() if is_needed),
+            runs=runs,
+            compile=compile,
+            group=group,
+            returns=returns,
+        )
+
+    return made
+
+
+def object_schema(required: Sequence[str], **properties: Schema) -> Schema:
+    """Return the schema of arguments."""
+    return {"type": "object", "properties": properties, "required": list(required), "additionalProperties": False}
+
+
+def array(items: Schema) -> Schema:
+    """Return the schema of one or more."""
+    return {"type": "array", "items": items, "minItems": 1}
+
+
+def choice(*names: str) -> Schema:
+    """Return the schema of one of some names."""
+    return {"type": "string", "enum": list(names)}
+
+
+def integer(least: int, most: int | None = None) -> Schema:
+    """Return the schema of an integer."""
+    return {"type": "integer", "minimum": least, **({} if most is None else {"maximum": most})}
+
+
+_PLAIN: dict[str, Schema] = {
+    "column": COLUMN,
+    "columns": COLUMNS,
+    "descending": {"type": "boolean"},
+    "direction": choice("out", "in", "both"),
+    "limit": integer(1, MOST_ROWS),
+    "max_hops": integer(1, MOST_HOPS),
+    "plan_or_actual": {"type": "string", "description": "plan or actual"},
+    "title": {"type": "string", "description": "a title for people"},
+}
+
+
+def filter_schema(key: Schema) -> Schema:
+    """Return the schema of one filter, on a property or a column whose name has the schema ``key``."""
+    value = {"anyOf": [_SCALAR, {"type": "array", "items": _SCALAR}]}
+    types = choice("string", "number", "boolean", "date")
+    return object_schema(
+        ["key", "operator"], key=key, operator=choice(*FILTER_OPERATORS), value=value, value_type=types
+    )
+
+
+def aggregation_schema(name: Schema) -> Schema:
+    """Return the schema of one aggregation, of a property or a column whose name has the schema ``name``."""
+    return object_schema(["grouping_type"], grouping_type=choice(*GROUPING_TYPES), property=name)
+
+
+def names_of(owners: Iterable[Any]) -> list[str]:
+    """Return the names of the properties of types, each once."""
+    return list(dict.fromkeys(each.name for owner in owners for each in owner.properties))
+
+
+def _names(names: Iterable[str]) -> Schema:
+    known = list(names)
+    return {"type": "string", "enum": known} if known else {"type": "string"}
+
+
+def nearest_hint(name: str, known: Sequence[str]) -> str:
+    """Return a hint that names the nearest of the known names, and lists them."""
+    lower = {each.casefold(): each for each in reversed(known)}
+    close = get_close_matches(name[:_SHOWN].casefold(), lower, n=1, cutoff=0.5)
+    listed = ", ".join(known[:_LISTED]) + (" …" if len(known) > _LISTED else "")
+    return f"{f'The nearest is {lower[close[0]]}. ' if close else ''}Known: {listed or 'none'}"
+
+
+_TYPES = Draft202012Validator.TYPE_CHECKER.redefine_many(
+    {
+        "array": lambda _, value: isinstance(value, list | tuple),
+        "object": lambda _, value: isinstance(value, Mapping),
+    }
+)
+_Validator: Any = extend(Draft202012Validator, type_checker=_TYPES)  # type: ignore[no-untyped-call]
+
+
+def check_arguments(arguments: Any, schema: Mapping[str, Any], *, called: str = "the arguments") -> None:
+    """Check the arguments of an invocation; ``called`` is what a fault calls the whole.
+
+    :raises OperatorFault: for the part outside the schema that is nearest to being inside.
+    """
+    errors = list(_Validator(schema).iter_errors(arguments))
+    if errors:
+        raise _fault(_nearest(errors), called)
+
+
+def _nearest(errors: Sequence[ValidationError]) -> ValidationError:
+    """Of alternatives the one counts that fits best: whose members are known and there."""
+    first = list(min(errors, key=lambda each: bool(each.path)).path)[:1]
+    error = min((each for each in errors if list(each.path)[:1] == first), key=lambda each: len(each.path))
+    while error.context:
+        branches: dict[Any, ValidationError] = {}
+        for each in error.context:
+            branches.setdefault(each.schema_path[0], each)
+        error = max(branches.values(), key=_depth)
+    return error
+
+
+def _depth(error: ValidationError) -> int:
+    value, members = cast(Any, error.instance), len(error.path) - 1
+    if error.validator == "additionalProperties":
+        return sum(name in cast(Any, error.schema)["properties"] for name in value)
+    return 100 * members + (len(value) if error.validator == "required" else 1 if members else 0)
+
+
+def _fault(error: ValidationError, called: str) -> OperatorFault:
+    steps = [f"[{step}]" if isinstance(step, int) else f".{step}" for step in error.absolute_path]
+    place, value = "".join(steps).removeprefix(".") or called, cast(Any, error.instance)
+    wanted = cast(Any, error.validator_value)
+    shown = repr(value) if len(repr(value)) <= _SHOWN else f"{repr(value)[:_SHOWN]}…"
+    schema = cast(Mapping[str, Any], error.schema)
+    if error.validator == "enum":
+        known = [each for each in wanted if isinstance(each, str)]
+        problem = f"{place} names {shown}, which there is not"
+        return OperatorFault("unknown name", problem, nearest_hint(str(value), known))
+    problem, hint = f"{place} is {shown}", f"It must be inside the schema: {error.message[:_SHOWN]}"
+    if error.validator == "additionalProperties":
+        name = next(name for name in value if name not in schema["properties"])
+        problem, hint = f"{place} cannot have {name!r}", nearest_hint(str(name), list(schema["properties"]))
+    elif error.validator == "required":
+        name = next(name for name in wanted if name not in value)
+        problem, hint = f"{place} lacks {name}", f"Give {name}"
+    elif error.validator == "type":
+        hint = f"It must be of type {wanted if isinstance(wanted, str) else ' or '.join(wanted)}"
+    elif error.validator in ("minItems", "maxItems"):
+        least, most = schema.get("minItems", 0), schema.get("maxItems")
+        problem, hint = (
+            f"{place} has {len(value)} members",
+            f"Give {least} to {most}" if most else f"Give {least} or more",
+        )
+    elif error.validator in ("minimum", "maximum"):
+        hint = f"It must be at {'least' if error.validator == 'minimum' else 'most'} {wanted}"
+    elif error.validator in ("minLength", "maxLength"):
+        bounds = f"{schema.get('minLength', 0)} to {schema.get('maxLength', 'any number of')}"
+        problem, hint = f"{place} has {len(value)} characters", f"It must have {bounds} characters"
+    elif error.validator == "const":
+        hint = f"It must be {wanted}"
+    return OperatorFault("arguments", problem, hint)
+
+
+def known_operators(folders: Sequence[Path] = ()) -> dict[str, Operator]:
+    """Return the operators by name, sorted.
+
+    :param folders: with further operators, one in each file that does not begin with ``_``. Their code runs in this process.
+    :raises InvalidArgumentError: when two have one name, a description is empty or too long, or a file is broken or has no ``OPERATOR``.
+    """
+    found: dict[str, Operator] = {}
+    for module, each in (*_own(), *_added(folders)):
+        if each.name in found:
+            problem = f"two operators are called {each.name}"
+            raise InvalidArgumentError(problem, subject=module, remedy="Rename one of them")
+        if not 0 < len(each.description) <= _MOST_CHARACTERS:
+            problem = f"the description of {each.name} has {len(each.description)} characters"
+            raise InvalidArgumentError(problem, subject=module, remedy=f"Use 1 to {_MOST_CHARACTERS}")
+        found[each.name] = each
+    return dict(sorted(found.items()))
+
+
+def operator_documents(known: Iterable[Operator]) -> list[dict[str, Any]]:
+    """Return operators as a table of tools that ``egotools build`` reads, without names of any graph: ids are ``graphseek/NAME``."""
+    return [_document(each) for each in known]
+
+
+def _own() -> Iterator[tuple[str, Operator]]:
+    for info in pkgutil.iter_modules(operators.__path__):
+        module = importlib.import_module(f"{operators.__name__}.{info.name}")
+        for each in vars(module).values():
+            if isinstance(each, TypedOperator) and each.runs.__module__ == module.__name__:
+                yield info.name, each
+
+
+def _added(folders: Sequence[Path]) -> Iterator[tuple[str, Operator]]:
+    for folder in folders:
+        files = sorted(folder.glob("[!_]*.py"))
+        if not files:
+            remedy = "Name a folder with a file for each operator"
+            raise InvalidArgumentError("there is no operator in it", subject=str(folder), remedy=remedy)
+        yield from ((str(path), _loaded(path)) for path in files)
+
+
+def _loaded(path: Path) -> Operator:
+    name = f"graphseek_added_{path.stem}_{hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:8]}"
+    specification = importlib.util.spec_from_file_location(name, path)
+    if specification is None or specification.loader is None:
+        raise InvalidArgumentError("this is no file of Python", subject=str(path))
+    module = importlib.util.module_from_spec(specification)
+    sys.modules[name] = module  # dataclasses look their module up
+    try:
+        specification.loader.exec_module(module)
+        problem = _problem(getattr(module, "OPERATOR", None))
+    except (Exception, SystemExit) as error:  # code of somebody else
+        problem = f"it cannot be loaded: {type(error).__name__}: {error}"
+    if problem:
+        remedy = "See 'Operators of your own' in docs/ask.md"
+        raise InvalidArgumentError(problem, subject=str(path), remedy=remedy)
+    return module.OPERATOR  # type: ignore[no-any-return]
+
+
+def _problem(found: Any) -> str:
+    """Return why something is no operator; empty where it is one."""
+    if not all(hasattr(found, each) for each in ("name", "group", "description", "parameters", "run")):
+        return "it has no OPERATOR"
+    if not (isinstance(found.name, str) and found.name.isidentifier() and isinstance(found.description, str)):
+        return "its name must be one word, and its description a text"
+    if found.group not in get_args(Group):
+        return f"its group must be one of {', '.join(get_args(Group))}"
+    try:
+        _document(found)
+    except Exception as error:
+        return f"its parameters are no JSON schema of an object: {type(error).__name__}: {error}"
+    return ""
+
+
+def _document(each: Operator) -> dict[str, Any]:
+    schema = each.parameters(GraphSchema(nodes=(), relationships=()), ())
+    inputs: Mapping[str, Any] = schema["properties"]
+    parameters = []
+    for name, form in inputs.items():
+        named = form.get("type", "object" if "anyOf" in form else "string")
+        said = {"name": name, "type": named if isinstance(named, str) else "string"}
+        required = name in schema.get("required", ())
+        parameters.append({**said, "description": form.get("description", ""), "required": required})
+    arguments = [{"name": name, "location": "argument"} for name in inputs]
+    return {
+        "id": f"{NAMESPACE}/{each.name}",
+        "name": each.name,
+        "description": each.description,
+        "parameters": parameters,
+        "returns": [],
+        "input_schema": schema,
+        "call": {"protocol": "python", "operation": f"{NAMESPACE}:{each.name}", "arguments": arguments},
+        "metadata": {"namespace": NAMESPACE, "read_only": True, "group": each.group},
+    }

@@ -1,4 +1,4 @@
-"""What operators return: tables and graphs, of any size, on disk under a handle."""
+"""The results of operators: tables, graphs and presentations, which stand on disk under handles."""
 
 from __future__ import annotations
 
@@ -8,30 +8,16 @@ from typing import Any, Literal, TypeAlias
 
 from planners.stores.property_graph import Properties, Scalar
 
-__all__ = [
-    "Cell",
-    "ColumnType",
-    "EvictedError",
-    "GraphPart",
-    "Presentation",
-    "Result",
-    "ResultColumn",
-    "ResultEdge",
-    "ResultNode",
-    "TableRows",
-]
-
 Cell: TypeAlias = Scalar | None
 ColumnType: TypeAlias = Literal["string", "integer", "number", "boolean", "node"]
-"""``node``: the id of a node, from which :class:`Selection <planners.graphseek.operators.node_selection.Selection>` is made."""
+"""``node``: the id of a node, which further operators can start from."""
+Sought: TypeAlias = str | float | tuple[str, ...]
+"""A name, the beginning of one (with ``…`` behind it), a number, or several names of which one is enough."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResultColumn:
-    """A column of a table.
-
-    :param node_type: of a column of nodes.
-    """
+    """A column of a table; ``node_type`` is that of a column of nodes."""
 
     name: str
     type: ColumnType
@@ -40,21 +26,29 @@ class ResultColumn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableRows:
-    """A table that is being made: its rows come in batches and are written as they come.
-
-    :param batches: of rows with one cell for each column.
-    """
+    """A table that is being made: its rows come in batches, with one cell for each column."""
 
     columns: tuple[ResultColumn, ...]
     batches: AsyncIterator[Sequence[tuple[Cell, ...]]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ResultNode:
-    """A node of a result.
+class TableQuery:
+    """A table that DuckDB computes of others.
 
-    :param id: of the graph; the same node has the same id in all results of one run.
+    :param text: SQL without LIMIT. A table is named like its handle, in double quotes; its columns are ``c0``, ``c1``, …
+    :param of: handles of the tables that it reads.
     """
+
+    columns: tuple[ResultColumn, ...]
+    text: str
+    of: tuple[str, ...]
+    parameters: tuple[Cell, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResultNode:
+    """A node; the same node has the same id in all results of one run."""
 
     id: str
     type: str
@@ -63,7 +57,7 @@ class ResultNode:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResultEdge:
-    """A relationship of a result; ``source`` and ``target`` are ids of nodes."""
+    """A relationship; ``source`` and ``target`` are ids of nodes."""
 
     type: str
     source: str
@@ -73,7 +67,7 @@ class ResultEdge:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GraphPart:
-    """A part of a graph: at most as large as operators make graphs (2,000 nodes, 5,000 relationships), so in memory."""
+    """A part of a graph: at most 2,000 nodes and 5,000 relationships, so in memory."""
 
     nodes: tuple[ResultNode, ...] = ()
     edges: tuple[ResultEdge, ...] = ()
@@ -81,11 +75,7 @@ class GraphPart:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Presentation:
-    """How a result is shown to a person.
-
-    :param of: handle of a table or graph.
-    :param options: of the kind: ``x``, ``y`` (columns), ``columns``.
-    """
+    """How a table or a graph, ``of`` by its handle, is shown to a person; options are ``x``, ``y`` or ``columns``."""
 
     kind: Literal["table", "bar", "line", "scatter", "histogram", "graph"]
     of: str
@@ -101,7 +91,7 @@ class Result:
     :param size: rows of a table, nodes of a graph.
     :param cut: whether there was more than the limit of the operator.
     :param summary: what a model sees: at most 600 tokens, whatever the size.
-    :param notes: of the operator, each one sentence: a limit that was reached, a direction that gave more.
+    :param notes: of the operator, each one sentence.
     """
 
     handle: str
@@ -114,14 +104,20 @@ class Result:
 
 
 class EvictedError(Exception):
-    """The rows of a result, or its graph, were evicted for space: whoever runs operators runs this one again.
-
-    :param operator: name of the operator that made it.
-    :param arguments: that it had.
-    """
+    """A result was evicted for space: whoever runs operators runs ``operator`` with ``arguments`` again."""
 
     def __init__(self, handle: str, operator: str, arguments: Mapping[str, Any]) -> None:
         super().__init__(f"{handle} was evicted; {operator} makes it again")
         self.handle = handle
         self.operator = operator
         self.arguments = arguments
+
+
+def order_of(handle: str) -> tuple[int, ...]:
+    """Return the numbers of a handle: ``t3.1`` is the first result inside of invocation 3."""
+    return tuple(int(each) for each in handle[1:].split("."))
+
+
+def with_tuples(properties: Mapping[str, Any]) -> dict[str, Any]:
+    """Return properties with tuples for lists: JSON and the engines give lists."""
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in properties.items()}

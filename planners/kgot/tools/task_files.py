@@ -1,73 +1,125 @@
-"""The files that the tools of a run see: those of the task and what was unpacked from them, by name; nothing else can be reached."""
+"""The files of a run, by name, and the tool that reads them: documents as Markdown, texts as they are, long tables as rows."""
 
 from __future__ import annotations
 
-import contextlib
+import asyncio
+import codecs
+import csv
 import difflib
+import inspect
+import io
 import json
 import os
+import re
 import secrets
-from collections.abc import Iterable, Mapping
-from pathlib import Path
+import zipfile
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from pathlib import Path, PurePath
+from typing import Any, TypeAlias
 
 from egotools import ToolRequestError
-from ontology.errors import InvalidArgumentError, StorageError, TooLargeError
+from ontology.errors import DocumentError, InvalidArgumentError, MissingExtraError, StorageError, TooLargeError
+from ontology.extras import how_to_install
 from ontology.files import open_regular
+from planners.calls.sandbox import Sandbox, SandboxLimits
 
-__all__ = ["TaskFiles"]
+__all__ = [
+    "CONVERTED",
+    "READ_AS_TEXT",
+    "AskAbout",
+    "FileConverter",
+    "FileInspector",
+    "TaskFiles",
+    "binary_kind",
+    "file_kind",
+    "opened_zip",
+    "unread_kinds",
+]
 
-_INDEX = "names.jsonl"
-_SHOWN = 20
+AskAbout: TypeAlias = Callable[[str, str], Awaitable[dict[str, Any]]]
+"""Answers a question about a text: text, question → what stands in the answer of the tool."""
+
+CONVERTED = frozenset({"pdf", "docx", "xlsx", "html"})
+"""Kinds that become Markdown."""
+READ_AS_TEXT = frozenset({"csv", "tsv", "json", "jsonl", "md", "txt"})
+"""Kinds that are read as they are."""
+PAGE_CHARS = 12_000
+"""Of a page: about 3,000 tokens, so that four answers fit the window of a small model (16,384 tokens)."""
+
 _MAX_NAME_BYTES = 200
 _MAX_FILES = 1_000
 """Of one run; archives of people's own files have a few hundred."""
+_MAX_FILE_BYTES = 20 * 2**20
+"""Of a file that is read: what mail systems usually take as an attachment."""
+_CONVERTING = SandboxLimits(seconds=60.0, memory_bytes=2**30, output_bytes=8 * 2**20)
+"""A pdf of 200 pages takes some 20 s; the converters need 230 MB of address space for a small file."""
+_MOST_TABLE_CHARS = 2 * 2**20
+"""Of a table that is given as rows: as JSON it has up to four times as many, and an answer 10 MiB."""
+_MOST_ENTRIES = 20_000  # of an archive, those of archives in it too where they are stored as they are
+_ENDINGS = {"htm": "html", "xhtml": "html", "markdown": "md", "text": "txt", "ndjson": "jsonl", "log": "txt"}
+_MAGIC = {
+    "zip": (b"PK\x03\x04", b"PK\x05\x06"),  # the second: without a file
+    "ole": (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",),
+    "image": (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF8", b"II*\x00", b"MM\x00*"),
+    "audio": (
+        b"ID3",
+        b"\xff\xfb",
+        b"\xff\xf3",
+        b"\xff\xf2",
+        b"\xff\xfa",
+        b"\x00\x00\x01",
+        b"OggS",
+        b"fLaC",
+        b"\x1aE\xdf\xa3",
+    ),
+}
+"""Kind → what its files begin with, by the specifications of their formats; some of audio may hold a film too."""
+_PARTS = {"word/document.xml": "docx", "xl/workbook.xml": "xlsx"}
+_MARK_BYTES = 1_024  # in which readers accept the mark of a pdf
+_OTHER_TOOLS = {"zip": "extract_zip", "image": "inspect_image", "audio": "transcribe_audio"}
+_BOMS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
+_MODULES = ("markitdown", "pdfminer", "mammoth", "openpyxl", "pandas", "bs4", "lxml", "markdownify")
+_RULE = re.compile(r"\s*\|[\s:|-]*-[\s:|-]*")
+_NUMBER = re.compile(r"-?(0|[1-9]\d{0,14})(\.\d+)?")  # 007 is a name
 
 
 class TaskFiles:
-    """Files by name. Names are those of the files, without their folders.
+    """Files by name: those of the task and what was unpacked from them; nothing else can be reached.
 
-    :param files: of the task.
-    :param folder: for what is unpacked; of this run alone, and its owner removes it. A run that goes on finds there what it had unpacked.
+    :param files: of the task. Names are those of the files, without their folders.
+    :param folder: for what is unpacked; of this run alone, and its owner removes it. None: nothing can be unpacked.
     :raises InvalidArgumentError: when one is a link, a folder, a device or a pipe, does not exist, or has the name of another.
     """
 
     def __init__(self, files: Iterable[Path] = (), folder: Path | None = None) -> None:
-        self._folder = folder
+        self.folder = folder
         self._files: dict[str, Path] = {}
-        self._promised: dict[tuple[str, str], str] = {}
         for path in files:
-            self._take(path)
-        if folder is not None:
-            self._restore(folder / _INDEX)
+            if path.name in self._files:
+                problem = "two files of the task have this name, by which tools know them"
+                raise InvalidArgumentError(problem, subject=path.name, remedy="Rename one")
+            os.close(open_regular(path, path.name))
+            self._files[path.name] = path
 
     @property
     def names(self) -> tuple[str, ...]:
         """The names, in the order in which the files came."""
         return tuple(self._files)
 
-    @property
-    def takes_more(self) -> bool:
-        """Whether unpacked files can be added."""
-        return self._folder is not None
-
-    def all(self) -> Mapping[str, Path]:
-        """Return name → file."""
-        return dict(self._files)
-
     def find(self, name: str) -> Path:
         """Return a file.
 
         :raises ToolRequestError: when the run has none of this name.
         """
-        found = self._files.get(name)
-        if found is None:
-            close = difflib.get_close_matches(name[:_MAX_NAME_BYTES], self._files, n=1)
-            known = ", ".join([*self._files][:_SHOWN]) or "none"
-            hint = f"Did you mean {close[0]}? " if close else ""
-            raise ToolRequestError(
-                "there is no such file", subject="file", remedy=f"{hint}Name a file of the task: {known}."
-            )
-        return found
+        if name in self._files:
+            return self._files[name]
+        close = difflib.get_close_matches(name[:_MAX_NAME_BYTES], self._files, n=1)
+        hint = f"Did you mean {close[0]}? " if close else ""
+        known = ", ".join(self.names[:20]) or "none"
+        remedy = f"{hint}Name a file of the task: {known}."
+        raise ToolRequestError("there is no such file", subject="file", remedy=remedy)
 
     def read(self, name: str, max_bytes: int) -> bytes:
         """Return the content of a file.
@@ -80,84 +132,378 @@ class TaskFiles:
         with os.fdopen(fd, "rb") as file:
             size = os.fstat(fd).st_size
             if size > max_bytes:
-                raise TooLargeError(
-                    f"the file has {size:,} bytes; {max_bytes:,} are the most that are read",
-                    subject=name,
-                    remedy="Use a smaller file, or read a part of it by Python",
-                )
+                problem = f"the file has {size:,} bytes; {max_bytes:,} are the most that are read"
+                raise TooLargeError(problem, subject=name, remedy="Use a smaller file, or read a part of it by Python")
             return file.read(max_bytes)
 
-    def promise(self, archive: str, path: str, name: str) -> None:
-        """Keep a name for a file of an archive: an earlier process of the run gave it, and later calls use it.
+    def add(self, path: str, content: bytes, *, name: str = "") -> str:
+        """Add an unpacked file and return its name: the one given, else the last part of its path, with a number where that is taken.
 
-        Archives that were unpacked at once gave their names in an order that nobody wrote down.
-        """
-        if _plain(name) == name and name not in self._files and name not in self._promised.values():
-            self._promised[archive, path] = name
-
-    def add(self, name: str, content: bytes, *, archive: str = "") -> str:
-        """Add an unpacked file and return its name: one that was promised, else the last part of the one given, with a number where
-        that is taken.
-
-        :param archive: from which it was unpacked.
+        :param path: in its archive.
+        :param name: that an earlier process of the run gave it.
         :raises StorageError: when it cannot be written.
         :raises TooLargeError: when the run has too many files.
         """
-        if self._folder is None:
-            raise StorageError("this run has no folder for unpacked files", subject=name, remedy="Give one")
+        if self.folder is None:
+            raise StorageError("this run has no folder for unpacked files", subject=path, remedy="Give one")
         if len(self._files) >= _MAX_FILES:
-            raise TooLargeError(f"the run has {_MAX_FILES:,} files already", subject=name)
-        own = self._promised.pop((archive, name), "") or self._free(_plain(name))
-        path = self._folder / secrets.token_hex(8)  # a name of an archive never becomes one of the disk
+            raise TooLargeError(f"the run has {_MAX_FILES:,} files already", subject=path)
+        wanted = _plain(name or path)
+        own, number = wanted, 1
+        while own in self._files:
+            number += 1
+            place = PurePath(wanted)
+            own = f"{place.stem}-{number}{place.suffix}"
+        target = self.folder / secrets.token_hex(8)  # a name of an archive never becomes one of the disk
         try:
-            with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600), "wb") as file:
+            with open(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600), "wb") as file:
                 file.write(content)
-            with open(self._folder / _INDEX, "a", encoding="utf-8") as index:
-                index.write(json.dumps({"name": own, "path": path.name}) + "\n")
         except OSError as error:
             problem = f"it cannot be written ({error.strerror})"
             raise StorageError(problem, subject=own, remedy="Free space, or choose another folder") from error
-        self._files[own] = path
+        self._files[own] = target
         return own
 
-    def _restore(self, index: Path) -> None:
-        """Take up what a run that was broken off had unpacked; a last line that it could not finish is left out."""
-        if not index.exists():
-            return
-        for line in index.read_text(encoding="utf-8", errors="replace").splitlines():
-            with contextlib.suppress(ValueError, KeyError, TypeError):
-                row = json.loads(line)
-                path = index.parent / Path(row["path"]).name
-                if row["name"] not in self._files and path.is_file():
-                    self._files[row["name"]] = path
 
-    def _take(self, path: Path) -> None:
-        name = path.name
-        if name in self._files:
-            raise InvalidArgumentError(
-                "two files of the task have this name",
-                subject=name,
-                remedy="Rename one: tools know files by their names",
-            )
-        os.close(open_regular(path, name))
-        self._files[name] = path
-
-    def _free(self, name: str) -> str:
-        stem, dot, ending = name.rpartition(".")
-        number, free = 1, name
-        taken = {*self._files, *self._promised.values()}
-        while free in taken:
-            number += 1
-            free = f"{stem}-{number}.{ending}" if dot and stem else f"{name}-{number}"
-        return free
-
-
-def _plain(name: str) -> str:
-    """Return a name of one line for readers, of bounded length; its ending is kept."""
-    last = name.replace("\\", "/").rstrip("/").rpartition("/")[2]
+def _plain(path: str) -> str:
+    """Return the last part of a path as a name of one line, of bounded length; its ending is kept."""
+    last = path.replace("\\", "/").rstrip("/").rpartition("/")[2]
     clean = "".join(each if each.isprintable() else "_" for each in last).strip()
     clean = "file" if clean in ("", ".", "..") else clean
-    stem, dot, ending = clean.rpartition(".")
-    tail = f"{dot}{ending}" if stem and len(ending.encode()) <= 16 else ""
-    head = (stem if tail else clean).encode("utf-8", "replace")[: _MAX_NAME_BYTES - len(tail.encode())]
+    ending = PurePath(clean).suffix
+    tail = ending if len(ending.encode()) <= 17 else ""
+    head = clean.removesuffix(tail).encode("utf-8", "replace")[: _MAX_NAME_BYTES - len(tail.encode())]
     return head.decode("utf-8", "ignore") + tail
+
+
+def file_kind(name: str, content: bytes) -> str:
+    """Return a kind of :data:`CONVERTED` or :data:`READ_AS_TEXT`, by the content; the ending decides only among kinds of text.
+
+    :raises DocumentError: when it is empty, encrypted, of another kind than its ending says, or of none that is read here.
+    :raises TooLargeError: when it is an archive of very many files.
+    """
+    if not content:
+        raise DocumentError("the file is empty", subject=name, reason="empty")
+    said = PurePath(name).suffix.lower().removeprefix(".")
+    said = _ENDINGS.get(said, said)
+    found = binary_kind(name, content)
+    if found == "ole":
+        problem = "the file is encrypted, or of an Office before 2007"
+        raise DocumentError(problem, subject=name, remedy="Save it without a password, in a format of today")
+    text = "" if found else _decoded(name, content)
+    if said != found and said in (CONVERTED | READ_AS_TEXT if found else CONVERTED - {"html"}):
+        problem = f"its name says {said}, but its content is {found or 'text'}"
+        raise DocumentError(problem, subject=name, remedy="Use the file under its own ending")
+    if found in _OTHER_TOOLS:
+        raise DocumentError(f"this is a file of kind {found}", subject=name, remedy=f"Use {_OTHER_TOOLS[found]}")
+    if found or said in READ_AS_TEXT:
+        return found or said
+    looks_like_html = text[:_MARK_BYTES].lstrip().lower().startswith(("<!doctype html", "<html"))
+    return "html" if looks_like_html or said == "html" else "txt"
+
+
+def binary_kind(name: str, content: bytes) -> str:
+    """Return the kind of what is no text; empty of a text, and of what nobody here knows."""
+    if content[:4] == b"RIFF":
+        return {b"WEBP": "image", b"WAVE": "audio"}.get(content[8:12], "")
+    if content[4:8] == b"ftyp":
+        return "audio"
+    found = next((kind for kind, magic in _MAGIC.items() if content.startswith(magic)), "")
+    if found == "zip":
+        try:
+            with opened_zip(name, content) as archive:
+                names = set(archive.namelist())
+        except (zipfile.BadZipFile, ValueError, NotImplementedError, OSError):
+            return "zip"
+        return next((kind for part, kind in _PARTS.items() if part in names), "zip")
+    return found or ("pdf" if b"%PDF-" in content[:_MARK_BYTES] else "")
+
+
+def opened_zip(name: str, content: bytes) -> zipfile.ZipFile:
+    """Open an archive, unless it has so many entries that their list alone takes much memory.
+
+    :param name: of the file, for errors.
+    :raises TooLargeError: when it has.
+    :raises zipfile.BadZipFile: when this is no archive.
+    """
+    entries = content.count(b"PK\x01\x02")  # each entry of the directory begins so, whatever number the archive says
+    if entries > _MOST_ENTRIES:
+        raise TooLargeError(f"the directory of the archive has more than {_MOST_ENTRIES:,} entries", subject=name)
+    return zipfile.ZipFile(io.BytesIO(content))
+
+
+def _decoded(name: str, content: bytes) -> str:
+    """Return a text: in UTF-8, in UTF-16 where it says so, else in Windows-1252, in which most other files of Europe are.
+
+    :raises DocumentError: when it has zero bytes, as texts have not.
+    """
+    encoding = next((encoding for bom, encoding in _BOMS if content.startswith(bom)), "")
+    text = content.decode(encoding or ("utf-8" if _is_utf8(content) else "cp1252"), "replace")
+    if "\0" in text:
+        raise DocumentError("this is no text, and of no kind that is read here", subject=name)
+    return text
+
+
+def unread_kinds() -> tuple[str, ...]:
+    """Return the kinds of files that are not read here, because the extra ``files`` is not installed."""
+    return tuple(sorted(CONVERTED)) if any(find_spec(module) is None for module in _MODULES) else ()
+
+
+class FileConverter:
+    """Makes Markdown of documents in a sandbox: a hostile one holds up, or breaks, only that process.
+
+    :param limits: of one conversion.
+    """
+
+    def __init__(self, limits: SandboxLimits = _CONVERTING) -> None:
+        self._sandbox = Sandbox(limits)
+
+    async def check(self) -> None:
+        """Find out whether documents can be converted here.
+
+        :raises MissingExtraError: when the extra ``files`` is not installed.
+        :raises IsolationError: when the conversion cannot be isolated.
+        """
+        if kinds := unread_kinds():
+            raise MissingExtraError(f"files of kind {', '.join(kinds)}", extra="files")
+        await self._sandbox.check()
+
+    async def convert(self, name: str, kind: str, content: bytes, charset: str = "", base: str = "") -> tuple[str, str]:
+        """Return the title, which only pages have, and the text.
+
+        :param name: of the document, for errors.
+        :param kind: of :data:`CONVERTED`, or ``page``: HTML of the web, whose links become absolute.
+        :param base: address of a page.
+        :raises TooLargeError: when it cannot be converted within the limits.
+        :raises DocumentError: when it is damaged or encrypted.
+        :raises MissingExtraError: see :meth:`check`.
+        :raises IsolationError: see :meth:`check`.
+        """
+        await self.check()
+        code = f"{inspect.getsource(_convert)}\n_convert({kind!r}, {charset!r}, {base!r})\n"
+        result = await self._sandbox.run(code, stdin=content)
+        if result.ended in ("timeout", "output", "killed"):
+            problem = f"the file cannot be converted within the limits ({result.ended})"
+            raise TooLargeError(problem, subject=name, remedy="Use a smaller file")
+        try:
+            answer = json.loads(result.stdout)
+        except ValueError:
+            answer = {"fault": "", "detail": result.stderr.strip().rpartition("\n")[2]}
+        if "fault" in answer:
+            raise _conversion_error(name, answer["fault"].split(), answer["detail"])
+        return answer["title"], answer["text"]
+
+
+def _convert(kind: str, charset: str, base: str) -> None:
+    """Write the Markdown of a file on stdin to stdout. The interpreter in the sandbox is given this text, and no more of the package."""
+    import io
+    import json
+    import sys
+    import types
+    import urllib.parse
+
+    def page(content: bytes) -> tuple[str, str]:
+        from bs4 import BeautifulSoup
+        from markdownify import MarkdownConverter
+
+        soup = BeautifulSoup(content, "lxml", from_encoding=charset or None)
+        title = " ".join(soup.title.get_text().split())[:300] if soup.title else ""
+        for hidden in soup("head script style noscript template svg iframe textarea select".split()):
+            hidden.decompose()
+        for link in soup("a"):
+            try:
+                address = urllib.parse.urljoin(base, str(link.get("href", "")).strip())
+            except ValueError:
+                address = ""
+            if address.startswith(("http://", "https://")) and " " not in address:
+                link.attrs = {"href": address}
+            else:
+                link.unwrap()
+        options: Any = dict.fromkeys(("escape_asterisks", "escape_underscores", "escape_misc"), False)
+        try:
+            text = MarkdownConverter(heading_style="ATX", bullets="-", strip=["img"], **options).convert_soup(soup)
+        except RecursionError:  # nested too deeply for headings and lists
+            text = soup.get_text("\n", strip=True)
+        lines = "\n".join(line.rstrip() for line in text.splitlines())
+        while "\n\n\n" in lines:
+            lines = lines.replace("\n\n\n", "\n\n")
+        return title, lines.strip()
+
+    def document(content: bytes) -> tuple[str, str]:
+        # The package looks at files of unknown kind by a neural network, which takes a second to load; the kind is known here.
+        sys.modules["magika"] = types.ModuleType("magika")
+        import markitdown
+        from markitdown import converters
+
+        names = {"pdf": "PdfConverter", "docx": "DocxConverter", "xlsx": "XlsxConverter", "html": "HtmlConverter"}
+        info = markitdown.StreamInfo(extension=f".{kind}", charset=charset or None)
+        return "", str(getattr(converters, names[kind])().convert(io.BytesIO(content), info).markdown)
+
+    try:
+        read = sys.stdin.buffer.read()
+        title, text = page(read) if kind == "page" else document(read)
+        answer = {"title": title, "text": text}
+    except MemoryError:
+        answer = {"fault": "MemoryError", "detail": ""}
+    except Exception as error:  # the converters raise whatever their parsers do
+        answer = {"fault": " ".join(each.__name__ for each in type(error).__mro__), "detail": str(error)[:200]}
+    sys.stdout.write(json.dumps(answer))
+
+
+def _conversion_error(name: str, kinds: Sequence[str], detail: str) -> DocumentError | TooLargeError:
+    """Return the error for one of a converter.
+
+    :param kinds: names of the classes of the error.
+    """
+    if (
+        "ImportError" in kinds
+    ):  # of a library that is here, and not in the sandbox, or of a part of one that is in neither
+        problem = f"a library that converts the file cannot be loaded where it is converted ({detail})"
+        return DocumentError(problem, subject=name, remedy=how_to_install("files"))
+    if "MemoryError" in kinds:
+        return TooLargeError("the file takes too much memory to convert", subject=name, remedy="Use a smaller file")
+    if {"PDFEncryptionError", "PDFPasswordIncorrect"} & set(kinds):
+        return DocumentError("the file is encrypted", subject=name, remedy="Save it without a password")
+    why = ": ".join(filter(None, (kinds[0] if kinds else "", detail)))
+    problem = f"the file is damaged or not of its kind ({why[:200]})"
+    return DocumentError(problem, subject=name, remedy="Use another file")
+
+
+@dataclass(eq=False, repr=False)
+class FileInspector:
+    """Reads the files of a task.
+
+    The body is ``{"file", "kind", "page", "pages", "text"}``. ``text`` is Markdown of pdf, docx, xlsx and html (a table for each sheet,
+    below its name), else the text of the file. A csv, tsv, jsonl, JSON or xlsx file that is one table longer than a page has ``columns``,
+    ``row_count`` and ``rows``, which are all rows, in the place of page and text, unless a page is asked for. With a question about
+    a page, ``answer`` stands in the place of ``text``.
+
+    :param converter: of documents; None: only texts are read.
+    :param ask: answers questions.
+    """
+
+    files: TaskFiles
+    converter: FileConverter | None = None
+    ask: AskAbout | None = None
+    _kept: dict[str, tuple[str, list[str], list[dict[str, Any]]]] = field(default_factory=dict, init=False)
+
+    async def inspect_file(self, file: str, page: int | None = None, question: str = "") -> dict[str, Any]:
+        """Read a file, or a page of it. Errors are those of :meth:`TaskFiles.read`, :func:`file_kind` and :meth:`FileConverter.convert`.
+
+        :param page: from 1.
+        :raises ToolRequestError: for a page that the file does not have.
+        :raises ModelError: when the model that is asked fails.
+        """
+        if file not in self._kept:
+            self._kept[file] = await self._read(file)
+            if len(self._kept) > 8:
+                del self._kept[next(iter(self._kept))]
+        kind, pages, rows = self._kept[file]
+        if rows and page is None:  # a question too must not be answered from the first page
+            columns = list(dict.fromkeys(name for row in rows for name in row))
+            size = {"pages": len(pages), "columns": columns, "row_count": len(rows)}
+            return {"file": file, "kind": kind, **size, "rows": rows}
+        page = 1 if page is None else page
+        if not 1 <= page <= len(pages):
+            raise ToolRequestError(f"the file has {len(pages)} pages", subject="page", remedy="Give one of them.")
+        text = pages[page - 1]
+        body: dict[str, Any] = {"file": file, "kind": kind, "page": page, "pages": len(pages)}
+        if not text.strip():
+            return {**body, "text": "", "note": "no text was found; a scanned page is an image"}
+        if not question.strip():
+            note = {"note": "not the whole table; without a page all its rows are returned"} if rows else {}
+            return {**body, "text": text, **note}
+        if self.ask is None:
+            return {**body, "text": text, "note": "no model is configured that could answer the question"}
+        return {**body, **await self.ask(text, question)}
+
+    async def _read(self, name: str) -> tuple[str, list[str], list[dict[str, Any]]]:
+        """Return the kind of a file, its pages, and the rows of a table that is longer than a page."""
+        content = await asyncio.to_thread(self.files.read, name, _MAX_FILE_BYTES)
+        kind = await asyncio.to_thread(file_kind, name, content)
+        if kind not in CONVERTED:
+            text = _decoded(name, content)
+        elif self.converter is None:
+            raise DocumentError(f"files of kind {kind} are not converted here", subject=name, remedy="Use a text file")
+        else:
+            charset = "utf-8" if kind == "html" and _is_utf8(content) else ""  # else the page says it, or it is guessed
+            _, text = await self.converter.convert(name, kind, content, charset)
+        pages = await asyncio.to_thread(_pages, name, text, kind)
+        return kind, pages, await asyncio.to_thread(_rows, text, kind) if len(pages) > 1 else []
+
+
+def _is_utf8(content: bytes) -> bool:
+    try:
+        content.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _pages(name: str, text: str, kind: str) -> list[str]:
+    """Cut a text between lines; the head of a table stands on each of its pages.
+
+    :raises DocumentError: when its name says JSON, and it is none.
+    """
+    if kind == "json":
+        try:
+            json.loads(text)
+        except (ValueError, RecursionError) as error:
+            problem = f"its name says JSON, but it is none ({type(error).__name__})"
+            raise DocumentError(problem, subject=name, reason="invalid-json") from None
+    longest = PAGE_CHARS // 2
+    lines = [line[at : at + longest] for line in text.splitlines() for at in range(0, max(1, len(line)), longest)]
+    pages, head, heading = [list[str]()], lines[:1] if kind in ("csv", "tsv") else [], ""
+    size = repeated = 0
+    for number, line in enumerate(lines):
+        if size + len(line) + 1 > PAGE_CHARS and len(pages[-1]) > repeated:
+            pages.append(list(head) if sum(map(len, head)) <= PAGE_CHARS // 4 else [])
+            size, repeated = sum(len(each) + 1 for each in pages[-1]), len(pages[-1])
+        pages[-1].append(line)
+        size += len(line) + 1
+        if kind not in ("csv", "tsv"):
+            heading = line if re.match(r"#{1,6} ", line) else heading
+            if "|" not in line:
+                head = []
+            elif number and _RULE.fullmatch(line):
+                head = [*filter(None, [heading]), lines[number - 1], line]
+    return ["\n".join(page) for page in pages]
+
+
+def _rows(text: str, kind: str) -> list[dict[str, Any]]:
+    """Return the rows of a text that is one table; none where it is not, or is very long."""
+    if len(text) > _MOST_TABLE_CHARS:
+        return []
+    try:
+        if kind in ("json", "jsonl"):
+            listed = json.loads(text) if kind == "json" else [json.loads(line) for line in text.splitlines() if line]
+            members = [listed, *listed.values()] if isinstance(listed, dict) else [listed]
+            lists = [each for each in members if isinstance(each, list)]
+            return lists[0] if len(lists) == 1 and all(isinstance(row, dict) for row in lists[0]) else []
+        if kind in ("csv", "tsv"):
+            dialect = csv.Sniffer().sniff(text[:8_192], ",;\t|")
+            return _records(csv.reader(io.StringIO(text, newline=""), dialect), dialect.delimiter == ";")
+        if kind == "xlsx" and len(re.findall(r"^## ", text, re.MULTILINE)) == 1:
+            lines = (
+                line.strip()[1:-1] for line in text.splitlines() if line.startswith("|") and not _RULE.fullmatch(line)
+            )
+            return _records([each.strip() for each in re.split(r"(?<!\\)\|", line)] for line in lines)
+    except (ValueError, csv.Error, RecursionError):
+        pass
+    return []
+
+
+def _records(table: Iterable[list[str]], with_commas: bool = False) -> list[dict[str, Any]]:
+    """Return the rows below the names of the columns; a column of numbers only has numbers. None where a row has other columns.
+
+    :param with_commas: whether decimals may be written with a comma.
+    """
+    names, *rows = [row for row in table if any(row)] or [[]]
+    if any(len(row) != len(names) for row in rows) or len(set(names)) < len(names):
+        return []
+    columns = []
+    for column in zip(*rows, strict=True):
+        plain = [each.replace(",", ".") if with_commas else each for each in column]
+        numeric = all(_NUMBER.fullmatch(each) for each in plain if each)
+        columns.append([json.loads(each) if each else None for each in plain] if numeric else list(column))
+    return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from datagen import PathEdge, SampleValue, SyntheticRequest, ToolLinks, ToolPath
-from datagen.paths.interchangeable import InterchangeableTools
+from datagen.paths.alternatives import InterchangeableTools
 from ontology.tool import Tool
 from tests.datagen.catalogues import catalogue_of, tool
 

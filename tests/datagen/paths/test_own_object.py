@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from datagen.paths.own_object import gives_own_object
-from datagen.tool_path import PathEdge
+from datagen.paths.needs import gives_own_object
+from datagen.requests import PathEdge
 from ontology.tool import Tool
 from tests.datagen.catalogues import catalogue_of, tool
 

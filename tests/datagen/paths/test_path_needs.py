@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from datagen.paths.path_needs import PathNeeds
-from datagen.tool_path import PathEdge, ToolPath
+from datagen.paths.needs import PathNeeds
+from datagen.requests import PathEdge, ToolPath
 from ontology.tool import Parameter, Tool
 from tests.datagen.catalogues import catalogue_of, tool
 

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
-from datagen.paths.path_sampler import FoundPaths, find_paths
-from datagen.paths.pp_graph import build_pp_graph
-from datagen.paths.rp_graph import build_rp_graph
-from datagen.paths.rules_outputs import RulesOutputs
-from datagen.paths.rules_sequence import RulesSequence
-from datagen.paths.state_check import state_check
-from datagen.profiled_catalogue import ProfiledCatalogue
-from datagen.synthetic_request import CLASSES, Verdict
-from datagen.tool_links import ToolLinks
-from datagen.tool_path import MAX_TOOLS, PathEdge, ToolPath
-from inference import HashingEncoder
+from datagen.catalogue import ProfiledCatalogue
+from datagen.paths.edges import build_rp_graph
+from datagen.paths.outputs import OutputRules
+from datagen.paths.sampler import FoundPaths, find_paths
+from datagen.paths.sequence import SequenceRules, state_check
+from datagen.requests import CLASSES, MAX_TOOLS, PathEdge, ToolLinks, ToolPath
 from ingest.sources import read_catalog
 from ontology.errors import InvalidArgumentError
 from ontology.tool import Tool
@@ -27,25 +23,10 @@ STEPPED = ("explicit-multi-step", "implicit-multi-step", "conditional-multi-step
 EACH = 60
 
 
-class _Validator:
-    """Says the same of every edge, and remembers what it was asked."""
-
-    name = "fixed.v1"
-
-    def __init__(self, *, passed: bool) -> None:
-        self.passed = passed
-        self.asked: list[tuple[str, str]] = []
-
-    def validate(self, edge: PathEdge) -> Verdict:
-        self.asked.append((edge.source, edge.target))
-        return Verdict(check="sequence", passed=self.passed, reason="so it is", by=self.name)
-
-
 def _found(catalogue: ProfiledCatalogue, count: int, *, seed: int = 0) -> tuple[ToolLinks, FoundPaths]:
-    rp = build_rp_graph(catalogue, RulesOutputs(catalogue).find())
-    pp = build_pp_graph(catalogue, HashingEncoder())
-    validator = RulesSequence(catalogue, rp)
-    return rp, find_paths(catalogue, rp, pp.links, validator, wanted=dict.fromkeys(CLASSES, count), seed=seed)
+    rp = build_rp_graph(catalogue, OutputRules(catalogue).find())
+    sequence = SequenceRules(catalogue, rp)
+    return rp, find_paths(catalogue, rp, sequence, wanted=dict.fromkeys(CLASSES, count), seed=seed)
 
 
 @pytest.fixture(scope="module")
@@ -123,18 +104,6 @@ def test_another_seed_other_paths_and_the_same_seed_the_same(shipped: ProfiledCa
     assert _found(shipped, 8, seed=1)[1].by_class != _found(shipped, 8, seed=2)[1].by_class
 
 
-def test_where_no_step_passes_there_are_no_steps_and_reasons(shipped: ProfiledCatalogue) -> None:
-    rp = build_rp_graph(shipped, RulesOutputs(shipped).find())
-    found = find_paths(
-        shipped, rp, ToolLinks(), _Validator(passed=False), wanted={"single-intent": 5, "explicit-multi-step": 5}
-    )
-    assert (len(found.by_class["single-intent"]), found.by_class["explicit-multi-step"]) == (5, ())
-    stages = Counter(rejection.stage for rejection in found.rejected)
-    assert stages["sequence"] and all(rejection.reason for rejection in found.rejected)
-    (short,) = [rejection for rejection in found.rejected if rejection.request_class]
-    assert short.request_class == "explicit-multi-step" and "0 paths are there where 5 were wanted" in short.reason
-
-
 POOR: dict[str, list[Tool]] = {
     "no tool": [],
     "one tool": [tool("get_order", "order_id", "order_id")],
@@ -163,21 +132,18 @@ def test_poor_catalogues_have_fewer_paths_with_reasons(name: str) -> None:
 
 def test_a_class_that_is_none_is_an_error(shipped: ProfiledCatalogue) -> None:
     with pytest.raises(InvalidArgumentError, match="no such class"):
-        find_paths(shipped, ToolLinks(), ToolLinks(), _Validator(passed=True), wanted={"rhymes": 3})
+        find_paths(shipped, ToolLinks(), SequenceRules(shipped, ToolLinks()), wanted={"rhymes": 3})
 
 
-def test_a_tool_without_plain_words_is_in_no_path_and_its_reason_is_told(shipped: ProfiledCatalogue) -> None:
-    rp = build_rp_graph(shipped, RulesOutputs(shipped).find())
-    wordless = {edge.target for edge in rp}
-    wanted = dict.fromkeys(CLASSES, 10)
-    found = find_paths(
-        shipped,
-        rp,
-        ToolLinks(),
-        _Validator(passed=True),
-        wanted=wanted,
-        no_words=lambda tool: "it has none" if tool in wordless else "",
+def test_a_tool_that_nobody_can_ask_for_is_in_no_path_and_its_reason_is_told() -> None:
+    opaque = tool("get_blob", "blob_arn", "size")
+    catalogue = catalogue_of(
+        [opaque, tool("list_orders", "customer?", "order_id"), tool("get_order", "order_id", "state")]
     )
-    used = {tool_id for paths in found.by_class.values() for path in paths for tool_id in path.tools}
-    told = {one.subject[0] for one in found.rejected if "put into words: it has none" in one.reason}
-    assert used and used.isdisjoint(wordless) and told == wordless
+    _, found = _found(catalogue, 3)
+    assert all(opaque.id not in path.tools for path in _paths(found))
+    assert any(one.subject == (opaque.id,) and "no value that people type" in one.reason for one in found.rejected)
+    old = replace(opaque, parameters=(), description="Deprecated: use get_file.")
+    _, found = _found(catalogue_of([old]), 3)
+    assert not found.by_class["single-intent"]
+    assert any("deprecated" in one.reason for one in found.rejected)

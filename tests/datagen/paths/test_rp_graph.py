@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from datagen.interfaces import ToolOutputs
-from datagen.paths.rp_graph import build_rp_graph
-from datagen.paths.rules_outputs import RulesOutputs
-from datagen.synthetic_request import CLASSES
+from datagen.paths.edges import build_rp_graph
+from datagen.paths.outputs import OutputRules, ToolOutputs
+from datagen.requests import CLASSES
 from ingest.sources import read_catalog
 from ontology.tool import Tool
 from tests.datagen.catalogues import catalogue_of, edge_ends, tool
@@ -25,7 +24,7 @@ SHOP = (
 
 def _ends(tools: list[Tool] | tuple[Tool, ...]) -> set[tuple[str, str, str, str]]:
     catalogue = catalogue_of(tools)
-    return edge_ends(build_rp_graph(catalogue, RulesOutputs(catalogue).find()))
+    return edge_ends(build_rp_graph(catalogue, OutputRules(catalogue).find()))
 
 
 def test_an_output_fills_the_input_that_asks_for_the_same() -> None:
@@ -69,26 +68,23 @@ def test_context_parameters_have_no_edges() -> None:
         for noun in "user order item group file note task page card team".split()
     )
     context = {(one.id, name) for one in catalogue.profiles.values() for name in one.context}
-    links = build_rp_graph(catalogue, RulesOutputs(catalogue).find())
+    links = build_rp_graph(catalogue, OutputRules(catalogue).find())
     assert context and not context & {(edge.target, edge.parameter) for edge in links}
 
 
 def test_the_graph_is_the_same_under_another_hash_seed() -> None:
     code = """
-from datagen.paths.rules_outputs import RulesOutputs
-from datagen.paths.path_sampler import find_paths
-from datagen.paths.pp_graph import build_pp_graph
-from datagen.synthetic_request import CLASSES
-from datagen.paths.rp_graph import build_rp_graph
-from datagen.paths.rules_sequence import RulesSequence
-from inference import HashingEncoder
+from datagen.paths.outputs import OutputRules
+from datagen.paths.sampler import find_paths
+from datagen.requests import CLASSES
+from datagen.paths.edges import build_rp_graph
+from datagen.paths.sequence import SequenceRules
 from ingest.sources import read_catalog
 from tests.datagen.catalogues import catalogue_of
 catalogue = catalogue_of(read_catalog(["examples/enterprise/catalog"]).tools)
-rp = build_rp_graph(catalogue, RulesOutputs(catalogue).find())
-pp = build_pp_graph(catalogue, HashingEncoder())
-found = find_paths(catalogue, rp, pp.links, RulesSequence(catalogue, rp), wanted=dict.fromkeys(CLASSES, 20), seed=3)
-print(rp.edges, pp, found)
+rp = build_rp_graph(catalogue, OutputRules(catalogue).find())
+found = find_paths(catalogue, rp, SequenceRules(catalogue, rp), wanted=dict.fromkeys(CLASSES, 20), seed=3)
+print(rp.edges, found)
 """
     (said,) = said_by(code)
     assert all(name in said for name in CLASSES)
@@ -108,7 +104,7 @@ def test_known_dependencies_are_found_from_the_documents_alone(
     rows = [json.loads(line) for line in (folder / "dependencies.jsonl").read_text(encoding="utf-8").splitlines()]
     key = {(row["to"], row["from"]) for row in rows if row["kind"].split(":")[0] == kind}
     spoken_of = {end for pair in key for end in pair}
-    links = build_rp_graph(catalogue, RulesOutputs(catalogue).find())
+    links = build_rp_graph(catalogue, OutputRules(catalogue).find())
     found = {(edge.source, edge.target) for edge in links if {edge.source, edge.target} <= spoken_of}
     assert len(found & key) / len(found) >= precision
     assert len(found & key) / len(key) >= recall

@@ -6,9 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from datagen.interfaces import MAX_OUTPUTS
-from datagen.paths.rules_outputs import RulesOutputs
-from datagen.profiled_catalogue import ProfiledCatalogue
+from datagen.catalogue import ProfiledCatalogue
+from datagen.paths.outputs import MAX_OUTPUTS, OutputRules
 from ingest.sources import read_catalog
 from tests.conftest import ROOT
 from tests.datagen.catalogues import catalogue_of, tool
@@ -44,7 +43,7 @@ def test_what_a_silent_tool_gives_follows_from_what_it_does(name: str, inputs: s
         tool("price_abroad", "exchange_rate"),
         tool("plan_route", "distance_km"),
     ]
-    found = RulesOutputs(catalogue_of([tool(name, inputs), *others])).find().by_tool[f"shop/{name}"]
+    found = OutputRules(catalogue_of([tool(name, inputs), *others])).find().by_tool[f"shop/{name}"]
     assert expected in [one.name for one in found]
     assert not any(one.documented for one in found)
 
@@ -53,7 +52,7 @@ def test_no_tool_has_more_outputs_than_three_or_one_twice(
     shipped: ProfiledCatalogue, silent: ProfiledCatalogue
 ) -> None:
     for catalogue in (shipped, silent):
-        found = RulesOutputs(catalogue).find()
+        found = OutputRules(catalogue).find()
         assert set(found.by_tool) == {one.id for one in catalogue.tools}
         for outputs in found.by_tool.values():
             assert len({one.name for one in outputs}) == len(outputs) <= MAX_OUTPUTS
@@ -72,5 +71,5 @@ def test_no_tool_has_more_outputs_than_three_or_one_twice(
     ],
 )
 def test_poor_catalogues_have_few_outputs_and_reasons(tools: list[object]) -> None:
-    found = RulesOutputs(catalogue_of(tools)).find()  # type: ignore[arg-type]
+    found = OutputRules(catalogue_of(tools)).find()  # type: ignore[arg-type]
     assert len(found.rejected) == sum(not outputs for outputs in found.by_tool.values())

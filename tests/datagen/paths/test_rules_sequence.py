@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from datagen.paths.rules_sequence import RulesSequence
-from datagen.tool_links import ToolLinks
-from datagen.tool_path import PathEdge
+from datagen.paths.sequence import SequenceRules
+from datagen.requests import PathEdge, ToolLinks
 from tests.datagen.catalogues import catalogue_of, tool
 
 
@@ -50,7 +49,7 @@ def test_verdicts_say_why(source: str, output: str, target: str, parameter: str,
     edge = PathEdge(
         kind="R-P", source=ids[source], target=ids[target], output=output, parameter=parameter, confidence=0.6
     )
-    verdict = RulesSequence(catalogue, ToolLinks()).validate(edge)
+    verdict = SequenceRules(catalogue, ToolLinks()).validate(edge)
     assert (verdict.check, verdict.by) == ("sequence", "rules.v1")
     assert verdict.passed is follows and because in verdict.reason
 
@@ -90,5 +89,5 @@ NEEDLESS = (
 )
 def test_needless_first_tools_are_told(source: str, output: str, target: str, parameter: str, because: str) -> None:
     edge = _edge((f"shop/{source}", output, f"shop/{target}", parameter, False))
-    verdict = RulesSequence(catalogue_of(NEEDLESS), ToolLinks()).validate(edge)
+    verdict = SequenceRules(catalogue_of(NEEDLESS), ToolLinks()).validate(edge)
     assert verdict.passed is not bool(because) and because in verdict.reason, verdict.reason

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ontology.errors import ToolCallError
-from planners.calls.answer_rows import answer_rows
+from planners.calls.bindings import answer_rows
 
 
 def rows(body: Any, path: str, source: str = "") -> list[tuple[str, str]]:

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from egotools.calling.tool_answer import ToolAnswer
-from planners.calls.fence_marks import FenceMarks
-from planners.calls.fenced_answer import FencedAnswer, fence_answer
+from planners.calls.untrusted import FencedAnswer, FenceMarks, fence_answer
 
 PICTURE = bytes(range(256)) * 4
 

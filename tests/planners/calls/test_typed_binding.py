@@ -12,8 +12,7 @@ import pytest
 
 from egotools import Parameter, Tool
 from inference import HashingEncoder
-from planners.calls.page_inputs import Paging, paging_of, value_at
-from planners.calls.typed_binding import Binding, EntityName, Misfit, Wanted, bind, bind_count
+from planners.calls.bindings import Binding, EntityName, Misfit, Paging, Wanted, bind, bind_count, paging_of, value_at
 from services.jobs.build import build_snapshot
 from tests.conftest import ROOT
 from tests.harness.servers import client_of

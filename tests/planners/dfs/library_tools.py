@@ -1,22 +1,9 @@
-"""The tools of a library: functions whose documents are built into a snapshot; an object of :class:`Library` may answer for them."""
+"""The tools of a library: methods of :data:`STOCK`, whose documents are built into a snapshot; another :class:`Library` may answer for them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TypedDict
-
-__all__ = [
-    "count_books",
-    "delete_books",
-    "find_authors",
-    "find_books",
-    "get_book",
-    "get_own_record",
-    "list_authors_of_books",
-    "list_books_of_author",
-    "list_books_of_authors",
-    "search_books_by_publication_date",
-]
+from typing import Any, TypedDict
 
 
 class Book(TypedDict):
@@ -77,86 +64,6 @@ class Books(TypedDict):
     next_offset: int | None
 
 
-def list_books_of_authors(author_ids: list[str]) -> BooksOf:
-    """List the books that the given authors wrote.
-
-    :param author_ids: ids of the authors.
-    """
-    return STOCK.list_books_of_authors(author_ids)
-
-
-def list_books_of_author(author_id: str) -> Found:
-    """List the books that one author wrote.
-
-    :param author_id: id of the author.
-    """
-    return STOCK.list_books_of_author(author_id)
-
-
-def list_authors_of_books(book_ids: list[str]) -> AuthorsOf:
-    """List the authors who wrote the given books.
-
-    :param book_ids: ids of the books.
-    """
-    return STOCK.list_authors_of_books(book_ids)
-
-
-def get_book(book_id: str) -> BookRecord:
-    """Get the record of a book with the id of its author.
-
-    :param book_id: id of the book.
-    """
-    return STOCK.get_book(book_id)
-
-
-def find_books(title_contains: str | None = None, limit: int = 3, offset: int = 0) -> Books:
-    """Find books by words in their title.
-
-    :param title_contains: text that the title contains.
-    :param limit: the most books of an answer.
-    :param offset: how many books to leave out.
-    """
-    return STOCK.find_books(title_contains, limit, offset)
-
-
-def count_books(title_contains: str | None = None) -> int:
-    """Count the books by words in their title.
-
-    :param title_contains: text that the title contains.
-    """
-    return STOCK.count_books(title_contains)
-
-
-def find_authors(query: str = "") -> Authors:
-    """Search authors by any text.
-
-    :param query: text that the author's record contains.
-    """
-    return STOCK.find_authors(query)
-
-
-def search_books_by_publication_date(published_from: str | None = None, published_to: str | None = None) -> Found:
-    """Search books by the day of their publication, first and last day included.
-
-    :param published_from: first day.
-    :param published_to: last day.
-    """
-    return STOCK.search_books_by_publication_date(published_from, published_to)
-
-
-def get_own_record() -> Author:
-    """Get the own record of the author who is signed in."""
-    return STOCK.get_own_record()
-
-
-def delete_books(book_ids: list[str]) -> BooksOf:
-    """Delete books.
-
-    :param book_ids: ids of the books.
-    """
-    return STOCK.delete_books(book_ids)
-
-
 @dataclass
 class Library:
     """Tables: id of an author → name; id of a book → (title, day of publication, ids of its authors)."""
@@ -176,6 +83,10 @@ class Library:
         return {"id": id_, "title": title, "published": published}
 
     def list_books_of_authors(self, author_ids: list[str]) -> BooksOf:
+        """List the books that the given authors wrote.
+
+        :param author_ids: ids of the authors.
+        """
         self._begun("list_books_of_authors", author_ids)
         return {
             "books": [
@@ -187,19 +98,37 @@ class Library:
         }
 
     def list_books_of_author(self, author_id: str) -> Found:
+        """List the books that one author wrote.
+
+        :param author_id: id of the author.
+        """
         self._begun("list_books_of_author", author_id)
         return {"books": [self._book(id_) for id_, (_, _, by) in self.stock.items() if author_id in by]}
 
     def list_authors_of_books(self, book_ids: list[str]) -> AuthorsOf:
+        """List the authors who wrote the given books.
+
+        :param book_ids: ids of the books.
+        """
         self._begun("list_authors_of_books", book_ids)
         pairs = [(id_, author) for id_ in book_ids for author in self.stock[id_][2]]
         return {"authors": [{"id": author, "name": self.authors[author], "source_id": id_} for id_, author in pairs]}
 
     def get_book(self, book_id: str) -> BookRecord:
+        """Get the record of a book with the id of its author.
+
+        :param book_id: id of the book.
+        """
         self._begun("get_book", book_id)
         return {**self._book(book_id), "author_id": self.stock[book_id][2][0], "name": "of the book, not of its author"}
 
     def find_books(self, title_contains: str | None = None, limit: int = 3, offset: int = 0) -> Books:
+        """Find books by words in their title.
+
+        :param title_contains: text that the title contains.
+        :param limit: the most books of an answer.
+        :param offset: how many books to leave out.
+        """
         self._begun("find_books", (title_contains, limit, offset))
         found = [id_ for id_, (title, _, _) in self.stock.items() if (title_contains or "") in title]
         following = offset + limit if offset + limit < len(found) else None
@@ -207,26 +136,44 @@ class Library:
         return {"books": page, "total": len(found), "next_offset": following}
 
     def count_books(self, title_contains: str | None = None) -> int:
+        """Count the books by words in their title.
+
+        :param title_contains: text that the title contains.
+        """
         self._begun("count_books", title_contains)
         return sum((title_contains or "") in title for title, _, _ in self.stock.values())
 
     def find_authors(self, query: str = "") -> Authors:
+        """Search authors by any text.
+
+        :param query: text that the author's record contains.
+        """
         self._begun("find_authors", query)
         return {"authors": [{"id": id_, "name": name} for id_, name in self.authors.items() if query in name]}
 
     def search_books_by_publication_date(
         self, published_from: str | None = None, published_to: str | None = None
     ) -> Found:
+        """Search books by the day of their publication, first and last day included.
+
+        :param published_from: first day.
+        :param published_to: last day.
+        """
         self._begun("search_books_by_publication_date", (published_from, published_to))
         first, last = published_from or "", published_to or "9999"
         return {"books": [self._book(id_) for id_, (_, day, _) in self.stock.items() if first <= day <= last]}
 
     def get_own_record(self) -> Author:
+        """Get the own record of the author who is signed in."""
         self._begun("get_own_record", None)
         id_, name = next(iter(self.authors.items()))
         return {"id": id_, "name": name}
 
     def delete_books(self, book_ids: list[str]) -> BooksOf:
+        """Delete books.
+
+        :param book_ids: ids of the books.
+        """
         self._begun("delete_books", book_ids)
         return {"books": []}
 
@@ -242,3 +189,12 @@ STOCK = Library(
     },
 )
 """What the functions answer from."""
+
+
+__all__ = sorted(name for name, value in vars(Library).items() if name[0] != "_" and callable(value))
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(name)
+    return getattr(STOCK, name)

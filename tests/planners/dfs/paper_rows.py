@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from planners.dfs.execution.execution import Execution
+from planners.dfs.executor import Execution
 
 __all__ = ["paper_rows"]
 

@@ -7,96 +7,36 @@ from random import Random
 from typing import Any
 
 from planners.dfs import Domain, QueryGraph
+from planners.query.domain import read_domain
 from tests.planners.dfs.memory_resolver import MemoryResolver, day
 
-LOOKUP = {"request": "look it up"}
-ORDINAL = {"operators": ["="], "kind": "ordinal"}
-EQUAL = {"operators": ["="]}
-CONTAINS = {"operators": ["contains"]}
-TYPES: dict[str, dict[str, Any]] = {
-    "Email": {"variable": "e", "order": "at", "fields": {"subject": CONTAINS, "content": CONTAINS, "ordinal": ORDINAL}},
-    "Person": {"variable": "p", "fields": {"name": EQUAL, "email_address": EQUAL}},
-    "Self": {"variable": "self", "kind": "self"},
-    "File": {"variable": "f", "fields": {"name": EQUAL, "extension": EQUAL}},
-    "Folder": {"variable": "dir", "fields": {"name": EQUAL}},
-    "Event": {"variable": "ev", "order": "at", "fields": {"name": {"operators": ["=", "contains"]}}},
-    "Date": {"variable": "d", "kind": "date", "fields": {"value": {"operators": ["=", "<", ">"], "kind": "date"}}},
-    "Place": {"variable": "pl", "fields": {"name": EQUAL}},
-    "Webpage": {"variable": "w", "fields": {"url": EQUAL}},
-}
-EDGES = [
-    ("from", "Email", ["Person", "Self"]),
-    ("to", "Email", ["Person", "Self"]),
-    ("participants", "Email", ["Person", "Self"]),
-    ("has_attachment", "Email", ["File"]),
-    ("mentions_url", "Email", ["Webpage"]),
-    ("sent_on", "Email", ["Date"]),
-    ("attended", "Person", ["Event"]),
-    ("attended", "Self", ["Event"]),
-    ("parent", "File", ["Folder"]),
-    ("occurred_on", "Event", ["Date"]),
-    ("location", "Event", ["Place"]),
-]
-for _kind in TYPES.values():
-    _kind["lookup"] = {**LOOKUP, "fields": {name: name for name in _kind.get("fields", {}) if name != "ordinal"}}
-DOMAIN = Domain.model_validate(
-    {
-        "name": "personal",
-        "description": "mail, calendar and files of one person",
-        "types": TYPES,
-        "edges": [
-            {
-                "name": name,
-                "source": source,
-                "targets": targets,
-                "forward": dict.fromkeys(targets, LOOKUP),
-                "backward": dict.fromkeys(targets, LOOKUP),
-            }
-            for name, source, targets in EDGES
-        ],
-    }
-)
+DOMAIN: Domain = read_domain("personal")
 VARS = {
     "e": "Email", "e1": "Email", "e2": "Email", "p": "Person", "p1": "Person", "p2": "Person", "self": "Self",
     "f": "File", "dir": "Folder", "ev": "Event", "d": "Date", "pl": "Place", "w": "Webpage",
 }  # fmt: skip
+_WORDS = """
+Find the last email received on January 10, 2025.
+e one: e to self; e sent_on d; d.value = 2025-01-10..2025-01-11; e.ordinal = last
+Find all the email attachments of type .txt.
+f all: e has_attachment f; f.extension = txt
+Find out who had email conversations with the person who sent out the file report-7.pdf.
+p1 all: e2 participants p1; e2 participants p2; e1 from p2; e1 has_attachment f; f.name = report-7.pdf
+Find out who attended the event in which Person 3 was present.
+p1 all: p1 attended ev; p2 attended ev; p2.name = Person 3
+Find all the events that were attended by anyone who has sent you a file.
+ev all: p attended ev; e from p; e to self; e has_attachment f
+Find the file folders that contain email attachments from Person 5.
+dir all: f parent dir; e has_attachment f; e from p; p.name = Person 5
+Find the webpage mentioned in the email from the person you met at an event in February.
+w all: e mentions_url w; e from p; p attended ev; self attended ev; ev occurred_on d; d.value = 2025-02-01..2025-03-01
+What is the name of the person that I met last week at Piedmont Park?
+p all: p attended ev; self attended ev; ev occurred_on d; d.value = 2025-03-03..2025-03-10; ev location pl; pl.name = Place 1
+"""
+_LINES = _WORDS.strip().splitlines()
 REQUESTS: dict[str, tuple[str, str, str]] = {
-    "Find the last email received on January 10, 2025.": (
-        "e",
-        "one",
-        "e to self; e sent_on d; d.value = 2025-01-10..2025-01-11; e.ordinal = last",
-    ),
-    "Find all the email attachments of type .txt.": ("f", "all", "e has_attachment f; f.extension = txt"),
-    "Find out who had email conversations with the person who sent out the file report-7.pdf.": (
-        "p1",
-        "all",
-        "e2 participants p1; e2 participants p2; e1 from p2; e1 has_attachment f; f.name = report-7.pdf",
-    ),
-    "Find out who attended the event in which Person 3 was present.": (
-        "p1",
-        "all",
-        "p1 attended ev; p2 attended ev; p2.name = Person 3",
-    ),
-    "Find all the events that were attended by anyone who has sent you a file.": (
-        "ev",
-        "all",
-        "p attended ev; e from p; e to self; e has_attachment f",
-    ),
-    "Find the file folders that contain email attachments from Person 5.": (
-        "dir",
-        "all",
-        "f parent dir; e has_attachment f; e from p; p.name = Person 5",
-    ),
-    "Find the webpage mentioned in the email from the person you met at an event in February.": (
-        "w",
-        "all",
-        "e mentions_url w; e from p; p attended ev; self attended ev; ev occurred_on d; d.value = 2025-02-01..2025-03-01",
-    ),
-    "What is the name of the person that I met last week at Piedmont Park?": (
-        "p",
-        "all",
-        "p attended ev; self attended ev; ev occurred_on d; d.value = 2025-03-03..2025-03-10; ev location pl; pl.name = Place 1",
-    ),
+    words: (*graph.partition(": ")[0].split(), graph.partition(": ")[2])  # type: ignore[misc]
+    for words, graph in zip(_LINES[::2], _LINES[1::2], strict=True)
 }
 
 
@@ -131,7 +71,7 @@ def personal_tables(emails: int, *, seed: int = 0) -> MemoryResolver:
     folders, places, pages = ([f"{stem}{at}" for at in range(30)] for stem in ("dir", "pl", "w"))
     days = [(date(2024, 1, 1) + timedelta(at)).isoformat() for at in range(730)]
     tables: dict[str, dict[str, dict[str, Any]]] = {
-        "Email": {f"e{at}": {"at": at, "subject": f"about {at % 97}", "content": "text"} for at in range(emails)},
+        "Email": {f"e{at}": {"sent_at": at, "subject": f"about {at % 97}", "content": "text"} for at in range(emails)},
         "Person": {each: {"name": f"Person {each[1:]}", "email_address": f"{each}@example.com"} for each in people},
         "File": {
             each: {"name": f"report-{each[1:]}.{kind}", "extension": kind}
@@ -139,14 +79,12 @@ def personal_tables(emails: int, *, seed: int = 0) -> MemoryResolver:
             for kind in [random.choices(["pdf", "docx", "txt"], [60, 38, 2])[0]]
         },
         "Folder": {each: {"name": each} for each in folders},
-        "Event": {each: {"at": at, "name": f"meeting {at}"} for at, each in enumerate(events)},
+        "Event": {each: {"start": at, "name": f"meeting {at}"} for at, each in enumerate(events)},
         "Place": {each: {"name": f"Place {each[2:]}"} for each in places},
         "Webpage": {each: {"url": f"https://{each}.example.com"} for each in pages},
     }
     tables["File"]["f7"] = {"name": "report-7.pdf", "extension": "pdf"}
-    pairs: dict[tuple[str, str, str], set[tuple[str, str]]] = {
-        (source, name, target): set() for name, source, targets in EDGES for target in targets
-    }
+    pairs: dict[tuple[str, str, str], set[tuple[str, str]]] = {signature: set() for signature in DOMAIN.signatures()}
 
     def join(source: str, name: str, target: str, one: str, two: str) -> None:
         pairs[source, name, target].add((one, two))

@@ -12,9 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planners.dfs import Domain, QueryGraph
-from planners.dfs.execution.execution import Execution
-from planners.dfs.execution.executor_settings import ExecutorSettings
-from planners.dfs.executor import execute
+from planners.dfs.executor import Execution, execute
+from planners.dfs.resolver import ExecutorSettings
 from tests.planners.dfs.brute_force import brute_force
 from tests.planners.dfs.memory_resolver import MemoryResolver, date_range, day
 

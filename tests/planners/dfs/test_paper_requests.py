@@ -12,14 +12,14 @@ from statistics import geometric_mean
 
 import pytest
 
-from datagen.personal.write_personal_data import TODAY
-from planners.dfs.execution.execution import Execution, words_of
-from planners.query.graph_match import same_graph
-from planners.query.parsing import load_parser
-from planners.query.query_graph import QueryGraph
+from benchmarks.personal.write_personal_data import TODAY
+from planners.dfs.executor import Execution
+from planners.query.query_graph import QueryGraph, words_of
+from planners.query.reader import load_parser
 from planners.query.request_set import GoldRequest, request_set
 from scripts.document_blocks import replace_block
 from scripts.execution_accuracy import Mailbox, ids_of, opened_mailbox
+from scripts.graph_match import same_graph
 from scripts.graph_truth import true_answer
 from tests.conftest import ROOT
 from tests.planners.dfs.paper_rows import paper_rows

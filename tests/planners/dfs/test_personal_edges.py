@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from datagen.personal.write_personal_data import TODAY, ZONE, write_personal_data
+from benchmarks.personal.write_personal_data import TODAY, ZONE, write_personal_data
 from inference import load_encoder
 from planners import personal
 from planners.calls.python_invoker import PythonInvoker
@@ -23,19 +23,25 @@ TOOLS = "planners.personal.personal_tools"
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any]:
-    """A folder with an index and a store, and the truth."""
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("tools")
+    build_snapshot([f"python:{TOOLS}"], folder, encoder=load_encoder("egotools-minilm-int8.v1"))
+    return folder
+
+
+@pytest.fixture(scope="module", params=[11, 2_971_215_073])
+def home(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> tuple[Path, Any]:
+    """A folder with an index, and the truth."""
     folder = tmp_path_factory.mktemp("personal")
-    truth = write_personal_data(folder / "home", messages=120, seed=11)
+    truth = write_personal_data(folder / "home", messages=120, seed=request.param)
     data = personal.PersonalData.below(folder / "home", zone=ZONE)
     personal.refresh_index(data, folder / "index.sqlite", today=TODAY)
-    build_snapshot([f"python:{TOOLS}"], folder / "store", encoder=load_encoder("egotools-minilm-int8.v1"))
     return folder, truth
 
 
 @pytest.fixture
-async def resolver(home: tuple[Path, Any]) -> AsyncIterator[ToolResolver]:
-    async with client_of(home[0] / "store") as client:
+async def resolver(store: Path, home: tuple[Path, Any]) -> AsyncIterator[ToolResolver]:
+    async with client_of(store) as client:
         with personal.index_in_use(home[0] / "index.sqlite"):
             yield ToolResolver(read_domain("personal"), ToolFinder(client), PythonInvoker([TOOLS]))
 

@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from planners.dfs.execution.execution import Execution
-from planners.dfs.execution.executor_settings import ExecutorSettings
-from planners.dfs.executor import execute
+from planners.dfs.executor import Execution, execute
+from planners.dfs.resolver import ExecutorSettings
 from planners.query.query_graph import QueryGraph
 from tests.harness.waiting import bounded_work
 from tests.planners.dfs.memory_resolver import MemoryResolver, date_range
@@ -54,7 +53,7 @@ async def test_the_work_grows_with_the_rows_and_not_with_their_square() -> None:
         ("Email", "participants", "Person"): {(mail, f"p{at % 499}") for at, mail in enumerate(mails)},
     }
     tables: dict[str, dict[str, dict[str, Any]]] = {
-        "Email": {mail: {"at": at} for at, mail in enumerate(mails)},
+        "Email": {mail: {"sent_at": at} for at, mail in enumerate(mails)},
         "Person": {f"p{at}": {"name": f"Person {at}"} for at in range(500)},
     }
     data = MemoryResolver(DOMAIN, tables, pairs)

@@ -20,7 +20,7 @@ from planners.kgot.kgot_controller import KgotRun, solve_task
 from planners.kgot.kgot_events import KgotEvent
 from planners.kgot.kgot_settings import KgotSettings
 from planners.kgot.kgot_task import KgotTask
-from planners.kgot.llm.llm_makers import llm_makers
+from planners.kgot.steps import LlmSteps
 from planners.stores.memory_graph import MemoryGraph
 from planners.stores.property_graph import GraphState, Language, Operation, QueryLimits, QueryRows, Statement, Value
 from tests.harness.http_server import Arrived, Loopback, Reply, as_json
@@ -33,9 +33,9 @@ QUESTION = "Which books did Ann Reed write?"
 INSERT = {"query_type": "INSERT", "content": "her books are missing"}
 
 
-def completion(text: str, *, tokens: tuple[int, int] = (11, 5), finish: str = "stop") -> Reply:
+def completion(text: str, *, tokens: tuple[int, int] = (11, 5)) -> Reply:
     usage = {"prompt_tokens": tokens[0], "completion_tokens": tokens[1], "total_tokens": sum(tokens)}
-    choice = {"index": 0, "finish_reason": finish, "message": {"role": "assistant", "content": text}}
+    choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}
     return as_json(
         {"id": "1", "object": "chat.completion", "created": 0, "model": "m", "choices": [choice], "usage": usage}
     )
@@ -105,17 +105,14 @@ def tool(name: str, *, effect: str = "read", description: str = "It finds things
 
 
 class FakeFinder:
-    """Finds the same tools for everything, or raises."""
+    """Finds the same tools for everything."""
 
-    def __init__(self, *tools: Tool, error: Exception | None = None) -> None:
+    def __init__(self, *tools: Tool) -> None:
         self._tools = tools
-        self._error = error
         self.requests: list[str] = []
 
     async def find(self, request: str) -> FoundTools:
         self.requests.append(request)
-        if self._error:
-            raise self._error
         found = [
             FoundTool(rank=rank, score=1.0, explanation="it fits", tool=each)
             for rank, each in enumerate(self._tools, 1)
@@ -143,16 +140,12 @@ class FakeInvoker:
 class FakeSandbox(Sandbox):
     """Prints what a function makes of the code."""
 
-    def __init__(self, run: Callable[[str], str | SandboxResult | Exception] = str) -> None:
+    def __init__(self, run: Callable[[str], str | SandboxResult] = str) -> None:
         super().__init__()
         self._ends = run
-        self.codes: list[str] = []
 
     async def run(self, code: str, *, stdin: bytes = b"", files: Mapping[str, Path] | None = None) -> SandboxResult:
-        self.codes.append(code)
         ended = self._ends(code)
-        if isinstance(ended, Exception):
-            raise ended
         return ended if isinstance(ended, SandboxResult) else SandboxResult(ended="ok", stdout=ended, stderr="")
 
 
@@ -173,7 +166,6 @@ class FakeTextGraph:
         self._inner = MemoryGraph()
         self._statements = dict(statements or {})
         self._queries = dict(queries or {})
-        self.applied: list[tuple[Operation, ...]] = []
         self.queried: list[str] = []
 
     async def apply(self, operations: Sequence[Operation]) -> None:
@@ -187,7 +179,6 @@ class FakeTextGraph:
                 raise writes
             known.extend(writes)
         await self._inner.apply(known)
-        self.applied.append(tuple(operations))
 
     async def query(
         self, text: str, parameters: Mapping[str, Value] | None = None, limits: QueryLimits | None = None
@@ -223,6 +214,7 @@ async def run_task(
     tool_server: StepServer | None = None,
     budget: Budget | None = None,
     question: str = QUESTION,
+    files: Sequence[Path] = (),
     key: bytes = KEY,
     **settings: Any,
 ) -> Ran:
@@ -238,9 +230,9 @@ async def run_task(
     events: list[KgotEvent] = []
     models = (server.chat(budget), (tool_server or server).chat(budget))
     run = await solve_task(
-        KgotTask(question=question),
+        KgotTask(question=question, files=tuple(files)),
         used,
-        llm_makers(*models, settings=chosen, language=used.language, fence_key=key),
+        LlmSteps(*models, settings=chosen, language=used.language, fence_key=key),
         finder or FakeFinder(),
         invoker or FakeInvoker(),
         sandbox or FakeSandbox(),

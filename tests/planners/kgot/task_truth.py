@@ -6,7 +6,7 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
-from datagen.kgot_tasks.task_rows import task_rows
+from benchmarks.kgot_tasks.task_rows import task_rows
 
 __all__ = ["true_answers"]
 

@@ -24,7 +24,7 @@ from planners.kgot.kgot_events import CallMade, KgotEvent, ModelAsked
 from planners.kgot.kgot_settings import KgotSettings
 from planners.kgot.kgot_task import KgotTask
 from planners.kgot.recorded_run import replay_recorded, run_is_ended, solve_recorded
-from planners.kgot.step_makers import StepMakers
+from planners.kgot.steps import LlmSteps
 from tests.conftest import ROOT
 from tests.harness.waiting import LIMIT_S, wait_until
 from tests.planners.journal import warehouse_tools
@@ -193,21 +193,19 @@ async def test_a_replay_asks_nobody_and_gives_the_same_bytes(tmp_path: Path) -> 
 async def test_a_replay_that_differs_says_where(tmp_path: Path) -> None:
     await whole_run(tmp_path / "run")
 
-    def other(models: Mapping[str, Any], fence_key: bytes) -> StepMakers:
-        return replace(make(models, fence_key), answerer=_Stubborn())
+    def other(models: Mapping[str, Any], fence_key: bytes) -> LlmSteps:
+        model = models["graph"]
+        return Stubborn(model, model, settings=SETTINGS, language="python", fence_key=fence_key)
 
     with pytest.raises(InvalidArgumentError, match="the replay differs from the run at event"):
         await replay_recorded(read_run_journal(tmp_path / "run"), other)
 
 
-class _Stubborn:
-    async def maths(self, view: object, partial: str) -> str | None:
-        return None
+class Stubborn(LlmSteps):
+    async def maths(self, view: object, partial: str) -> str:
+        return ""
 
-    async def fix(self, code: str, fault: str) -> str | None:
-        return None
-
-    async def final(self, view: object, partial: str, nth: int) -> str | None:
+    async def final(self, view: object, partial: str, nth: int) -> str:
         return "9"
 
 

@@ -6,7 +6,7 @@ import json
 import re
 from pathlib import Path
 
-from datagen.kgot_tasks.write_task_files import task_files
+from benchmarks.kgot_tasks.write_task_files import task_files
 from services.company.mock_company import MockCompany
 from services.company.shipped_documents import SHIPPED_CATALOG
 from tests.conftest import ROOT

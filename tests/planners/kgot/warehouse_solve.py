@@ -24,9 +24,8 @@ from planners.journal.run_journal import RunJournal, RunRecord, open_run_journal
 from planners.kgot.kgot_controller import KgotRun
 from planners.kgot.kgot_settings import KgotSettings
 from planners.kgot.kgot_task import KgotTask
-from planners.kgot.llm.llm_makers import llm_makers
 from planners.kgot.recorded_run import SolveParts, solve_recorded
-from planners.kgot.step_makers import StepMakers
+from planners.kgot.steps import LlmSteps
 from planners.stores.memory_graph import MemoryGraph
 from tests.planners.journal.warehouse_run import MODULE, tool
 
@@ -92,9 +91,9 @@ class OneFinder:
 _TOOLS = ("find_stock", "move_stock")
 
 
-def make(models: Mapping[str, ChatModel], fence_key: bytes) -> StepMakers:
+def make(models: Mapping[str, ChatModel], fence_key: bytes) -> LlmSteps:
     model = models["graph"]
-    return llm_makers(model, model, settings=SETTINGS, language="python", fence_key=fence_key)
+    return LlmSteps(model, model, settings=SETTINGS, language="python", fence_key=fence_key)
 
 
 def parts(model: ChatModel | None = None, *, repeat: bool = True) -> SolveParts:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from datagen.personal import TruthTables, write_personal_data
-from datagen.personal.write_personal_data import TODAY, ZONE
+from benchmarks.personal import TruthTables, write_personal_data
+from benchmarks.personal.write_personal_data import TODAY, ZONE
 from planners.personal import PersonalData, index_in_use, refresh_index
 
 
@@ -35,13 +35,6 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Home:
     report = refresh_index(found.data, found.index, today=TODAY)
     assert report.faults == ()
     return found
-
-
-@pytest.fixture(scope="session")
-def small_home(tmp_path_factory: pytest.TempPathFactory) -> Home:
-    """50 mails without an index, not to be changed."""
-    folder = tmp_path_factory.mktemp("small")
-    return Home(folder, folder / "index.sqlite", write_personal_data(folder, messages=50, seed=11))
 
 
 @pytest.fixture

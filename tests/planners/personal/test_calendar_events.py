@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planners.personal.calendar_events import CalendarEvent, calendar_events
-from planners.personal.index_faults import Fault
+from planners.personal.calendars import CalendarEvent, Fault, calendar_events
 from tests.harness.waiting import bounded_work
 
 NEW_YORK, BERLIN = ZoneInfo("America/New_York"), ZoneInfo("Europe/Berlin")

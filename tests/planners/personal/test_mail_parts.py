@@ -9,9 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planners.personal.mail_files import RawMail
-from planners.personal.mail_parts import Mail, read_mail
-from planners.personal.mail_text import folded
+from planners.personal.mail import Mail, RawMail, folded, read_mail
 
 
 def _read(content: bytes) -> Mail:

@@ -24,12 +24,12 @@ DEAREST = {"answer": "Bee costs 2.5.", "of": ["t1"]}
 
 
 _CARS_BUILT_AT = """
-from planners.graphseek.operators import traverse
-from planners.graphseek.operators.typed_operator import TypedOperator
+from planners.graphseek.operators.slice import traverse as TRAVERSE
+from planners.graphseek.operators.operator import TypedOperator
 
 async def _run(arguments, context):
     plant = {"type": "Plant", "filters": [{"key": "name", "operator": "=", "value": arguments["plant"]}]}
-    return await traverse.OPERATOR.run({"start": plant, "direction": "in"}, context)
+    return await TRAVERSE.run({"start": plant, "direction": "in"}, context)
 
 OPERATOR = TypedOperator(
     name="cars_built_at",

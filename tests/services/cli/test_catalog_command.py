@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from planners.graphseek.catalog.catalog_yaml import read_catalog
+from planners.graphseek.catalog.catalog import read_catalog
 from tests.harness.commands import Run
 from tests.services.cli.csv_plants import write_plants
 
@@ -52,6 +52,4 @@ def test_faults_of_a_catalog_are_listed_and_it_is_not_accepted(run: Run, graph: 
     assert code == 2 and "Car" in err
     file.write_text("nodes: [Car]\n", encoding="utf-8")
     code, _, err = run("catalog", "accept", file, "--json")
-    assert (
-        code == 2 and json.loads(err)["problem"] == "1 fault(s): line 1: nodes must be a mapping (write `key: value`)"
-    )
+    assert code == 2 and json.loads(err)["problem"] == "1 fault(s): nodes: Input should be a valid dictionary"

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import signal
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +10,12 @@ import pytest
 
 from eval.queries import read_queries
 from inference import HashingEncoder
+from inference.chat import Message
 from services.jobs.build import build_snapshot
 from tests.conftest import ROOT
-from tests.harness.commands import FILE_LIMIT, KILLED_AMID_A_FILE, Run, started
+from tests.datagen.author import Author
+from tests.harness.chat import Body, Reply, chat_server
+from tests.harness.commands import Run, started
 from tests.harness.waiting import LIMIT_S
 
 CATALOG = ROOT / "examples" / "enterprise" / "catalog"
@@ -23,14 +24,6 @@ PER_CLASS = 4
 
 def rows(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-
-
-def published(folder: Path, tools: Sequence[Mapping[str, Any]]) -> Path:
-    """A store of these tools."""
-    document = folder / "tools.jsonl"
-    document.write_text("".join(json.dumps(tool) + "\n" for tool in tools), encoding="utf-8")
-    build_snapshot([str(document)], folder / "store", encoder=HashingEncoder(), workers=1)
-    return folder / "store"
 
 
 def results(folder: Path) -> dict[str, bytes]:
@@ -81,20 +74,40 @@ def test_the_same_arguments_give_the_same_bytes_and_another_seed_others(
     assert len(texts[0] & texts[1]) < len(texts[0]) / 2
 
 
-@pytest.mark.slow
-def test_a_process_that_is_killed_goes_on_as_if_it_had_not_been(run: Run, store: Path, tmp_path: Path) -> None:
-    asked = ("datagen", store, "--per-class", 10, "--out")
-    process = started(*asked, tmp_path / "killed", before=KILLED_AMID_A_FILE)
-    process.communicate(timeout=LIMIT_S)
-    assert process.returncode == -signal.SIGXFSZ
-    assert not (tmp_path / "killed" / "queries.jsonl").exists()
-    (journal,) = tmp_path.glob("killed/journal/*.jsonl")
-    whole_lines = journal.read_bytes().count(b"\n")
-    assert whole_lines > 3 and journal.stat().st_size == FILE_LIMIT, "it ended amid a line"
-    assert run(*asked, tmp_path / "killed")[0] == 0
-    assert journal.read_bytes().count(b"\n") > whole_lines
-    assert run(*asked, tmp_path / "whole")[0] == 0
-    assert results(tmp_path / "killed") == results(tmp_path / "whole")
+def test_a_model_writes_and_reads_back_within_its_calls_and_the_rest_comes_with_the_next_run(
+    run: Run, store: Path, tmp_path: Path
+) -> None:
+    author = Author()
+
+    def script(request: Body, _number: int) -> Reply:
+        return Reply(text=author([Message(one["role"], one["content"]) for one in request["messages"]]))
+
+    with chat_server(script) as server:
+        model = ("--generator", "llm", "--llm-url", server.base_url, "--llm-model", "m", "--per-class", 2)
+        code, _, err = run("datagen", store, "--out", tmp_path / "out", *model, "--max-calls", 12)
+        assert code == 11 and "the same command again" in " ".join(err.split())
+        few = rows(tmp_path / "out" / "queries.jsonl")
+        assert "stopped:" in (tmp_path / "out" / "report.md").read_text(encoding="utf-8")
+        code, _, err = run("datagen", store, "--out", tmp_path / "out", *model)
+        assert code == 0, err
+        hits, whole = server.hits, results(tmp_path / "out")
+        assert run("datagen", store, "--out", tmp_path / "out", *model)[0] == 0
+        assert server.hits == hits, "the same again asks the model nothing"
+    assert results(tmp_path / "out") == whole
+    made = rows(tmp_path / "out" / "queries.jsonl")
+    assert len(few) < len(made) == 12 and all(row["generator"] == "llm.v2" and row["needs"] for row in made)
+    needs = ("eval", store, "--queries", tmp_path / "out" / "queries.jsonl", "--needs", "--no-footprint")
+    assert run(*needs, "--out", tmp_path / "report", "--systems", "semantic@needs")[0] == 0
+
+
+def test_further_requests_come_with_their_reasons(run: Run, store: Path, tmp_path: Path) -> None:
+    asked = ("datagen", store, "--out", tmp_path / "out", "--per-class", 4)
+    code, out, err = run(*asked, "--unanswerable", 6, "--long", 2)
+    assert code == 0, err
+    assert "unanswerable.jsonl: 6 of 6" in out and "smoke-test" in out
+    assert all(row["class"] == "long-task" for row in rows(tmp_path / "out" / "long_tasks.jsonl"))
+    assert run(*asked)[0] == 0
+    assert not list(tmp_path.glob("out/unanswerable.jsonl")) and not list(tmp_path.glob("out/long_tasks.jsonl"))
 
 
 @pytest.mark.parametrize(
@@ -102,7 +115,10 @@ def test_a_process_that_is_killed_goes_on_as_if_it_had_not_been(run: Run, store:
     [
         (["--per-class", 0], 2, "--per-class"),
         (["--per-class", -3], 2, "--per-class"),
-        (["--generator", "magic"], 2, "rules or llm"),
+        (["--generator", "magic"], 2, "llm, with a chat model, or template"),
+        (["--generator", "rules"], 2, "was removed"),
+        (["--max-calls", 3], 2, "uses no chat model"),
+        (["--llm-steps", "wording"], 2, "another call reads it back"),
         (["--generator", "llm"], 2, "--llm-url"),
         (["--mix", "absent.yaml"], 2, "single-intent"),
         (["--ontology", "absent.yaml"], 5, "absent.yaml"),
@@ -114,21 +130,3 @@ def test_options_that_cannot_be_served_are_rejected_before_anything_is_written(
     said = run("datagen", store, "--out", tmp_path / "out", *options)
     assert said[0] == code and told in said[2]
     assert not list(tmp_path.glob("out/*.jsonl"))
-
-
-def tool(name: str, description: str, inputs: Sequence[str] = (), outputs: Sequence[str] = ()) -> dict[str, Any]:
-    row: dict[str, Any] = {"id": name, "name": name, "description": description}
-    row["parameters"] = [{"name": each, "type": "string", "description": "", "required": True} for each in inputs]
-    row["returns"] = [{"name": each, "type": "string"} for each in outputs]
-    return row
-
-
-GIVEN = (
-    tool("find_customers", "Find customers by name.", ["name"], ["customer_id"]),
-    tool("list_invoices", "List the invoices of a customer.", ["customer_id"], ["invoice_id"]),
-    tool("pay_invoice", "Pay an invoice.", ["invoice_id", "date"], ["payment_id"]),
-    tool("refund_payment", "Refund a payment.", ["payment_id"], ["refund_id"]),
-    tool("get_weather", "Weather of a city.", ["city"], ["temperature"]),
-    tool("book_room", "Book a meeting room.", ["room", "date"], ["booking_id"]),
-    tool("cancel_booking", "Cancel a booking.", ["booking_id"], []),
-)

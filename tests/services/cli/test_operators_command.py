@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from planners.graphseek.adapt.operator_version import OperatorVersion, VersionFolder
-from planners.graphseek.operators.find import OPERATOR as FIND
+from planners.graphseek.operators.retrieve import find as FIND
 from planners.stores.ladybug.ladybug_reader import open_ladybug_reader
 from planners.stores.loading.csv_tables import csv_tables
 from planners.stores.loading.graph_loading import load_graph
@@ -42,7 +42,7 @@ def versions(graph: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ve
             schema=schema.fingerprint,
             template=TEMPLATE,
             parameters=FIND.parameters(schema, ()),
-            columns=FIND.returns,  # type: ignore[attr-defined]
+            columns=FIND.returns,
         )
 
     folder = VersionFolder(tmp_path / "versions")

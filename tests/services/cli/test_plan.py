@@ -98,20 +98,24 @@ def test_counts_and_an_empty_answer_are_said_plainly(run: Run, options: list[obj
     assert {("Author.name = Nobody", None), ("Book.title contains Good", 1)} <= {tuple(each) for each in counts}
 
 
-def test_what_is_left_out_is_the_first_line_and_an_exit_code(run: Run, options: list[object], tmp_path: Path) -> None:
+def test_a_word_that_is_not_understood_is_refused_unless_best_effort(
+    run: Run, options: list[object], tmp_path: Path
+) -> None:
     domain = tmp_path / "library.yaml"
     named = DOMAIN.read_text(encoding="utf-8").replace('["=", contains]}', '["=", contains], words: [named]}')
     domain.write_text(named, encoding="utf-8")
     asked = ["plan", "--domain", domain, *options[3:5], *options[7:]]
     for name, is_empty in (("Neil Gaiman", False), ("Nobody", True)):
         request = f"Find the author named '{name}' bigger than 1 MB"
-        code, out, _ = run(*asked, request, "--journal", tmp_path / name)
-        assert code == 26 and out.startswith('left out: "bigger than 1 MB" is not understood')
+        code, out, err = run(*asked, request)
+        assert code == 2 and '"bigger than 1 MB" is not understood' in f"{out}{err}"
+        code, out, _ = run(*asked, request, "--best-effort", "--journal", tmp_path / name)
+        assert code == 0 and out.startswith('left out: "bigger than 1 MB" is not understood')
         assert ("no answer to the whole request" in out) is is_empty
-        assert run(*asked, request, "--journal", tmp_path / name, "--replay")[0] == 26
-        code, again, _ = run(*asked, request, "--best-effort")
-        assert code == 0 and again.startswith(out.partition("\n")[0])
-        assert len(json.loads(run(*asked, request, "--json")[1])["left_out"]) == 1
+        assert ("nothing was found for: Author.name = Nobody" in out) is is_empty
+        assert run(*asked, request, "--journal", tmp_path / name, "--replay")[0] == 0
+        told = json.loads(run(*asked, request, "--best-effort", "--json")[1])
+        assert len(told["left_out"]) == 1 and ("emptied_by" in told) is is_empty
 
 
 def test_a_journal_is_resumed_and_replayed(run: Run, options: list[object], tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from datagen.personal.write_personal_data import TODAY, ZONE, write_personal_data
+from benchmarks.personal.write_personal_data import TODAY, ZONE, write_personal_data
 from inference import HashingEncoder
 from ontology.errors import MissingExtraError
 from planners.personal import PersonalData, refresh_index

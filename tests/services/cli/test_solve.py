@@ -18,7 +18,10 @@ from typing import Any
 import pytest
 
 from planners.journal.run_journal import read_run_journal
+from planners.kgot.kgot_settings import KgotSettings
 from services.cli.solve_demo import RECORDED_RUN
+from services.cli.solve_options import RunOptions, ToolModelOptions
+from services.jobs.plans import ChatEndpoint
 from tests.conftest import ROOT
 from tests.harness.commands import Run, started
 from tests.harness.waiting import LIMIT_S, wait_until
@@ -285,3 +288,8 @@ def test_a_journal_of_another_run_is_refused(run: Run, cache: Path, tmp_path: Pa
         assert code == 2 and "which differs in --max-iterations. " in err
         code, _, err = run("solve", *given[2:])
         assert code == 2 and "add --replay" in err
+
+
+def test_the_defaults_of_the_command_are_those_of_the_settings() -> None:
+    endpoint = ChatEndpoint(base_url="http://127.0.0.1:1", model="m")
+    assert RunOptions().plan(endpoint, ToolModelOptions()).settings == KgotSettings()

@@ -12,8 +12,7 @@ import pytest
 from egotools.calling.http_invoker import HttpInvoker
 from inference import HashingEncoder
 from planners.calls.tool_finder import ToolFinder
-from planners.dfs.answer_graph import date_resolver
-from planners.dfs.executor import execute
+from planners.dfs.executor import date_resolver, execute
 from planners.dfs.tool_resolver import ToolResolver
 from planners.query.domain import read_domain
 from planners.query.request_set import request_set

@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from egotools import AsyncClient, Tool
-from planners.calls.consent import never
-from planners.calls.joined_finder import JoinedFinder
 from planners.calls.sandbox import Sandbox
-from planners.calls.tool_access import ToolAccess
+from planners.calls.tool_access import ToolAccess, never
+from planners.calls.tool_finder import JoinedFinder
 from planners.journal.run_journal import open_run_journal
 from planners.kgot.kgot_task import KgotTask
 from planners.kgot.tools.standard_tools import standard_tools

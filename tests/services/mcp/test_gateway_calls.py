@@ -19,8 +19,7 @@ from mcp.shared.exceptions import MCPError
 
 from egotools.calling.address_guard import parse_networks
 from egotools.calling.mcp_invoker import McpAddress
-from planners.calls.call_policy import CallPolicy, CallRule
-from planners.calls.tool_access import ToolAccess
+from planners.calls.tool_access import CallPolicy, CallRule, ToolAccess
 from tests.harness.waiting import LIMIT_S, until, wait_until
 from tests.services.mcp.conftest import ACCESS, ERAS, SERVERS, User, connected, text_of
 

@@ -9,8 +9,7 @@ import pytest
 from mcp import Client
 
 from egotools.calling.mcp_invoker import McpAddress
-from planners.calls.call_policy import CallPolicy, CallRule
-from planners.calls.tool_access import ToolAccess
+from planners.calls.tool_access import CallPolicy, CallRule, ToolAccess
 from tests.harness.waiting import LIMIT_S
 from tests.services.mcp.conftest import ACCESS, ERAS, User, connected, gateway, text_of
 from tests.services.mcp.hostile_server import ORDER

@@ -15,7 +15,7 @@ from planners.graphseek.agent.invocation_executor import QuestionParts
 from planners.graphseek.agent.llm_turns import LlmTurns
 from planners.graphseek.agent.question_run import AnsweredQuestion, answer_question
 from planners.graphseek.agent_events import AgentEvent
-from planners.graphseek.operators.operator_registry import known_operators
+from planners.graphseek.operators.operator import known_operators
 from planners.graphseek.results.result_store import ResultStore
 from planners.graphseek.turn import AgentSettings, Question
 from planners.stores.property_graph import QueryLimits

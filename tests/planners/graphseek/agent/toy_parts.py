@@ -8,10 +8,11 @@ from contextlib import AbstractAsyncContextManager
 from typing import Any
 
 from planners.graphseek.agent.invocation_executor import QuestionParts
-from planners.graphseek.catalog.semantic_catalog import SemanticCatalog
+from planners.graphseek.catalog.catalog import SemanticCatalog
 from planners.graphseek.dialects.cypher_text import Compiled
-from planners.graphseek.operators import cypher, subtask
 from planners.graphseek.operators.operator import Group, Operator, OperatorContext
+from planners.graphseek.operators.present import subtask as SUBTASK
+from planners.graphseek.operators.retrieve import cypher as CYPHER
 from planners.graphseek.results.result import Cell, Result, ResultColumn, TableRows
 from planners.graphseek.results.result_store import ResultStore
 from planners.graphseek.turn import Answer, Invocation, StepView, Turn
@@ -119,7 +120,7 @@ def parts(store: ResultStore, script: Script, *operators: Operator, finder: Any 
     return QuestionParts(
         graph=ToyGraph(),
         catalog=SemanticCatalog(),
-        operators=(Toy("echo", echo), *operators, subtask.OPERATOR, cypher.OPERATOR),
+        operators=(Toy("echo", echo), *operators, SUBTASK, CYPHER),
         results=store,
         turns=script,
         finder=finder,

@@ -7,15 +7,16 @@ import dataclasses
 import pytest
 
 from ontology.errors import InvalidArgumentError
-from planners.graphseek.catalog.catalog_check import accept, check_catalog
-from planners.graphseek.catalog.rules_draft import draft_by_rules
-from planners.graphseek.catalog.semantic_catalog import (
+from planners.graphseek.catalog.catalog import (
     NodeDescriptor,
     PropertyDescriptor,
     RelationshipDescriptor,
     SemanticCatalog,
+    accept,
+    check_catalog,
+    shipped_catalogs,
 )
-from planners.graphseek.catalog.shipped_catalogs import shipped_catalogs
+from planners.graphseek.catalog.draft import draft_by_rules
 from planners.stores.graph_schema import GraphSchema, RelationshipType
 from tests.planners.graphseek.catalog.ev_schema import EV, key, node
 

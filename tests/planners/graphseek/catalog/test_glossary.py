@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ontology.errors import InvalidArgumentError
-from planners.graphseek.catalog.glossary import read_glossary
+from planners.graphseek.catalog.catalog import read_glossary
 
 
 @pytest.mark.parametrize(
@@ -30,12 +30,12 @@ def test_terms_are_read_by_their_canonical_names(tmp_path: Path, name: str, text
 @pytest.mark.parametrize(
     ("name", "content", "fault"),
     [
-        ("g.yaml", b"a: b\nA: c\n", "line 2: the term 'a' stands twice"),
-        ("g.yaml", b"a: b\nc: [d]\n", "line 2: the meaning of 'c' must be a text"),
-        ("g.yaml", b"a:\n", "line 1: the meaning of 'a' is empty"),
-        ("g.yaml", b"- a\n", "line 1: the glossary must be a mapping"),
+        ("g.yaml", b"a: b\nA: c\n", "the term 'a' stands twice"),
+        ("g.yaml", b"a: b\nc: [d]\n", "the meaning of 'c' must be a text"),
+        ("g.yaml", b"a:\n", "'a': a term or its meaning is empty"),
+        ("g.yaml", b"- a\n", "the glossary must be a mapping"),
         ("g.csv", b"a,b\nc\n", r"line 2: 1 column\(s\), not term and meaning"),
-        ("g.csv", b"a,b\n,c\n", "line 2: a term or its meaning is empty"),
+        ("g.csv", b"a,b\n,c\n", "a term or its meaning is empty"),
         ("g.csv", b'a,"b\n', "invalid CSV"),
         ("g.csv", b"a,\xff\n", "Save it as UTF-8"),
         ("g.csv", b"a,b\n" * 300_000, "larger than 1048576 bytes"),

@@ -14,9 +14,9 @@ from inference.openai_chat import OpenAIChat
 from inference.retry import RetryPolicy
 from ontology.errors import ModelError
 from planners.calls.fence_marks import FenceMarks
-from planners.graphseek.catalog.catalog_check import check_catalog
+from planners.graphseek.catalog.catalog import check_catalog
+from planners.graphseek.catalog.draft import draft_by_rules
 from planners.graphseek.catalog.llm_draft import LlmDraft, draft_by_llm
-from planners.graphseek.catalog.rules_draft import draft_by_rules
 from planners.stores.graph_schema import GraphSchema, RelationshipEnds, RelationshipType
 from tests.harness.chat import Body, ChatServer, Reply, chat_server
 from tests.planners.graphseek.catalog.ev_schema import key, node

@@ -8,11 +8,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from planners.graphseek.catalog.semantic_catalog import SemanticCatalog
+from planners.graphseek.catalog.catalog import SemanticCatalog
 from planners.graphseek.dialects.cypher_text import Compiled
-from planners.graphseek.operators.argument_check import check_arguments
-from planners.graphseek.operators.operator import OperatorContext
-from planners.graphseek.operators.operator_registry import known_operators
+from planners.graphseek.operators.operator import OperatorContext, check_arguments, known_operators
 from planners.graphseek.results.result import GraphPart, Result
 from planners.graphseek.results.result_store import ResultStore
 from planners.stores.bolt.bolt_reader import open_bolt_reader

@@ -14,14 +14,14 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from planners.graphseek.catalog.semantic_catalog import (
+from planners.graphseek.catalog.catalog import (
     NodeDescriptor,
     PropertyDescriptor,
     RelationshipDescriptor,
     SemanticCatalog,
 )
+from planners.graphseek.operators.graph_query import NEAR, nearness
 from planners.graphseek.operators.operator import OperatorFault
-from planners.graphseek.operators.text_nearness import NEAR, nearness
 from tests.planners.graphseek.operators.operator_runs import Runs, bolt_runs, ladybug_runs
 from tests.planners.graphseek.operators.plain_oracle import Oracle, aggregated, edge_counts
 from tests.planners.graphseek.operators.random_graph import ENDS, TEXTS, TYPES, Edge, random_graph

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from ontology.errors import InvalidArgumentError
-from planners.graphseek.operators.operator_registry import known_operators
+from planners.graphseek.operators.operator import known_operators
 
 _FILE = """
-from planners.graphseek.operators.typed_operator import TypedOperator
+from planners.graphseek.operators.operator import TypedOperator
 async def _run(arguments, context):
     raise NotImplementedError
 OPERATOR = TypedOperator(name="{name}", description="{text}", forms=lambda forms: {{}}, required=(), runs=_run)

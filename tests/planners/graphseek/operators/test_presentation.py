@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from planners.graphseek.operators.operator import Operator, OperatorFault
-from planners.graphseek.operators.present_chart import OPERATOR as CHART
-from planners.graphseek.operators.present_graph import OPERATOR as GRAPH
-from planners.graphseek.operators.present_table import OPERATOR as TABLE
+from planners.graphseek.operators.present import chart as CHART
+from planners.graphseek.operators.present import graph as GRAPH
+from planners.graphseek.operators.present import table as TABLE
 from planners.graphseek.results.result import GraphPart, Presentation, ResultNode
 from planners.graphseek.results.result_store import ResultStore
 from tests.planners.graphseek.results.stores import column, context, kept

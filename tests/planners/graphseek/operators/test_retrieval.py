@@ -9,19 +9,13 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from planners.calls.prompt_tokens import PromptTokens
-from planners.graphseek.operators.filter_table import OPERATOR as FILTER
-from planners.graphseek.operators.graph_to_table import OPERATOR as TO_TABLE
-from planners.graphseek.operators.join_tables import OPERATOR as JOIN
-from planners.graphseek.operators.merge_results import OPERATOR as MERGE
 from planners.graphseek.operators.operator import Operator, OperatorFault
-from planners.graphseek.operators.read_slice import OPERATOR as READ
-from planners.graphseek.results.result import (
-    Cell,
-    GraphPart,
-    Result,
-    ResultEdge,
-    ResultNode,
-)
+from planners.graphseek.operators.table import filter_ as FILTER
+from planners.graphseek.operators.table import join as JOIN
+from planners.graphseek.operators.table import merge as MERGE
+from planners.graphseek.operators.table import read as READ
+from planners.graphseek.operators.table import to_table as TO_TABLE
+from planners.graphseek.results.result import Cell, GraphPart, Result, ResultEdge, ResultNode
 from planners.graphseek.results.result_store import ResultStore
 from tests.planners.graphseek.results.stores import column, context, kept
 
@@ -65,7 +59,7 @@ def filters(draw: st.DrawFn) -> list[dict[str, Any]]:
         kind = draw(st.sampled_from([*TESTS, "is_null", "is_not_null"]))
         values = [NAMES] if kind in ("contains", "starts_with", "ends_with") else [NAMES, st.sampled_from([0.2, 3, -1])]
         at = draw(st.integers(0, len(values) - 1))
-        value = draw(st.lists(values[at], max_size=3) if kind == "in" else values[at])
+        value = draw(st.lists(values[at], min_size=1, max_size=3) if kind == "in" else values[at])
         key = "name" if at == 0 else draw(st.sampled_from(["cost", "tier"]))
         found.append({"key": key, "operator": kind, "value": value})
     return found
@@ -276,9 +270,9 @@ async def test_read_fits_whatever_the_rows_and_reads_graphs(store: ResultStore) 
             FILTER,
             {"handle": "t1", "aggregations": [{"grouping_type": "SUM", "property": "name"}]},
             "arguments",
-            "cost, tier",
+            "of numbers",
         ),
-        (FILTER, {"handle": "t1", "aggregations": [{"grouping_type": "AVG", "property": "*"}]}, "arguments", "COUNT"),
+        (FILTER, {"handle": "t1", "aggregations": [{"grouping_type": "AVG", "property": "*"}]}, "unknown name", "cost"),
         (FILTER, {"handle": "t4", "aggregations": [{"grouping_type": "SUM", "property": "n"}]}, "too large", "fewer"),
         (FILTER, {"handle": "t1", "group_by": ["name"], "order_by": "cost"}, "unknown name", "Known: name"),
         (JOIN, {"left": "t1", "right": "t2", "left_on": "name", "right_on": "site"}, "arguments", "fit name: label"),

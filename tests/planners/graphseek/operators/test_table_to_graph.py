@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from planners.graphseek.operators.get_nodes import OPERATOR as GET_NODES
-from planners.graphseek.operators.graph_to_table import OPERATOR as TO_TABLE
 from planners.graphseek.operators.operator import OperatorContext, OperatorFault
-from planners.graphseek.operators.subgraph import OPERATOR as SUBGRAPH
-from planners.graphseek.operators.table_to_graph import OPERATOR as TO_GRAPH
+from planners.graphseek.operators.retrieve import get_nodes as GET_NODES
+from planners.graphseek.operators.slice import subgraph as SUBGRAPH
+from planners.graphseek.operators.slice import to_graph as TO_GRAPH
+from planners.graphseek.operators.table import to_table as TO_TABLE
 from planners.graphseek.results.result import GraphPart
 from planners.graphseek.results.result_store import ResultStore
 from planners.stores.ladybug.ladybug_reader import open_ladybug_reader

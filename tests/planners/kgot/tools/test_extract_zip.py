@@ -12,20 +12,18 @@ from typing import Any
 import pytest
 
 from ontology.errors import DocumentError, EgotoolsError, TooLargeError
-from planners.kgot.tools.extract_zip import ZipExtractor
-from planners.kgot.tools.inspect_file import FileInspector
+from planners.kgot.tools.extract_zip import Archives, ZipLimits
 from planners.kgot.tools.task_files import TaskFiles
-from planners.kgot.tools.zip_checks import ZipLimits
 from tests.planners.kgot.tools.task_documents import zip_bytes, zipped
 
 SMALL = ZipLimits(files=5, file_bytes=1_000, total_bytes=3_000, run_bytes=4_000)
 
 
-def extractor(tmp_path: Path, *paths: Path, limits: ZipLimits | None = None) -> tuple[ZipExtractor, TaskFiles]:
+def extractor(tmp_path: Path, *paths: Path, limits: ZipLimits | None = None) -> tuple[Archives, TaskFiles]:
     folder = tmp_path / "unpacked"
     folder.mkdir(exist_ok=True)
     files = TaskFiles(paths, folder)
-    return ZipExtractor(files, FileInspector(files), limits or ZipLimits()), files
+    return Archives(files, limits or ZipLimits()), files
 
 
 def special(name: str, content: bytes = b"x", **fields: Any) -> bytes:
@@ -36,14 +34,6 @@ def special(name: str, content: bytes = b"x", **fields: Any) -> bytes:
         for field, value in fields.items():
             setattr(member, field, value)
         archive.writestr(member, content)
-    return buffer.getvalue()
-
-
-def twice() -> bytes:
-    buffer = io.BytesIO()
-    with pytest.warns(UserWarning, match="Duplicate"), zipfile.ZipFile(buffer, "w") as archive:
-        archive.writestr("a.txt", "1")
-        archive.writestr("a.txt", "2")
     return buffer.getvalue()
 
 
@@ -87,7 +77,7 @@ async def test_is_refused_as_a_whole(tmp_path: Path, raw: bytes, said: str) -> N
     (tmp_path / "a.zip").write_bytes(raw)
     tool, files = extractor(tmp_path, tmp_path / "a.zip")
     with pytest.raises(DocumentError) as caught:
-        await tool.extract_zip("a.zip")
+        await tool.unpack("a.zip")
     assert said in str(caught.value)
     assert files.names == ("a.zip",)
     assert list((tmp_path / "unpacked").iterdir()) == []
@@ -97,68 +87,65 @@ async def test_is_refused_as_a_whole(tmp_path: Path, raw: bytes, said: str) -> N
 
 
 @pytest.mark.parametrize(
-    "members, said",
+    ("raw", "limits", "said"),
     [
-        ({f"{n}.txt": b"x" for n in range(6)}, "6 members"),
-        ({"a.txt": b"x" * 1_001}, "1,001"),
-        ({f"{n}.txt": bytes(range(250)) * 4 for n in range(4)}, "4,000 bytes"),
+        (zip_bytes({f"{n}.txt": b"x" for n in range(6)}), SMALL, "6 members"),
+        (zip_bytes({"a.txt": b"x" * 1_001}), SMALL, "1,001"),
+        (zip_bytes({f"{n}.txt": bytes(range(250)) * 4 for n in range(4)}), SMALL, "4,000 bytes"),
+        (zip_bytes({"a.txt": b"\0" * 4 * 2**20}), ZipLimits(), "times its size"),
+        (b"PK\x03\x04" + b"PK\x01\x02" * 20_001, ZipLimits(), "more than 20,000 entries"),
     ],
-    ids=["count", "one file", "all files"],
+    ids=["count", "one file", "all files", "ratio", "entries"],
 )
-async def test_limits(tmp_path: Path, members: dict[str, bytes], said: str) -> None:
-    tool, _ = extractor(tmp_path, zipped(tmp_path / "a.zip", members), limits=SMALL)
+async def test_a_bomb_is_not_unpacked(tmp_path: Path, raw: bytes, limits: ZipLimits, said: str) -> None:
+    (tmp_path / "a.zip").write_bytes(raw)
+    tool, files = extractor(tmp_path, tmp_path / "a.zip", limits=limits)
     with pytest.raises(TooLargeError, match=said):
-        await tool.extract_zip("a.zip")
+        await tool.unpack("a.zip")
+    assert files.names == ("a.zip",)
 
 
-async def test_ratio(tmp_path: Path) -> None:
-    tool, _ = extractor(tmp_path, zipped(tmp_path / "a.zip", {"a.txt": b"\0" * 4 * 2**20}))
-    with pytest.raises(TooLargeError, match="times its size"):
-        await tool.extract_zip("a.zip")
-
-
-async def test_a_member_that_says_it_is_small_is_not_unpacked_further(tmp_path: Path) -> None:
+def lying() -> bytes:
+    """An archive with a member of 50 MiB that says it has ten bytes."""
     raw = bytearray(zip_bytes({"a.txt": b"\0" * 50 * 2**20}))
     for magic, at in ((b"PK\x03\x04", 22), (b"PK\x01\x02", 24)):
         start = raw.index(magic) + at
         raw[start : start + 4] = struct.pack("<I", 10)
+    return bytes(raw)
+
+
+def overlapping() -> bytes:
+    """An archive whose entries of the directory all point to one member."""
+    raw = zip_bytes({"0.txt": b"x" * 2_000})
+    start, end = raw.index(b"PK\x01\x02"), raw.index(b"PK\x05\x06")
+    entries = b"".join(raw[start:end].replace(b"0.txt", b"%c.txt" % (65 + n)) for n in range(20))
+    tail = bytearray(raw[end:])
+    tail[8:12] = struct.pack("<HH", 20, 20)
+    tail[12:16] = struct.pack("<I", len(entries))
+    return raw[:start] + entries + tail
+
+
+@pytest.mark.parametrize("raw", [lying(), overlapping()], ids=["lying", "overlapping"])
+async def test_an_archive_that_lies_is_not_unpacked(tmp_path: Path, raw: bytes) -> None:
     (tmp_path / "a.zip").write_bytes(raw)
     tool, files = extractor(tmp_path, tmp_path / "a.zip")
-    with pytest.raises(DocumentError):
-        await tool.extract_zip("a.zip")
+    with pytest.raises(EgotoolsError):
+        await tool.unpack("a.zip")
     assert files.names == ("a.zip",)
 
 
-async def test_archives_in_archives_end_somewhere(tmp_path: Path) -> None:
+async def test_archives_in_archives_end_somewhere_and_all_of_a_run_are_counted(tmp_path: Path) -> None:
     raw = zip_bytes({"end.txt": b"x"})
     for depth in (3, 2, 1):
         raw = zip_bytes({f"{depth}.zip": raw})
     (tmp_path / "0.zip").write_bytes(raw)
     tool, _ = extractor(tmp_path, tmp_path / "0.zip")
-    assert [row["name"] for row in (await tool.extract_zip("0.zip"))["files"]] == ["1.zip"]
-    assert [row["name"] for row in (await tool.extract_zip("1.zip"))["files"]] == ["2.zip"]
+    assert [row["name"] for row in await tool.unpack("0.zip")] == ["1.zip"]
+    assert [row["name"] for row in await tool.unpack("1.zip")] == ["2.zip"]
     with pytest.raises(TooLargeError, match="deep"):
-        await tool.extract_zip("2.zip")
-
-
-async def test_all_archives_of_a_run_are_counted_together(tmp_path: Path) -> None:
-    paths = [zipped(tmp_path / f"{n}.zip", {f"{n}-{m}.txt": b"x" * 800 for m in range(3)}) for n in range(2)]
+        await tool.unpack("2.zip")
+    paths = [zipped(tmp_path / f"{n}-.zip", {f"{n}-{m}.txt": b"x" * 800 for m in range(3)}) for n in range(2)]
     tool, _ = extractor(tmp_path, *paths, limits=SMALL)
-    await tool.extract_zip("0.zip")
+    await tool.unpack("0-.zip")
     with pytest.raises(TooLargeError, match="of this run"):
-        await tool.extract_zip("1.zip")
-
-
-async def test_many_entries_over_the_same_bytes_are_refused(tmp_path: Path) -> None:
-    """A bomb whose entries of the directory all point to one member."""
-    raw = zip_bytes({"0.txt": b"x" * 2_000})
-    start, end = raw.index(b"PK\x01\x02"), raw.index(b"PK\x05\x06")
-    entry = raw[start:end]
-    entries = b"".join(entry.replace(b"0.txt", b"%c.txt" % (65 + n)) for n in range(20))
-    tail = bytearray(raw[end:])
-    tail[8:12] = struct.pack("<HH", 20, 20)
-    tail[12:16] = struct.pack("<I", len(entries))
-    (tmp_path / "a.zip").write_bytes(raw[:start] + entries + tail)
-    tool, _ = extractor(tmp_path, tmp_path / "a.zip")
-    with pytest.raises(EgotoolsError):
-        await tool.extract_zip("a.zip")
+        await tool.unpack("1-.zip")

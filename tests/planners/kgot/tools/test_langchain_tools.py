@@ -16,8 +16,7 @@ pytest.importorskip("langchain_core", reason="the extra langchain is not install
 from langchain_core.documents import Document
 from langchain_core.tools import InjectedToolArg, ToolException, tool
 
-from planners.kgot.tools.langchain_tools import base_tools, register_langchain
-from planners.kgot.tools.tool_set import ToolSet
+from planners.kgot.tools.tool_set import ToolSet, base_tools, register_langchain
 
 
 class Place(BaseModel):

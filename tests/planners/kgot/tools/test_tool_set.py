@@ -12,21 +12,21 @@ import pytest
 
 from egotools import PermissionDeniedError, ToolRequestError
 from inference import HashingEncoder
+from inference.scripted import ScriptedChat
 from ontology.errors import (
     InvalidArgumentError,
     ModelError,
     UnsupportedError,
 )
-from planners.calls.call_limits import CallLimits
-from planners.calls.consent import always, never
-from planners.calls.sandbox import Sandbox
-from planners.calls.tool_access import ToolAccess
+from planners.calls.sandbox import Sandbox, SandboxLimits
+from planners.calls.tool_access import CallLimits, ToolAccess, always, never
 from planners.calls.tool_finder import ToolFinder
-from planners.kgot.tools.standard_tools import standard_tools
+from planners.kgot.tools.standard_tools import ToolModels, standard_tools
 from planners.kgot.tools.task_files import TaskFiles
 from planners.kgot.tools.tool_set import ToolSet
 from services.jobs.build import build_snapshot
 from tests.harness.servers import client_of
+from tests.planners.kgot.run_fakes import FakeFinder
 
 TEXT = {"type": "string"}
 
@@ -63,25 +63,13 @@ def test_illegal_tools_are_refused(parts: Mapping[str, Any]) -> None:
         shouting(**parts)
 
 
-async def test_a_call_answers_json_values() -> None:
+async def test_a_call_answers_json_values_and_its_arguments_are_checked() -> None:
     answer = await shouting().call("kgot/shout", {"text": "é", "times": 2})
     assert (answer.ok, answer.body, answer.size) == (True, {"said": "ÉÉ"}, len('{"said":"ÉÉ"}'.encode()))
-
-
-@pytest.mark.parametrize(
-    "arguments, subject",
-    [
-        ({}, "text"),
-        ({"text": 3}, "text"),
-        ({"text": "a", "times": "many"}, "times"),
-        ({"text": "a", "more": 1}, "more"),
-    ],
-    ids=["missing", "wrong kind", "wrong kind of an optional one", "unknown"],
-)
-async def test_arguments_are_checked(arguments: Mapping[str, Any], subject: str) -> None:
-    with pytest.raises(ToolRequestError) as caught:
-        await shouting().call("kgot/shout", arguments)
-    assert caught.value.subject == subject
+    for arguments, subject in (({}, "text"), ({"text": 3}, "text"), ({"text": "a", "more": 1}, "more")):
+        with pytest.raises(ToolRequestError) as caught:
+            await shouting().call("kgot/shout", arguments)
+        assert caught.value.subject == subject
 
 
 @pytest.mark.parametrize(
@@ -92,7 +80,6 @@ async def test_arguments_are_checked(arguments: Mapping[str, Any], subject: str)
         (TimeoutError(), "waited too long"),
         (UnicodeDecodeError("utf-8", b"\xff", 0, 1, "bad"), "UnicodeDecodeError"),
     ],
-    ids=["of ours", "of its code", "time limit of its own", "of a codec"],
 )
 async def test_what_goes_wrong_in_a_tool_is_an_answer(raised: Exception, said: str) -> None:
     async def fail(text: str) -> None:
@@ -123,6 +110,21 @@ async def test_a_tool_that_is_not_ready_says_why(raised: Exception, why: str) ->
     assert why in answer.body["error"]
 
 
+async def test_what_is_offered_is_ready_and_has_what_is_always_at_hand() -> None:
+    async def check() -> None:
+        raise UnsupportedError("no model", remedy="Configure one")
+
+    tools = shouting(check=check)
+    always = [tools.register(shout, name=name, description="Say.", inputs={"text": TEXT}) for name in ("say", "tell")]
+    await tools.ready()
+    foreign = [replace(tools.tools()[1], id=f"shop/{name}") for name in "abcd"]
+    finder = FakeFinder(tools.tools()[0], *foreign[:2], tools.tools()[2], *foreign[2:])
+    found = await tools.finder(finder, most=4, always=[*always, "kgot/shout"]).find("say it")
+    assert [each.tool.id for each in found.tools] == ["shop/a", "shop/b", "kgot/tell", "kgot/say"]
+    assert [each.rank for each in found.tools] == [1, 2, 3, 4]
+    assert len((await tools.finder(finder, most=4).find("say it")).tools) == 4
+
+
 # The catalogue.
 
 
@@ -136,25 +138,17 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "store"
 
 
-@pytest.mark.parametrize(
-    "request_, wanted",
-    [
-        ("run Python code and compute the standard deviation", "kgot/run_python"),
-        ("read the pdf file of the task as Markdown", "kgot/inspect_file"),
-        ("unpack a zip archive", "kgot/extract_zip"),
-    ],
-)
-async def test_the_catalogue_finds_them_as_they_were_registered(store: Path, request_: str, wanted: str) -> None:
+async def test_the_catalogue_finds_them_as_they_were_registered(store: Path) -> None:
     own = {tool.id: tool for tool in standard_tools(TaskFiles(), Sandbox()).tools()}
     async with client_of(store) as client:
-        found = await ToolFinder(client, k=3).find(request_)
-    tool = next(each.tool for each in found.tools if each.tool.id == wanted)
-    assert (tool.description, tool.effect, tool.call.operation) == (
-        own[wanted].description,
-        "read",
-        wanted.replace("/", ":"),
-    )
-    assert tool.input_schema == own[wanted].input_schema
+        for request, name in (
+            ("run Python code and compute a mean", "run_python"),
+            ("unpack a zip archive", "extract_zip"),
+        ):
+            found = await ToolFinder(client, k=3).find(request)
+            tool = next(each.tool for each in found.tools if each.tool.id == f"kgot/{name}")
+            assert (tool.description, tool.effect) == (own[tool.id].description, "read")
+            assert (tool.call.operation, tool.input_schema) == (f"kgot:{name}", own[tool.id].input_schema)
 
 
 # Calls.
@@ -178,3 +172,46 @@ async def test_tools_that_change_something_need_consent_whatever_the_catalogue_s
             await calling.invoke(tool, {"text": "a"})
     async with ToolAccess().calling(always, CallLimits(), tools.invoker) as calling:
         assert (await calling.invoke(tool, {"text": "a"})).ok
+
+
+# Python and questions.
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> TaskFiles:
+    (tmp_path / "a.csv").write_text("1\n2\n", encoding="utf-8")
+    (tmp_path / "b.csv").write_text("3\n", encoding="utf-8")
+    return TaskFiles([tmp_path / "a.csv", tmp_path / "b.csv"], tmp_path)
+
+
+@pytest.mark.usefixtures("needs_sandbox")
+async def test_code_reads_the_files_of_the_task(files: TaskFiles) -> None:
+    files.add("in zip/c.csv", b"4\n")
+    code = "import glob; print(sum(int(line) for name in glob.glob('*.csv') for line in open(name)))"
+    answer = await standard_tools(files, Sandbox()).call("kgot/run_python", {"code": code})
+    assert (answer.ok, answer.body) == (True, {"stdout": "10\n"})
+
+
+@pytest.mark.usefixtures("needs_sandbox")
+@pytest.mark.parametrize(
+    "code, status, said",
+    [
+        ("print(1); 1 / 0", "error", "ZeroDivisionError"),
+        ("while True: pass", "timeout", "longer than 1 s"),
+        ("while True: print('x' * 1000)", "output", "more than 5,000 bytes"),
+        ("import os; os.abort()", "killed", "ended"),
+    ],
+)
+async def test_code_that_fails_says_how(files: TaskFiles, code: str, status: str, said: str) -> None:
+    tools = standard_tools(files, Sandbox(SandboxLimits(seconds=1.0, output_bytes=5_000)))
+    answer = await tools.call("kgot/run_python", {"code": code})
+    assert (answer.ok, answer.status) == (False, status)
+    assert said in answer.body["error"] + answer.body["stderr"]
+
+
+@pytest.mark.usefixtures("needs_sandbox")
+async def test_a_question_is_asked_of_the_model(files: TaskFiles) -> None:
+    tools = standard_tools(files, Sandbox(), models=ToolModels(chat=ScriptedChat(["Rome"])))
+    unready = await tools.ready()
+    assert not {"kgot/ask_llm", "kgot/run_python"} & set(unready) and "kgot/search" in unready
+    assert (await tools.call("kgot/ask_llm", {"question": "Capital of Italy?"})).body == {"answer": "Rome"}

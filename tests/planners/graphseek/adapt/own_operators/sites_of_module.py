@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from planners.graphseek.operators import traverse
-from planners.graphseek.operators.operator import Operator, OperatorContext
-from planners.graphseek.operators.typed_operator import TypedOperator
+from planners.graphseek.operators.operator import Operator, OperatorContext, TypedOperator
+from planners.graphseek.operators.slice import traverse as TRAVERSE
 from planners.graphseek.results.result import Result, ResultColumn
 
 __all__ = ["OPERATOR"]
@@ -17,7 +16,7 @@ async def _run(arguments: Mapping[str, Any], context: OperatorContext) -> Result
     name = {"key": "name", "operator": "=", "value": arguments["module_name"]}
     start = {"type": "BatteryModule", "filters": [name]}
     asked = {"start": start, "relationship_types": ["BUILT_AT"], "node_type": "FactorySite"}
-    return await traverse.OPERATOR.run(asked, context)
+    return await TRAVERSE.run(asked, context)
 
 
 OPERATOR: Operator = TypedOperator(

@@ -1,1 +1,0 @@
-"""The folder of results of a run: its files, its figures, and the report with its charts."""

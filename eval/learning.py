@@ -1,0 +1,315 @@
+"""Learning from use: sessions become past requests that vote, if later sessions are answered better with them.
+
+A session is a request of the past with the tools that served it; sessions come from the log of outcomes or from a file. The first eight
+tenths are the past, the next tenth chooses the weight of the votes, the last tenth decides by McNemar's exact test. What is published
+is made of all sessions.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import statistics
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from inference.arrays import Floats2d
+from inference.encoder import Encoder
+from ontology.errors import DocumentError
+from ontology.files import read_bounded
+from ontology.progress import Progress, no_progress
+from retrieval.graph_retriever import GraphRetriever
+from retrieval.index.analysis import terms
+from retrieval.index.bm25 import make_postings
+from retrieval.learned import PastRequests, add_votes
+from retrieval.query.request import MAX_QUERY_CHARS, Request
+from retrieval.query.typed_text import typed_text
+from retrieval.query.typed_values import find_values
+from retrieval.ranking.fusion import FusionRanker
+from retrieval.ranking.weights import FUSION, weights_of
+from retrieval.snapshot.reader import Snapshot
+
+__all__ = [
+    "Learning",
+    "Session",
+    "bounded_sessions",
+    "encode_sessions",
+    "known_sessions",
+    "learn",
+    "make_past_requests",
+    "mcnemar",
+    "read_usage_log",
+]
+
+_WEIGHTS = (0.0, 4.0, 8.0, 16.0, 32.0, 64.0)
+_PAST, _CHOOSING = 0.8, 0.9
+_ASKED, _LEAST_ASKED = 300, 20
+_SIGNIFICANT, _SEED = 0.05, 0
+_MOST = 20_000
+"""Sessions that a snapshot keeps, the newest: their vectors are compared with each request, 2 ms for so many."""
+_LEAST_CAP = 20
+"""A reporter may have this many sessions, however few the others have. Chosen, not tuned."""
+_CHUNK, _MAX_TOOLS = 256, 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Session:
+    """One request of the past.
+
+    :param id: unique.
+    :param tools: ids of the tools that served it, distinct, in order.
+    :param time: seconds since 1970; None where it is not known.
+    :param reporter: who reported it; empty for a line of a file that names none: then each line is of a reporter of its own.
+    :param query: its text; empty where only ``terms`` are known.
+    :param terms: its index terms, where the text is not known.
+    """
+
+    id: str
+    tools: tuple[str, ...]
+    time: float | None = None
+    reporter: str = ""
+    query: str = ""
+    terms: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """What is asked when the session is held out: its text, else its words."""
+        return self.query or " ".join(self.terms)
+
+    @property
+    def order(self) -> tuple[bool, float, str]:
+        """Sorts by time; sessions without one come first, in an order that depends on nothing but their content."""
+        digest = hashlib.sha256(f"{self.id}\n{self.text}".encode("utf-8", "backslashreplace")).hexdigest()
+        return (self.time is not None, self.time or 0.0, digest)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Learning:
+    """The result.
+
+    :param learned: made of all sessions; None where nothing was learned.
+    :param sessions: that count; ``reporters`` of them.
+    :param asked: how many held-out sessions decided.
+    :param before: share of them whose tools are all among the best k, without the learned part; ``after``: with it.
+    :param gained: how many only the learned part answers completely; ``lost``: how many only the snapshot without it.
+    :param p_value: of McNemar's exact test, two-sided.
+    :param reason: why nothing is published, one sentence without a full stop; empty where it is better.
+    """
+
+    learned: PastRequests | None
+    sessions: int
+    reporters: int
+    k: int
+    asked: int = 0
+    before: float = 0.0
+    after: float = 0.0
+    gained: int = 0
+    lost: int = 0
+    p_value: float = 1.0
+    reason: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """The figures, printed by ``--json`` and kept in the store."""
+        held_out = {name: getattr(self, name) for name in ("asked", "before", "after", "gained", "lost", "p_value")}
+        return {
+            "sessions": self.sessions,
+            "reporters": self.reporters,
+            "k": self.k,
+            "held_out": {**held_out, "before": round(self.before, 4), "after": round(self.after, 4)},
+            "reason": self.reason,
+            "weight": 0.0 if self.learned is None else self.learned.weight,
+        }
+
+
+def learn(
+    sessions: Iterable[Session],
+    snapshot: Snapshot,
+    encoder: Encoder,
+    *,
+    min_reporters: int = 2,
+    k: int,
+    progress: Progress = no_progress,
+) -> Learning:
+    """Make past requests of the sessions, and decide by held-out ones whether answers are better with them.
+
+    :param sessions: by time, of tools that the snapshot has (:func:`known_sessions`).
+    :param min_reporters: distinct reporters that must have used a tool before it counts. With 1 every reporter is trusted, none is bounded.
+    :param k: a session is answered completely when all its tools are among the best ``k``.
+    :raises ModelError: when the encoder is down.
+    """
+    kept = bounded_sessions(list(sessions), min_reporters)
+    vectors_PD = encode_sessions(kept, snapshot, encoder, progress)
+    everything = make_past_requests(kept, vectors_PD, snapshot, min_reporters=min_reporters)
+    result = Learning(learned=None, sessions=len(kept), reporters=everything.reporter_count, k=k)
+    past, later = int(_PAST * len(kept)), int(_CHOOSING * len(kept))
+    choosing, deciding = _drawn(kept[past:later]), _drawn(kept[later:])
+    if min(len(choosing), len(deciding)) < _LEAST_ASKED:
+        held_out = f"{len(choosing)} and {len(deciding)} sessions with words are held out"
+        return replace(result, reason=f"{held_out}, and {_LEAST_ASKED} each are needed")
+    seen = make_past_requests(kept[:past], vectors_PD[:past], snapshot, min_reporters=min_reporters)
+    choices = [replace(seen, weight=weight) for weight in _WEIGHTS]
+    shares = _complete(choosing, choices, snapshot, encoder, k, progress).mean(axis=0)
+    error = math.sqrt(shares.max() * (1 - shares.max()) / len(choosing))
+    # The first within one standard error of the best: smaller weights leave more to the documents.
+    weight = next(each for each, share in zip(_WEIGHTS, shares, strict=True) if share >= shares.max() - error)
+    compared = [replace(seen, weight=0.0), replace(seen, weight=weight)]
+    before, after = _complete(deciding, compared, snapshot, encoder, k, progress).T
+    gained, lost = int((after & ~before).sum()), int((before & ~after).sum())
+    result = replace(result, asked=len(deciding), before=float(before.mean()), after=float(after.mean()))
+    result = replace(result, gained=gained, lost=lost, p_value=mcnemar(gained, lost))
+    if gained <= lost or result.p_value >= _SIGNIFICANT:
+        why = ": nothing is gained" if gained <= lost else f", which may be chance (p = {result.p_value:.2f})"
+        found = f"on {result.asked} held-out sessions CompleteRecall@{k} goes from {result.before:.1%} to {result.after:.1%}"
+        return replace(result, reason=found + why)
+    return replace(result, learned=replace(everything, weight=weight))
+
+
+def make_past_requests(
+    sessions: Sequence[Session], vectors_PD: Floats2d, snapshot: Snapshot, *, min_reporters: int
+) -> PastRequests:
+    """The learned part of these sessions; its weight is 0 until :func:`learn` chooses it.
+
+    :param vectors_PD: their vectors, zeros where a text is not known, float32 [sessions, D].
+    """
+    tools = [[snapshot.tool_number(tool) for tool in each.tools] for each in sessions]
+    words = make_postings(each.terms or terms(each.query) for each in sessions)
+    names = [each.reporter or f"\0{place}" for place, each in enumerate(sessions)]
+    return PastRequests(
+        vectors_PD=vectors_PD if vectors_PD.any() else vectors_PD[:, :0],
+        words=words,
+        lengths=np.bincount(words.docs, weights=words.weights, minlength=len(sessions)).astype(np.float32),
+        pointers=np.cumsum([0, *map(len, tools)], dtype=np.int64),
+        tools=np.asarray([tool for row in tools for tool in row], dtype=np.int32),
+        reporters=np.unique(names, return_inverse=True)[1].astype(np.int32),
+        min_reporters=min_reporters,
+    )
+
+
+def mcnemar(gained: int, lost: int) -> float:
+    """The two-sided p-value of McNemar's exact test."""
+    total, fewer = gained + lost, min(gained, lost)
+    tail = sum(math.comb(total, count) for count in range(fewer + 1))
+    return float(min(1.0, 2 * tail / 2**total))
+
+
+def bounded_sessions(sessions: list[Session], min_reporters: int) -> list[Session]:
+    """The newest sessions, of a reporter as many as the median of all reporters, at least 20: nobody counts more by reporting more.
+
+    A line of a file without a reporter is the operator's word and is not bounded.
+    """
+    counts = Counter(each.reporter for each in sessions if each.reporter)
+    cap = max(_LEAST_CAP, int(statistics.median(counts.values()))) if counts and min_reporters > 1 else len(sessions)
+    seen = Counter[str]()
+    newest_first = []
+    for each in reversed(sessions):
+        seen[each.reporter] += 1
+        if not each.reporter or seen[each.reporter] <= cap:
+            newest_first.append(each)
+    return newest_first[:_MOST][::-1]
+
+
+def encode_sessions(
+    sessions: Sequence[Session], snapshot: Snapshot, encoder: Encoder, progress: Progress = no_progress
+) -> Floats2d:
+    """The vector of each session, as a request is encoded, float32 [sessions, D]; zeros where its text is not known."""
+    vectors_PD = np.zeros((len(sessions), encoder.dimensions), dtype=np.float32)
+    known = [row for row, session in enumerate(sessions) if session.query]
+    for start in range(0, len(known), _CHUNK):
+        rows = known[start : start + _CHUNK]
+        texts = [sessions[row].query for row in rows]
+        typed = [typed_text(text, find_values(text, snapshot.value_shapes), ((0, len(text)),)) for text in texts]
+        vectors_PD[rows] = encoder.encode(typed)
+        progress("encode", min(start + _CHUNK, len(known)), len(known))
+    return vectors_PD
+
+
+def _drawn(sessions: Sequence[Session]) -> list[Session]:
+    asked = [each for each in sessions if any(map(str.isalnum, each.text))]
+    order = np.random.default_rng(_SEED).permutation(len(asked))[:_ASKED]
+    return [asked[place] for place in sorted(order.tolist())]
+
+
+def _complete(
+    sessions: Sequence[Session],
+    choices: Sequence[PastRequests],
+    snapshot: Snapshot,
+    encoder: Encoder,
+    k: int,
+    progress: Progress,
+) -> np.ndarray[tuple[int, int], np.dtype[np.bool_]]:
+    """Whether each session is answered completely with each learned part, bool [sessions, choices]."""
+    weights = weights_of(snapshot)
+    retriever = GraphRetriever(snapshot, encoder, weights=weights)
+    ranker = FusionRanker(weights, name=FUSION, bounded=True)
+    complete = np.zeros((len(sessions), len(choices)), dtype=np.bool_)
+    for row, session in enumerate(sessions):
+        context = retriever.find_candidates(Request(query=session.text, k=k))
+        ranking, gold = ranker.rank(context), set(map(snapshot.tool_number, session.tools))
+        for column, choice in enumerate(choices):
+            voted = add_votes(context, ranking, choice)
+            voted = retriever.complete(context, voted, margin=weights.resolver_margin)
+            complete[row, column] = gold <= set(voted.tools[voted.best(k)].tolist())
+        progress("judge", row + 1, len(sessions))
+    return complete
+
+
+def known_sessions(sessions: Iterable[Session], known: Collection[str]) -> list[Session]:
+    """The sessions by time, without the tools that the catalogue no longer has; one without any tool is left out."""
+    pairs = [(each, tuple(tool for tool in dict.fromkeys(each.tools) if tool in known)) for each in sessions]
+    return sorted((replace(each, tools=tools) for each, tools in pairs if tools), key=lambda each: each.order)
+
+
+def read_usage_log(path: Path) -> list[Session]:
+    """Read a file of JSON lines: ``query`` and ``tools``, and optionally ``id``, ``time`` (seconds since 1970), ``reporter`` and
+    ``succeeded``; other keys and blank lines are ignored, and so are sessions that did not succeed.
+
+    :raises DocumentError: when it cannot be read, naming the first line that is invalid.
+    """
+    try:
+        lines = read_bounded(path, 2**30).decode("utf-8").splitlines()
+    except (OSError, ValueError) as error:
+        raise DocumentError(f"the usage log cannot be read: {error}", subject=str(path)) from error
+    sessions = list(_sessions(path, lines))
+    if not sessions:
+        raise DocumentError("the usage log has no session", subject=str(path))
+    return sessions
+
+
+def _sessions(path: Path, lines: Iterable[str]) -> Iterator[Session]:
+    for number, line in enumerate(lines, start=1):
+        try:
+            session = _session(json.loads(line), number) if line.strip() else None
+        except (ValueError, RecursionError) as error:
+            raise DocumentError(
+                f"this is no session: {error}",
+                subject=f"{path}:{number}",
+                remedy='Write {"query": "…", "tools": ["id", …]}, and perhaps "time" and "reporter"',
+            ) from error
+        if session is not None:
+            yield session
+
+
+def _session(row: Any, number: int) -> Session | None:
+    """The session of a row; None for one that did not succeed. Raises ValueError for another form."""
+    if not isinstance(row, dict):
+        raise ValueError("no object")
+    query, tools, when = row.get("query"), row.get("tools"), row.get("time")
+    reporter, succeeded = row.get("reporter", ""), row.get("succeeded")
+    if not isinstance(query, str) or len(query) > MAX_QUERY_CHARS or not any(map(str.isalnum, query)):
+        raise ValueError(f"query must be a text of at most {MAX_QUERY_CHARS:,} characters with a letter or digit")
+    if not isinstance(tools, list) or len(tools) > _MAX_TOOLS or not all(isinstance(tool, str) for tool in tools):
+        raise ValueError(f"tools must be a list of at most {_MAX_TOOLS} ids")
+    if when is not None and (isinstance(when, bool) or not isinstance(when, int | float) or not math.isfinite(when)):
+        raise ValueError("time must be a number of seconds")
+    if not isinstance(reporter, str) or succeeded not in (None, True, False):
+        raise ValueError("reporter must be a text, and succeeded true or false")
+    if succeeded is False:
+        return None
+    name = str(row.get("id", number))
+    return Session(id=name, tools=tuple(dict.fromkeys(tools)), time=when, reporter=reporter, query=query)

@@ -1,0 +1,438 @@
+"""Turns without a model: the reader by rules makes a query graph of a question, and that becomes invocations of operators.
+
+A plan is written as if each operator answered at once: it is gone through anew in each turn, and what has not run yet ends the turn.
+What an operator cannot be asked (what breaks where something is missing, blueprints) is refused with a hint to name a model.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from datetime import date
+from typing import Any, TypeAlias
+
+from ontology.errors import EgotoolsError
+from planners.graphseek.asked_domain import TIME, AskedDomain, asked_domain
+from planners.graphseek.catalog.catalog import SemanticCatalog
+from planners.graphseek.results.result import Cell, Result
+from planners.graphseek.results.result_store import ResultStore
+from planners.graphseek.turn import Answer, Fault, Invocation, Outcome, StepRecord, StepView, Turn
+from planners.query.dates import read_range
+from planners.query.query_graph import EdgeConstraint, FilterConstraint, Measure, QueryGraph
+from planners.query.rules_reader import RulesParser
+
+__all__ = ["RulesTurns"]
+
+_MOST_HOPS = 6  # of a relationship that leads on by way of other nodes
+_MOST_NAMED = 25  # nodes of one name
+_SHOWN = 20  # names that an answer tells; all stand in its table
+_MODEL = "Say it in other words, or name a model with --llm-url"
+_Selected: TypeAlias = dict[str, Any]
+"""Nodes as operators take them: ``{"type": …, "filters": […]}``, or ``{"handle": …}``."""
+
+
+class _NeededError(Exception):
+    """The plan cannot go on before these invocations have outcomes."""
+
+    def __init__(self, invocations: Sequence[Invocation]) -> None:
+        super().__init__("operators have to run")
+        self.invocations = tuple(invocations)
+
+
+class _RefusedError(Exception):
+    """The question cannot be answered without a model; ``kind`` as of :class:`Answer`."""
+
+    def __init__(self, why: str, *, asks_back: bool = False) -> None:
+        super().__init__(why)
+        self.asks_back = asks_back
+
+
+class RulesTurns:
+    """Plans turns without a model, a network or a key; the same view gives the same turn."""
+
+    def __init__(self) -> None:
+        self._parser = RulesParser()
+        self._known: tuple[str, SemanticCatalog, AskedDomain] | None = None
+
+    async def turn(self, view: StepView) -> Turn:
+        """Return invocations, or an answer."""
+        asked, calls = self._domain(view), _Calls(view.records)
+        known = await _known_names(view, asked)
+        try:
+            names = _Names(known, calls)
+            graph = self._parser.parse(view.question.text, asked.domain, date.today(), names=names).graph
+            return await _Compiled(graph, asked, calls, view.results).answer()
+        except _NeededError as needed:
+            return needed.invocations
+        except _RefusedError as error:
+            if error.asks_back:
+                return Answer(text=str(error), kind="question")
+            return _unreadable(str(error))
+        except EgotoolsError as error:
+            return _unreadable(f"{error.problem}")
+
+    def _domain(self, view: StepView) -> AskedDomain:
+        if self._known is None or self._known[0] != view.schema.fingerprint or self._known[1] is not view.catalog:
+            self._known = (view.schema.fingerprint, view.catalog, asked_domain(view.schema, view.catalog))
+        return self._known[2]
+
+
+def _unreadable(why: str) -> Answer:
+    return Answer(text=f"This could not be answered without a model: {why}. {_MODEL}.", kind="unreadable")
+
+
+class _Calls:
+    """The invocations of the turns so far."""
+
+    def __init__(self, records: Sequence[StepRecord]) -> None:
+        self._known: dict[str, Outcome] = {}
+        for record in records:
+            for invocation, outcome in record.pairs:
+                if not (isinstance(outcome, Fault) and outcome.kind == "repeated"):
+                    self._known[invocation.key] = outcome
+        self.notes: list[str] = []
+
+    def outcomes(self, invocations: Sequence[Invocation]) -> list[Outcome]:
+        """Return the outcomes of invocations that do not depend on one another."""
+        missing = {each.key: each for each in invocations if each.key not in self._known}
+        if missing:
+            raise _NeededError(list(missing.values()))
+        return [self._known[each.key] for each in invocations]
+
+    def result(self, operator: str, **arguments: Any) -> Result | None:
+        """Return the result of one invocation; None where nothing was found."""
+        (outcome,) = self.outcomes([Invocation(operator=operator, arguments=arguments)])
+        if isinstance(outcome, Fault):
+            if outcome.kind == "empty":
+                return None
+            raise _RefusedError(f"{outcome.problem}. {outcome.hint}")
+        if outcome.cut and "limit" not in arguments:
+            self.notes.append(
+                f"{outcome.handle} has the first {outcome.size:,} rows only, so what rests on it may lack some"
+            )
+        return outcome if outcome.size else None
+
+
+async def _known_names(view: StepView, asked: AskedDomain) -> dict[str, list[tuple[str, str]]]:
+    """The names that were looked up in earlier turns, each with the types that it is of."""
+    kinds = {name: kind for kind, name in asked.types.items()}
+    found: dict[str, list[tuple[str, str]]] = {}
+    for invocation, outcome in (pair for record in view.records for pair in record.pairs):
+        if invocation.operator == "find" and isinstance(outcome, Result):
+            rows = await view.results.rows(outcome.handle, limit=_MOST_NAMED)
+            named = [(kinds[str(row[1])], str(row[2])) for row in rows if row[1] in kinds]
+            found[str(invocation.arguments["text"])] = list(dict.fromkeys(named))
+    return found
+
+
+class _Names:
+    """Looks names up in the graph, all of a question at once."""
+
+    def __init__(self, known: Mapping[str, Sequence[tuple[str, str]]], calls: _Calls) -> None:
+        self._known, self._calls = known, calls
+
+    def __call__(self, texts: Sequence[str], quoted: Sequence[str]) -> Mapping[str, Sequence[tuple[str, str]]]:
+        """Return those that are names; a quoted text that is none is asked back with the nearest ones."""
+        finds = [
+            Invocation(operator="find", arguments={"text": each, "match": "exact", "limit": _MOST_NAMED})
+            for each in texts
+        ]
+        for text, outcome in zip(texts, self._calls.outcomes(finds), strict=True):
+            if text in quoted and not (isinstance(outcome, Result) and outcome.size):
+                is_near = isinstance(outcome, Fault) and outcome.kind == "empty"
+                hint = outcome.hint.removeprefix("There is ") if is_near and isinstance(outcome, Fault) else ""
+                near = f" Is {hint} meant?" if hint else ""
+                raise _RefusedError(f"Nothing is called “{text}”.{near}", asks_back=True)
+        return self._known
+
+
+class _Compiled:
+    """A query graph as invocations."""
+
+    def __init__(self, graph: QueryGraph, asked: AskedDomain, calls: _Calls, results: ResultStore) -> None:
+        self._graph, self._asked, self._calls, self._results = graph, asked, calls, results
+        self._today = date.today()
+
+    async def answer(self) -> Answer:
+        """Return the answer."""
+        graph, measure = self._graph, self._graph.measure
+        if len({frozenset((each.source, each.target)) for each in graph.edges}) >= len(graph.vars):
+            raise _RefusedError("what is said goes round in a circle")
+        if graph.action == "group":
+            return await self._told(self._degrees(graph.by, Measure(var=graph.return_var), at_least=0), pairs=True)
+        if graph.action == "measure" and measure is not None:
+            kind = {"sum": "SUM", "average": "AVG"}[measure.function]
+            key = self._property(measure.var, measure.field)
+            result = self._table(self._nodes(graph.return_var), aggregations=[{"grouping_type": kind, "property": key}])
+            return await self._told(result, cell=True)
+        if graph.action == "top" and measure is not None:
+            return await self._top(measure)
+        if measure is not None:
+            result = self._degrees(graph.return_var, measure, **_bounds(measure.op, int(measure.value)))
+            nodes: _Selected | None = {"handle": result.handle} if result else None
+        else:
+            nodes = self._nodes(graph.return_var)
+        if graph.action == "count":
+            table = self._table(nodes, aggregations=[{"grouping_type": "COUNT"}])
+            rows = await self._results.rows(table.handle, limit=1) if table else [(0,)]
+            return self._reply(f"There are {rows[0][0]:,}.", table)
+        result = self._listed(nodes)
+        return await self._told(result, shown=graph.show and self._property(graph.return_var, graph.show))
+
+    async def _top(self, measure: Measure) -> Answer:
+        """The first ones, with those that equal the last of them."""
+        graph = self._graph
+        if measure.function == "count":
+            order = {"order": "ascending", "at_least": 0} if graph.ascending else {"order": "descending"}
+            table, column = self._degrees(graph.return_var, measure, **order), "count"
+        else:
+            if measure.var != graph.return_var:
+                raise _RefusedError(f"{measure.field} is of something else than what is asked for")
+            column = self._property(measure.var, measure.field)
+            nodes = self._nodes(graph.return_var)
+            table = self._table(nodes, order_by=column, descending=not graph.ascending)
+        if table is None:
+            return self._reply("There is none.", None)
+        rows = await self._results.rows(table.handle, limit=graph.limit)
+        at = [each.name for each in table.columns].index(column)
+        last = rows[-1][at]
+        if last is None:
+            return self._reply("There is none.", table)
+        kept = [{"key": column, "operator": "<=" if graph.ascending else ">=", "value": last}]
+        first = self._calls.result("filter", handle=table.handle, filters=kept)
+        return await self._told(first, shown=column, pairs=True)
+
+    # Sets of nodes
+
+    def _type(self, var: str) -> str:
+        return self._asked.types[self._graph.vars[var]]
+
+    def _property(self, var: str, field: str) -> str:
+        return self._asked.properties[self._graph.vars[var], field]
+
+    def _filters(self, var: str) -> list[dict[str, Any]]:
+        return [self._filter(each) for each in self._graph.filters_of(var) if not self._is_name(each)]
+
+    def _is_name(self, each: FilterConstraint) -> bool:
+        known = self._asked.domain.types[self._graph.vars[each.var]].fields[each.field]
+        return each.op == "=" and "named" in known.words
+
+    def _named(self, var: str) -> list[Result] | None:
+        """The nodes that have each of the names of a variable, by their name or their key; None: there are none."""
+        sets = []
+        for each in filter(self._is_name, self._graph.filters_of(var)):
+            found = [self._called(var, value) for value in each.values]
+            either = [one for one in found if one]
+            if not either or (both := self._merged(either, "union")) is None:
+                return None
+            sets.append(both)
+        return sets
+
+    def _called(self, var: str, name: Any) -> Result | None:
+        for key in self._asked.naming[self._graph.vars[var]]:
+            filters = [{"key": key, "operator": "=", "value": name}]
+            if found := self._calls.result("get_nodes", node_type=self._type(var), filters=filters):
+                return found
+        return None
+
+    def _filter(self, each: FilterConstraint) -> dict[str, Any]:
+        kind, meant = self._graph.vars[each.var], list[Any]()
+        for value in each.values:
+            meant += self._asked.values.get((kind, each.field, str(value).casefold()), (value,))
+        form: dict[str, Any] = {"key": self._property(each.var, each.field), "operator": each.op, "value": meant[0]}
+        return form if len(meant) == 1 else {**form, "operator": "in", "value": meant}
+
+    def _selected(self, var: str) -> _Selected:
+        filters = self._filters(var)
+        return {"type": self._type(var), **({"filters": filters} if filters else {})}
+
+    def _nodes(self, var: str, came: str = "", without: str = "") -> _Selected | None:
+        """Return the nodes of a variable that meet what lies behind it; None: there are none.
+
+        :param came: the variable by which the rest of the graph is joined to it.
+        :param without: a variable that is not looked at.
+        """
+        named = self._named(var)
+        if named is None:
+            return None
+        sets: list[Result] = []
+        negative: list[Result] = []
+        far_ends = [edge.target if edge.source == var else edge.source for edge in self._graph.edges_of(var)]
+        for far in dict.fromkeys(each for each in far_ends if each not in (came, without)):
+            edges = [each for each in self._graph.edges_of(var) if far in (each.source, each.target)]
+            if self._graph.vars[far] == TIME:
+                if self._dated(var) is None:
+                    timed = self._time_slice(edges[0], var, far)
+                    if timed is None:
+                        return None
+                    sets.append(timed)
+                continue
+            nodes = self._nodes(far, var)
+            if nodes and len(edges) > 1 and (table := self._listed(nodes)) and table.size > 1:
+                raise _RefusedError("what two relationships lead to is more than one thing")
+            for edge in edges:
+                reached = self._traversed(edge, nodes, var) if nodes else None
+                if edge.negated:
+                    negative += [reached] if reached else []
+                elif reached is None:
+                    return None
+                else:
+                    sets.append(reached)
+                    negative += self._others(edge, far, nodes, var) if edge.only else []
+        sets += named
+        if not sets and not negative:
+            return self._selected(var)
+        first = self._merged(sets, "intersection") if sets else self._listed(self._selected(var))
+        kept = self._merged([first, *negative], "difference") if first and negative else first
+        return {"handle": kept.handle} if kept else None
+
+    def _others(self, edge: EdgeConstraint, far: str, nodes: _Selected | None, var: str) -> list[Result]:
+        """What is joined to anything but some nodes: "only"."""
+        every, own = self._listed({"type": self._type(far)}), self._listed(nodes)
+        others = self._merged([every, own], "difference") if every and own else None
+        reached = self._traversed(edge, {"handle": others.handle}, var) if others else None
+        return [reached] if reached else []
+
+    def _dated(self, var: str) -> EdgeConstraint | None:
+        """The edge of a variable with a date whose relationship says itself when it was: the date is of it."""
+        if not any(self._graph.vars[end] == TIME for each in self._graph.edges_of(var) for end in (each.target,)):
+            return None
+        edges = [each for each in self._graph.edges_of(var) if self._asked.times.get(each.edge)]
+        return edges[0] if len(edges) == 1 else None
+
+    def _time(self, when: str) -> dict[str, int]:
+        """A year, a quarter or a month."""
+        (each,) = self._graph.filters_of(when)
+        days = read_range(str(each.value), self._today).range
+        refused = _RefusedError(f"“{each.value}” is no year, quarter or month")
+        if days.start is None or days.end is None or each.op != "=":
+            raise refused
+        start, months = days.start, (days.end.year - days.start.year) * 12 + days.end.month - days.start.month
+        units = {12: {}, 3: {"quarter": (start.month + 2) // 3}, 1: {"month": start.month}}
+        if months not in units or start.day != 1 or days.end.day != 1 or (start.month - 1) % months:
+            raise refused
+        return {"year": start.year, **units[months]}
+
+    def _time_slice(self, edge: EdgeConstraint, var: str, when: str) -> Result | None:
+        via = {"via": [self._asked.relationships[edge.edge]]} if edge.edge in self._asked.relationships else {}
+        filters = self._filters(var)
+        narrowed = {"filters": filters} if filters else {}
+        return self._calls.result("time_slice", node_type=self._type(var), **narrowed, **self._time(when), **via)
+
+    def _along(self, edge: EdgeConstraint) -> dict[str, Any]:
+        """The condition on a relationship that is dated."""
+        for var in (edge.source, edge.target):
+            if self._dated(var) is edge:
+                when = next(each.target for each in self._graph.edges_of(var) if self._graph.vars[each.target] == TIME)
+                keys, asked = self._asked.times[edge.edge], self._time(when)
+                if not asked.keys() <= keys.keys():
+                    raise _RefusedError(f"{edge.edge} does not say of which {' and '.join(asked)} it is")
+                filters = [{"key": keys[role], "operator": "=", "value": value} for role, value in asked.items()]
+                return {"relationship_filters": filters}
+        return {}
+
+    def _traversed(self, edge: EdgeConstraint, start: _Selected | None, to: str) -> Result | None:
+        filters = self._filters(to)
+        kinds = edge.edge, self._graph.vars[edge.source], self._graph.vars[edge.target]
+        hops = max(edge.max_hops, _MOST_HOPS if kinds in self._asked.chained else 1)
+        return self._calls.result(
+            "traverse",
+            start=start,
+            **self._way(edge, "out" if edge.target == to else "in"),
+            **({"max_hops": hops} if hops > 1 else {}),
+            node_type=self._type(to),
+            **({"filters": filters} if filters else {}),
+            **self._along(edge),
+        )
+
+    def _way(self, edge: EdgeConstraint, direction: str) -> dict[str, Any]:
+        return {"relationship_types": [self._asked.relationships[edge.edge]], "direction": direction}
+
+    def _merged(self, sets: Sequence[Result], how: str) -> Result | None:
+        if len(sets) == 1:
+            return sets[0]
+        return self._calls.result("merge", handles=[each.handle for each in sets], how=how)
+
+    def _listed(self, nodes: _Selected | None) -> Result | None:
+        if nodes is None:
+            return None
+        if "handle" in nodes:
+            return self._calls.result("filter", **nodes)
+        return self._table(nodes)
+
+    def _table(self, nodes: _Selected | None, **arguments: Any) -> Result | None:
+        if nodes is None:
+            return None
+        if "handle" in nodes:
+            return self._calls.result("filter", **nodes, **arguments)
+        named = {("node_type" if name == "type" else name): value for name, value in nodes.items()}
+        return self._calls.result("get_nodes", **named, **arguments)
+
+    def _degrees(self, var: str, measure: Measure, **bounds: Any) -> Result | None:
+        """Return the nodes of a variable with the number of those of another one that are joined to each."""
+        joining = [each for each in self._graph.edges_of(var) if measure.var in (each.source, each.target)]
+        edge = joining[0] if len(joining) == 1 else None
+        kinds = edge and (edge.edge, self._graph.vars[edge.source], self._graph.vars[edge.target])
+        lone = len(self._graph.edges_of(measure.var)) == 1
+        lone = lone and not any(map(self._is_name, self._graph.filters_of(measure.var)))
+        if edge is None or not lone or edge.negated or kinds in self._asked.chained:
+            raise _RefusedError("what is counted is more than one step away, or is narrowed by something else")
+        start = self._nodes(var, without=measure.var)
+        filters = self._filters(measure.var)
+        if start is None:
+            return None
+        return self._calls.result(
+            "degree",
+            start=start,
+            **self._way(edge, "out" if edge.source == var else "in"),
+            neighbour_type=self._type(measure.var),
+            **({"neighbour_filters": filters} if filters else {}),
+            **bounds,
+        )
+
+    # Answers
+
+    def _reply(self, text: str, result: Result | None) -> Answer:
+        return Answer(text=text, of=(result.handle,) if result else (), notes=tuple(dict.fromkeys(self._calls.notes)))
+
+    async def _told(self, result: Result | None, *, shown: str = "", pairs: bool = False, cell: bool = False) -> Answer:
+        if result is None:
+            return self._reply("There is none.", None)
+        rows = await self._results.rows(result.handle, limit=_SHOWN * 3 if pairs else _SHOWN)
+        columns = [each.name for each in result.columns]
+        if cell:
+            return self._reply(f"{columns[-1].replace('_', ' ')}: {_shown(rows[0][-1])}.", result)
+        name = self._name_at(result)
+        value = columns.index(shown) if shown in columns else len(columns) - 1
+        told = [f"{_shown(row[name])}: {_shown(row[value])}" if pairs or shown else _shown(row[name]) for row in rows]
+        rest = "." if result.size <= len(rows) else f"; the others stand in {result.handle}."
+        count = f"{result.size:,} found: " if result.size > 1 and not pairs else ""
+        return self._reply(count + "; ".join(dict.fromkeys(told)) + rest, result)
+
+    def _name_at(self, result: Result) -> int:
+        kind = next((each.node_type for each in result.columns if each.type == "node"), "")
+        columns = [each.name for each in result.columns]
+        for (name, field), key in self._asked.properties.items():
+            known = self._asked.domain.types[name].fields[field]
+            if self._asked.types[name] == kind and "named" in known.words and key in columns:
+                return columns.index(key)
+        if "name" in columns:
+            return columns.index("name")
+        return next((at for at, each in enumerate(result.columns) if each.type == "string"), 0)
+
+
+def _bounds(op: str, number: int) -> dict[str, int]:
+    least = {">": number + 1, ">=": number, "=": number}.get(op)
+    most = {"<": max(0, number - 1), "<=": number, "=": number}.get(op)
+    return {**({"at_least": least} if least is not None else {}), **({"at_most": most} if most is not None else {})}
+
+
+def _shown(value: Cell) -> str:
+    """A number as the result has it."""
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float) and math.isfinite(value) and value.is_integer() and abs(value) < 1e15:
+        return f"{int(value)}"
+    return str(value)

@@ -1,1 +1,0 @@
-"""The steps of a run by chat models: prompts, structured answers, repaired JSON."""

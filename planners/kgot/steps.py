@@ -1,0 +1,330 @@
+"""The steps of a run by two chat models, one of the graph and one of the tools (section 4 of the paper). None changes the graph or calls a tool."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from inference.chat import ChatModel
+from inference.structured_chat import UnusableAnswerError
+from planners.calls.fence_marks import FenceMarks
+from planners.calls.tool_finder import FoundTools
+from planners.kgot.asking import ModelAsker, closed_object, json_objects, without_thoughts
+from planners.kgot.kgot_settings import KgotSettings
+from planners.kgot.kgot_task import Insert, MadeCall, Retrieve, TaskView, Vote, WantedCall
+from planners.stores.property_graph import Language, MergeEdge, MergeNode, NodeRef, Operation, Statement, Value
+
+__all__ = ["LlmSteps", "StepsFactory", "read_operations", "steps_factory", "tools_text"]
+
+_OPERATIONS = "operations"  # the language of writes that are nodes and edges as JSON
+_TEXT = {"type": "string"}
+_NAME = {"type": "string", "minLength": 1}
+_OBJECT = {"type": "object"}
+_END = closed_object(label=_NAME, key=_OBJECT)
+_NODE = closed_object(label=_NAME, key=_OBJECT, properties=_OBJECT)
+_EDGE = closed_object(type=_NAME, properties=_OBJECT, **{"from": _END, "to": _END})
+
+_VOTE = closed_object(query_type={"type": "string", "enum": ["RETRIEVE", "INSERT"]}, content=_TEXT)
+_MISSING = closed_object(missing=_TEXT)
+_CALLS = closed_object(calls={"type": "array", "items": closed_object(tool=_TEXT, arguments=_OBJECT)})
+_WRITES = closed_object(nodes={"type": "array", "items": _NODE}, edges={"type": "array", "items": _EDGE})
+_STATEMENTS = closed_object(statements={"type": "array", "items": _TEXT})
+_QUERY = closed_object(query=_TEXT)
+_FOUND = closed_object(found={"type": "boolean"}, answer=_TEXT)
+_NEEDED = closed_object(needed={"type": "boolean"})
+_CODE = closed_object(code=_TEXT)
+_ANSWER = closed_object(answer=_TEXT)
+
+_ARGUMENTS_CHARS = 400  # of one call in the list of those that were made
+_ERROR_CHARS = 300
+_QUERY_CHARS = 1_000
+_MOST_CALLS = 60  # the last ones: 7 iterations of 8 calls are fewer
+_NAMED = 8
+_DESCRIPTION_CHARS = (
+    1_024  # as many as the paper's tools have (appendix B.4.1); a document of the catalogue may have more
+)
+
+
+class LlmSteps:
+    """Asks the models what a run does next.
+
+    :param graph_model: decides, writes and asks the graph, computes, and gives the final answer; open it with the retries of
+        :data:`planners.kgot.kgot_settings.MODEL_RETRIES`.
+    :param tool_model: defines the calls of tools.
+    :param language: of the graph.
+    :param fence_key: that of the run, see :func:`planners.kgot.kgot_controller.solve_task`.
+
+    Each step raises ModelError when its model is unavailable, UnusableStepError when no answer has the form that was asked for, and
+    MissingExtraError without the extra ``llm``.
+    """
+
+    def __init__(
+        self,
+        graph_model: ChatModel,
+        tool_model: ChatModel,
+        *,
+        settings: KgotSettings,
+        language: Language,
+        fence_key: bytes = b"",
+    ) -> None:
+        marks = FenceMarks(fence_key)
+        self._graph = ModelAsker(graph_model, executor="graph", settings=settings, marks=marks)
+        self._tools = ModelAsker(tool_model, executor="tool", settings=settings, marks=marks)
+        self._settings = settings
+        self._language = language
+
+    async def vote(self, view: TaskView, nth: int) -> Vote:
+        """Return one vote whether the graph answers the task.
+
+        :param nth: number of the vote, from 0: equal questions with another number are sampled anew.
+        """
+        language = {"direct": "direct", "script": "python"}.get(self._settings.retrieve, self._language)
+        sample = self._graph.drawn(view.iteration, nth, self._settings.num_next_steps_decision)
+        files = {"files": bool(view.task.files)}
+        return await self._graph.ask("next_step", _inputs(view), _VOTE, _vote, language, files, sample)
+
+    async def judge(self, view: TaskView, votes: Sequence[Vote]) -> Vote:
+        """Return the best of several votes."""
+        said = [f"RETRIEVE: {each.query}" if isinstance(each, Retrieve) else f"INSERT: {each.reason}" for each in votes]
+        inputs = _inputs(view, proposals="\n".join(f"{at}. {line}" for at, line in enumerate(said, 1)))
+        schema = closed_object(best={"type": "integer", "minimum": 1, "maximum": len(votes)})
+        return await self._graph.ask("judge", inputs, schema, lambda value: votes[value["best"] - 1])
+
+    async def missing(self, view: TaskView, reasons: Sequence[str]) -> str:
+        """Return the reasons as one text. One reason stands for itself, and no model is asked."""
+        if len(reasons) == 1:
+            return reasons[0]
+        inputs = {"reasons": "\n".join(f"- {reason}" for reason in reasons)}
+        return await self._graph.ask("merge_reasons", inputs, _MISSING, _text_of("missing"))
+
+    async def calls(self, view: TaskView, missing: str, found: FoundTools, nth: int) -> tuple[WantedCall, ...]:
+        """Return calls of the tools that were found, or none.
+
+        :param nth: number of the answer, from 0.
+        """
+        ids = [each.tool.id for each in found.tools]
+        named = {each.tool.name: each.tool.id for each in found.tools} | dict(zip(ids, ids, strict=True))
+
+        def read(value: Any) -> tuple[WantedCall, ...]:
+            wanted = [
+                WantedCall(tool_id=named.get(call["tool"], call["tool"]), arguments=call["arguments"])
+                for call in value["calls"]
+            ]
+            if wanted and not any(call.tool_id in ids for call in wanted):
+                problem = f"there is no tool {wanted[0].tool_id[:100]!r}; the tools are {', '.join(ids[:_NAMED])}"
+                raise UnusableAnswerError(problem)
+            return tuple(wanted)
+
+        inputs = _inputs(view, missing_information=missing, tools=tools_text(found))
+        sample = self._tools.drawn(view.iteration, nth, self._settings.tool_call_votes)
+        return await self._tools.ask("tool_calls", inputs, _CALLS, read, sample=sample)
+
+    async def write(self, view: TaskView, missing: str, answers: Sequence[MadeCall]) -> tuple[Operation, ...]:
+        """Return what is to be written of the answers of tools: statements, or nodes and edges where Python asks the graph."""
+        new = "\n\n".join(answer.text for answer in answers)
+        inputs = _inputs(view, missing_information=missing, new_information=new)
+        if self._language == "python":
+            return await self._graph.ask("write_graph", inputs, _WRITES, read_operations, _OPERATIONS)
+        return await self._graph.ask("write_graph", inputs, _STATEMENTS, _statements, self._language)
+
+    async def fix_write(self, operation: Operation, fault: str) -> Operation:
+        """Return a corrected write."""
+        inputs, writes = {"wrong_text": _operation_text(operation), "fault": fault}, {"writes": True}
+        if isinstance(operation, Statement):
+            return await self._graph.ask("fix_query", inputs, _QUERY, _statement, self._language, writes)
+        return await self._graph.ask("fix_query", inputs, _QUERY, _operation, _OPERATIONS, writes)
+
+    async def query(self, view: TaskView, wrong: str, *, language: Language, forced: bool) -> str:
+        """Return a query.
+
+        :param wrong: one that gave nothing, or empty.
+        :param language: Python for a script, else that of the graph.
+        :param forced: the limit of iterations is reached: the best that can be had.
+        """
+        name = "forced_query" if forced else "rewrite_query" if wrong else "write_query"
+        return await self._graph.ask(name, _inputs(view, wrong_query=wrong), _QUERY, _text_of("query"), language)
+
+    async def fix_query(self, query: str, fault: str, *, language: Language) -> str:
+        """Return a corrected query or script."""
+        inputs = {"wrong_text": query, "fault": fault}
+        return await self._graph.ask("fix_query", inputs, _QUERY, _text_of("query"), language)
+
+    async def direct(self, view: TaskView, *, forced: bool) -> str:
+        """Return the answer, read off the whole graph without a query; empty where it does not stand in it."""
+        name = "forced_answer" if forced else "direct_answer"
+        return await self._graph.ask(name, _inputs(view), _FOUND, lambda value: _said(value) if value["found"] else "")
+
+    async def maths(self, view: TaskView, partial: str) -> str:
+        """Return Python that computes what is left to compute and prints it; empty where nothing is."""
+        inputs = _inputs(view, partial_answer=partial)
+        if not await self._graph.ask("maths_needed", inputs, _NEEDED, lambda value: bool(value["needed"])):
+            return ""
+        return await self._graph.ask("maths_code", inputs, _CODE, _text_of("code"))
+
+    async def fix_code(self, code: str, fault: str) -> str:
+        """Return corrected Python."""
+        inputs = {"wrong_code": code, "fault": fault}
+        return await self._graph.ask("fix_code", inputs, _CODE, _text_of("code"))
+
+    async def final(self, view: TaskView, partial: str, nth: int) -> str:
+        """Return the answer in the form that the task asks for; empty where the partial answer does not answer it.
+
+        :param partial: what a query gave.
+        :param nth: number of the answer, from 0.
+        """
+        sample = self._graph.drawn(view.iteration, nth, self._settings.max_final_solution_parsing)
+        inputs = _inputs(view, partial_answer=partial)
+        return await self._graph.ask("final_answer", inputs, _ANSWER, _said, sample=sample)
+
+
+StepsFactory: TypeAlias = Callable[[Mapping[str, ChatModel], bytes], LlmSteps]
+"""Makes the steps of a run, of models by their role (``graph``, ``tool``) and of the key of the marks around answers of tools."""
+
+
+def steps_factory(*, settings: KgotSettings, language: Language) -> StepsFactory:
+    """Return what makes the steps of a run, also of one that is replayed."""
+    return lambda models, key: LlmSteps(
+        models["graph"], models["tool"], settings=settings, language=language, fence_key=key
+    )
+
+
+def _inputs(view: TaskView, **more: str) -> dict[str, str]:
+    """Return the inputs that any prompt may have; a prompt takes those that it names."""
+    return {
+        "initial_problem": view.task.question.strip(),
+        "files": "\n".join(f"- {path.name}" for path in view.task.files),
+        "existing_data": view.graph_text,
+        "tool_calls_made": _calls_text(view.calls),
+        "fruitless_queries": "\n".join(f"- {query[:_QUERY_CHARS]}" for query in view.fruitless),
+        **more,
+    }
+
+
+def _calls_text(calls: Sequence[MadeCall]) -> str:
+    """Return calls, one a line: what was asked, and how it ended. What they answered stands in the graph."""
+    left_out = max(0, len(calls) - _MOST_CALLS)
+    lines = [f"({left_out} calls before)"] if left_out else []
+    for call in calls[left_out:]:
+        arguments = json.dumps(dict(call.arguments), ensure_ascii=False, default=str)
+        if len(arguments) > _ARGUMENTS_CHARS:
+            arguments = f"{arguments[:_ARGUMENTS_CHARS]}…"
+        ended = "answered"
+        if not call.ok:
+            said = call.body if isinstance(call.body, str) else json.dumps(call.body, ensure_ascii=False, default=str)
+            ended = f"{call.status}, {json.dumps(said[:_ERROR_CHARS], ensure_ascii=False)}"
+        lines.append(f"- {call.tool_id} {arguments}: {ended}")
+    return "\n".join(lines)
+
+
+def tools_text(found: FoundTools) -> str:
+    """Return the tools as a prompt has them: id, description and schema of the arguments, a line each."""
+    lines = []
+    for tool in (each.tool for each in found.tools):
+        text = tool.description[:_DESCRIPTION_CHARS]
+        shown = {"tool": tool.id, "description": text, "arguments": tool.input_schema}
+        lines.append(json.dumps(shown, ensure_ascii=False, separators=(",", ":")))
+    return "\n".join(lines)
+
+
+def _text_of(name: str) -> Callable[[Any], str]:
+    return lambda value: _filled(value, name)
+
+
+def _filled(value: Mapping[str, Any], name: str) -> str:
+    text: str = value[name].strip()
+    if not text:
+        raise UnusableAnswerError(f"{name} is empty")
+    return text
+
+
+_NO_ANSWER = frozenset({"i do not know", "i don't know", "i cannot know", "i can't know"})
+
+
+def _said(value: Any) -> str:
+    """Return an answer; empty where it says that there is none, or is nothing but thoughts."""
+    said = without_thoughts(value["answer"]).strip()
+    return "" if said.casefold().rstrip(".!").replace("’", "'") in _NO_ANSWER else said
+
+
+def _vote(value: Any) -> Vote:
+    content = _filled(value, "content")
+    return Retrieve(query=content) if value["query_type"] == "RETRIEVE" else Insert(reason=content)
+
+
+def _statements(value: Any) -> tuple[Operation, ...]:
+    return tuple(Statement(text=text.strip()) for text in value["statements"] if text.strip())
+
+
+def _statement(value: Any) -> Operation:
+    return Statement(text=_filled(value, "query"))
+
+
+def _operation(value: Any) -> Operation:
+    """Return the one write of a corrected JSON text."""
+    try:
+        found = read_operations(next(json_objects(value["query"])))
+    except (StopIteration, KeyError, TypeError, AttributeError) as error:
+        raise UnusableAnswerError(f"query is no JSON object with nodes and edges ({str(error)[:100]})") from error
+    if len(found) != 1:
+        raise UnusableAnswerError(f"query has {len(found)} nodes and edges instead of one")
+    return found[0]
+
+
+def read_operations(value: Mapping[str, Any]) -> tuple[Operation, ...]:
+    """Return the writes of an object with nodes and edges, nodes first. What has the same key is written once.
+
+    :raises UnusableAnswerError: when a node has no key, or a value is no text, number, true, false or list of these.
+    """
+    nodes = [
+        MergeNode(node=_ref(each, "a node"), properties=_properties(each["properties"])) for each in value["nodes"]
+    ]
+    edges = [
+        MergeEdge(
+            type=each["type"],
+            source=_ref(each["from"], "from"),
+            target=_ref(each["to"], "to"),
+            properties=_properties(each["properties"]),
+        )
+        for each in value["edges"]
+    ]
+    return (*nodes, *edges)
+
+
+def _ref(value: Mapping[str, Any], what: str) -> NodeRef:
+    key = _properties(value["key"])
+    if not key:
+        raise UnusableAnswerError(f"{what} ({value['label'][:40]}) has no key")
+    return NodeRef(label=value["label"], key=key)
+
+
+def _properties(value: Mapping[str, Any]) -> dict[str, Value]:
+    return {name: found for name, each in value.items() for found in _values(name, each)}
+
+
+def _values(name: str, value: Any) -> Iterator[Value]:
+    """Yield the value of a property; none for null or an empty list, which have no value."""
+    if isinstance(value, bool | int | float | str):
+        yield value
+    elif isinstance(value, list) and all(isinstance(each, bool | int | float | str) for each in value):
+        if value:
+            yield tuple(value) if len({type(each) for each in value}) == 1 else tuple(map(str, value))
+    elif value is not None:
+        raise UnusableAnswerError(f"the value of {name[:40]} is no text, number, true, false or list of these")
+
+
+def _operation_text(operation: Operation) -> str:
+    """Return a write of a model as it would write it: a statement, or JSON with a node or an edge."""
+    nodes, edges = [], []
+    if isinstance(operation, Statement):
+        return operation.text
+    if isinstance(operation, MergeNode):
+        nodes.append({**_shown(operation.node), "properties": dict(operation.properties)})
+    elif isinstance(operation, MergeEdge):
+        ends = {"from": _shown(operation.source), "to": _shown(operation.target)}
+        edges.append({"type": operation.type, **ends, "properties": dict(operation.properties)})
+    return json.dumps({"nodes": nodes, "edges": edges}, ensure_ascii=False)
+
+
+def _shown(node: NodeRef) -> dict[str, Any]:
+    return {"label": node.label, "key": dict(node.key)}

@@ -1,0 +1,331 @@
+"""Calendars (RFC 5545) and address books (vCard 2.1 to 4.0): each time that an event happens, and the names and addresses of people."""
+
+from __future__ import annotations
+
+import re
+from calendar import monthrange
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import date, datetime, time, timedelta, tzinfo
+from itertools import islice
+from typing import Any, NamedTuple
+from zoneinfo import ZoneInfo
+
+import vobject  # type: ignore[import-untyped]
+from dateutil.rrule import YEARLY, rrule, rrulestr  # type: ignore[import-untyped]
+from icalendar import Calendar
+from icalendar.cal import Component
+
+from planners.personal.mail import NamedAddress
+
+__all__ = ["AddressCard", "CalendarEvent", "Fault", "address_cards", "calendar_events"]
+
+_MAX_OCCURRENCES = 2_000  # of one event
+_MAX_EMPTY_RULES = 5  # of a file: each takes seconds
+_MAX_ROWS = 1_000_000  # of the index, that the events of one file come to: days and attendees of each occurrence
+_MAX_DAYS = 100_000  # that a rule is followed for: 270 years
+_MAX_CHARS, _MAX_CARD_CHARS = 2_000, 100_000
+_READ = re.compile(r"(?:[\w-]+\.)?(?:BEGIN|END|VERSION|FN|N|EMAIL|UID|RELATED)[;:]", re.IGNORECASE)
+
+
+class Fault(NamedTuple):
+    """Something that could not be read, or only in part: the file and the place in it (``inbox.mbox@81920``), and what is wrong."""
+
+    subject: str
+    problem: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CalendarEvent:
+    """One event, or one occurrence of a recurring one.
+
+    :param id: its UID; of an occurrence, with the start that the rule gives it.
+    :param start: ISO 8601; a day for an event that lasts all day, else a moment in the user's zone.
+    :param first_day: in the user's zone.
+    :param end_day: the day after the last one.
+    :param attendees: who organises it or was asked to come, and did not decline.
+    """
+
+    id: str
+    name: str
+    place: str
+    start: str
+    end: str
+    all_day: bool
+    first_day: date
+    end_day: date
+    attendees: tuple[NamedAddress, ...] = ()
+
+
+class AddressCard(NamedTuple):
+    """A card: the formatted name, else given and family name; mail addresses in lower case; whether it is the user's own."""
+
+    uid: str
+    name: str
+    addresses: tuple[str, ...]
+    own: bool
+
+
+class _EmptyRuleError(ValueError):
+    """No day meets a rule, or none within 270 years."""
+
+
+class _BoundedRule(rrule):  # type: ignore[misc]
+    """A rule that looks at so many days only, where dateutil looks for one that meets it until the year 9999.
+
+    It reads this attribute once for each year or month that it goes to; iCalendar knows no Easter.
+    """
+
+    _looked_at = 0
+
+    @property
+    def _byeaster(self) -> None:
+        self._looked_at += 366 if self._freq == YEARLY else 31
+        if self._looked_at > _MAX_DAYS:
+            raise _EmptyRuleError("its rule names no day")
+
+
+def calendar_events(text: str, subject: str, zone: ZoneInfo, until: date) -> Iterator[CalendarEvent | Fault]:
+    """Yield the events of a file that are not cancelled, and a fault for each that cannot be read.
+
+    :param subject: the file, for faults.
+    :param until: occurrences that start on this day or later are left out.
+    """
+    components: list[Component] = []
+    for found in _components(text, subject):
+        if isinstance(found, Fault):
+            yield found
+        else:
+            components.append(found)
+    moved: dict[str, set[str]] = {}
+    for each in components:
+        if each.get("RECURRENCE-ID") is not None:
+            with suppress(Exception):  # an impossible one is named below
+                moved.setdefault(_uid(each), set()).add(_slot(each, zone))
+    left, empty = _MAX_ROWS, 0
+    for each in components:
+        try:
+            for happening in _happenings(each, f"{subject}#{_uid(each)}", zone, until, moved.get(_uid(each), set())):
+                if isinstance(happening, CalendarEvent):
+                    left -= 1 + len(happening.attendees) + (happening.end_day - happening.first_day).days
+                if left < 0:
+                    most = f"more than {_MAX_ROWS:,}"
+                    yield Fault(subject, f"too many occurrences, days and attendees ({most}); the rest was left out")
+                    return
+                yield happening
+        except Exception as error:  # an impossible date or rule shows as one of many classes
+            told = f"an event that cannot be read ({type(error).__name__.strip('_')}: {str(error)[:100]})"
+            yield Fault(f"{subject}#{_uid(each)}", told)
+            empty += isinstance(error, _EmptyRuleError)
+            if empty == _MAX_EMPTY_RULES:
+                yield Fault(subject, f"{empty} rules that no day meets; the events after them were left out")
+                return
+
+
+def _components(text: str, subject: str) -> Iterator[Component | Fault]:
+    try:
+        yield from Calendar.from_ical(text).walk("VEVENT")
+        return
+    except Exception as error:  # the parser raises many classes; the events are read one by one then
+        yield Fault(subject, f"not a calendar as a whole ({str(error)[:100]}); its events were read one by one")
+    zones = "\r\n".join(_blocks(text, "VTIMEZONE"))
+    for block in _blocks(text, "VEVENT"):
+        try:
+            yield from Calendar.from_ical(f"BEGIN:VCALENDAR\r\n{zones}\r\n{block}\r\nEND:VCALENDAR\r\n").walk("VEVENT")
+        except Exception as error:  # as above
+            yield Fault(subject, f"an event that cannot be read ({str(error)[:100]})")
+
+
+def _blocks(text: str, name: str) -> Iterator[str]:
+    """Yield each ``BEGIN:NAME … END:NAME``; one that begins inside another replaces it."""
+    start = -1
+    for match in re.finditer(rf"^(BEGIN|END):{name}[ \t\r]*$", text, re.MULTILINE | re.IGNORECASE):
+        if match[1].upper() == "BEGIN":
+            start = match.start()
+        elif start >= 0:
+            yield text[start : match.end()]
+            start = -1
+
+
+def _happenings(
+    event: Component, subject: str, zone: ZoneInfo, until: date, moved: set[str]
+) -> Iterator[CalendarEvent | Fault]:
+    first = event.decoded("DTSTART", None)
+    if not isinstance(first, date):
+        yield Fault(subject, f"an event without a possible start ({str(first)[:40]})")
+        return
+    if str(event.get("STATUS", "")).upper() == "CANCELLED":
+        return
+    for name, problem in event.errors[:3]:
+        yield Fault(subject, f"a line of it was left out ({name or ''}: {str(problem)[:100]})")
+    length = _length(event, first)
+    one = CalendarEvent(
+        id=_uid(event), name=_text(event, "SUMMARY"), place=_text(event, "LOCATION"), attendees=_attendees(event),
+        start="", end="", all_day=not isinstance(first, datetime), first_day=date.min, end_day=date.min,
+    )  # fmt: skip
+    if event.get("RECURRENCE-ID") is not None:
+        yield replace(one, id=f"{one.id}@{_slot(event, zone)}", **_times(first, length, zone))
+        return
+    starts = _occurrences(event, first, until)
+    if len(starts) == _MAX_OCCURRENCES:
+        yield Fault(subject, f"only its first {_MAX_OCCURRENCES:,} occurrences were taken")
+    recurs = len(starts) > 1 or event.get("RRULE") is not None
+    for start in starts:
+        times = _times(start, length, zone)
+        if not recurs:
+            yield replace(one, **times)
+        elif times["start"] not in moved:
+            yield replace(one, id=f"{one.id}@{times['start']}", **times)
+
+
+def _occurrences(event: Component, start: date, until: date) -> list[Any]:
+    """Return the starts of an event, in order and in the form of its ``DTSTART``; the first one also after ``until``.
+
+    The rule counts in the wall time of the event's zone, so that an event at 9 stays at 9 when summer time begins.
+
+    :raises ValueError: when the rule is none, one of several, repeats within a day, or no day meets it.
+    """
+    zone = start.tzinfo if isinstance(start, datetime) else None
+    first, end = _wall(start, None), datetime.combine(until, time())
+    found = {first}
+    rules = _listed(event.get("RRULE"))
+    if len(rules) > 1:  # RFC 5545, section 3.8.5.3: it should not occur more than once
+        raise ValueError(f"it has {len(rules)} rules")
+    for rule in rules:
+        text = rule.to_ical().decode()
+        if re.search("FREQ=(SECONDLY|MINUTELY|HOURLY)", text):
+            raise ValueError("its rule repeats within a day")
+        days = [abs(int(day)) for day in _listed(rule.get("BYMONTHDAY"))] or [1]
+        months = [int(month) for month in _listed(rule.get("BYMONTH"))] or [1]
+        if not any(day <= monthrange(2024, month)[1] for day in days for month in months if 1 <= month <= 12):
+            raise ValueError("its rule names a day that no month has")
+        last = min([end - timedelta(microseconds=1), *(_wall(each, zone) for each in _listed(rule.get("UNTIL")))])
+        bounded = rrulestr(";".join(part for part in text.split(";") if not part.startswith("UNTIL")), dtstart=first)
+        bounded.__class__ = _BoundedRule
+        met = False
+        try:
+            for each in islice(bounded, _MAX_OCCURRENCES):
+                met = True
+                if each > last:
+                    break
+                found.add(each)
+        except _EmptyRuleError:  # it meets no further day
+            pass
+        if not met:
+            raise _EmptyRuleError("its rule names no day")
+    found |= {_wall(each.dt, zone) for group in _listed(event.get("RDATE")) for each in group.dts}
+    found -= {_wall(each.dt, zone) for group in _listed(event.get("EXDATE")) for each in group.dts}
+    kept = sorted(each for each in found if each < end or each == first)[:_MAX_OCCURRENCES]
+    return [each.replace(tzinfo=zone) if isinstance(start, datetime) else each.date() for each in kept]
+
+
+def _wall(moment: Any, zone: tzinfo | None) -> datetime:
+    moment = moment[0] if isinstance(moment, tuple) else moment
+    if not isinstance(moment, datetime):  # a day as the end of a rule of times means all of that day
+        return datetime.combine(moment, time())
+    return (moment.astimezone(zone) if moment.tzinfo and zone else moment).replace(tzinfo=None)
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [] if value is None else [value]
+
+
+def _length(event: Component, start: date) -> timedelta:
+    end, duration = event.decoded("DTEND", None), event.decoded("DURATION", None)
+    if isinstance(end, date):
+        if isinstance(end, datetime) and isinstance(start, datetime) and (end.tzinfo is None) != (start.tzinfo is None):
+            end, start = end.replace(tzinfo=None), start.replace(tzinfo=None)
+        if isinstance(end, datetime) == isinstance(start, datetime):
+            return max(timedelta(), timedelta(seconds=(end - start).total_seconds()))
+    elif isinstance(duration, timedelta):
+        return max(timedelta(), duration)
+    return timedelta() if isinstance(start, datetime) else timedelta(days=1)
+
+
+def _times(start: date, length: timedelta, zone: ZoneInfo) -> dict[str, Any]:
+    """The fields of an occurrence that say when it is."""
+    if not isinstance(start, datetime):
+        end = start + timedelta(days=max(length.days, 1))
+        return {"start": start.isoformat(), "end": end.isoformat(), "first_day": start, "end_day": end}
+    begin = start.replace(tzinfo=zone) if start.tzinfo is None else start.astimezone(zone)
+    # Lengths are counted in real time, also where the clocks change during the event.
+    finish = datetime.fromtimestamp(begin.timestamp() + length.total_seconds(), zone)
+    end_day = finish.date() + timedelta(days=finish.time() > time() or finish == begin)
+    return {"start": begin.isoformat(), "end": finish.isoformat(), "first_day": begin.date(), "end_day": end_day}
+
+
+def _slot(event: Component, zone: ZoneInfo) -> str:
+    """The start of the occurrence that an event replaces, as its id has it."""
+    return str(_times(event.decoded("RECURRENCE-ID"), timedelta(), zone)["start"])
+
+
+def _uid(event: Component) -> str:
+    return _text(event, "UID")[:500] or f"{event.get('SUMMARY', '')}/{event.get('DTSTART', '')}"
+
+
+def _text(event: Component, name: str) -> str:
+    return " ".join(str(next(iter(_listed(event.get(name, ""))), "")).split())[:_MAX_CHARS]
+
+
+def _attendees(event: Component) -> tuple[NamedAddress, ...]:
+    found: dict[str, NamedAddress] = {}
+    for each in (*_listed(event.get("ORGANIZER")), *_listed(event.get("ATTENDEE"))):
+        address, parameters = str(each).strip().casefold().removeprefix("mailto:"), getattr(each, "params", {})
+        if str(parameters.get("PARTSTAT", "")).upper() == "DECLINED":
+            found.pop(address, None)
+        elif "@" in address:
+            found.setdefault(address, NamedAddress(address, " ".join(str(parameters.get("CN", "")).split())))
+    return tuple(found.values())
+
+
+def address_cards(text: str, subject: str) -> Iterator[AddressCard | Fault]:
+    """Yield the cards of a file, and a fault for each that cannot be read or names nobody.
+
+    :param subject: the file, for faults; one called ``me.vcf`` holds the user's own card.
+    """
+    number = 0
+    for number, block in enumerate(_blocks(text, "VCARD"), 1):
+        try:
+            card = _card(_what_is_read(block), subject.rsplit("/", 1)[-1].casefold() == "me.vcf")
+        except Exception as error:  # the parser raises many classes
+            yield Fault(f"{subject}#{number}", f"a card that cannot be read ({str(error)[:100]})")
+            continue
+        yield card if card.name or card.addresses else Fault(f"{subject}#{number}", "a card without name and address")
+    if not number:
+        yield Fault(subject, "no card in it")
+
+
+def _what_is_read(written: str) -> str:
+    """A card without the properties that are not read: a picture of 50 MB would keep the parser busy for hours.
+
+    :raises ValueError: when what is left is too long.
+    """
+    kept, keeps, quoted, soft = [], False, False, False
+    for line in re.split(r"\r\n|\r|\n", written):
+        if not soft and line[:1] not in (" ", "\t"):
+            keeps, quoted = bool(_READ.match(line)), "QUOTED-PRINTABLE" in line.upper()
+        soft = quoted and line.endswith("=")
+        if keeps:
+            kept.append(line)
+    if sum(map(len, kept)) > _MAX_CARD_CHARS:
+        raise ValueError(f"more than {_MAX_CARD_CHARS:,} characters of names and addresses")
+    return "\r\n".join(kept)
+
+
+def _card(written: str, own: bool) -> AddressCard:
+    contents: dict[str, list[Any]] = vobject.readOne(written, ignoreUnreadable=True, allowQP=True).contents
+
+    def values(name: str) -> list[str]:
+        return [text for each in contents.get(name, ()) if (text := _spoken(getattr(each, "value", "")))]
+
+    parts = [each.value for each in contents.get("n", ()) if hasattr(each.value, "family")]
+    names = [" ".join(filter(None, (_spoken(each.given), _spoken(each.family)))) for each in parts]
+    addresses = [each.removeprefix("mailto:").casefold() for each in values("email") if "@" in each]
+    kinds = [kind for each in contents.get("related", ()) for kind in getattr(each, "params", {}).get("TYPE", ())]
+    name, uid = next(iter([*values("fn"), *filter(None, names)]), ""), next(iter(values("uid")), "")
+    return AddressCard(uid, name, tuple(dict.fromkeys(addresses)), own or "ME" in map(str.upper, kinds))
+
+
+def _spoken(value: object) -> str:
+    return " ".join((" ".join(map(str, value)) if isinstance(value, list) else str(value)).split())[:500]

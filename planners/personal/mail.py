@@ -1,0 +1,373 @@
+"""Mail files and what their messages say: who, when, what, which files and links. Whatever is broken in a message costs only itself.
+
+Messages come one at a time: memory does not grow with the size of a file, nor with that of a message. The bounds are those within which
+the standard library takes time that grows with the length of its input only (measured: 5 s for 60,000 times "(" as an address).
+"""
+
+from __future__ import annotations
+
+import codecs
+import hashlib
+import html
+import mimetypes
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from email.header import decode_header
+from email.message import Message
+from email.parser import BytesHeaderParser, BytesParser
+from email.policy import Compat32
+from email.utils import getaddresses, parsedate_to_datetime
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+__all__ = [
+    "Attachment", "Mail", "NamedAddress", "RawMail", "folded", "mbox_mails", "normal_url", "read_mail", "single_mail", "url_key",
+]  # fmt: skip
+
+_MAX_MESSAGE_BYTES, _MAX_LINES, _BEGINNING = (
+    32 * 2**20,
+    1_000_000,
+    2**18,
+)  # of a larger message only the beginning is read
+_CHUNK, _LONGEST_LINE = 2**20, 2**16
+# RFC 4155: "From ", an address and a date, after an empty line; or bare, as newer mail programs write it.
+_SEPARATOR = re.compile(
+    rb"From (?:(?:\S+|[^\r\n]{0,200}@\S+) +(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),? |\d{4}-\d\d-\d\d[ T])[^\r\n]{0,100}?\d\d:\d\d[^\r\n]*)?\r?\n"
+)
+_MAX_TEXT_CHARS, _MAX_URLS, _MAX_URL_CHARS, _MAX_NAME_CHARS = 1_000_000, 1_000, 2_000, 255
+_MAX_HEADER_CHARS, _MAX_PARAMETER_CHARS, _MAX_ADDRESS_CHARS, _MAX_WORDS_CHARS = 200_000, 2_000, 1_000, 4_000
+_MAX_PARTS, _MAX_ATTACHMENTS = 1_000, 200
+# The parser compares each line with the boundary of each multipart around it, and makes a message of each line that may begin a part.
+_MAX_COMPARISONS, _MAX_DELIMITERS = 50_000_000, 20_000
+_BOUNDARY = re.compile(rb"boundary\s*=", re.IGNORECASE)
+_ADDRESS = re.compile(r"[^\s@<>,;:\"]{1,128}@[^\s@<>,;:\"]{1,255}")
+# Decoding these takes time that grows with the square of the text, or they say escapes, which no mail does.
+_NO_CHARSETS = {"punycode", "idna", "unicode_escape", "raw-unicode-escape", "raw_unicode_escape", "unicode-escape", "undefined"}  # fmt: skip
+_TAG = re.compile(r"(<!--|-->|<[^<>]*>)")
+_LINK = re.compile(r"<a(?:rea)?\s[^<>]*?href\s*=\s*(?:\"([^\"<>]*)\"|'([^'<>]*)'|([^\s\"'<>]+))", re.IGNORECASE)
+_URL = re.compile(r"https?://[^\s<>\"'`\\^{}|]+", re.IGNORECASE)
+_AFTER = ".,;:!?'*_"
+_SILENT = ("style", "script", "head", "title")
+_INLINE = frozenset("a abbr b big code em font i mark s small span strong sub sup tt u".split())
+
+
+class _ShortHeaders(Compat32):
+    def header_source_parse(self, sourcelines: list[str]) -> tuple[str, str]:
+        name, value = super().header_source_parse(sourcelines)
+        return name, value[: _MAX_PARAMETER_CHARS if name.lower().startswith("content-") else _MAX_HEADER_CHARS]
+
+
+_PARSER, _HEADERS = BytesParser(policy=_ShortHeaders()), BytesHeaderParser(policy=_ShortHeaders())
+
+
+class RawMail(NamedTuple):
+    """A message as it lies in a file, from a position in bytes on; ``size`` is more than ``content`` has where it is too large."""
+
+    position: int
+    content: bytes
+    size: int
+
+
+class NamedAddress(NamedTuple):
+    """A mail address in lower case, and the name written beside it."""
+
+    address: str
+    name: str
+
+
+class Attachment(NamedTuple):
+    """A file in a mail, with the SHA-256 of its content, hexadecimal."""
+
+    name: str
+    size: int
+    digest: str
+
+
+@dataclass(slots=True)
+class Mail:
+    """What a message says.
+
+    :param message_id: without angle brackets; of a message without one, the SHA-256 of its content.
+    :param sent: aware; None where no header has a possible date.
+    :param delivered: addresses that the message was delivered to, though no header of its sender may name them.
+    :param text: of its text parts; of HTML only where there is no plain text.
+    :param problems: what could not be read, or only in part.
+    """
+
+    message_id: str = ""
+    subject: str = ""
+    senders: tuple[NamedAddress, ...] = ()
+    recipients: tuple[NamedAddress, ...] = ()
+    delivered: tuple[NamedAddress, ...] = ()
+    sent: datetime | None = None
+    text: str = ""
+    attachments: list[Attachment] = field(default_factory=list)
+    urls: dict[str, None] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+
+
+def single_mail(path: Path, seen: Callable[[bytes], object]) -> RawMail:
+    """Read a file that is one message.
+
+    :param seen: gets every byte that is read, in order.
+    :raises OSError: when it cannot be read.
+    """
+    gathered, size = bytearray(), 0
+    with path.open("rb") as file:
+        while chunk := file.read(_CHUNK):
+            seen(chunk)
+            size += len(chunk)
+            gathered += chunk if len(gathered) <= _MAX_MESSAGE_BYTES else b""
+    return _raw(0, gathered, size)
+
+
+def mbox_mails(path: Path, start: int, seen: Callable[[bytes], object]) -> Iterator[RawMail]:
+    """Yield the messages of an mbox from a position on, which is that of a separator or the end.
+
+    :param seen: gets every byte that is read, in order.
+    :raises OSError: when the file cannot be read.
+    """
+    with path.open("rb") as file:
+        file.seek(start)
+        gathered, size, position, at = bytearray(), 0, -1, start
+        after_empty = True
+        while line := file.readline(_LONGEST_LINE):
+            seen(line)
+            if after_empty and line.startswith(b"From ") and _SEPARATOR.fullmatch(line):
+                if position >= 0:  # what stands before the first separator is no message
+                    yield _raw(position, gathered, size)
+                gathered, size, position = bytearray(), 0, at
+            else:
+                size += len(line)
+                gathered += line if len(gathered) <= _MAX_MESSAGE_BYTES else b""
+            at += len(line)
+            after_empty = line in (b"\n", b"\r\n")
+        if position >= 0:
+            yield _raw(position, gathered, size)
+
+
+def _raw(position: int, gathered: bytearray, size: int) -> RawMail:
+    if size > _MAX_MESSAGE_BYTES or gathered.count(b"\n") > _MAX_LINES:
+        return RawMail(position, bytes(gathered[:_BEGINNING]), size)
+    if gathered.endswith(b"\n\n"):  # the empty line before the next separator is not part of the message
+        del gathered[-1:]
+    return RawMail(position, bytes(gathered), len(gathered))
+
+
+def read_mail(raw: RawMail) -> Mail:
+    """Read a message; what it breaks is in ``problems``, never an error."""
+    mail, content = Mail(), raw.content
+    cut = raw.size > len(content)
+    if cut:
+        mail.problems.append(f"a message of {raw.size:,} bytes; its headers were read, its text and files were not")
+    try:
+        comparisons = content.count(b"\n") * sum(1 for _ in _BOUNDARY.finditer(content))
+        if content.count(b"\n--") > _MAX_DELIMITERS or comparisons > _MAX_COMPARISONS:
+            raise ValueError("too many parts")
+        message: Message = (_HEADERS if cut else _PARSER).parsebytes(content)
+    except Exception as error:  # the parser of the standard library raises many classes on hostile input
+        told = f"({type(error).__name__}: {str(error)[:100]})"
+        mail.problems.append(f"its parts cannot be told apart {told}; only its headers were read")
+        message, cut = _HEADERS.parsebytes(content.partition(b"\n\n")[0]), True
+    _read_headers(mail, message, content)
+    if not cut:
+        try:
+            _read_parts(mail, message)
+        except Exception as error:  # as above; what was read until here is kept
+            mail.problems.append(f"one of its parts cannot be read ({type(error).__name__}: {str(error)[:100]})")
+    return mail
+
+
+def _read_headers(mail: Mail, message: Message, content: bytes) -> None:
+    headers: dict[str, list[str]] = {}
+    for name, value in message.raw_items():  # bytes that are not ASCII are surrogates here
+        text = str(value).encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+        headers.setdefault(name.lower(), []).append(text)
+    if not headers:
+        mail.problems.append("no header of a mail in it")
+    written, date = headers.get("message-id", [""])[0], headers.get("date", [""])[0]
+    mail.message_id = _printable("".join(written.split()).strip("<>")[:500]) or hashlib.sha256(content).hexdigest()
+    mail.subject = _words(headers.get("subject", [""])[0])
+    mail.senders = _addresses(headers, "from") or _addresses(headers, "sender")
+    mail.recipients = _addresses(headers, "to", "cc", "bcc")
+    mail.delivered = _addresses(headers, "delivered-to", "x-original-to")
+    mail.sent = _date(date)
+    if mail.sent is None:
+        received = (_date(each.rpartition(";")[2]) for each in headers.get("received", ()))
+        mail.sent = next(filter(None, received), None)
+        problem = f"impossible date {date[:40]!r}" if date else "no date"
+        mail.problems.append(f"{problem}; {'that of its delivery was taken' if mail.sent else 'it has none'}")
+
+
+def _date(text: str) -> datetime | None:
+    try:
+        moment = parsedate_to_datetime(" ".join(text.split()))
+        moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    except Exception:  # TypeError, ValueError, OverflowError, IndexError: all mean that this is no date
+        return None
+    return moment if 1971 <= moment.year <= 2199 else None
+
+
+def _addresses(headers: dict[str, list[str]], *names: str) -> tuple[NamedAddress, ...]:
+    found: dict[str, NamedAddress] = {}
+    for piece in (piece for name in names for value in headers.get(name, ()) for piece in _pieces(value)):
+        for each in _address_list(piece):
+            found.setdefault(each.address, each)
+    return tuple(found.values())
+
+
+def _pieces(value: str) -> Iterator[str]:
+    """Split a list of addresses at the commas that are not in quotes."""
+    gathered, quotes = [], 0
+    for piece in value.split(","):
+        gathered.append(piece)
+        quotes += piece.count('"') - piece.count('\\"')
+        if quotes % 2 == 0:
+            yield ",".join(gathered)
+            gathered = []
+    yield from gathered  # of a quote that is never closed
+
+
+@lru_cache(maxsize=16_384)
+def _address_list(value: str) -> tuple[NamedAddress, ...]:
+    try:
+        pairs = getaddresses([" ".join(value.split())]) if len(value) <= _MAX_ADDRESS_CHARS else []
+    except Exception:  # hostile headers
+        pairs = []
+    found = [NamedAddress(address.casefold(), _words(name)) for name, address in pairs if _ADDRESS.fullmatch(address)]
+    # What is no address list may still name addresses.
+    return tuple(found) or tuple(NamedAddress(each.casefold(), "") for each in _ADDRESS.findall(value))
+
+
+@lru_cache(maxsize=16_384)
+def _words(value: str) -> str:
+    """Return the text of a header: encoded words decoded, one line."""
+    value = value[:_MAX_WORDS_CHARS]
+    if "=?" in value:
+        try:
+            pieces = decode_header(value)
+            value = "".join(each if isinstance(each, str) else _decoded(each, charset) for each, charset in pieces)
+        except Exception:  # broken base64 in an encoded word: it stays as it is written
+            pass
+    return _printable(" ".join(value.split()))
+
+
+def _printable(text: str) -> str:
+    text = text.encode("utf-8", "replace").decode("utf-8")  # lone surrogates
+    return text if text.isprintable() else "".join(char if char.isprintable() else " " for char in text)
+
+
+def _decoded(content: bytes, charset: object) -> str:
+    content = content[: 4 * _MAX_TEXT_CHARS + 4]  # of no charset of mails a character takes more
+    try:
+        name = codecs.lookup(charset if isinstance(charset, str) else "utf-8").name
+        text = content.decode("utf-8" if name in _NO_CHARSETS else name, "replace")
+    except (LookupError, ValueError):  # a charset that does not exist or is none of text
+        text = content.decode("utf-8", "replace")
+    return text.encode("utf-8", "replace").decode("utf-8")  # UTF-7 and others can say lone surrogates
+
+
+def _read_parts(mail: Mail, message: Message) -> None:
+    plain: list[str] = []
+    rich: list[str] = []
+    for number, part in enumerate(each for each in message.walk() if not each.is_multipart()):
+        if number == _MAX_PARTS or len(mail.attachments) == _MAX_ATTACHMENTS:
+            what = f"{_MAX_PARTS:,} parts" if number == _MAX_PARTS else f"{_MAX_ATTACHMENTS} attachments"
+            mail.problems.append(f"more than {what}; the rest was left out")
+            break
+        name = _file_name(part, len(mail.attachments) + 1)
+        payload = part.get_payload(decode=True)
+        content = payload if isinstance(payload, bytes) else b""
+        if name:
+            mail.attachments.append(Attachment(name, len(content), hashlib.sha256(content).hexdigest()))
+        elif part.get_content_maintype() in ("text", "multipart"):  # the latter without a boundary
+            is_html = part.get_content_subtype() == "html"
+            text = _decoded(content, part.get_param("charset"))
+            (rich if is_html else plain).append(text)
+            mail.urls.update(dict.fromkeys(_html_urls(text) if is_html else _plain_urls(text)))
+    mail.text = "\n".join(plain if any(map(str.strip, plain)) else map(_html_text, rich)).replace("\x00", " ")
+    if len(mail.text) > _MAX_TEXT_CHARS:
+        mail.text = mail.text[:_MAX_TEXT_CHARS]
+        mail.problems.append(f"a text of more than {_MAX_TEXT_CHARS:,} characters; the rest cannot be searched")
+    if len(mail.urls) > _MAX_URLS:
+        mail.urls = dict.fromkeys(list(mail.urls)[:_MAX_URLS])
+        mail.problems.append(f"more than {_MAX_URLS:,} links; the rest was left out")
+
+
+def _file_name(part: Message, number: int) -> str:
+    """Return the name of an attachment, without folders; empty for a part that is none."""
+    if not part.get("content-disposition") and "name" not in str(part.get("content-type", "")).lower():
+        return ""
+    try:
+        name = _words(part.get_filename() or "")
+    except Exception:  # broken parameters of RFC 2231
+        name = ""
+    name = re.split(r"[/\\]", name)[-1].strip()[:_MAX_NAME_CHARS]
+    if name or part.get_content_disposition() != "attachment":
+        return name
+    return f"attachment-{number}{mimetypes.guess_extension(part.get_content_type()) or ''}"
+
+
+def folded(text: str) -> str:
+    """Return a text as it is compared: without case, width of letters, and kinds and number of blanks."""
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text)
+    return " ".join(text.casefold().split())
+
+
+def _html_text(source: str) -> str:
+    """Return what a reader of HTML sees of it, without styles, scripts and comments."""
+    shown, silent, comment = [], "", False
+    for index, piece in enumerate(_TAG.split(source)):
+        if comment:
+            comment = piece != "-->"
+        elif index % 2 == 0 or piece == "-->":
+            shown.append("" if silent else piece)
+        elif piece == "<!--":
+            comment = True
+        else:
+            name = re.split(r"[\s/>]", piece[1:14].removeprefix("/"), maxsplit=1)[0].casefold()
+            ends = piece.startswith("</")
+            if silent:
+                silent = "" if ends and name == silent else silent
+            elif name in _SILENT and not ends:
+                silent = name
+            shown.append("" if silent or name in _INLINE else " ")
+    return html.unescape("".join(shown))
+
+
+def _html_urls(source: str) -> Iterator[str]:
+    """Yield the web addresses that the links of HTML lead to, and those in its text."""
+    targets: Iterable[str] = (html.unescape(next(filter(None, each), "")).strip() for each in _LINK.findall(source))
+    for target in targets:
+        if target[:4].casefold() == "http":
+            yield from map(normal_url, _URL.findall(target)[:1])
+    yield from _plain_urls(_html_text(source))
+
+
+def _plain_urls(text: str) -> Iterator[str]:
+    """Yield the web addresses in a text, without the punctuation of the sentence around them."""
+    for found in _URL.findall(text):
+        url = found[:_MAX_URL_CHARS].rstrip(_AFTER)
+        while url and url[-1] in ")]" and url.count(url[-1]) > url.count("(" if url[-1] == ")" else "["):
+            url = url[:-1].rstrip(_AFTER)
+        if len(url) > len("https://"):
+            yield normal_url(url)
+
+
+def normal_url(url: str) -> str:
+    """Return a web address with scheme and host in lower case, and at most 2,000 characters."""
+    scheme, _, rest = url[:_MAX_URL_CHARS].partition("://")
+    host = re.split(r"[/?#]", rest, maxsplit=1)[0]
+    return f"{scheme.lower()}://{host.lower()}{rest[len(host) :]}"
+
+
+def url_key(url: str) -> str:
+    """Return a web address as it is compared: without scheme, ``www.`` and the slash at its end."""
+    text = url.strip()
+    rest = normal_url(text if "://" in text else f"http://{text}").partition("://")[2]
+    return rest.removeprefix("www.").rstrip("/")

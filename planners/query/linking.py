@@ -1,0 +1,572 @@
+"""Statements → edges and filters of the domain: conditions beside nouns first, then the best-fitting phrase, then whatever joins what is left."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from ontology.errors import InvalidArgumentError
+from ontology.names import noun_lemma, verb_lemma
+from ontology.number_words import number_of
+from planners.query.domain import Domain
+from planners.query.lexicon import EdgePhrase, FieldName, Lexicon
+from planners.query.mentions import Mention
+from planners.query.query_graph import MAX_VARS
+from planners.query.statements import Statement
+
+__all__ = ["BETWEEN", "Link", "Links", "read_conditions"]
+
+_WHOLE, _HALF, _LAST, _VERB, _ANY = 4.0, 3.5, 2.5, 1.5, 0.25
+_ROLE = 4.5
+_UNLIKELY = 1.5
+_SURE = 3.0
+_DOUBT = 0.75
+_GOOD = 1.0  # less than a matching verb is no evidence for a second path
+
+BETWEEN = frozenset(
+    "is are was = : of like the a an words word text phrase being as contains containing contain with includes including".split()
+)
+"""Words between the name of a field and its value."""
+_CONTAINS = frozenset("contains containing contain includes including like".split())
+_MOST_WORDS = 3
+_COMPARED = {
+    "at least": ">=", "no fewer than": ">=", "no less than": ">=", "a minimum of": ">=", "at most": "<=", "no more than": "<=",
+    "up to": "<=", "a maximum of": "<=", "more than": ">", "over": ">", "above": ">", "fewer than": "<", "less than": "<", "under": "<",
+    "below": "<", "exactly": "=", "only": "=", "just": "=",
+}  # fmt: skip
+_BEHIND = {"or more": ">=", "or fewer": "<=", "or less": "<="}
+_MARKS = ("no", "only", "each", "most", "fewest")
+_LESS = frozenset("less fewer lower smaller shorter lighter younger earlier cheaper".split())
+
+
+class Link(NamedTuple):
+    """An edge between two mentions, in the direction of the domain; ``marks`` as of a statement."""
+
+    source: Mention
+    edge: str
+    target: Mention
+    marks: frozenset[str] = frozenset()
+
+
+class _Fit(NamedTuple):
+    score: float
+    link: Link
+    types: tuple[str, str]
+
+
+@dataclass(slots=True)
+class Links:
+    """Joins the mentions of one request.
+
+    :param links: the edges so far.
+    :param assumed: those of them that no phrase of the request says.
+    :param given: values that became conditions, each with the mention that has it.
+    :param said: tokens that became a number, a comparison or a mark.
+    """
+
+    domain: Domain
+    words: Lexicon
+    mentions: list[Mention]
+    links: list[Link] = field(default_factory=list)
+    given: list[tuple[Mention, Mention]] = field(default_factory=list)
+    assumed: list[Link] = field(default_factory=list)
+    said: set[int] = field(default_factory=set)
+
+    def read(self, statements: Sequence[Statement]) -> None:
+        """Turn statements into links and filters, the surest first."""
+        self.refuse_many()  # verbs imply mentions, and so do nouns and edges
+        waiting = [each for each in self._united(statements) if not self._filter(each)]
+        self._imply_by_nouns(waiting)
+        while waiting:
+            self.refuse_many()
+            fits = [
+                (fit.score - each.weight, -number, fit, each)
+                for number, each in enumerate(waiting)
+                if (fit := self._fit(each))
+            ]
+            if not fits:
+                return
+            _, _, fit, chosen = max(fits, key=lambda each: each[:2])
+            waiting.remove(chosen)
+            self._commit(fit, chosen.marks)
+
+    def refuse_many(self) -> None:
+        """Refuse more mentions than a graph has variables, before each is tried with each other."""
+        if len(self.mentions) > MAX_VARS:
+            raise InvalidArgumentError(
+                f"the request mentions {len(self.mentions)} things, and a query graph has at most {MAX_VARS} variables",
+                subject="request",
+                remedy="Ask for less at a time",
+            )
+
+    def _commit(self, fit: _Fit, marks: frozenset[str] = frozenset()) -> None:
+        source, target = fit.link.source, fit.link.target
+        if self._linked(source, target) and not self._says_more(fit):
+            return
+        if fit.score < _GOOD and target in self.reached(source):
+            return
+        if self.domain.extended and fit.types[0] == fit.types[1] and _GOOD <= fit.score < _LAST - _DOUBT:
+            return  # a verb alone does not say which way it is meant
+        source.types, target.types = (fit.types[0],), (fit.types[1],)
+        self.links.append(fit.link._replace(marks=marks))
+        if fit.score < _GOOD and "date" not in (source.kind, target.kind):
+            self.assumed.append(self.links[-1])
+
+    def _linked(self, first: Mention, second: Mention) -> bool:
+        return any({first, second} == {link.source, link.target} for link in self.links)
+
+    def _says_more(self, fit: _Fit) -> bool:
+        """Whether a phrase says another edge between two mentions that are joined: "take and return the parameter"."""
+        pair = {fit.link.source, fit.link.target}
+        known = {link.edge for link in self.links if {link.source, link.target} == pair}
+        return self.domain.extended and fit.score >= _SURE and fit.link.edge not in known
+
+    def _united(self, statements: Sequence[Statement]) -> list[Statement]:
+        """The statements without those that say that two mentions are one, said of that one."""
+        same: dict[Mention | None, Mention] = {}
+        rest = []
+        for statement in statements:
+            pair = self._unite(statement)
+            if pair:
+                same[pair[0]] = pair[1]
+            else:
+                rest.append(statement)
+        return [
+            each._replace(left=same.get(each.left, each.left), right=same.get(each.right, each.right)) for each in rest
+        ]
+
+    def _unite(self, statement: Statement) -> tuple[Mention, Mention] | None:
+        """ "the Quality department", "the account owner is Jane", "files as attachments", "the account of the customer"."""
+        left, middle, right = statement.left, statement.middle, statement.right
+        if (
+            left is None
+            or right is None
+            or left is right
+            or middle[-1:] not in ((), ("be",), ("of",), ("as",))
+            or len(middle) > 2
+        ):
+            return None
+        for name, noun in ((left, right), (right, left)):
+            if middle in ((), ("be",)) and name.kind == "value" and noun.kind == "noun" and self.give(noun, name):
+                return name, noun
+        nouns = left.kind == right.kind == "noun" and left in self.mentions and right in self.mentions
+        shared = tuple(kind for kind in right.types if kind in left.types)
+        edge = any(source in left.types and target in left.types for source, _, target in self.words.phrases)
+        if not nouns or not shared or middle == () or (middle[-1:] == ("of",) and (edge or len(middle) > 1)):
+            return None
+        lost, kept = sorted((left, right), key=lambda each: each.at, reverse=middle[-1:] == ("as",))
+        self.unite(lost, kept)
+        return lost, kept
+
+    def give(self, noun: Mention, value: Mention) -> bool:
+        """Make a value a condition on a mention, where a field of one of its types takes it."""
+        fits = [each for each in value.fields if each.kind in noun.types]
+        if not fits and not value.fields:
+            fits = [FieldName(kind, self.words.names[kind]) for kind in noun.types if kind in self.words.names]
+        linked = any(value in (link.source, link.target) for link in self.links)
+        if not fits or value not in self.mentions or linked:
+            return False
+        self.restrict(noun, fits[0], "=", value)
+        return True
+
+    def restrict(self, noun: Mention, where: FieldName, op: str, value: Mention) -> None:
+        """Make a value a condition on a mention."""
+        noun.types = (where.kind,)
+        noun.filters.append((where.field, op, value.value))
+        self.mentions.remove(value)
+        self.given.append((value, noun))
+
+    def operators(self, where: FieldName) -> tuple[str, ...]:
+        """The operators of a field, the usual one first."""
+        return self.domain.types[where.kind].fields[where.field].operators
+
+    def _filter(self, statement: Statement) -> bool:
+        """ "trips to Lisbon": a preposition that names a field."""
+        left, middle, right = statement.left, statement.middle, statement.right
+        if left is None or right is None or not middle or right.kind != "value" or right.fields:
+            return False
+        if right not in self.mentions:
+            return False
+        fit = self._fit(statement)
+        others = () if fit and fit.score >= _SURE else self._nearest(right)
+        for noun in (left, *others):
+            for phrase in (" ".join(middle), middle[-1]) if noun is left else (middle[-1],):
+                for where in self.words.field_words.get(phrase, ()):
+                    if where.kind in noun.types:
+                        self.restrict(noun, where, self.operators(where)[0], right)
+                        return True
+        return False
+
+    def _nearest(self, mention: Mention) -> list[Mention]:
+        """The nouns before a mention, the nearest first."""
+        return [each for each in reversed(self.mentions) if each.kind in ("noun", "implied") and each.at < mention.at]
+
+    def _fit(self, statement: Statement) -> _Fit | None:
+        left, right = statement.left, statement.right
+        if left is None or left not in self.mentions:
+            return None
+        if right is None:
+            return self._user_fit(left, statement.middle)
+        if right not in self.mentions or left is right:
+            return None
+        best = max(self._fits(left, statement.middle, right), key=lambda fit: fit.score, default=None)
+        if self._linked(left, right):
+            return best if best and self._says_more(best) else None
+        sure = _LAST if left.kind == "implied" else _SURE
+        if (best and best.score >= sure) or not statement.middle or statement.middle == ("'s",):
+            return best
+        best = max((best, *self._elsewhere(statement, right)), key=lambda fit: fit.score if fit else 0.0)
+        through = None if best and best.score >= _GOOD else self._through(left, statement, right)
+        return through or best
+
+    def _through(self, left: Mention, statement: Statement, right: Mention) -> _Fit | None:
+        """ "photos from Sofia": a file is from nobody, the mail that it was attached to is."""
+        if right.kind != "value" or left.kind != "noun":
+            return None
+        for kind, entity in self.domain.types.items():
+            between = Mention(left.at, (kind,), "implied", "")
+            fit = max(self._fits(between, statement.middle[-1:], right), key=lambda each: each.score, default=None)
+            if entity.kind != "entity" or fit is None or fit.score < _LAST - _DOUBT:
+                continue
+            if any(True for _ in self._fits(left, (), between)):
+                self.mentions.append(between)
+                self.join(left, between)
+                return fit
+        return None
+
+    def _elsewhere(self, statement: Statement, right: Mention) -> Iterator[_Fit]:
+        """The same said of another mention: parsers hang "to Mark" on "from Jane" in "mails from Jane to Mark"."""
+        for other in self.mentions:
+            if other in (statement.left, right) or other.kind in ("user", "date") or self._linked(other, right):
+                continue
+            for fit in self._fits(other, statement.middle[-1:], right):
+                if fit.score >= _LAST:
+                    far = abs(other.at - right.at) * 0.02 + (0.3 if other.at > right.at else 0.0)
+                    yield fit._replace(score=fit.score - _DOUBT - far)
+
+    def _fits(self, left: Mention, middle: tuple[str, ...], right: Mention) -> Iterator[_Fit]:
+        for (source, edge, target), phrases in self.words.phrases.items():
+            for reversed_, (first, second) in enumerate(((left, right), (right, left))):
+                if source not in first.types or target not in second.types:
+                    continue
+                ends = ("target", "source") if reversed_ else ("source", "target")
+                score = max((_score(phrase, middle, ends, (left, right)) for phrase in phrases), default=0.0)
+                doubt = (
+                    0.01 * (first.types.index(source) + second.types.index(target))
+                    + _unlikely(first, source, self.words)
+                    + _unlikely(second, target, self.words)
+                )
+                yield _Fit(max(score, _ANY) - doubt, Link(first, edge, second), (source, target))
+
+    def _user_fit(self, left: Mention, middle: tuple[str, ...]) -> _Fit | None:
+        """ "received": where nobody is named, the user is meant if the domain says so."""
+        for (source, edge, target), phrases in self.words.phrases.items():
+            if target == self.words.user and source in left.types and EdgePhrase("source", middle[:1], "") in phrases:
+                return _Fit(_HALF, Link(left, edge, self._user(left.at)), (source, target))
+        return None
+
+    def _user(self, at: int) -> Mention:
+        found = next((each for each in self.mentions if each.kind == "user"), None)
+        if found is None:
+            found = Mention(at, (self.words.user,), "user", "")
+            self.mentions.append(found)
+        return found
+
+    def reached(self, start: Mention) -> list[Mention]:
+        """The mentions that links join to one, itself first."""
+        found = [start]
+        for each in found:
+            found += [end for end in dict.fromkeys(end for _, end in self.around(each)) if end not in found]
+        return found
+
+    def around(self, mention: Mention) -> list[tuple[Link, Mention]]:
+        """The links of a mention, each with its other end."""
+        touching = [link for link in self.links if mention in (link.source, link.target)]
+        return [(link, link.target if link.source is mention else link.source) for link in touching]
+
+    def join(self, first: Mention, second: Mention) -> bool:
+        """Join two mentions by the only sort of edge that their types allow, or through an entity between them."""
+        fit = max(self._fits(first, (), second), key=lambda each: each.score, default=None)
+        if fit:
+            self._commit(fit)
+            return True
+        for kind, entity in self.domain.types.items():
+            between = Mention(first.at, (kind,), "implied", "")
+            ends = ((first, between), (between, second))
+            if entity.kind == "entity" and all(any(True for _ in self._fits(a, (), b)) for a, b in ends):
+                self.mentions.append(between)
+                return self.join(first, between) and self.join(between, second)
+        return False
+
+    def join_date(self, mention: Mention, when: Mention, said: set[str]) -> bool:
+        """Join a date by the edge whose phrases the request says most of.
+
+        :param said: its lemmas.
+        """
+        fits = list(self._fits(mention, (), when))
+
+        def told(fit: _Fit) -> tuple[int, float]:
+            phrases = self.words.phrases[fit.types[0], fit.link.edge, fit.types[1]]
+            return max((len(said & {*each.middle}) for each in phrases), default=0), fit.score
+
+        if self.domain.extended and fits:
+            self._commit(max(fits, key=told))
+            return True
+        return self.join(mention, when)
+
+    def unite(self, lost: Mention, kept: Mention) -> None:
+        """Make two mentions of one type one variable."""
+        kept.types = tuple(kind for kind in kept.types if kind in lost.types)
+        kept.filters += lost.filters
+        kept.ordinal = kept.ordinal or lost.ordinal
+        self.mentions.remove(lost)
+        ends = {lost: kept}
+        moved = [
+            link._replace(source=ends.get(link.source, link.source), target=ends.get(link.target, link.target))
+            for link in self.links
+        ]
+        self.links[:] = [each for each in dict.fromkeys(moved) if each.source is not each.target]
+
+    def _imply_by_nouns(self, statements: Sequence[Statement]) -> None:
+        """An attachment is one of a mail: a noun that says an edge implies its other end, unless that is mentioned beside it."""
+        nouns = [each for each in self.mentions if each.kind == "noun" and not self.domain.extended]
+        for mention in nouns:
+            for (source, edge, target), phrases in self.words.phrases.items():
+                for phrase in phrases:
+                    if phrase.left or " ".join(phrase.middle[:-1]) != mention.word or not phrase.right:
+                        continue
+                    own, other = (target, source) if phrase.right == "source" else (source, target)
+                    ends = [(one, two) for one, name, two in self.words.phrases if name == edge]
+                    others = {pair[phrase.right == "target"] for pair in ends}
+                    beside = any(_pairs(statement, mention, others) for statement in statements)
+                    known = any(link.edge == edge for link, _ in self.around(mention))
+                    if own in mention.types and self.domain.types[other].kind == "entity" and not beside and not known:
+                        found = Mention(mention.at, (other,), "implied", "")
+                        self.mentions.append(found)
+                        link = Link(found, edge, mention) if phrase.right == "source" else Link(mention, edge, found)
+                        self._commit(_Fit(_ROLE, link, (source, target)))
+
+
+def _pairs(statement: Statement, mention: Mention, others: set[str]) -> bool:
+    ends = (statement.left, statement.right)
+    return mention in ends and any(
+        end is not None and end is not mention and end.kind != "value" and others & set(end.types) for end in ends
+    )
+
+
+def _unlikely(mention: Mention, kind: str, words: Lexicon) -> float:
+    if mention.kind != "value" or mention.fields:
+        return 0.0
+    shaped = any(shape.field == (kind, words.names.get(kind)) for shape in words.shapes)  # names of files have a form
+    return _UNLIKELY * (2 * shaped + (bool(mention.likely) and kind not in mention.likely))
+
+
+def _score(
+    phrase: EdgePhrase, middle: tuple[str, ...], ends: tuple[str, str], mentions: tuple[Mention, Mention]
+) -> float:
+    """How well a phrase fits a statement whose left and right ends are these ends of the edge."""
+    if not phrase.left and phrase.right and len(phrase.middle) > 1:  # "the sender of the mail", "my manager"
+        word = " ".join(phrase.middle[:-1])
+        if mentions[0].word == word and ends[1] == phrase.right and middle == phrase.middle[-1:]:
+            return _ROLE
+        if mentions[1].word == word and ends[0] == phrase.right and middle in (("'s",), ()):
+            return _ROLE
+    if not middle or phrase.left not in ("", ends[0]) or phrase.right not in ("", ends[1]):
+        return 0.0
+    whole = _WHOLE if phrase.left and phrase.right else _HALF
+    if phrase.middle == middle:
+        return whole
+    if len(middle) > 1 and phrase.left and phrase.right and phrase.middle == middle[-1:]:
+        return _LAST
+    return _VERB if phrase.middle[:1] == middle[:1] and middle[0] != "be" else 0.0
+
+
+def read_conditions(doc: Any, links: Links) -> None:
+    """Turn values, numbers and marks into conditions on the nouns beside them; the values are no mentions of their own any more."""
+    _alternatives(doc, links)
+    _named_fields(doc, links)
+    for value in [each for each in links.mentions if each.kind == "value"]:
+        _beside(doc, links, value)
+    _value_words(doc, links)
+    _numbers(doc, links)
+    _marks(doc, links)
+
+
+def _alternatives(doc: Any, links: Links) -> None:
+    """ "Ann, Bob or Cem": values of one kind with "or" between them are one with several."""
+    values = [each for each in links.mentions if each.kind == "value"]
+    for second in reversed(values):
+        before = doc[second.tokens[0] - 1]
+        first = max((each for each in values if each.tokens[-1] < before.i), key=lambda each: each.at, default=None)
+        kinds = () if first is None else tuple(kind for kind in first.types if kind in second.types)
+        if first is None or not kinds or bool(first.fields) != bool(second.fields):
+            continue
+        gap = [each.lower_ for each in doc[first.tokens[-1] + 1 : second.tokens[0]] if not each.is_space]
+        if gap in (["or"], [",", "or"]) or (gap == [","] and second.others):
+            first.types = kinds
+            first.others = [second.word, *second.others]
+            first.tokens += second.tokens
+            links.mentions.remove(second)
+            links.said.update(range(first.tokens[0], second.tokens[-1] + 1))
+
+
+def _named_fields(doc: Any, links: Links) -> None:
+    """ "whose name contains 'review'", "purchase order 4500012317", "emails about 'budget'"."""
+    for value in [each for each in links.mentions if each.kind == "value"]:
+        at, contains = value.tokens[0] - 1, False
+        while at >= 0 and doc[at].lower_ in BETWEEN and not _phrase_before(doc, at, links):
+            contains |= doc[at].lower_ in _CONTAINS
+            at -= 1
+        found = _phrase_before(doc, at, links)
+        if not found:
+            continue
+        fields, first, last = found
+        if doc[last].tag_ == "IN" and doc[last].lower_ in ("to", "in", "from", "on", "for"):
+            continue  # these say edges more often: the statements decide
+        fields = tuple(each for each in fields if not value.fields or each in value.fields)
+        for where, noun in _nouns_with(fields, first, links):
+            operators = links.operators(where)
+            about = doc[last].tag_ in ("IN", "VBG") and doc[last].lower_ not in ("named", "called")
+            op = "contains" if "contains" in operators and (contains or about) else operators[0]
+            links.restrict(noun, where, op, value)
+            break
+
+
+def _phrase_before(doc: Any, at: int, links: Links) -> tuple[tuple[FieldName, ...], int, int] | None:
+    """The longest name of a field that ends at a token, with its first and last token."""
+    for size in range(_MOST_WORDS, 0, -1):
+        first = at - size + 1
+        if first < 0:
+            continue
+        tokens = doc[first : at + 1]
+        start = "".join(token.lower_ + token.whitespace_ for token in tokens[:-1])
+        for form in (tokens[-1].lower_, noun_lemma(tokens[-1].lower_)):
+            if start + form in links.words.field_words:
+                return links.words.field_words[start + form], first, at
+    return None
+
+
+def _nouns_with(fields: Sequence[FieldName], before: int, links: Links) -> list[tuple[FieldName, Mention]]:
+    """The mentions before a token that have one of the fields, the nearest first."""
+    nouns = [each for each in links.mentions if each.kind == "noun" and each.at < before]
+    nouns = nouns or [each for each in links.mentions if each.kind == "noun" and each.at > before]
+    return [(where, noun) for noun in reversed(nouns) for where in fields if where.kind in noun.types]
+
+
+def _beside(doc: Any, links: Links, value: Mention) -> None:
+    """A value before or after a noun of its type."""
+    nouns = {at: each for each in links.mentions if each.kind == "noun" for at in each.tokens}
+    last = max(value.tokens)
+    after, before = nouns.get(last + 1), nouns.get(value.tokens[0] - 1)
+    possessive = last + 1 < len(doc) and doc[last + 1].tag_ == "POS"
+    clause = doc[value.at].dep_ == "nsubj" and doc[value.at].head.dep_ == "relcl"  # "the file Jane sent"
+    if before and not clause and before.word not in ("who", "whom") and links.give(before, value):
+        return
+    if after and not possessive and links.give(after, value):
+        return
+    if value.fields:
+        wanted = {each.kind for each in value.fields}
+        near = [
+            each
+            for each in links.mentions
+            if each.kind == "noun" and set(each.types) & wanted and 0 < value.at - each.at <= 4
+        ]
+        of_type = value.tokens[0] > 0 and doc[value.tokens[0] - 1].lower_ in ("type", "format", "extension", "address")
+        if near and of_type:
+            links.give(near[-1], value)
+
+
+def _value_words(doc: Any, links: Links) -> None:
+    """Words that are values: "open orders", "files of type pdf", "which suppliers are blocked"."""
+    taken = {at for each in links.mentions for at in each.tokens}
+    for token in doc:
+        word = token.lower_.lstrip(".")
+        forms = (word, verb_lemma(word), noun_lemma(word)) if links.domain.extended else (word,)
+        word = next((each for each in forms if each in links.words.values), word)
+        fields = links.words.values.get(word, ())
+        if not fields or token.i in taken:
+            continue
+        nouns = [each for each in links.mentions if each.kind == "noun"]
+        after = [each for each in nouns if 0 < each.tokens[0] - token.i <= 3]
+        before = [each for each in reversed(nouns) if each.at < token.i]
+        beside = any(each.tokens[0] == token.i + 1 for each in after)
+        acted = any(child.dep_ in ("agent", "nsubj") for child in token.children)
+        if not beside and token.tag_ in ("VBN", "VBD") and acted and not links.domain.extended:
+            continue
+        found = next(((each, noun) for noun in (*after, *before) for each in fields if each.kind in noun.types), None)
+        only = token.i > 0 and doc[token.i - 1].lower_ == "only" and links.domain.extended
+        links.said.update({token.i - 1} if only else ())
+        if found is None and (token.pos_ in ("NOUN", "PROPN") or links.domain.extended):  # "a pdf", "topics that write"
+            found = fields[0], Mention(token.i, (fields[0].kind,), "noun", token.lower_, tokens=(token.i,))
+            links.mentions.append(found[1])
+            found[1].marks.update({"only"} if only else ())
+        if found:
+            where, noun = found
+            noun.types = (where.kind,)
+            values = links.domain.types[where.kind].fields[where.field].values
+            noun.filters.append(
+                (where.field, "=", next(each for each in values if each.casefold().replace("_", " ") == word))
+            )
+            links.said.add(token.i)
+
+
+def _numbers(doc: Any, links: Links) -> None:
+    """ "at least 15 parameters", "three tools", "boats longer than 12 metres"."""
+    taken = {at for each in links.mentions for at in each.tokens}
+    for token in doc:
+        number = number_of(token.text) if token.like_num and token.i not in taken else None
+        if number is None:
+            continue
+        before = {doc[token.i - size : token.i].text.casefold(): size for size in (1, 2, 3) if token.i >= size}
+        behind = doc[token.i + 1 : token.i + 3].text.casefold()
+        op, first, last = _BEHIND.get(behind, ""), token.i, token.i + (2 if behind in _BEHIND else 0)
+        for phrase, size in before.items():
+            op, first = (_COMPARED[phrase], token.i - size) if phrase in _COMPARED else (op, first)
+        comparative = doc[token.i - 2] if token.i > 1 and doc[token.i - 1].lower_ == "than" else None
+        if not op and comparative is not None and comparative.tag_ in ("JJR", "RBR"):
+            op, first = "<" if comparative.lower_ in _LESS else ">", token.i - 2
+        counted = next((each for each in links.mentions if each.kind == "noun" and each.tokens[0] == last + 1), None)
+        if counted is not None and number == int(number) and links.domain.extended:
+            counted.number, counted.compared = int(number), op
+            links.said.update(range(first, last + 1))
+            continue
+        if op and (found := _number_field(doc, links, first, last, comparative)):
+            where, noun = found
+            noun.types = (where.kind,)
+            noun.filters.append((where.field, op, int(number) if number == int(number) else number))
+            links.said.update(range(first, last + 2 if _unit_of(doc, last + 1, where, links) else last + 1))
+
+
+def _number_field(doc: Any, links: Links, first: int, last: int, comparative: Any) -> tuple[FieldName, Mention] | None:
+    """The field that a comparison is of: named before it, by its comparative, or by the unit behind it."""
+    named = _phrase_before(doc, first - 1, links) or _phrase_before(doc, first - 2, links)
+    fields = list(named[0]) if named else []
+    if comparative is not None:
+        for form in (comparative.lower_, comparative.lemma_):
+            fields += links.words.field_words.get(form, ())
+    everything = [FieldName(kind, name) for kind, entity in links.domain.types.items() for name in entity.fields]
+    fields += [each for each in everything if _unit_of(doc, last + 1, each, links)]
+    numbers = [each for each in fields if links.domain.types[each.kind].fields[each.field].kind == "number"]
+    return next(iter(_nouns_with(numbers, first, links)), None)
+
+
+def _unit_of(doc: Any, at: int, where: FieldName, links: Links) -> bool:
+    """Whether a token is the unit of a field: a word of its own, or of its description."""
+    known = links.domain.types[where.kind].fields[where.field]
+    if known.kind != "number" or at >= len(doc) or not doc[at].is_alpha:
+        return False
+    said = {noun_lemma(word.strip(".,()").casefold()) for word in [*known.words, *known.description.split()]}
+    return noun_lemma(doc[at].lower_) in said
+
+
+def _marks(doc: Any, links: Links) -> None:
+    """ "no tool", "only tools", "each line of business", "the most tools", said directly before a noun."""
+    for each in links.mentions:
+        if each.kind != "noun" or each.tokens[0] == 0:
+            continue
+        for before in (doc[each.tokens[0] - 1], *doc[each.at].lefts):
+            mark = {"every": "each", "per": "each", "least": "fewest"}.get(before.lower_, before.lower_)
+            if mark in (_MARKS if links.domain.extended else _MARKS[:1]) and before.i not in links.said:
+                each.marks.add(mark)
+                links.said.add(before.i)

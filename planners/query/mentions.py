@@ -1,0 +1,458 @@
+"""What a request mentions: values (quoted, dates, of the form of a field, names), nouns of the domain, and the user.
+
+Values need no language model; nouns are read from spaCy's parse of the request in which values are masked. Each mention becomes a
+variable of the query graph, or part of one.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from typing import Any, NamedTuple, TypeAlias
+
+from ontology.names import is_noun, is_word, noun_lemma
+from ontology.number_words import NUMBER, number_of
+from planners.query.dates import MONTHS, date_spans
+from planners.query.lexicon import ORDINALS, WORDS, FieldName, Lexicon
+
+__all__ = ["FindNames", "Mention", "RequestValue", "find_mentions", "masked", "request_values"]
+
+FindNames: TypeAlias = Callable[[Sequence[str], Sequence[str]], Mapping[str, Sequence[tuple[str, str]]]]
+"""Texts, and those of them in quotation marks → for each that is a name in the data: the types it is of, and the name as written there."""
+
+_QUOTED = re.compile(r"(?<!\w)(?:\"([^\"\s][^\"]*)\"|“([^”\s][^”]*)”|'([^'\s][^']*)'|‘([^’\s][^’]*)’)(?!\w)")
+_WORD = re.compile(r"[^\s,;]+")
+_CAPITAL = f"[{''.join(filter(str.isupper, map(chr, range(0x10000))))}]"
+_INITIAL = rf"(?:{_CAPITAL}\.)+(?= ?{_CAPITAL})|(?:Dr|Mr|Mrs|Ms|Prof|St)\.(?= {_CAPITAL})"
+_INITIALS = re.compile(rf"(?:{_CAPITAL}\.){{2,}}")
+_PART = rf"(?:{_INITIAL}|{_CAPITAL}[\w&+-]*(?:['’](?!s\b)\w+)?)"
+_NAME = re.compile(
+    rf"(?:(?<=\bthe )|(?<=\bcalled )|(?<=\bnamed )|(?<=\btitled )){_CAPITAL}[\w&+-]*(?: [a-z]+){{1,2}} \d+\b|"  # "the Jazz night 14", "called Piano recital 11"
+    rf"\b{_PART}(?: (?:(?:of|de|van|der|la|du|the) (?={_CAPITAL}))*(?:{_PART}|\d+(?:['’](?!s\b)\w+)?))*"
+)
+_MONTH_NAMES = "|".join(name.title() for name in MONTHS.split("|"))
+_MONTHS_AS_NAME = re.compile(  # April March is a person, unless the words before are those of a date
+    r"(?<!\bin )(?<!\bon )(?<!\bof )(?<!during )(?<!since )(?<!until )(?<!\btill )(?<!before )(?<!after )(?<!through )(?<!between )"
+    rf"\b(?:{_MONTH_NAMES}) (?:{_MONTH_NAMES})\b(?! \d)|"
+    rf"(?:(?<=from )|(?<=by )|(?<=to )|(?<=with )|(?<=person )){_CAPITAL}\w+ (?:{_MONTH_NAMES})\b(?! \d)"
+)
+_NO_NAMES = WORDS["no_name"] | WORDS["asks"]
+_SAYS = re.compile(r"\b(?:is|as|called|named|titled) (?:an? )?$")
+_ASKED = re.compile(r"\b(?:do|does|did) $", re.IGNORECASE)
+_STEPS = re.compile(
+    rf"\b(?:within|in(?: at most)?|over|by|up to) ({NUMBER}|a|one) (?:\w+ )?(?:steps?|hops?)(?: or (?:fewer|less))?\b",
+    re.I,
+)
+_MOST_WORDS = 4
+_MOST_NAME_WORDS, _MOST_CANDIDATES = 6, 40
+_NOMINAL = ("nsubj", "nsubjpass", "dobj", "pobj", "dative", "conj", "poss", "attr")
+
+
+class RequestValue(NamedTuple):
+    """A value in a request, with its characters.
+
+    :param text: the value: without quotes, a date as written, a known name as the data has it; of steps, their number.
+    :param kind: quoted, date, shape, name, known, steps.
+    :param fields: fields of which it has the form, or is a name; empty for quoted text and other names.
+    :param op: of a date, the operator that its words say.
+    """
+
+    start: int
+    end: int
+    text: str
+    kind: str
+    fields: tuple[FieldName, ...] = ()
+    op: str = "="
+
+
+def request_values(request: str, words: Lexicon, today: date, names: FindNames | None = None) -> list[RequestValue]:
+    """Return the values of a request in their order; none overlaps another. Dates are left out where the domain has none."""
+    found = [
+        RequestValue(match.start(), match.end(), next(filter(None, match.groups())), "quoted")
+        for match in _QUOTED.finditer(request)
+    ]
+    rest = _blank(request, found)
+    if names:
+        found += [
+            RequestValue(*match.span(), f"{number_of(match[1]) or 1:.0f}", "steps") for match in _STEPS.finditer(rest)
+        ]
+        found = list(_known(request, _blank(request, found), found, words, names))
+        rest = _blank(request, found)
+    if words.dates:
+        found += [RequestValue(*match.span(), match[0], "name") for match in _MONTHS_AS_NAME.finditer(rest)]
+        rest = _blank(request, found)
+        found += [RequestValue(*span[:3], "date", op=span.op) for span in date_spans(rest, today)]
+        rest = _blank(request, found)
+    found += _shaped(rest, words)
+    found += _names(_blank(request, found), words) if names is None else []  # else what is no name of the data is none
+    return sorted(found)
+
+
+def masked(request: str, values: list[RequestValue]) -> str:
+    """The request with as many characters, in which dates are blanks and values are names, so that a parser can read it."""
+    text = list(request)
+    for value in values:
+        written = request[value.start : value.end]
+        # A name without accents, of the same length: the model of English takes others for anything.
+        plain = "".join(unicodedata.normalize("NFD", char)[0] for char in written) if value.kind == "name" else "Alice"
+        if value.kind == "known" and _ASKED.search(request[: value.start]):  # "does Alice supply" is misread
+            plain = "she"
+        stand_in = "" if value.kind in ("date", "steps") else plain
+        text[value.start : value.end] = stand_in[: value.end - value.start].ljust(value.end - value.start)
+    # "Both" says nothing that "and" does not, and is misread.
+    return re.sub(r"\bboth\b(?=.* and )", "    ", "".join(text), flags=re.IGNORECASE)
+
+
+def _blank(request: str, values: Sequence[RequestValue]) -> str:
+    """The request with a mark at each value, so that no other value reaches over it."""
+    text = request
+    for value in values:
+        text = text[: value.start] + ";" * (value.end - value.start) + text[value.end :]
+    return text
+
+
+def _known(
+    request: str, rest: str, found: Sequence[RequestValue], words: Lexicon, names: FindNames
+) -> Iterator[RequestValue]:
+    """The names that the data has, verbatim and longest first; what else is quoted stays as it is."""
+    tokens = list(re.finditer(r"[^\s;?!()\"“”]+", rest))
+    strange = [_is_strange(each[0], words) or (at > 0 and each[0] != each[0].lower()) for at, each in enumerate(tokens)]
+    spans: dict[str, tuple[int, int]] = {}
+    for size in range(min(_MOST_NAME_WORDS, len(tokens)), 0, -1):
+        for at in range(len(tokens) - size + 1):
+            start, end = tokens[at].start(), tokens[at + size - 1].end()
+            if strange[at] and strange[at + size - 1] and ";" not in rest[start:end]:
+                spans.setdefault(re.sub(r"['’]s$", "", request[start:end].rstrip(".,:")), (start, end))
+    quoted = [each.text for each in found if each.kind == "quoted"]
+    chosen = list(dict.fromkeys([*quoted, *sorted(spans, key=_strangeness)[:_MOST_CANDIDATES]]))
+    known = names(chosen, quoted) if chosen else {}
+    taken: list[tuple[int, int]] = []
+    for each in found:
+        yield _named(request, each, known[each.text], words) if known.get(each.text) else each
+    for text, (start, _) in spans.items():
+        end = start + len(text)
+        if known.get(text) and not any(a < end and start < b for a, b in taken):
+            taken.append((start, end))
+            yield _named(request, RequestValue(start, end, text, "name"), known[text], words)
+
+
+def _strangeness(text: str) -> int:
+    return -sum(char.isupper() or char.isdigit() or char in "_-'’" for char in text) + text.count(" ")
+
+
+def _is_strange(word: str, words: Lexicon) -> bool:
+    """Whether a word may be of a name: it has capitals or digits, or is a noun that the domain does not know."""
+    bare = word.strip(".,:'’")
+    low = bare.casefold()
+    if not low or low in _NO_NAMES | WORDS["light"] | WORDS["auxiliary"] | WORDS["excludes"] | WORDS["counts"]:
+        return False
+    if low in words.values or low in words.field_words or noun_lemma(low) in words.nouns or low in words.told:
+        return False
+    return bare != low or not low.isalpha() or not is_word(low) or is_noun(low)
+
+
+def _named(request: str, value: RequestValue, of: Sequence[tuple[str, str]], words: Lexicon) -> RequestValue:
+    """A known name; the noun of its type before it is part of it ("the tool 'Book room'")."""
+    fields = tuple(FieldName(kind, words.names[kind]) for kind, _ in of if kind in words.names)
+    start, before = value.start, list(re.finditer(r"\w+(?= )", request[: value.start]))
+    for size in range(min(_MOST_WORDS, len(before)), 0, -1):
+        *first, last = [each[0].casefold() for each in before[-size:]]
+        types = words.nouns.get(" ".join([*first, noun_lemma(last)]), ())
+        if own := tuple(each for each in fields if each.kind in types):
+            article = size < len(before) and before[-size - 1][0].casefold() == "the"
+            start, fields = before[-size - article].start(), own
+            break
+    return value._replace(start=start, text=of[0][1], kind="known", fields=fields)
+
+
+def _shaped(text: str, words: Lexicon) -> list[RequestValue]:
+    found = []
+    for word in _WORD.finditer(text):
+        written = word[0].rstrip(".?!):").lstrip("(")
+        first = word.start() + len(word[0]) - len(word[0].lstrip("("))
+        shapes = [shape for shape in words.shapes if shape.pattern.fullmatch(written)]
+        if shapes and not _INITIALS.fullmatch(word[0]):
+            best = tuple(shape.field for shape in shapes if shape.literals == shapes[0].literals)
+            value = written.lstrip(".") if shapes[0].pattern.pattern.startswith(r"\.") else written
+            found.append(RequestValue(first, first + len(written), value, "shape", best))
+    return found
+
+
+def _names(text: str, words: Lexicon) -> list[RequestValue]:
+    found = []
+    for match in _NAME.finditer(text):
+        start, name = match.start(), match[0]
+        while name and _no_name(
+            name.split()[0],
+            words,
+            alone=name.split()[0] == name and text[start + len(name) :][:1] not in ("'", "’"),
+            first=not text[:start].strip(),
+            said=_SAYS.search(text[:start]) is not None,
+        ):
+            rest = name.partition(" ")[2]
+            start += len(name) - len(rest)
+            name = rest
+        unit = len(name) < 4 and name.isupper() and re.search(r"\d $", text[:start])  # 1 MB
+        if name and not name.isdigit() and not unit:
+            found.append(RequestValue(start, start + len(name), name, "name"))
+    return found
+
+
+def _no_name(word: str, words: Lexicon, *, alone: bool, first: bool, said: bool) -> bool:
+    low = word.casefold()
+    if said and low not in _NO_NAMES:
+        return False
+    known = low in words.values or low.rstrip("s") in words.nouns or (alone and first and is_word(low))
+    return low in _NO_NAMES or (known and (alone or first))
+
+
+@dataclass(slots=True, eq=False)
+class Mention:
+    """One mention.
+
+    :param at: index of its token; of a date, of the token before which it stands.
+    :param types: the types that it may have, the likeliest first.
+    :param kind: ``noun``, ``user``, ``value``, ``date``; ``implied`` where a verb or a noun only implies it.
+    :param word: the noun, singular; of a value, the value.
+    :param filters: conditions on it: field, operator, value or values.
+    :param likely: of a name, the types that its words or the entity recogniser suggest.
+    :param ordinal: ``first``, ``second`` … ``last``, or empty.
+    :param number: how many of it are said; ``compared`` says how they are compared ("at least 15 parameters").
+    :param marks: of "no", "only", "each", "most", "fewest", those that are said of it.
+    :param others: further values, of which any may be meant ("Ann or Bob").
+    """
+
+    at: int
+    types: tuple[str, ...]
+    kind: str
+    word: str
+    filters: list[tuple[str, str, Any]] = field(default_factory=list)
+    ordinal: str = ""
+    singular: bool = False
+    fields: tuple[FieldName, ...] = ()
+    tokens: tuple[int, ...] = ()
+    likely: frozenset[str] = frozenset()
+    number: int = 0
+    compared: str = ""
+    marks: set[str] = field(default_factory=set)
+    others: list[str] = field(default_factory=list)
+
+    @property
+    def value(self) -> str | tuple[str, ...]:
+        """Of a value: itself, or those of which any may be meant."""
+        return (self.word, *self.others) if self.others else self.word
+
+
+def find_mentions(doc: Any, values: Sequence[RequestValue], words: Lexicon, *, guess: bool) -> list[Mention]:
+    """Return the mentions of a parsed request, in order.
+
+    :param doc: spaCy's parse of the masked request.
+    :param guess: whether what looks like a name or a topic is one, where the names of the data are not known.
+    """
+    taken: set[int] = set()
+    found = []
+    for value in values:
+        if value.kind != "steps":
+            found.append(_value(value, doc, words))
+            taken.update(found[-1].tokens)
+    at = 0
+    while at < len(doc):
+        mention = None if at in taken else _noun(doc, at, taken, words)
+        if mention and not (mention.kind == "user" and _commands(doc, mention.at)):
+            found.append(mention)
+        at = mention.tokens[-1] + 1 if mention else at + _field_size(doc, at, words)
+    if guess:
+        found = _topics(doc, _whole_names(doc, found, words), words)
+        found += _names_in_lower_case(doc, found, words)
+    found = _one_user(sorted(found, key=lambda each: (each.at, each.kind != "date")))
+    _ordinals(doc, found)
+    return found
+
+
+def _whole_names(doc: Any, found: Sequence[Mention], words: Lexicon) -> list[Mention]:
+    """Let a name have the unknown noun that it stands before ("the Steering committee"); an adjective in capitals is none ("Polish")."""
+    taken = {at for each in found for at in each.tokens}
+    adjectives = {each.start for each in doc.ents if each.label_ == "NORP" and doc[each.start].tag_ == "JJ"}
+    found = [each for each in found if each.fields or each.kind != "value" or not adjectives & {*each.tokens}]
+    for each in found:
+        if each.kind != "value" or each.fields:
+            continue
+        head = doc[each.at].head
+        if (
+            doc[each.at].dep_ in ("compound", "amod", "nmod")
+            and head.i == each.tokens[-1] + 1
+            and head.i not in taken
+            and head.pos_ in ("NOUN", "PROPN")
+            and head.is_lower
+            and noun_lemma(head.lower_) == head.lower_
+            and head.lower_ not in words.told
+            and doc[max(each.tokens[0] - 1, 0)].tag_ == "DT"
+        ):
+            each.tokens += (head.i,)
+            each.at = head.i
+            each.word = f"{each.word} {head.text}"
+    return found
+
+
+def _topics(doc: Any, found: Sequence[Mention], words: Lexicon) -> list[Mention]:
+    """What something is "about", where it is no thing that the domain knows, or one with an unknown word ("the leaving party"), is a text."""
+    kept = list(found)
+    for token in doc:
+        if token.lower_ not in words.topics or token.tag_ not in ("IN", "VBG"):
+            continue
+        for each in (child for child in token.children if child.dep_ in ("pobj", "dobj") and child.pos_ == "NOUN"):
+            own = [one.i for one in each.lefts if one.dep_ in ("compound", "amod") and one.tag_ != "PRP$"] + [each.i]
+            inside = [one for one in kept if set(one.tokens) & set(own)]
+            if any(one.kind != "noun" for one in inside) or (inside and len(own) == len(inside[0].tokens)):
+                continue
+            kept = [one for one in kept if one not in inside]
+            text = doc[own[0] : own[-1] + 1].text
+            kept.append(Mention(each.i, tuple(words.names), "value", text, tokens=tuple(own), singular=True))
+    return kept
+
+
+def _names_in_lower_case(doc: Any, found: Sequence[Mention], words: Lexicon) -> list[Mention]:
+    """Proper nouns without capitals: "emails from jane"."""
+    taken = {at for each in found for at in each.tokens}
+    names = []
+    for token in doc:
+        first = _unknown_before(doc, token, taken)
+        unknown = token.pos_ == "NOUN" and token.dep_ == "pobj" and (first or not is_word(token.lower_))
+        unknown = unknown and all(child.i in first or child.dep_ == "prep" for child in token.children)
+        proper = token.pos_ == "PROPN" and token.dep_ in _NOMINAL
+        if not (proper or unknown) or token.i in taken or not token.is_alpha:
+            continue
+        tokens = tuple(
+            each.i
+            for each in token.subtree
+            if (each.pos_ == token.pos_ or each.i in first) and each.i <= token.i and each.i not in taken
+        )
+        name = " ".join(doc[at].text for at in tokens)
+        if name.casefold() not in words.values and name.casefold() not in words.field_words:
+            names.append(Mention(token.i, tuple(words.names), "value", name, tokens=tokens, singular=True))
+    return names
+
+
+def _unknown_before(doc: Any, token: Any, taken: set[int]) -> list[int]:
+    """The words before a noun that belong to it and are no words of English: "jane" of "jane doe"."""
+    found: list[int] = []
+    for at in range(token.i - 1, -1, -1):
+        each = doc[at]
+        if each.head.i != token.i or at in taken or not each.is_alpha or is_word(each.lower_) or each.is_stop:
+            break
+        found.append(at)
+    return found
+
+
+def _one_user(mentions: list[Mention]) -> list[Mention]:
+    """ "I" and "my" are one mention of the user."""
+    users = [each for each in mentions if each.kind == "user"]
+    for other in users[1:]:
+        users[0].tokens += other.tokens
+        users[0].word = max(users[0].word, other.word, key=lambda word: word != "my")
+    return [each for each in mentions if each not in users[1:]]
+
+
+def _commands(doc: Any, at: int) -> bool:
+    """Whether a pronoun only belongs to a command: "show me", "I want to know"."""
+    verb = next((token for token in doc if token.lower_ not in WORDS["before"]), doc[0])
+    shown = doc[at].head.i == verb.i and verb.tag_ == "VB" and doc[at].tag_ == "PRP"
+    return bool(shown or (at < verb.i and verb.lower_ in WORDS["asks"]))
+
+
+def _field_size(doc: Any, at: int, words: Lexicon) -> int:
+    """The number of tokens of a name of a field with several words ("purchase order"), else 1."""
+    phrases = ((size, doc[at : at + size].text.casefold()) for size in range(_MOST_WORDS, 1, -1))
+    return next((size for size, phrase in phrases if phrase in words.field_words), 1)
+
+
+def _value(value: RequestValue, doc: Any, words: Lexicon) -> Mention:
+    if value.kind == "date":
+        at = next((token.i for token in doc if token.idx >= value.end), len(doc))
+        return Mention(at, (words.dates,), "date", value.text, filters=[("value", value.op, value.text)])
+    tokens = [each for each in doc if each.idx < value.end and value.start < each.idx + len(each) and not each.is_space]
+    inside = {token.i for token in tokens}
+    root = next((token for token in tokens if token.head.i not in inside or token.head.i == token.i), tokens[-1])
+    return Mention(
+        root.i,
+        tuple(dict.fromkeys(each.kind for each in value.fields)) or tuple(words.names),
+        "value",
+        value.text,
+        fields=value.fields,
+        tokens=tuple(sorted(inside)),
+        singular=True,
+        likely=_likely(value, doc, words),
+    )
+
+
+def _likely(value: RequestValue, doc: Any, words: Lexicon) -> frozenset[str]:
+    """The types that a word of a name says (a Kickoff Meeting), else those whose nouns explain the label of the recogniser."""
+    named = set(words.names)
+    said = {kind for word in value.text.casefold().split() for kind in words.nouns.get(noun_lemma(word), ())} & named
+    if said or value.kind != "name":
+        return frozenset(said)
+    labels = {entity.label_ for entity in doc.ents if entity.start_char < value.end and value.start < entity.end_char}
+    from spacy.glossary import GLOSSARY
+
+    explained = {
+        noun_lemma(word) for label in labels for word in re.findall(r"[a-z]+", str(GLOSSARY.get(label)).casefold())
+    }
+    return frozenset(kind for kind in named if explained & words.about[kind])
+
+
+def _noun(doc: Any, at: int, taken: set[int], words: Lexicon) -> Mention | None:
+    for size in range(min(_MOST_WORDS, len(doc) - at), 0, -1):
+        tokens = doc[at : at + size]
+        if any(token.i in taken for token in tokens):
+            continue
+        last = tokens[-1]
+        forms = [last.lower_, noun_lemma(last.lower_), last.lemma_.casefold(), last.text]
+        start = "".join(token.lower_ + token.whitespace_ for token in tokens[:-1])
+        whole = "".join(noun_lemma(token.lower_) + token.whitespace_ for token in tokens[:-1]) + noun_lemma(last.lower_)
+        known = (
+            each for each in (*(start + form for form in forms), whole) if each in words.nouns
+        )  # "lines of business"
+        phrase = next(known, "")
+        if size > 1 and not phrase and start + forms[1] in words.field_words:
+            return None
+        idiom = at > 0 and (doc[at - 1].lemma_.casefold(), last.lower_) in words.idioms
+        if not phrase or idiom or _is_no_noun(last, size):
+            continue
+        types = words.nouns[phrase]
+        kind = "user" if types == (words.user,) else "noun"
+        number = kind == "noun" and last.tag_ != "WP" and noun_lemma(last.lower_) == last.lower_
+        return Mention(last.i, types, kind, phrase, singular=number, tokens=tuple(token.i for token in tokens))
+    return None
+
+
+def _is_no_noun(token: Any, size: int) -> bool:
+    """Verbs ("to email"), and pronouns that only take up a noun again ("the person who")."""
+    if token.tag_ in ("WP", "WDT", "WRB", "WP$"):
+        climbing = token
+        while climbing.head.i != climbing.i and climbing.dep_ not in ("ccomp", "pcomp"):
+            if climbing.dep_ == "relcl":
+                return bool(climbing.head.i < token.i)
+            climbing = climbing.head
+        return False
+    asked = token.i > 0 and token.nbor(-1).tag_ == "WDT"  # "which trips to Lisbon did …" is misread as a verb
+    nominal = asked or token.tag_.startswith("NN") or token.dep_ in ("nsubj", "nsubjpass", "dobj", "pobj")
+    return size == 1 and token.pos_ in ("VERB", "AUX", "ADP", "SCONJ") and not nominal
+
+
+def _ordinals(doc: Any, mentions: Sequence[Mention]) -> None:
+    nouns = [each for each in mentions if each.kind == "noun"]
+    for token in doc:
+        ordinal = ORDINALS.get(token.lower_)
+        if not ordinal or any(token.i in each.tokens for each in mentions):
+            continue
+        before = [each for each in nouns if each.at < token.i]
+        adverb = token.lower_ in ("first", "last") and token.dep_ == "advmod" and token.head.pos_ in ("VERB", "AUX")
+        after = next((each for each in nouns if token.i < each.tokens[0] <= token.i + 3), None)
+        if token.i + 1 < len(doc) and doc[token.i + 1].like_num:  # "the last three": a graph has no such thing
+            continue
+        chosen = (before[-1] if before and token.i > token.head.i else None) if adverb else after
+        if chosen:
+            chosen.ordinal = ordinal

@@ -1,0 +1,553 @@
+"""The reader ``rules.v1``: spaCy's parse of a request, read with the vocabulary of a domain. It knows nothing of any domain itself.
+
+What it does not know it refuses by the word: each content word of a request stands in the graph, or there is none.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from functools import lru_cache
+from threading import Lock
+from typing import Any
+
+from pydantic import ValidationError
+
+from ontology.errors import InvalidArgumentError, MissingExtraError
+from ontology.names import SPACY_MODELS, is_noun, is_verb, is_word, noun_lemma
+from planners.query.dates import read_range
+from planners.query.domain import Domain
+from planners.query.graph_faults import graph_faults
+from planners.query.lexicon import ORDINALS, WORDS, FieldName, Lexicon, lexicon
+from planners.query.linking import BETWEEN, Link, Links, read_conditions
+from planners.query.mentions import FindNames, Mention, find_mentions, masked, request_values
+from planners.query.query_graph import QueryGraph
+from planners.query.reader import ParsedRequest, request_text
+from planners.query.statements import read_statements
+
+__all__ = ["RulesParser"]
+
+_LOCK = Lock()  # spaCy's string store is shared
+_WORD = re.compile(r"[^\s,;:!?.]+")
+_COUNT = re.compile(r"\b(?:how many|count|(?:the )?number of)\b", re.IGNORECASE)
+_LEADS = WORDS["before"] | WORDS["asks"] | WORDS["counts"]
+_CONTENT = ("NOUN", "PROPN", "VERB", "ADJ", "ADV", "NUM", "X", "SYM")
+_LIGHT = WORDS["light"] | WORDS["asks"] | WORDS["before"] | WORDS["auxiliary"]
+_COUNTS = frozenset(("how", "many", "number", "count"))
+_LEAST = frozenset("lowest smallest fewest least minimum cheapest shortest lightest earliest oldest youngest".split())
+_TOTALS = {"total": "sum", "average": "average", "mean": "average", "sum": "sum"}
+
+
+class RulesParser:
+    """Parses requests by rules; deterministic, without a network or a key."""
+
+    name = "rules.v1"
+
+    def __init__(self) -> None:
+        self._lexicons: dict[int, tuple[Domain, Lexicon]] = {}
+
+    def parse(
+        self,
+        request: str,
+        domain: Domain,
+        today: date,
+        *,
+        best_effort: bool = False,
+        names: FindNames | None = None,
+    ) -> ParsedRequest:
+        """Return the graph of a request; see :class:`planners.query.reader.Parser`.
+
+        :param names: looks up texts that may be names in the data; without it names are what looks like one.
+        """
+        text = unicodedata.normalize("NFC", request_text(request))
+        words = self._lexicon(domain)
+        values = request_values(text, words, today, names)
+        with _LOCK:
+            doc = _english()(masked(text, values))
+        _refuse_orders(text, doc, words)
+        links = Links(domain, words, find_mentions(doc, values, words, guess=names is None))
+        links.refuse_many()
+        read_conditions(doc, links)
+        writer = _Writer(text, doc, links)
+        writer.read_measure()
+        links.read(read_statements(doc, links.mentions, links.given, words))
+        graph = writer.graph(max((int(each.text) for each in values if each.kind == "steps"), default=1))
+        if faults := graph_faults(graph, domain):
+            raise _refused(f"no graph could be made of the request: {' '.join(faults)}", "Say it in other words")
+        left_out = tuple(writer.left_out)
+        if left_out and not best_effort:
+            problem = " ".join(left_out).replace(" and left out", "").rstrip(".")
+            raise _refused(problem, "Say it in other words, leave it out, or use --best-effort")
+        return ParsedRequest(graph, (*left_out, *writer.assumed, *_date_notes(graph, domain, today)), left_out)
+
+    def _lexicon(self, domain: Domain) -> Lexicon:
+        known = self._lexicons.get(id(domain))
+        if known is None or known[0] is not domain:
+            known = self._lexicons[id(domain)] = (domain, lexicon(domain))
+        return known[1]
+
+
+def _refused(problem: str, remedy: str) -> InvalidArgumentError:
+    return InvalidArgumentError(problem, subject="request", remedy=remedy)
+
+
+def _date_notes(graph: QueryGraph, domain: Domain, today: date) -> tuple[str, ...]:
+    return tuple(
+        read_range(str(each.value), today, each.op).said
+        for each in graph.filters
+        if each.op in ("=", "<", ">") and domain.types[graph.vars[each.var]].fields[each.field].kind == "date"
+    )
+
+
+@lru_cache(maxsize=1)
+def _english() -> Any:
+    import spacy
+
+    for model in SPACY_MODELS:
+        if spacy.util.is_package(model):
+            return spacy.load(model)
+    raise MissingExtraError("the rules parser", extra="default")
+
+
+# Orders: "Block the supplier Acme" asks nothing, and would be answered as a question.
+
+
+def _refuse_orders(text: str, doc: Any, words: Lexicon) -> None:
+    """Refuse an imperative that does not ask, at the beginning or joined to one that asks."""
+    order = _leading_order(text, doc, words) or _joined_order(doc)
+    if order:
+        raise _refused(
+            f'the planner only answers questions, and the request orders something: "{order}"',
+            "Ask for what is so; `egotools plan-tools` finds the tools for an order, `egotools call` calls one",
+        )
+
+
+def _leading_order(text: str, doc: Any, words: Lexicon) -> str:
+    found = list(_WORD.finditer(text.replace("'d ", " 'd ") if "'d " in text[:10] else text))
+    at = next((at for at, each in enumerate(found) if each[0].casefold() not in WORDS["before"]), len(found))
+    if at == len(found):
+        return ""
+    word = found[at][0]
+    low = word.casefold()
+    following = found[at + 1][0] if at + 1 < len(found) else ""
+    if low in WORDS["asks"] or low in WORDS["auxiliary"] or not _is_verb(low):
+        return ""
+    if following.casefold() in WORDS["determiners"] or low in WORDS["orders"]:
+        return word
+    known = noun_lemma(low) in words.nouns or low in words.values or low in words.field_words
+    name = word[0].isupper() and following[:1].isupper() and is_noun(low)  # "Mark Olsen's mail"
+    token = next((each for each in doc if each.idx == found[at].start()), None)
+    describes = token is not None and token.dep_ in ("compound", "amod", "nmod") and is_noun(low)  # "work mails"
+    return "" if known or name or (describes and low not in words.verbs) else word
+
+
+def _is_verb(low: str) -> bool:
+    return is_verb(low) or (low[:2] in ("un", "re") and not is_word(low) and is_verb(low[2:]))
+
+
+def _joined_order(doc: Any) -> str:
+    for token in doc:
+        subject = any(child.dep_ in ("nsubj", "nsubjpass", "aux") for child in token.children)
+        imperative = token.dep_ == "conj" and token.tag_ in ("VB", "VBP") and not subject and _is_verb(token.lower_)
+        asks = token.lower_ in WORDS["asks"] | WORDS["auxiliary"]
+        if imperative and token.head.lower_ in WORDS["asks"] and not asks:
+            return str(token.text)
+    return ""
+
+
+@dataclass
+class _Writer:
+    """Linked mentions → the query graph: what is returned, how many, measures, ordinals, dates, and names for the variables."""
+
+    text: str
+    doc: Any
+    links: Links
+    left_out: list[str] = field(default_factory=list)
+    assumed: list[str] = field(default_factory=list)
+    measured: tuple[str, FieldName] | None = None
+    shown: FieldName | None = None
+    ascending: bool = False
+    counted_field: bool = False
+
+    def read_measure(self) -> None:
+        """ "the highest unit price", "total cost", "the price of": fields that are asked for or order the answer.
+
+        :raises InvalidArgumentError: for a superlative of which no field is known: of "the largest file" only "the file" would be left.
+        """
+        links, taken = self.links, {at for each in self.links.mentions for at in each.tokens}
+        for token in self.doc:
+            function = _TOTALS.get(token.lower_, "")
+            superlative = token.tag_ in ("JJS", "RBS") and token.i not in links.said and token.lower_ not in ORDINALS
+            if token.i in taken or not (function or superlative):
+                continue
+            after = [each for each in self.doc[token.i + 1 : token.i + 2] if each.pos_ in ("ADJ", "ADV")]
+            most = after if token.lower_ in ("most", "least") else []
+            if any(each.lower_ in ORDINALS for each in most):
+                continue
+            found = self._field_at(token.i + 1, taken) if links.domain.extended else None
+            if found is None and superlative:
+                raise _refused(
+                    f'a query graph has no order by "{" ".join(each.text for each in (token, *most))}"',
+                    'Ask for the "first", "second" or "last" of what has a time, or for all',
+                )
+            if found:
+                self.measured, self.ascending = (function or "value", found[0]), token.lower_ in _LEAST
+                links.said.update(range(token.i, found[1]))
+        if self.measured is None and links.domain.extended:
+            at, found = next(
+                ((at, each) for at in range(len(self.doc)) if (each := self._field_at(at, taken))), (0, None)
+            )
+            if found and self.doc[found[1] - 1].dep_ in ("nsubj", "attr", "dobj", "ROOT", "nsubjpass"):
+                self.shown = found[0]
+                links.said.update(range(at, found[1]))
+                if self.doc[max(at - 2, 0) : at].text.casefold() in ("how many", "number of"):  # "how many pages"
+                    self.counted_field = True
+                    links.said.update((at - 2, at - 1))
+
+    def _field_at(self, at: int, taken: set[int]) -> tuple[FieldName, int] | None:
+        """The field whose name begins at a token, with the token behind it; of several types, that of a noun that is mentioned."""
+        types = [kind for each in self.links.mentions if each.kind == "noun" for kind in each.types]
+        for end in range(min(len(self.doc), at + 3), at, -1):
+            if taken & set(range(at, end)) or set(range(at, end)) & self.links.said:
+                continue
+            *first, last = [each.lower_ for each in self.doc[at:end]]
+            fields = self.links.words.field_words.get(" ".join([*first, noun_lemma(last)]), ())
+            fields = fields or self.links.words.field_words.get(" ".join([*first, last]), ())
+            for where in sorted(fields, key=lambda each: types.index(each.kind) if each.kind in types else len(types)):
+                return where, end
+        return None
+
+    def graph(self, hops: int = 1) -> QueryGraph:
+        """Return the graph.
+
+        :param hops: so many steps may be taken along an edge whose ends are of one type.
+        :raises InvalidArgumentError: when nothing that the domain knows is mentioned, or what is said cannot stand in a graph.
+        """
+        links = self.links
+        _forget_doubles(links)
+        returned = self._returned()
+        self._place_dates()
+        for through in (False, True):  # an entity between two is invented only where no edge joins any
+            for mention in sorted(links.mentions, key=lambda each: each.at):
+                if mention in links.mentions and mention not in links.reached(returned):
+                    self._attach(mention, returned, through=through)
+        for mention in sorted(links.mentions, key=lambda each: each.at):
+            if mention not in links.reached(returned):
+                word = mention.word or links.domain.types[mention.types[0]].variable
+                self.left_out.append(
+                    f'"{word}" is left out: nothing in the domain joins it to the rest of the request.'
+                )
+        kept = sorted(links.reached(returned), key=lambda each: each.at)
+        for mention in kept:
+            if mention.kind == "value":
+                self._name(mention)
+        self._place_ordinals(kept)
+        count = self._counts() and not self.counted_field
+        if links.domain.extended:
+            self._refuse_unclear(returned, kept)
+        graph, names = self._written(returned, kept, count, hops)
+        self._refuse_unused(graph)
+        unread = self._unread(kept, count=count)
+        self.left_out += [f'"{words}" is not understood and left out.' for words in unread]
+        for link in links.assumed:
+            if link in links.links and link.source in names:
+                self._refuse_two_ways(link)
+                ends = f"{names[link.source]} and {names[link.target]}"
+                self.assumed.append(
+                    f"It is assumed that {ends} are joined by {link.edge}; the request does not say how."
+                )
+        return graph
+
+    def _refuse_unclear(self, returned: Mention, kept: Sequence[Mention]) -> None:
+        """Refuse what could only be guessed, where nobody sees the graph before the answer."""
+        asked = self.doc[0].lower_ not in ("who", "whom", "where", "when", "why")
+        if returned.kind == "value" and not (asked and (self.shown or self.measured)):
+            raise _refused("it does not say what is asked for", "Name a type or a property")
+        if self.doc[0].lemma_.casefold() in ("be", "do", "have") and self.doc[0].pos_ in ("AUX", "VERB"):
+            raise _refused("it asks for yes or no", "Ask which ones there are")
+        if sum(each.kind == "date" for each in kept) > 1:
+            raise _refused("it names several times", "Ask for one of them at a time")
+        for each in kept:
+            if each.kind == "value" and len(each.types) > 1:
+                raise _refused(f"“{each.word}” may be a {' or a '.join(each.types)}", "Say which is meant")
+        for token in self.doc:
+            if token.lower_ == "both" or (token.lower_ in ("all", "every") and token.i > returned.at):
+                raise _refused(
+                    f"“{token.text}” changes what is asked, and it is not clear how", "Say it in other words"
+                )
+
+    def _refuse_two_ways(self, link: Link) -> None:
+        """Of a property graph no edge is assumed where others join the types too, or it may be meant the other way round."""
+        ends = {link.source.types[0], link.target.types[0]}
+        ways = [edge for source, edge, target in self.links.domain.signatures() if {source, target} == ends]
+        if self.links.domain.extended and not self.left_out and (len(ways) > 1 or len(ends) == 1):
+            raise _refused(f"{' and '.join(sorted(ends))} are joined by {' or '.join(ways)}", "Say which is meant")
+
+    def _returned(self) -> Mention:
+        order = sorted(self.links.mentions, key=lambda each: each.at)
+        nouns = [each for each in order if each.kind == "noun"]
+        for kind in ("noun", "implied", "value"):
+            for mention in (each for each in order if each.kind == kind):
+                head = self.doc[mention.at].head if self.doc[mention.at].dep_ == "compound" else None
+                return next((each for each in nouns if head is not None and head.i in each.tokens), mention)
+        asked = self.measured[1] if self.measured else self.shown
+        if asked is not None:
+            mention = Mention(0, (asked.kind,), "noun", "")
+            self.links.mentions.append(mention)
+            return mention
+        domain = self.links.domain
+        known = ", ".join(entity.words[0] for entity in domain.types.values() if entity.words)
+        raise _refused(f"the request names nothing of the domain {domain.name}", f"Name one of: {known}")
+
+    def _place_dates(self) -> None:
+        """Join each date to the nearest mention before it that has a date, else to the next after it."""
+        links = self.links
+        kinds = {source for source, _, target in links.words.phrases if target == links.words.dates}
+        for when in [each for each in links.mentions if each.kind == "date"]:
+            dated = [each for each in links.mentions if set(each.types) & kinds and each.kind != "date"]
+            before = sorted((each for each in dated if each.at < when.at), key=lambda each: -each.at)
+            after = sorted((each for each in dated if each.at >= when.at), key=lambda each: each.at)
+            lemmas = {each.lemma_.casefold() for each in self.doc}
+            any(links.join_date(mention, when, lemmas) for mention in (*before, *after))
+
+    def _attach(self, mention: Mention, returned: Mention, *, through: bool) -> None:
+        """Join a part that no phrase joined to the rest, at the nearest pair of mentions that an edge allows.
+
+        :param through: whether an entity that the request does not mention may stand between them.
+        """
+        links = self.links
+        part, rest = links.reached(mention), links.reached(returned)
+        pairs = sorted(
+            ((a, b) for a in part for b in rest),
+            key=lambda pair: (abs(pair[0].at - pair[1].at), pair[0].at < pair[1].at),
+        )
+        if mention.kind == "user" and len(part) == 1 and mention.word == "my":
+            return
+        for own, other in pairs:
+            if {own.kind, other.kind} - {"noun", "implied"}:
+                continue
+            relative = any(each.kind == "implied" or self.doc[each.at].tag_ == "WP" for each in (own, other))
+            if relative and set(own.types) & set(other.types):
+                links.unite(*((own, other) if own.kind == "implied" or other is returned else (other, own)))
+                return
+        known = {pair for source, _, target in links.words.phrases for pair in ((source, target), (target, source))}
+        for between in dict.fromkeys((False, through)):
+            for own, other in pairs:
+                direct = any((a, b) in known for a in own.types for b in other.types)
+                if (between or direct) and links.join(other, own):
+                    return
+
+    def _name(self, value: Mention) -> None:
+        """A value that stands for an entity is its name, or the field whose form it has."""
+        if not value.types:
+            raise _refused(
+                f'nothing in this domain is called by a name, and the request says "{value.word}"',
+                "Name a field with it",
+            )
+        kind = value.types[0]
+        name = next((each.field for each in value.fields if each.kind == kind), self.links.words.names.get(kind, ""))
+        value.filters.append((name, "=", value.value))
+
+    def _place_ordinals(self, kept: Sequence[Mention]) -> None:
+        """An ordinal of a type without order belongs to a neighbour that has one: the first file of the first mail."""
+        links = self.links
+        for mention in [each for each in kept if each.ordinal]:
+            for each in (mention, *(end for _, end in links.around(mention))):
+                fields = links.domain.types[each.types[0]].fields
+                name = next((name for name, field in fields.items() if field.kind == "ordinal"), None)
+                if name:
+                    each.filters.append((name, "=", mention.ordinal))
+                    break
+            else:
+                self.left_out.append(
+                    f'"{mention.ordinal}" is left out: the type {mention.types[0]} has no order in the domain.'
+                )
+                mention.ordinal = ""
+
+    def _written(
+        self, returned: Mention, kept: Sequence[Mention], count: bool, hops: int
+    ) -> tuple[QueryGraph, dict[Mention, str]]:
+        types = self.links.domain.types
+        stems = [types[each.types[0]].variable for each in kept]
+        names = {
+            each: stem if stems.count(stem) == 1 else f"{stem}{stems[: at + 1].count(stem)}"
+            for at, (each, stem) in enumerate(zip(kept, stems, strict=True))
+        }
+        one = not count and self._is_one(returned, kept)
+        form: dict[str, Any] = {
+            "action": "count" if count else "find",
+            "return_var": names[returned],
+            "return_mode": "one" if one else "all",
+            "vars": {name: each.types[0] for each, name in names.items()},
+            "constraints": [
+                *self._edges(returned, names, hops),
+                *(
+                    {"kind": "filter", "var": names[each], "field": field, "op": op, **_values(value)}
+                    for each in kept
+                    for field, op, value in each.filters
+                ),
+            ],
+            **self._measure(returned, names, count),
+        }
+        try:
+            return QueryGraph.model_validate(form), names
+        except ValidationError as error:
+            said = "; ".join(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors())
+            raise _refused(f"no graph could be made of the request: {said}", "Ask for less at a time") from error
+
+    def _edges(self, returned: Mention, names: dict[Mention, str], hops: int) -> Iterator[dict[str, Any]]:
+        far = {each: at for at, each in enumerate(self.links.reached(returned))}
+        for link in self.links.links:
+            if link.source not in names:
+                continue
+            other = max(link.source, link.target, key=lambda each: far[each])
+            marks = link.marks | other.marks
+            edge: dict[str, Any] = {
+                "kind": "edge",
+                "from": names[link.source],
+                "edge": link.edge,
+                "to": names[link.target],
+            }
+            edge |= {"negated": True} if "no" in marks else {}
+            edge |= {"only": True} if "only" in marks else {}
+            edge |= {"max_hops": hops} if hops > 1 and link.source.types == link.target.types else {}
+            yield edge
+
+    def _measure(self, returned: Mention, names: dict[Mention, str], count: bool) -> dict[str, Any]:
+        """What goes beyond finding and counting; a number of what is asked for is a limit."""
+        links, by = self.links, next((each for each in names if "each" in each.marks), None)
+        ranked = next((each for each in names if each.marks & {"most", "fewest"}), None)
+        limit = returned.number if returned.number and not returned.compared else 0
+        ordered = ranked or (self.measured and self.measured[0] == "value") or returned.ordinal
+        if limit and not ordered:
+            links.said.discard(returned.tokens[0] - 1)
+        if by is not None and count and by is not returned:
+            return {"action": "group", "by": names[by]}
+        counted = next((each for each in names if each.number and each is not returned), None)
+        if ranked is not None and ranked is not returned:
+            measure = {"function": "count", "var": names[ranked]}
+            return {"action": "top", "measure": measure, "limit": limit or 1, "ascending": "fewest" in ranked.marks}
+        if counted is not None:
+            measure = {
+                "function": "count",
+                "var": names[counted],
+                "op": counted.compared or "=",
+                "value": counted.number,
+            }
+            return {"measure": measure}
+        owner = self.measured and next((each for each in names if self.measured[1].kind == each.types[0]), None)
+        if self.measured and owner is not None:
+            function, where = self.measured
+            measure = {"function": function, "var": names[owner], "field": where.field}
+            if function != "value":
+                return {"action": "measure", "measure": measure} if owner is returned else {}
+            return {"action": "top", "measure": measure, "limit": limit or 1, "ascending": self.ascending}
+        if self.shown and self.shown.kind == returned.types[0]:
+            return {"show": self.shown.field}
+        return {}
+
+    def _counts(self) -> bool:
+        """Whether a request begins with a count: "how many", "I would like to know how many"."""
+        found = _COUNT.search(self.text)
+        return found is not None and {*re.findall(r"['’]?\w+", self.text[: found.start()].casefold())} <= _LEADS
+
+    def _is_one(self, returned: Mention, kept: Sequence[Mention]) -> bool:
+        """A superlative or ordinal, or one certain thing: a single noun with a name."""
+        if returned.ordinal:
+            return True
+        if self.links.domain.types[returned.types[0]].kind == "date":
+            return any(each.ordinal for each in kept)
+        return len(kept) == 1 and returned.singular and any(op == "=" for _, op, _ in returned.filters)
+
+    def _refuse_unused(self, graph: QueryGraph) -> None:
+        """Refuse "not" and "or" that are not in the graph: an answer without them would be one to another question."""
+        values = {at for each in self._mentioned() if each.kind == "value" for at in each.tokens}
+        negated = any(each.negated for each in graph.edges)
+        for token in self.doc:
+            if token.i in values or token.i in self.links.said:
+                continue
+            exclusion = token.lower_ in WORDS["excludes"] or (token.lower_ == "no" and token.dep_ in ("det", "neg"))
+            if exclusion and not negated:
+                raise _refused(
+                    f'a query graph cannot exclude anything here, and the request says "{token.text}"',
+                    "Ask for what is so, and leave the rest out of the answer",
+                )
+            if token.lower_ == "or":
+                raise _refused('what "or" joins are not two names of one kind', "Ask for one of them at a time")
+
+    def _mentioned(self) -> tuple[Mention, ...]:
+        return (*self.links.mentions, *(value for value, _ in self.links.given))
+
+    def _unread(self, kept: Sequence[Mention], *, count: bool) -> list[str]:
+        """The content words of a request that reached no part of its graph; those side by side are one text."""
+        known = set(self.links.said)
+        for each in self._mentioned():
+            known.update(each.tokens, (each.at,) if each.kind == "implied" else ())
+        said = _said(self.links, kept) | (_COUNTS if count else set())
+        lost = [
+            each for each in self.doc if each.i not in known and _is_content(each) and not self._is_said(each, said)
+        ]
+        groups: list[list[Any]] = []
+        for token in lost:
+            last = groups[-1][-1] if groups else None
+            if last is not None and all(each.lower_ == "than" for each in self.doc[last.i + 1 : token.i]):
+                groups[-1].append(token)
+            else:
+                groups.append([token])
+        return list(dict.fromkeys(self.doc[group[0].i : group[-1].i + 1].text for group in groups))
+
+    def _is_said(self, token: Any, said: set[str] | frozenset[str]) -> bool:
+        forms = {token.lower_, token.lemma_.casefold(), noun_lemma(token.lower_)}
+        leads = any(child.dep_ == "prep" and child.lower_ == "of" for child in token.children)
+        return bool(forms & (said | _LIGHT)) or (leads and bool(forms & self.links.words.field_words.keys()))
+
+
+def _values(value: Any) -> dict[str, Any]:
+    first, *others = value if isinstance(value, tuple) else (value,)
+    return {"value": first, **({"others": others} if others else {})}
+
+
+def _is_content(token: Any) -> bool:
+    asked = (token.tag_ == "WRB" and token.lower_ in ("how", "why")) or token.lower_ in ("whoever", "whomever")
+    return asked or (token.pos_ in _CONTENT and any(map(str.isalnum, token.text)) and token.tag_ != "WRB")
+
+
+def _changes(token: Any) -> bool:
+    """Whether a pronoun stands for something that is not known here."""
+    taken_up = token.dep_ == "dobj" and token.head.dep_ == "conj"
+    return token.lower_ in ("it", "they", "them", "these", "those") and token.pos_ == "PRON" and not taken_up
+
+
+def _said(links: Links, kept: Sequence[Mention]) -> set[str]:
+    """The words that say what the graph has: its edges, the fields and values of its filters, its ordinals."""
+    words, types = links.words, {kind for each in kept for kind in each.types}
+    said = {word for word, kinds in words.verbs.items() if types & {*kinds}}
+    for link in links.links:
+        key = (link.source.types[0], link.edge, link.target.types[0])
+        said |= {part for phrase in words.phrases.get(key, ()) for part in phrase.middle}
+        said |= WORDS["excludes"] if "no" in link.marks else set()
+    for each in kept:
+        filters = {FieldName(each.types[0], field) for field, _, _ in each.filters}
+        phrases = (phrase for phrase, fields in words.field_words.items() if filters & {*fields})
+        said |= {part for phrase in phrases for part in phrase.split()}
+        said |= {part for _, _, value in each.filters for part in str(value).casefold().replace("_", " ").split()}
+        said |= {*BETWEEN} if filters else set()
+    ordinals = {each.ordinal for each in kept if each.ordinal}
+    return (
+        said | {word for word, ordinal in ORDINALS.items() if ordinal in ordinals} | ({"most"} if ordinals else set())
+    )
+
+
+def _forget_doubles(links: Links) -> None:
+    """What a noun implied is what the request mentions after all, where both are at the other end of one edge."""
+    for implied in [each for each in links.mentions if each.kind == "implied" and not each.word]:
+        around = links.around(implied)
+        if not around:
+            continue
+        own, noun = around[0]
+        twins = [end for link, end in links.around(noun) if link is not own and link.edge == own.edge]
+        if twins:
+            links.unite(implied, twins[0])

@@ -1,0 +1,218 @@
+"""What was learned from use: past requests that are near to a request vote for the tools that served them.
+
+It is a segment of its own in a snapshot, the files ``use.*``, so the rest of the snapshot is the same with and without it. Of a past
+request it holds the hashes of its index terms, its vector where its text was known, and its tools; never its text.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from inference.arrays import Floats1d, Floats2d
+from retrieval.index.bm25 import Bm25Index, Postings, read_postings, write_postings
+from retrieval.index.mapped_array import load_mapped
+
+if TYPE_CHECKING:  # both read snapshots, which have past requests
+    from retrieval.query.context import QueryContext
+    from retrieval.ranking.ranking import Ranking
+
+__all__ = ["PastRequests", "Votes", "add_votes", "read_past_requests", "write_past_requests"]
+
+NEIGHBOURS = 20
+"""How many past requests vote. This, the power, the pseudo-count and the share of words were chosen on the part of the usage log of
+ToolLens that its other requests do not see (docs/learning.md); between 10 and 40 little changes."""
+_SEARCHED, _POOL = 8 * NEIGHBOURS, 2 * NEIGHBOURS
+_POWER = 2.0
+_PSEUDO_COUNT = 0.5
+"""Votes are divided by their sum and this much: where no past request is near, nothing is learned."""
+_LEXICAL_SHARE = 0.5  # of the similarity, where a past request has words and a vector
+_ARRAYS = ("vectors_PD", "lengths", "pointers", "tools", "reporters")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Votes:
+    """What the past requests nearest to a request say.
+
+    :param tools: the tools that enough of their reporters used, ascending, int64 [tools].
+    :param shares: of their votes, in (0, 1), float32 [tools].
+    :param sessions: how many of the past requests used each, int32 [tools].
+    """
+
+    tools: NDArray[np.int64]
+    shares: Floats1d
+    sessions: NDArray[np.int32]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PastRequests:
+    """The learned part of a snapshot. Thread-safe and immutable.
+
+    :param vectors_PD: unit rows, zero where the text of a past request was not known, float32 [past requests, D]; D is 0 where none was.
+    :param words: postings of the index terms of the past requests.
+    :param lengths: the BM25 score of each past request with itself, float32 [past requests].
+    :param pointers: start and end of the tools of each past request, int64 [past requests + 1].
+    :param tools: their tool numbers, int32 [uses].
+    :param reporters: who reported it, as numbers that are the same for the same reporter, int32 [past requests].
+    :param min_reporters: how many reporters among the neighbours must have used a tool, from 1.
+    :param weight: of the votes, in standard deviations of the scores, >= 0.
+    """
+
+    vectors_PD: Floats2d
+    words: Postings
+    lengths: Floats1d
+    pointers: NDArray[np.int64]
+    tools: NDArray[np.int32]
+    reporters: NDArray[np.int32]
+    min_reporters: int = 2
+    weight: float = 0.0
+
+    @property
+    def size(self) -> int:
+        """Number of past requests."""
+        return len(self.reporters)
+
+    @cached_property
+    def reporter_count(self) -> int:
+        """Number of reporters."""
+        return len(np.unique(self.reporters))
+
+    def votes(self, vector_D: Floats1d | None, terms: Mapping[str, float]) -> Votes:
+        """The votes of the past requests that are nearest to a request.
+
+        :param vector_D: of the request, L2-normalised, float32 [D]; None where there is none.
+        :param terms: its index terms, with how much each counts.
+        """
+        similarities = self._similarities(vector_D, terms)
+        near = self._nearest(similarities)
+        rows, used = self._uses(near)
+        tools, places = np.unique(used, return_inverse=True)
+        pairs = np.unique(np.stack((places, self.reporters[near][rows])), axis=1)
+        supported = tools[np.bincount(pairs[0], minlength=len(tools)) >= self.min_reporters]
+        # A past request that nobody else confirms takes no place, so it cannot keep others from voting.
+        near = near[np.unique(rows[np.isin(used, supported)])][:NEIGHBOURS]
+        strengths = similarities[near] ** _POWER
+        rows, used = self._uses(near)
+        counted = np.isin(used, supported)
+        tools, places = np.unique(used[counted], return_inverse=True)
+        votes = np.bincount(places, weights=strengths[rows[counted]], minlength=len(tools))
+        shares = (votes / (float(strengths.sum()) + _PSEUDO_COUNT)).astype(np.float32)
+        sessions = np.bincount(places, minlength=len(tools)).astype(np.int32)
+        return Votes(tools=tools, shares=shares, sessions=sessions)
+
+    def renumbered(self, numbers: NDArray[np.int64]) -> PastRequests:
+        """What was learned, for other tools. A past request that used none of them is never near.
+
+        :param numbers: the new number of each tool, int64 [tools]; -1 where there is none.
+        """
+        used = numbers[self.tools]
+        requests = np.repeat(np.arange(self.size), np.diff(self.pointers))[used >= 0]
+        counts = np.bincount(requests, minlength=self.size)
+        vectors_PD = self.vectors_PD if counts.all() else np.where(counts[:, None] > 0, self.vectors_PD, np.float32(0))
+        return replace(
+            self,
+            vectors_PD=vectors_PD,
+            lengths=np.where(counts > 0, self.lengths, np.float32(np.inf)).astype(np.float32),
+            pointers=np.concatenate(([0], np.cumsum(counts))).astype(np.int64),
+            tools=used[used >= 0].astype(np.int32),
+        )
+
+    def _similarities(self, vector_D: Floats1d | None, terms: Mapping[str, float]) -> Floats1d:
+        """How near each past request is, in [0, 1], float32 [past requests]."""
+        index = Bm25Index(self.words, self.size)
+        # Half of the terms of one in the other is half a match, whichever is longer.
+        own = np.float32(sum(count * index.idf(term) for term, count in terms.items()))
+        shares = index.scores(terms) / np.maximum(np.maximum(self.lengths, own), np.float32(1e-6))
+        lexical: Floats1d = np.minimum(shares, 1.0).astype(np.float32)
+        if vector_D is None or not self.vectors_PD.shape[1]:
+            return lexical
+        cosines = np.clip(self.vectors_PD @ vector_D, 0.0, 1.0)
+        known = self.vectors_PD[:, 0] != 0.0
+        mixed = _LEXICAL_SHARE * lexical + (1 - _LEXICAL_SHARE) * cosines
+        return np.where(known, mixed, lexical).astype(np.float32)
+
+    def _nearest(self, similarities: Floats1d) -> NDArray[np.int64]:
+        """The nearest past requests, nearest first, twice as many as vote.
+
+        Where more than one reporter is asked for, each may have twice its share, or two of them.
+        """
+        count = min(_SEARCHED, self.size)
+        found = np.argpartition(-similarities, count - 1)[:count] if count else np.empty(0, dtype=np.int64)
+        found = found[similarities[found] > 0]
+        found = found[np.lexsort((found, -similarities[found]))]
+        if self.min_reporters > 1:
+            most = max(2, _POOL // max(1, self.reporter_count))
+            seen: Counter[int] = Counter()
+            kept = []
+            for place, reporter in enumerate(self.reporters[found].tolist()):
+                seen[reporter] += 1
+                if seen[reporter] <= most:
+                    kept.append(place)
+            found = found[kept]
+        return found[:_POOL].astype(np.int64)
+
+    def _uses(self, near: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The uses of tools by past requests: the place of each in ``near``, and its tool, int64 [uses]."""
+        rows = np.repeat(np.arange(len(near)), self.pointers[near + 1] - self.pointers[near])
+        spans = [self.tools[self.pointers[one] : self.pointers[one + 1]] for one in near]
+        return rows, np.concatenate([np.empty(0, dtype=np.int32), *spans]).astype(np.int64)
+
+
+def add_votes(context: QueryContext, ranking: Ranking, learned: PastRequests) -> Ranking:
+    """The ranking with what past requests say of its tools; tools that only they name join it. No score falls.
+
+    The feature ``past_requests`` is what was added to each score. The context records how many sessions used each tool.
+    """
+    if not learned.weight:
+        return ranking
+    votes = learned.votes(context.query.vector_D, context.query.weights)
+    allowed = slice(None) if context.allowed is None else context.allowed[votes.tools]
+    tools, shares, sessions = votes.tools[allowed], votes.shares[allowed], votes.sessions[allowed]
+    spread = (float(ranking.scores.std()) if len(ranking.tools) else 0.0) or 1.0
+    joined = ranking.with_tools(tools)
+    added = np.zeros(len(joined.tools), dtype=np.float32)
+    added[np.searchsorted(joined.tools, tools)] = learned.weight * spread * shares
+    context.past_sessions = dict(zip(tools.tolist(), sessions.tolist(), strict=True))
+    return replace(joined, scores=joined.scores + added, features={**joined.features, "past_requests": added})
+
+
+def write_past_requests(folder: Path, learned: PastRequests) -> None:
+    """Write the files of the segment. Equal content gives equal bytes."""
+    # A past request without tools is infinitely long, which a file must not be; no use of it is counted either way.
+    learned = replace(learned, lengths=np.minimum(learned.lengths, np.finfo(np.float32).max))
+    for name in _ARRAYS:
+        np.save(folder / f"use.{name}.npy", getattr(learned, name))
+    write_postings(folder, "use", learned.words)
+
+
+def read_past_requests(
+    folder: Path, *, tool_count: int, dimensions: int, min_reporters: int, weight: float
+) -> PastRequests:
+    """Open the memory-mapped segment.
+
+    :raises ValueError: when its arrays do not fit together or name a tool that the snapshot does not have.
+    """
+    arrays = {name: load_mapped(folder / f"use.{name}.npy") for name in _ARRAYS}
+    words = read_postings(folder, "use")
+    vectors_PD, lengths, pointers, tools, reporters = (arrays[name] for name in _ARRAYS)
+    size, docs = len(reporters), words.docs
+    fits = (
+        {len(vectors_PD), len(lengths), len(pointers) - 1} == {size}
+        and vectors_PD.ndim == 2
+        and vectors_PD.shape[1] in (0, dimensions)
+        and bool(np.isfinite(vectors_PD).all() and np.isfinite(lengths).all())
+        and (int(pointers[0]), int(pointers[-1])) == (0, len(tools))
+        and not bool((np.diff(pointers) < 0).any())
+        and (not len(docs) or 0 <= int(docs.min()) <= int(docs.max()) < size)
+        and (not len(tools) or 0 <= int(tools.min()) <= int(tools.max()) < tool_count)
+    )
+    if not fits:
+        raise ValueError("what was learned from use cannot be read: its arrays do not fit together, or to the snapshot")
+    return PastRequests(**arrays, words=words, min_reporters=min_reporters, weight=weight)

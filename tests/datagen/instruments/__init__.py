@@ -1,1 +1,0 @@
-"""Hand-made requests that test the validators."""

@@ -1,1 +1,0 @@
-"""Tests of the checks of labelled requests."""

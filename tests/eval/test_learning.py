@@ -1,0 +1,188 @@
+"""What is learned of sessions: what support is asked for, and that a lying reporter moves little."""
+
+from __future__ import annotations
+
+import copy
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from eval.learning import (
+    Session,
+    bounded_sessions,
+    encode_sessions,
+    known_sessions,
+    learn,
+    make_past_requests,
+    read_usage_log,
+)
+from inference import HashingEncoder
+from ontology.errors import DocumentError
+from retrieval.graph_retriever import GraphRetriever
+from retrieval.index.analysis import terms
+from retrieval.learned import PastRequests
+from retrieval.query.request import Request
+from retrieval.snapshot.reader import Snapshot, open_snapshot
+from tests.eval.planted_sessions import START, TASKS, build_store, gold, rows, sessions, text, tool_id, written
+
+DAY = 86_400
+KNOWN = frozenset(map(tool_id, range(60)))
+
+
+@pytest.fixture(scope="module")
+def snapshot(tmp_path_factory: pytest.TempPathFactory) -> Snapshot:
+    return open_snapshot(build_store(tmp_path_factory.mktemp("learning")))
+
+
+def session(number: int, *, reporter: str = "", days: float = 0.0, tools: tuple[str, ...] = ("a", "b")) -> Session:
+    return Session(id=str(number), tools=tools, time=START + days * DAY, reporter=reporter, query="find it")
+
+
+def made(snapshot: Snapshot, past: Sequence[Session], *, min_reporters: int = 2) -> PastRequests:
+    kept = bounded_sessions(known_sessions(past, KNOWN), min_reporters)
+    vectors_PD = encode_sessions(kept, snapshot, HashingEncoder())
+    return replace(make_past_requests(kept, vectors_PD, snapshot, min_reporters=min_reporters), weight=16.0)
+
+
+def retriever(snapshot: Snapshot, learned: PastRequests | None) -> GraphRetriever:
+    view = copy.copy(snapshot)
+    view.learned = learned
+    return GraphRetriever(view, HashingEncoder())
+
+
+def answers(snapshot: Snapshot, learned: PastRequests | None, asked: Sequence[str]) -> list[tuple[str, ...]]:
+    chosen = retriever(snapshot, learned)
+    return [tuple(tool.id for tool in chosen.retrieve(Request(query=one, k=5)).tools) for one in asked]
+
+
+# -- influence -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_reporter_counts_as_often_as_others_do_and_with_its_newest() -> None:
+    honest = [session(number, reporter=f"h{number % 10}") for number in range(300)]
+    spam = [session(1_000 + number, reporter="spammer", days=1 + number * 1e-4) for number in range(10_000)]
+    kept = bounded_sessions(sorted([*honest, *spam], key=lambda each: each.order), 2)
+    of_spammer = [each for each in kept if each.reporter == "spammer"]
+    assert len(of_spammer) == 30
+    assert of_spammer[-1].id == "10999"
+    assert len(kept) == 330
+    assert len(bounded_sessions([*honest, *spam], 1)) == 10_300, "every reporter is trusted"
+
+
+# -- support -------------------------------------------------------------------------------------------------------------
+
+
+def test_one_reporter_alone_brings_no_tool_into_an_answer(snapshot: Snapshot) -> None:
+    asked = rows(1)[0]["query"]
+    target = tool_id(59)
+    lies = [Session(id=str(number), tools=(target,), time=START, reporter="liar", query=asked) for number in range(50)]
+    alone, with_another = (
+        made(snapshot, past) for past in (lies, [*lies, replace(lies[0], id="x", reporter="another")])
+    )
+    assert answers(snapshot, alone, [asked]) == answers(snapshot, None, [asked])
+    assert answers(snapshot, with_another, [asked])[0][0] == target
+
+
+@pytest.mark.parametrize("kind", ["one tool", "random tools", "the same requests"])
+def test_a_spammer_with_10_000_reports_moves_at_most_one_place_of_a_hundred(snapshot: Snapshot, kind: str) -> None:
+    random = np.random.default_rng(7)
+    honest = sessions(1_000)
+    asked = [text(number % TASKS, random) for number in range(60)]
+    spam = [
+        Session(
+            id=f"s{number}",
+            tools=(tool_id(int(random.integers(60))),) if kind == "random tools" else (tool_id(59),),
+            time=START + 6 * number,
+            reporter="spammer",
+            query=asked[number % 60] if kind == "the same requests" else text(number % TASKS, random),
+        )
+        for number in range(10_000)
+    ]
+    before, after = (answers(snapshot, made(snapshot, past), asked) for past in (honest, [*honest, *spam]))
+    moved = [len(set(new) - set(old)) for new, old in zip(after, before, strict=True)]
+    assert sum(moved) <= 0.01 * 5 * len(asked)
+    assert before != answers(snapshot, None, asked)
+
+
+# -- the decision --------------------------------------------------------------------------------------------------------
+
+
+def test_what_helps_is_learned_and_the_same_again(snapshot: Snapshot) -> None:
+    past = known_sessions(sessions(400), KNOWN)
+    once, again = (learn(past, snapshot, HashingEncoder(), k=5) for _ in range(2))
+    assert once.learned is not None
+    assert once.after > once.before + 0.3
+    assert once.p_value < 0.01
+    assert (once.after, once.gained, once.lost) == (again.after, again.gained, again.lost)
+    random = np.random.default_rng(99)
+    asked = [(task, text(task, random)) for task in range(TASKS)]
+    found = answers(snapshot, once.learned, [one for _, one in asked])
+    complete = [set(gold(task)) <= set(tools) for (task, _), tools in zip(asked, found, strict=True)]
+    assert np.mean(complete) > 0.8
+
+
+def test_too_few_sessions_decide_nothing(snapshot: Snapshot) -> None:
+    learning = learn(sessions(100), snapshot, HashingEncoder(), k=5)
+    assert learning.learned is None
+    assert "20 each are needed" in learning.reason
+
+
+# -- files ---------------------------------------------------------------------------------------------------------------
+
+
+def test_a_usage_log_is_read_without_the_sessions_that_failed(tmp_path: Path) -> None:
+    lines = [
+        {"query": "a b", "tools": ["x", "x", "y"], "time": 5, "reporter": "r", "other": 1},
+        {"query": "a b", "tools": ["x"], "succeeded": False},
+    ]
+    (read,) = read_usage_log(written(tmp_path / "log.jsonl", lines))
+    assert read == Session(id="1", tools=("x", "y"), time=5, reporter="r", query="a b")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "[]",
+        "{",
+        '{"query": "", "tools": []}',
+        '{"query": "a", "tools": "x"}',
+        '{"query": "a", "tools": [1]}',
+        '{"query": "a", "tools": [], "time": "now"}',
+        '{"query": "a", "tools": [], "time": NaN}',
+        '{"query": "a", "tools": [], "reporter": 5}',
+        "[" * 100_000,
+    ],
+)
+def test_a_line_that_is_no_session_is_refused_with_its_place(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "log.jsonl"
+    path.write_text(f'{{"query": "a", "tools": []}}\n\n{line}\n', encoding="utf-8")
+    with pytest.raises(DocumentError, match=r"log\.jsonl:3"):
+        read_usage_log(path)
+
+
+def test_tools_that_are_hidden_or_gone_have_no_votes(snapshot: Snapshot) -> None:
+    past = [session(number, reporter=f"r{number}", tools=(tool_id(0), tool_id(1))) for number in range(12)]
+    learned = made(snapshot, past)
+    used = sorted({int(tool) for tool in learned.tools})
+    kept, hidden = used[0], used[1]
+    visible = np.ones(snapshot.tool_count, dtype=bool)
+    visible[hidden] = False
+    seen = learned.renumbered(np.where(visible, np.arange(snapshot.tool_count), -1))
+    terms_of_past = Counter(terms(past[0].query))
+    assert set(learned.votes(None, terms_of_past).tools) == {kept, hidden}
+    assert set(seen.votes(None, terms_of_past).tools) == {kept}
+    assert hidden not in set(seen.tools)
+
+    moved = np.arange(snapshot.tool_count)[::-1].copy()  # what a catalogue with other tools numbers otherwise
+    renumbered = learned.renumbered(moved)
+    votes, before = renumbered.votes(None, terms_of_past), learned.votes(None, terms_of_past)
+    assert {int(tool): float(share) for tool, share in zip(votes.tools, votes.shares, strict=True)} == {
+        int(moved[tool]): float(share) for tool, share in zip(before.tools, before.shares, strict=True)
+    }
+
+    nothing = learned.renumbered(np.full(snapshot.tool_count, -1))
+    assert not len(nothing.votes(None, terms_of_past).tools)

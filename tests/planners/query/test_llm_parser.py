@@ -1,0 +1,91 @@
+"""The parser by a chat model: what the model is told, and what becomes of bad answers."""
+
+from __future__ import annotations
+
+import json
+from datetime import date
+from typing import Any
+
+import pytest
+
+from inference import ScriptedChat
+from ontology.errors import ModelError
+from planners.query.domain import read_domain
+from planners.query.llm_reader import LlmParser, WrittenGraph, worked_examples
+from scripts.graph_match import same_graph
+
+TODAY = date(2026, 2, 15)
+PERSONAL = read_domain("personal")
+REQUEST = "How many emails did I get from Jane Doe in February?"
+GOOD: dict[str, Any] = {
+    "ask": "count all e",
+    "edges": ["e to self", "e from p", "e sent_on d"],
+    "filters": ["p.name = Jane Doe", "d.value = in February"],
+}
+
+
+def _changed(**changes: Any) -> dict[str, Any]:
+    return {**GOOD, **changes}
+
+
+def test_the_prompt_holds_the_domain_worked_examples_and_the_request_and_nothing_else() -> None:
+    model = ScriptedChat([json.dumps(GOOD)])
+    LlmParser(model).parse(REQUEST, PERSONAL, TODAY)
+    system, *examples, asked = model.calls[0]
+    assert asked.content == REQUEST
+    for source, edge, target in PERSONAL.signatures():
+        assert f"- {PERSONAL.types[source].variable} {edge} {PERSONAL.types[target].variable}:" in system.content
+    for kind in PERSONAL.types.values():
+        for field, each in kind.fields.items():
+            assert f"- {kind.variable}.{field} {' or '.join(each.operators)}" in system.content
+    shown = worked_examples(REQUEST, PERSONAL)
+    assert [each.content for each in examples[::2]] == [each.request for each in shown]
+    assert [each.content for each in examples[1::2]] == [WrittenGraph.of(each.graph).text() for each in shown]
+
+
+@pytest.mark.parametrize(
+    ("bad", "said"),
+    [
+        ("The user wants to count emails.", "is no graph"),
+        (json.dumps(GOOD)[:-20], "is no graph"),
+        (_changed(ask="delete all e"), "is not an ask such as 'find all e'"),
+        (_changed(edges=["e to x"]), "'x' is no variable; variables are named e (Email), p (Person)"),
+        (_changed(edges=["e goes out to p"]), "is not an edge such as 'e from p'"),
+        (_changed(filters=["Jane Doe"]), "is not a filter such as 'p.name = Jane Doe'"),
+        (_changed(filters=[*GOOD["filters"], "pl.name = Jane"]), "No path of edges joins the variable pl"),
+        (_changed(edges=["e has_attachment self", *GOOD["edges"][1:]]), "does not lead from Email to Self"),
+        (_changed(filters=["p.subject contains Jane Doe", GOOD["filters"][1]]), "has no field subject"),
+        (
+            _changed(edges=GOOD["edges"][:2], filters=GOOD["filters"][:1]),
+            'The request says "in February", so there must be a variable of the type Date',
+        ),
+        (_changed(filters=["d.value = 2026-02"]), "is not in the request; write its words unchanged"),
+        (_changed(edges=GOOD["edges"][1:]), 'The request says "I"'),
+        (_changed(edges=GOOD["edges"] * 20), "is no graph: 'edges'"),
+        (_changed(vars={}), "is no graph: 'vars'"),
+    ],
+)  # fmt: skip
+def test_a_bad_answer_goes_back_with_its_fault_and_is_repaired(bad: Any, said: str) -> None:
+    text = bad if isinstance(bad, str) else json.dumps(bad)
+    model = ScriptedChat([text, json.dumps(GOOD)])
+    parsed = LlmParser(model).parse(REQUEST, PERSONAL, TODAY)
+    assert parsed.graph == WrittenGraph(**GOOD).graph(PERSONAL)
+    assert "The model needed 2 attempts." in parsed.notes
+    *_, rejected, repair = model.calls[1]
+    assert rejected.content == text[:4_000]
+    assert said in repair.content
+
+
+def test_the_attempts_are_bounded_and_the_error_names_the_faults() -> None:
+    model = ScriptedChat([f"{number} prose without end " * 10_000 for number in range(9)])
+    with pytest.raises(ModelError) as failed:
+        LlmParser(model).parse(REQUEST, PERSONAL, TODAY)
+    assert len(model.calls) == 3
+    assert "is no graph" in failed.value.problem and "rules.v1" in failed.value.remedy
+    assert sum(len(message.content) for message in model.calls[-1]) < 40_000
+
+
+def test_an_edge_that_exists_the_other_way_round_only_is_turned() -> None:
+    turned = _changed(edges=["self to e", *GOOD["edges"][1:]])
+    parsed = LlmParser(ScriptedChat([json.dumps(turned)])).parse(REQUEST, PERSONAL, TODAY)
+    assert same_graph(parsed.graph, WrittenGraph(**GOOD).graph(PERSONAL))

@@ -1,0 +1,141 @@
+"""The conformance suite of parsers: rules, and a chat model that is played by a script."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from inference import Message, ScriptedChat
+from ontology.errors import InvalidArgumentError
+from planners.dfs import Domain, QueryGraph, graph_faults
+from planners.query.domain import read_domain
+from planners.query.llm_reader import LlmParser, WrittenGraph
+from planners.query.reader import Parser, load_parser
+from planners.query.request_set import GoldRequest, request_set
+from scripts.graph_match import same_graph
+
+TODAY = date(2026, 2, 15)
+LIBRARY = read_domain(Path(__file__).parent / "library.yaml")
+PERSONAL = read_domain("personal")
+EASY = [
+    each
+    for name in ("personal", "enterprise")
+    for each in request_set(name)
+    if each.paper or (each.hops <= 1 and each.split == "dev")
+][:24]
+
+
+def _scripted() -> Parser:
+    """A model that knows the answers; of what it does not know it says nothing usable."""
+    known = {
+        each.request: WrittenGraph.of(each.graph).text()
+        for name in ("personal", "enterprise")
+        for each in request_set(name)
+    }
+
+    def answer(messages: Sequence[Message]) -> str:
+        return known.get(messages[-1].content, "I cannot say.")
+
+    return LlmParser(ScriptedChat(answer))
+
+
+PARSERS: dict[str, Callable[[], Parser]] = {"rules.v1": lambda: load_parser("rules.v1"), "llm.v1": _scripted}
+
+
+@pytest.fixture(params=PARSERS, scope="module")
+def parser(request: pytest.FixtureRequest) -> Parser:
+    return PARSERS[request.param]()
+
+
+@pytest.mark.parametrize("gold", EASY, ids=[each.id for each in EASY])
+def test_a_request_becomes_its_graph(parser: Parser, gold: GoldRequest) -> None:
+    domain = read_domain(gold.domain)
+    parsed = parser.parse(gold.request, domain, TODAY)
+    assert graph_faults(parsed.graph, domain) == ()
+    assert same_graph(parsed.graph, gold.graph), parsed.graph.to_json()
+
+
+@pytest.mark.parametrize(
+    "gold", [each for each in request_set("personal") if each.paper], ids=lambda each: str(each.id)
+)
+def test_the_requests_of_the_paper(parser: Parser, gold: GoldRequest) -> None:
+    assert same_graph(parser.parse(gold.request, PERSONAL, TODAY).graph, gold.graph)
+
+
+def test_dates_stay_as_they_are_written_and_their_reading_is_said(parser: Parser) -> None:
+    parsed = parser.parse("How many emails did I get yesterday?", PERSONAL, TODAY)
+    assert [each.value for each in parsed.graph.filters] == ["yesterday"]
+    assert '"yesterday" is read as 2026-02-14.' in parsed.notes
+
+
+@pytest.mark.parametrize("request_", ["", "  ", "x" * 1_001])
+def test_no_request_and_a_novel_are_refused(parser: Parser, request_: str) -> None:
+    with pytest.raises(InvalidArgumentError):
+        parser.parse(request_, PERSONAL, TODAY)
+
+
+@pytest.mark.parametrize("request_", ["Please sing a song.", "42", "?"])
+def test_what_the_domain_does_not_know_is_a_named_error(parser: Parser, request_: str) -> None:
+    from ontology.errors import EgotoolsError
+
+    with pytest.raises(EgotoolsError) as refused:
+        parser.parse(request_, PERSONAL, TODAY)
+    assert refused.value.remedy
+
+
+def _graph(
+    *constraints: dict[str, Any], returned: str, action: str = "find", mode: str = "all", **variables: str
+) -> QueryGraph:
+    return QueryGraph.model_validate(
+        {"action": action, "return_var": returned, "return_mode": mode, "vars": variables, "constraints": constraints}
+    )
+
+
+def _edge(source: str, edge: str, target: str) -> dict[str, Any]:
+    return {"kind": "edge", "from": source, "edge": edge, "to": target}
+
+
+def _where(var: str, field: str, value: str, op: str = "=") -> dict[str, Any]:
+    return {"kind": "filter", "var": var, "field": field, "op": op, "value": value}
+
+
+BY_ANN = [_edge("b", "written_by", "a"), _where("a", "name", "Ann Reed")]
+LIBRARY_REQUESTS = {
+    "Find books by Ann Reed.": _graph(*BY_ANN, returned="b", b="Book", a="Author"),
+    "How many French novels did Ann Reed write?": _graph(
+        *BY_ANN, _where("b", "language", "french"), returned="b", action="count", b="Book", a="Author"
+    ),
+    "Which books did I borrow last week?": _graph(
+        _edge("b", "borrowed_by", "r"), _edge("b", "borrowed_on", "d"), _where("d", "value", "last week"),
+        returned="b", b="Book", r="Reader", d="Day",
+    ),
+    "Who wrote the book ISBN-123?": _graph(
+        _edge("b", "written_by", "a"), _where("b", "number", "ISBN-123"), returned="a", a="Author", b="Book"
+    ),
+    "Who is the author of the novel titled 'The Deep'?": _graph(
+        _edge("b", "written_by", "a"), _where("b", "title", "The Deep"), returned="a", a="Author", b="Book"
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("request_", "graph"), LIBRARY_REQUESTS.items(), ids=list(LIBRARY_REQUESTS))
+def test_a_second_domain_needs_nothing_but_its_file(request_: str, graph: QueryGraph) -> None:
+    parsed = load_parser("rules.v1").parse(request_, LIBRARY, TODAY)
+    assert same_graph(parsed.graph, graph), parsed.graph.to_json()
+
+
+def _domain_without(kind: str) -> Domain:
+    data = LIBRARY.model_dump()
+    data["types"].pop(kind)
+    data["edges"] = [edge for edge in data["edges"] if kind not in edge["targets"]]
+    return Domain.model_validate(data)
+
+
+@pytest.mark.parametrize("kind", ["Reader", "Day"])
+def test_a_domain_may_have_no_user_and_no_dates(kind: str) -> None:
+    parsed = load_parser("rules.v1").parse("Find books by Ann Reed.", _domain_without(kind), TODAY)
+    assert same_graph(parsed.graph, LIBRARY_REQUESTS["Find books by Ann Reed."])

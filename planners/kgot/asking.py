@@ -24,7 +24,7 @@ from inference.structured_chat import SchemaParser, StructuredChat, StructuredRe
 from ontology.errors import ModelError
 from ontology.json_object import canonical_text
 from ontology.yaml_data import read_yaml
-from planners.calls.fence_marks import FenceMarks
+from planners.calls.untrusted import FenceMarks
 from planners.journal.step_log import metered, on_a_thread
 from planners.kgot.kgot_events import Executor, ModelAsked
 from planners.kgot.kgot_settings import KgotSettings, PromptFormat

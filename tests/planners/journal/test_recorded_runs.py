@@ -18,8 +18,8 @@ from egotools import ClientDeadlineError, ClientError, PermissionDeniedError, Se
 from egotools.calling.http_invoker import HttpInvoker
 from egotools.calling.invoker import ToolInvoker
 from ontology.errors import EgotoolsError, InvalidArgumentError
-from planners.calls.consent import ConsentingInvoker, never
 from planners.calls.python_invoker import PythonInvoker
+from planners.calls.tool_access import CallPipeline, never
 from planners.calls.tool_finder import ToolFinder
 from planners.dfs.resolver import Entity, Resolver, Step
 from planners.dfs.tool_resolver import ToolResolver
@@ -141,7 +141,7 @@ class TestResumption:
                 with pytest.raises(ClientDeadlineError):
                     await invoker.invoke(wait, {})
                 with pytest.raises(PermissionDeniedError, match="nobody confirmed"):
-                    inner = ConsentingInvoker(PythonInvoker([MODULE]), never)
+                    inner = CallPipeline(PythonInvoker([MODULE]), never)
                     await recording(inner, journal).invoke(python("book"), {"material": "tin"})
         finally:
             shop_tools.RELEASE.set()

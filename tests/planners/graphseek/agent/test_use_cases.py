@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from inference.budget import Budget
-from planners.calls.fence_marks import FenceMarks
+from planners.calls.untrusted import FenceMarks
 from planners.graphseek.agent.question_run import answer_question
 from planners.graphseek.agent_events import AnswerRejected, Faulted, Invoked, ModelAsked, QueryRun, ResultKept
 from planners.graphseek.turn import AgentSettings, Question

@@ -27,10 +27,11 @@ from ontology.progress import Progress, no_progress
 from retrieval.graph_retriever import GraphRetriever
 from retrieval.index.analysis import terms
 from retrieval.index.bm25 import make_postings
-from retrieval.learned import PastRequests, add_votes
+from retrieval.learned import PastRequests
 from retrieval.query.request import MAX_QUERY_CHARS, Request
 from retrieval.query.typed_text import typed_text
 from retrieval.query.typed_values import find_values
+from retrieval.ranking.boosts import add_votes
 from retrieval.ranking.fusion import FusionRanker
 from retrieval.ranking.weights import FUSION, weights_of
 from retrieval.snapshot.reader import Snapshot

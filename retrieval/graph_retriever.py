@@ -17,10 +17,9 @@ from ontology.errors import ModelError
 from retrieval.candidates.candidate_generation import generate_candidates
 from retrieval.completion.complete import Completion
 from retrieval.config import DEFAULT, DEPENDENCIES, PAPER, RetrievalConfig
-from retrieval.learned import add_votes
 from retrieval.query.context import QueryContext
 from retrieval.query.request import Request
-from retrieval.ranking.boosts import add_boosts
+from retrieval.ranking.boosts import add_boosts, add_votes
 from retrieval.ranking.confidence import ConfidenceModel, ServedNeed
 from retrieval.ranking.fusion import FusionRanker, rank_with_fallback
 from retrieval.ranking.named_first import chosen_first, named_first

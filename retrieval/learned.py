@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,11 +19,7 @@ from inference.arrays import Floats1d, Floats2d
 from retrieval.index.bm25 import Bm25Index, Postings, read_postings, write_postings
 from retrieval.index.mapped_array import load_mapped
 
-if TYPE_CHECKING:  # both read snapshots, which have past requests
-    from retrieval.query.context import QueryContext
-    from retrieval.ranking.ranking import Ranking
-
-__all__ = ["PastRequests", "Votes", "add_votes", "read_past_requests", "write_past_requests"]
+__all__ = ["PastRequests", "Votes", "read_past_requests", "write_past_requests"]
 
 NEIGHBOURS = 20
 """How many past requests vote. This, the power, the pseudo-count and the share of words were chosen on the part of the usage log of
@@ -163,24 +158,6 @@ class PastRequests:
         rows = np.repeat(np.arange(len(near)), self.pointers[near + 1] - self.pointers[near])
         spans = [self.tools[self.pointers[one] : self.pointers[one + 1]] for one in near]
         return rows, np.concatenate([np.empty(0, dtype=np.int32), *spans]).astype(np.int64)
-
-
-def add_votes(context: QueryContext, ranking: Ranking, learned: PastRequests) -> Ranking:
-    """The ranking with what past requests say of its tools; tools that only they name join it. No score falls.
-
-    The feature ``past_requests`` is what was added to each score. The context records how many sessions used each tool.
-    """
-    if not learned.weight:
-        return ranking
-    votes = learned.votes(context.query.vector_D, context.query.weights)
-    allowed = slice(None) if context.allowed is None else context.allowed[votes.tools]
-    tools, shares, sessions = votes.tools[allowed], votes.shares[allowed], votes.sessions[allowed]
-    spread = (float(ranking.scores.std()) if len(ranking.tools) else 0.0) or 1.0
-    joined = ranking.with_tools(tools)
-    added = np.zeros(len(joined.tools), dtype=np.float32)
-    added[np.searchsorted(joined.tools, tools)] = learned.weight * spread * shares
-    context.past_sessions = dict(zip(tools.tolist(), sessions.tolist(), strict=True))
-    return replace(joined, scores=joined.scores + added, features={**joined.features, "past_requests": added})
 
 
 def write_past_requests(folder: Path, learned: PastRequests) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from planners.calls.tool_finder import Finder
-from planners.graphseek.agent.agent_settings import AgentSettings
+from planners.graphseek.turn import AgentSettings
 from scripts.account.figures import keep_section
 from scripts.account.kept_rows import KeptRows
 from scripts.account.patient_chat import patient_chat

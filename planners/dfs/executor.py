@@ -31,7 +31,7 @@ from operator import attrgetter
 from typing import Any
 
 from ontology.errors import InvalidArgumentError
-from planners.calls.call_limits import CallLimits
+from planners.calls.tool_access import CallLimits
 from planners.dfs.branch_order import BranchOrder, SelectiveOrder
 from planners.dfs.resolver import Call, Entity, ExecutorSettings, MeteredResolver, Observe, Resolver
 from planners.dfs.search_tree import BoundGraph, ResolveDate

@@ -1,4 +1,4 @@
-"""What happens in a question's run, in the order in which things begin; each event is JSON by :func:`event_json`.
+"""What happens in a question's run, in the order in which things begin; an event is JSON by its ``to_json``.
 
 Invocations of one step run at once; all events of the first are told before those of the second, so that a replay tells the same.
 """
@@ -6,11 +6,9 @@ Invocations of one step run at once; all events of the first are told before tho
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import cache
 from typing import Any, Literal, TypeAlias, get_args
 
-from pydantic import TypeAdapter
+from planners.journal.step_log import Event
 
 __all__ = [
     "AgentEvent",
@@ -28,7 +26,6 @@ __all__ = [
     "StepBegun",
     "SubtaskBegun",
     "SubtaskEnded",
-    "event_json",
     "event_of",
 ]
 
@@ -47,13 +44,8 @@ RunOutcome: TypeAlias = Literal[
 """``ungrounded``: the answer says what stands in no result. ``model``: it cannot be reached. ``store``: the graph or the disk is gone."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QuestionBegun:
-    """A run has begun.
-
-    :param fingerprint: of the schema that the graph has now.
-    :param descriptors: whether the planner sees the catalog's.
-    """
+class QuestionBegun(Event):
+    """A run has begun; ``fingerprint`` is of the schema that the graph has now, ``descriptors`` whether the planner sees the catalog's."""
 
     question: str
     fingerprint: str
@@ -62,26 +54,16 @@ class QuestionBegun:
     descriptors: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StepBegun:
-    """A step, with the operators that it may use.
-
-    :param fallback: why the search for operators gave nothing, so that all are offered; empty where it answered.
-    """
+class StepBegun(Event):
+    """A step, with the operators that it may use; ``fallback`` says why a search for operators gave nothing, so that all are offered."""
 
     step: int
     operators: tuple[str, ...]
     fallback: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelAsked:
-    """One call of a model.
-
-    :param temperature: 0 of the most probable answer.
-    :param seconds: that it took; a replay tells those of the first time.
-    :param problem: of a call that failed, whose tokens nobody counted.
-    """
+class ModelAsked(Event):
+    """One call of a model; ``problem`` is of one that failed, whose tokens nobody counted."""
 
     prompt: str
     prompt_tokens: int
@@ -92,8 +74,7 @@ class ModelAsked:
     temperature: float = 0.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Invoked:
+class Invoked(Event):
     """An operator was invoked; ``nth`` counts those of a step from 1."""
 
     step: int
@@ -102,24 +83,21 @@ class Invoked:
     arguments: Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QueryRun:
+class QueryRun(Event):
     """A query of the graph, of the invocation that was told last, before it is run."""
 
     text: str
     parameters: Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HandleRecomputed:
+class HandleRecomputed(Event):
     """A result was evicted, or is of the run that this one branched from: its operator was run again."""
 
     handle: str
     operator: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResultKept:
+class ResultKept(Event):
     """What an invocation gave; see :class:`planners.graphseek.results.result.Result`."""
 
     step: int
@@ -132,8 +110,7 @@ class ResultKept:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Faulted:
+class Faulted(Event):
     """Why an invocation gave nothing, as the next step is told; ``nth`` 0: the whole turn could not be read."""
 
     step: int
@@ -143,13 +120,8 @@ class Faulted:
     hint: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OperatorAdapted:
-    """A version of an operator was asked for, because it failed.
-
-    :param version: its name, ``OPERATOR.NUMBER``; it serves this run from the next step on. Empty where none passed the checks.
-    :param problem: why none did, or why it could not be stored.
-    """
+class OperatorAdapted(Event):
+    """A version of an operator was asked for, because it failed; ``version`` is its name, empty where none passed the checks."""
 
     step: int
     operator: str
@@ -157,27 +129,21 @@ class OperatorAdapted:
     problem: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AnswerRejected:
-    """An answer that was handed back.
-
-    :param ungrounded: its numbers and names that stand in no result.
-    """
+class AnswerRejected(Event):
+    """An answer that was handed back, with its numbers and names that stand in no result."""
 
     step: int
     text: str
     ungrounded: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SubtaskBegun:
+class SubtaskBegun(Event):
     """A subtask has begun; its events follow, up to its end."""
 
     request: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SubtaskEnded:
+class SubtaskEnded(Event):
     """How a subtask ended."""
 
     answer: str
@@ -185,14 +151,8 @@ class SubtaskEnded:
     missing: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ended:
-    """How a run ended.
-
-    :param answer: empty where there is none.
-    :param of: handles that it rests on.
-    :param missing: what stands in no result, or why the run ended; empty of a grounded answer.
-    """
+class Ended(Event):
+    """How a run ended; ``of`` has the handles that the answer rests on, ``missing`` what stands in no result, or why the run ended."""
 
     answer: str
     outcome: RunOutcome
@@ -218,22 +178,6 @@ AgentEvent: TypeAlias = (
 _KINDS: dict[str, type[AgentEvent]] = {each.__name__: each for each in get_args(AgentEvent)}
 
 
-@cache
-def _adapter(name: str) -> TypeAdapter[Any]:
-    return TypeAdapter(_KINDS[name])
-
-
-def event_json(event: AgentEvent) -> dict[str, Any]:
-    """Return an event as JSON values; ``event`` is its name."""
-    name = type(event).__name__
-    return {"event": name, **_adapter(name).dump_python(event, mode="json")}
-
-
 def event_of(given: Mapping[str, Any]) -> AgentEvent:
-    """Return the event of JSON values.
-
-    :raises KeyError: when there is no such event.
-    :raises ValueError: when they are not those of one.
-    """
-    made: AgentEvent = _adapter(given["event"]).validate_python({k: v for k, v in given.items() if k != "event"})
-    return made
+    """Return the event of JSON values; a KeyError or ValueError says that they are none."""
+    return _KINDS[given["event"]].model_validate({name: value for name, value in given.items() if name != "event"})

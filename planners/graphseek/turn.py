@@ -15,7 +15,9 @@ from planners.graphseek.results.result_store import ResultStore
 from planners.stores.graph_schema import GraphSchema
 
 __all__ = [
+    "AgentSettings",
     "Answer",
+    "Descriptors",
     "Fault",
     "Invocation",
     "Outcome",
@@ -27,6 +29,36 @@ __all__ = [
     "UnusableTurnError",
     "known_handles",
 ]
+
+Descriptors: TypeAlias = Literal["on", "off", "auto"]
+"""Whether a planner sees the catalog's descriptors; ``auto``: the question decides."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentSettings:
+    """The limits of one question's run. Steps, history and message are the paper's (section 3.1, appendix B.1); the others were chosen.
+
+    :param max_steps: of a run.
+    :param subtask_steps: of a subtask, which has one request only: two operators and an answer, and as many corrections.
+    :param found_operators: beside the core, in a step: with it ten, about what the paper's pruned toolkit had.
+    :param failed_before_cypher: steps after which ``cypher`` is offered: "several" of the paper (section 6.2).
+    :param call_seconds: of one invocation, and of each of its queries: six times the slowest operator on the graph of section 6.1.
+    :param max_seconds: of a run; no limit where None.
+    :param history_tokens: of earlier turns in a prompt.
+    :param message_tokens: of one message.
+    :param answer_tokens: of one answer of the model: four invocations with filters take about 500.
+    """
+
+    max_steps: int = 10
+    subtask_steps: int = 5
+    found_operators: int = 6
+    failed_before_cypher: int = 3
+    call_seconds: float = 30.0
+    max_seconds: float | None = None
+    descriptors: Descriptors = "auto"
+    history_tokens: int = 10_000
+    message_tokens: int = 20_000
+    answer_tokens: int = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,8 +146,7 @@ class StepView:
     """The state of a run, as a planner sees it (sigma of section 3.1 of the paper).
 
     :param operators: that may be invoked in this step.
-    :param step: its number, from 1.
-    :param steps: how many there may be.
+    :param step: its number, from 1, of at most ``steps``.
     :param results: of this run, and of the turns before it.
     :param is_subtask: whether the question is a part of another one.
     """
@@ -133,20 +164,14 @@ class StepView:
 
 
 def known_handles(stored: Sequence[str], records: Sequence[StepRecord]) -> tuple[str, ...]:
-    """Return the handles that a plan may name: those that are stored, and those of steps that a run took over, which are computed again.
-
-    :param stored: in the order of the store.
-    """
+    """Return the handles that a plan may name: those that are stored, and those of steps that a run took over, which are computed again."""
     made = (each.handle for record in records for each in record.outcomes if isinstance(each, Result))
     return tuple(dict.fromkeys((*stored, *made)))
 
 
 def _scalars(value: Any) -> Iterator[Any]:
-    if isinstance(value, Mapping):
-        for inner in value.values():
-            yield from _scalars(inner)
-    elif isinstance(value, list | tuple):
-        for inner in value:
+    if isinstance(value, Mapping | list | tuple):
+        for inner in value.values() if isinstance(value, Mapping) else value:
             yield from _scalars(inner)
     else:
         yield value

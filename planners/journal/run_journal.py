@@ -1,7 +1,8 @@
-"""The journal of a run: JSON Lines that are only ever appended, and a folder of payloads named by their SHA-256.
+"""The journal of a run: JSON Lines that are only ever appended, one record a line, and the account of what the records say.
 
 Each line ends with a checksum of the rest. A line that a killed process left half-written, at the end, is cut off when the journal is
-opened again; a damaged line elsewhere is an error, because what follows it would be believed.
+opened again; a damaged line elsewhere is an error, because what follows it would be believed. Records are read from the file when they
+are asked for: of a long run only their places are kept in memory.
 """
 
 from __future__ import annotations
@@ -12,258 +13,405 @@ import fcntl
 import hashlib
 import json
 import os
-import re
-import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from threading import Lock
-from typing import Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ontology.errors import InvalidArgumentError, StorageError
-from ontology.files import disk_errors, flush_to_disk, write_file
-from ontology.json_object import canonical_text
-from planners.journal.journal_lines import DAMAGED, JournalLines, RunRecord, journal_line, scan_journal
+from ontology.files import disk_errors, flush_to_disk
+from ontology.first_error import first_error
 
 __all__ = [
-    "Kept",
+    "DAMAGED",
+    "ModelUse",
+    "RunAccount",
     "RunJournal",
     "RunRecord",
-    "Sync",
-    "as_kept",
+    "ToolUse",
+    "account_of",
+    "branch_journal",
     "open_run_journal",
     "read_run_journal",
-    "seconds_since",
 ]
 
-Sync: TypeAlias = Literal["record", "batch"]
-"""When records reach the disk: each before the run goes on, or every hundred and at the end (the system's crash loses the last)."""
-Kept: TypeAlias = Literal["memory", "file"]
-"""Where the records are while the journal is open: all in memory, or read from the file when they are asked for."""
-_BATCH = 100
-_DIGEST = re.compile(r"[0-9a-f]{64}")
-_PAYLOADS = ("arguments", "body", "tools", "answer", "prompt", "completion", "state", "result")
-"""The fields of records that name one."""
+DAMAGED = "Give another file; what was written before the damage is still readable by eye"
+"""What to do about a damaged journal."""
+_BATCH = 100  # records, after which they are forced to the disk
+_FIRST = b'{"v":2,"n":0,"kind":"'
+_FIRST_OF_FORMAT_1 = b'{"n":0,"kind":"'
+_SUM = ',"sum":"'
+_SUM_CHARS = 16
+_STEP = ("begun", "ended", "failed")
+_Count: TypeAlias = Annotated[int, Field(ge=0, lt=2**53)]
+_Amount: TypeAlias = Annotated[float, Field(ge=0)]
+_Place: TypeAlias = tuple[str, str, int]
+
+
+class RunRecord(BaseModel):
+    """One line, of format ``v``; ``n`` is its number from 0, ``at`` the time in UTC.
+
+    :param kind: ``run_begun``, ``run_stopped``, ``run_ended``; ``event`` of the planner; ``prompt``; or a kind of step (``call``, ``find``,
+        ``graph``, ``model``, ``sandbox``, ``step``) with ``_begun``, ``_ended`` or ``_failed``.
+    :param data: JSON values. Of a step ``key`` and ``nth`` among equal ones; what it ``gave``, or its ``problem``.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    v: Literal[2] = 2
+    n: int
+    kind: str
+    at: str
+    data: Mapping[str, Any]
+
+
+class _Data(BaseModel):
+    """What is believed of a record's data; a journal of somebody else may say anything."""
+
+    model_config = ConfigDict(extra="allow", frozen=True, strict=True, allow_inf_nan=False)
+
+    key: str = ""
+    nth: _Count = 0
+    problem: str = ""
+    subject: str = ""
+    remedy: str = ""
+    tool: str = ""
+    step: str = ""
+    ok: bool = True
+    rows: _Count = 0
+    size: _Count = 0
+    prompt_tokens: _Count = 0
+    completion_tokens: _Count = 0
+    usd: _Amount = 0.0
+    seconds: _Amount = 0.0
+    tokens: _Count = 0
+    events: int | list[Mapping[str, Any]] = 0
+    what: Mapping[str, Any] = {}
+
+
+_NEEDED: Mapping[str, tuple[str, ...]] = {
+    "begun": ("key", "nth"),
+    "ended": ("key", "nth", "gave"),
+    "failed": ("key", "nth", "problem"),
+    "event": ("what",),
+    "prompt": ("tokens", "counter"),
+}
+"""Fields that a record has, by the last word of its kind; those of runs are their planner's."""
 
 
 class RunJournal:
-    """Records of earlier processes of a run, and of this one. Made by :func:`open_run_journal` or :func:`read_run_journal`. Several
+    """The records of a run, of earlier processes and of this one. Made by :func:`open_run_journal` or :func:`read_run_journal`. Several
     threads may append to it.
 
-    :ivar records: all records so far, in order.
+    :ivar first: the record of the run's beginning; None of an empty journal.
+    :ivar end: what the record of the run's end says; None where the run has not ended.
+    :ivar count: of records.
+    :ivar size: bytes of whole records when it was opened.
     """
 
-    def __init__(
-        self, path: Path, records: list[RunRecord] | JournalLines, file: int | None, sync: Sync = "record"
-    ) -> None:
-        self.records: Sequence[RunRecord] = records
-        self._path = path
-        self._payloads = path.with_name(f"{path.name}.payloads")
+    def __init__(self, path: Path, file: int | None = None) -> None:
+        self.path = path
+        self.first: RunRecord | None = None
+        self.end: Mapping[str, Any] | None = None
+        self.count = self.size = 0
         self._file = file
-        self._sync = sync
         self._unsynced = 0
-        self._closed = False
         self._broken: StorageError | None = None
         self._appending = Lock()
-        self._keeping = Lock()
+        self._places: dict[_Place, int] = {}
+        self._read()
 
     @property
-    def path(self) -> Path:
-        """The file."""
-        return self._path
+    def records(self) -> Iterator[RunRecord]:
+        """All records so far, in order, read from the file."""
+        return (record for _, _, record in _scan(self.path))
 
-    @property
-    def end(self) -> Mapping[str, Any] | None:
-        """What the record of the run's end says; None where the run has not ended."""
-        return next((record.data for record in self.records if record.kind == "run_ended"), None)
+    def last(self, kind: str, key: str, nth: int) -> RunRecord | None:
+        """Return what an earlier process wrote last about a step, or about an ``event``; not what failed of a model that was silent."""
+        start = self._places.get((kind, key, nth))
+        if start is None:
+            return None
+        with self.path.open("rb") as file:
+            file.seek(start)
+            return RunRecord.model_validate(_unsealed(file.readline().rstrip(b"\n"))[0])
 
     def append(self, kind: str, **data: Any) -> RunRecord:
-        """Append a record.
+        """Append a record of JSON values. A crash of the system may lose the last hundred that were not flushed.
 
-        :param data: JSON values.
         :raises StorageError: when it cannot be written; the journal then takes no more, and says the same again.
         """
         with self._appending:
-            return self._append(kind, data)
-
-    def _append(self, kind: str, data: dict[str, Any]) -> RunRecord:
-        if self._broken is not None:
-            raise _again(self._broken)
-        if self._file is None:
-            raise StorageError("the journal is not open for writing", subject=str(self._path))
-        record = RunRecord(n=len(self.records), kind=kind, at=datetime.now(UTC).isoformat(), data=data)
-        rest = memoryview(journal_line(record))
-        try:
-            with disk_errors(self._path):
-                while rest:  # on a nearly full disk a write may be partial
-                    rest = rest[os.write(self._file, rest) :]
-                self._unsynced += 1
-                if self._sync == "record" or self._unsynced >= _BATCH:
-                    self._flush()
-        except StorageError as error:
-            self._file, self._broken = None, error  # a record after half a line could not be read
-            raise
-        if isinstance(self.records, JournalLines):
-            self.records.length += 1
-        elif isinstance(self.records, list):
-            self.records.append(record)
-        return record
+            if self._broken is not None:  # anew: an error that is raised twice grows a traceback of both
+                raise StorageError(self._broken.problem, subject=self._broken.subject, remedy=self._broken.remedy)
+            if self._file is None:
+                raise StorageError("the journal is not open for writing", subject=str(self.path))
+            record = RunRecord(n=self.count, kind=kind, at=datetime.now(UTC).isoformat(), data=data)
+            rest = memoryview(_sealed(record))
+            try:
+                with disk_errors(self.path):
+                    while rest:  # on a nearly full disk a write may be partial
+                        rest = rest[os.write(self._file, rest) :]
+                    self._unsynced += 1
+                    if self._unsynced >= _BATCH:
+                        self._flush()
+            except StorageError as error:
+                self._file, self._broken = None, error  # a record after half a line could not be read
+                raise
+            self._take(record)
+            return record
 
     def flush(self) -> None:
         """Wait until all records are on the disk."""
-        with self._appending:
+        with self._appending, disk_errors(self.path):
             self._flush()
+
+    def close(self) -> None:
+        """Take no more records, also of threads that a run left behind; the file is its opener's to close."""
+        with self._appending:
+            self._file = None
 
     def _flush(self) -> None:
         if self._file is not None and self._unsynced:
             os.fsync(self._file)
             self._unsynced = 0
 
-    def close(self) -> None:
-        """Take no more records and payloads, also of threads that a run left behind; the file is its opener's to close."""
-        with self._appending, self._keeping:
-            self._file, self._closed = None, True
+    def _take(self, record: RunRecord) -> None:
+        self.count += 1
+        self.first = self.first or record
+        if record.kind == "run_ended":
+            self.end = record.data
 
-    def placed(self) -> Iterator[tuple[int, RunRecord]]:
-        """Yield each record with its place, for :meth:`at`."""
-        if isinstance(self.records, JournalLines):
-            yield from ((placed.start, placed.record) for placed in self.records.placed())
-        else:
-            yield from enumerate(self.records)
-
-    def at(self, place: int) -> RunRecord:
-        """Return the record at a place."""
-        return self.records.at(place) if isinstance(self.records, JournalLines) else self.records[place]
-
-    def keep(self, payload: Any) -> str:
-        """Keep a JSON value and return its SHA-256; equal values are kept once.
-
-        :raises StorageError: when it cannot be written, or the journal was closed.
-        """
-        content = canonical_text(payload).encode("utf-8", "surrogatepass")
-        digest = hashlib.sha256(content).hexdigest()
-        path = self._payloads / digest
-        with self._keeping:
-            if self._closed:
-                raise StorageError("the journal is not open for writing", subject=str(self._path))
-            if not path.exists():
-                with disk_errors(self._payloads):
-                    self._payloads.mkdir(mode=0o700, parents=True, exist_ok=True)  # it holds what mails say
-                write_file(path, content)
-                if self._sync == "record":
-                    with disk_errors(self._payloads):
-                        flush_to_disk(self._payloads)
-        return digest
-
-    def check_payloads(self) -> None:
-        """Read each payload that a record names: a run that met a damaged one in its middle would take it for a tool that failed.
-
-        :raises InvalidArgumentError: when one is gone, or another one.
-        """
-        names = (each.data[name] for each in self.records for name in _PAYLOADS if name in each.data)
-        for digest in names if isinstance(self.records, JournalLines) else set(names):
-            self.payload(digest)
-
-    def payload(self, digest: str) -> Any:
-        """Return a value that was kept.
-
-        :param digest: as :meth:`keep` returns it; a journal of somebody else may say anything.
-        :raises InvalidArgumentError: when it is gone, another one, or no JSON.
-        """
-        if not (isinstance(digest, str) and _DIGEST.fullmatch(digest)):
-            raise InvalidArgumentError("the journal names no payload there", subject=str(self._path), remedy=DAMAGED)
-        path = self._payloads / digest
-        try:
-            if not path.is_file():  # reading a pipe would wait for ever
-                raise FileNotFoundError
-            content = path.read_bytes()
-        except OSError:
-            raise InvalidArgumentError("a payload of the journal is gone", subject=str(path), remedy=DAMAGED) from None
-        if hashlib.sha256(content).hexdigest() != digest:
-            raise InvalidArgumentError("a payload of the journal was altered", subject=str(path), remedy=DAMAGED)
-        try:
-            return json.loads(content.decode("utf-8", "surrogatepass"))
-        except (ValueError, RecursionError):
-            raise InvalidArgumentError(
-                "a payload of the journal is no JSON", subject=str(path), remedy=DAMAGED
-            ) from None
+    def _read(self) -> None:
+        """Read what earlier processes wrote. A run that a silent model stopped asks again for what failed since its last answer."""
+        silent: list[_Place] = []
+        for start, end, record in _scan(self.path):
+            self._take(record)
+            self.size = end
+            data, (kind, _, how) = record.data, record.kind.rpartition("_")
+            if kind == "run":
+                if data.get("outcome") == "model":
+                    for place in silent:
+                        self._places.pop(place, None)
+            elif how in _STEP or "nth" in data:
+                place = (kind or how, data.get("key", ""), data["nth"])
+                self._places[place] = start
+                if kind == "model":
+                    silent = [*silent, place] if how == "failed" else []
 
 
-def _again(error: StorageError) -> StorageError:
-    """Return the same error anew: one that is raised twice grows a traceback of both."""
-    return StorageError(error.problem, subject=error.subject, remedy=error.remedy)
+def _sealed(record: RunRecord) -> bytes:
+    """Return the line of a record, with its checksum and line feed. It is ASCII: any text of a tool can be written."""
+    text = json.dumps(record.model_dump(), separators=(",", ":"))[:-1]
+    return f'{text}{_SUM}{_checksum(text)}"}}\n'.encode("ascii")
 
 
-def as_kept(payload: Any) -> Any:
-    """Return a JSON value as it is read from a journal that keeps it: lists for tuples, keys in order."""
-    return json.loads(canonical_text(payload))
+def _unsealed(line: bytes) -> tuple[Any, bool]:
+    """Return the JSON value of a line, and whether its checksum is right."""
+    text, _, given = line.decode("ascii").rpartition(_SUM)
+    return json.loads(text + "}"), given == f'{_checksum(text)}"}}'
 
 
-def seconds_since(started: float) -> float:
-    """Return the seconds since a moment of ``time.perf_counter``, as records have them."""
-    return round(time.perf_counter() - started, 6)
+def _checksum(text: str) -> str:
+    return hashlib.sha256(text.encode("ascii")).hexdigest()[:_SUM_CHARS]
+
+
+def _scan(path: Path) -> Iterator[tuple[int, int, RunRecord]]:
+    """Yield the records of a journal, with the place before and behind each. What a killed process left half-written is left out.
+
+    :raises InvalidArgumentError: when it is no journal, or of another format, or damaged before its end.
+    """
+    try:
+        if not path.is_file():  # reading a pipe would wait for ever
+            raise OSError(errno.ENOENT, "there is no such file")
+        with path.open("rb") as file:
+            start = 0
+            for n, line in enumerate(file):
+                record = _record(line[:-1], n, path) if line.endswith(b"\n") else None
+                if record is None:
+                    _refuse(line, n, file.read(1) != b"", path)
+                    return
+                yield start, start + len(line), record
+                start += len(line)
+    except OSError as error:
+        problem = f"the journal cannot be read: {error.strerror}"
+        raise InvalidArgumentError(problem, subject=str(path), remedy="Name the journal of a run") from error
+
+
+def _refuse(line: bytes, n: int, has_more: bool, path: Path) -> None:
+    """Refuse a line that is no record, but where it is the last one, of which not all reached the disk."""
+    if n == 0 and line.startswith(_FIRST_OF_FORMAT_1):
+        raise InvalidArgumentError(
+            "the journal was written by an earlier release, in a format that this one does not read",
+            subject=str(path),
+            remedy="Give a new file; to see the run, replay it with the release that wrote it",
+        )
+    if n == 0 and not line.endswith(b"\n") and not _FIRST.startswith(line[: len(_FIRST)]):
+        raise InvalidArgumentError("this is no journal of a run", subject=str(path), remedy="Give another file")
+    if has_more or (n == 0 and line.endswith(b"\n")):
+        problem = "this is no line of a journal, or it is damaged"
+        raise InvalidArgumentError(problem, subject=f"{path}:{n + 1}", remedy=DAMAGED)
+
+
+def _record(line: bytes, n: int, path: Path) -> RunRecord | None:
+    """Return the record of a line, or None where it is not whole.
+
+    :raises InvalidArgumentError: when it is, but its data have not the form of their kind.
+    """
+    try:
+        value, is_sound = _unsealed(line)
+        record = RunRecord.model_validate(value)
+    except (ValueError, RecursionError):
+        return None
+    if not is_sound or record.n != n:
+        return None
+    try:
+        _Data.model_validate(record.data)
+        lacks = set(() if record.kind.startswith("run_") else _NEEDED.get(record.kind.rpartition("_")[2], ())) - set(
+            record.data
+        )
+        problem = f"{min(lacks)!r} is missing" if lacks else ""
+    except ValidationError as error:
+        problem = first_error(error)
+    if problem:
+        raise InvalidArgumentError(f"the record is damaged: {problem}", subject=f"{path}:{n + 1}", remedy=DAMAGED)
+    return record
 
 
 @contextlib.contextmanager
-def open_run_journal(path: Path, *, sync: Sync = "record", kept: Kept = "memory") -> Iterator[RunJournal]:
+def open_run_journal(path: Path) -> Iterator[RunJournal]:
     """Open a journal to append to it; one that is not there is begun. One process at a time writes it.
 
-    :param kept: ``file`` for runs of many steps: the memory of the journal does not grow with its records.
-    :raises InvalidArgumentError: when it is no journal, or damaged before its end.
+    :raises InvalidArgumentError: when it is no journal, or of another format, or damaged before its end.
     :raises StorageError: when it cannot be written, or another process writes it.
     """
     with disk_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
+        file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)  # it holds what mails say
     try:
-        _lock(file, path)
-        records, good = _records(path, kept)
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            problem = "another process writes this journal"
+            raise StorageError(problem, subject=str(path), remedy="Wait until it has ended") from error
+        journal = RunJournal(path, file)
         with disk_errors(path):
-            if good < os.fstat(file).st_size:
-                os.ftruncate(file, good)
+            if journal.size < os.fstat(file).st_size:
+                os.ftruncate(file, journal.size)
             os.fsync(file)
             flush_to_disk(path.parent)
-        journal = RunJournal(path, records, file, sync)
         try:
             yield journal
         finally:
-            with disk_errors(path):
-                journal.flush()
+            journal.flush()
             journal.close()
     finally:
         os.close(file)
 
 
-def read_run_journal(path: Path, *, kept: Kept = "memory") -> RunJournal:
+def read_run_journal(path: Path) -> RunJournal:
     """Read a journal, without a half-written last line; nothing can be appended.
 
-    :raises InvalidArgumentError: when there is none, or it is damaged before its end.
+    :raises InvalidArgumentError: when there is none, or it is of another format, or damaged before its end.
     """
-    return RunJournal(path, _records(path, kept)[0], None)
+    return RunJournal(path)
 
 
-def _lock(file: int, path: Path) -> None:
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        raise StorageError(
-            "another process writes this journal", subject=str(path), remedy="Wait until it has ended"
-        ) from error
+def branch_journal(
+    source: RunJournal, target: Path, begun: Mapping[str, Any], takes_over: Callable[[RunRecord], bool]
+) -> None:
+    """Write a new journal: its first record, and those of another journal's steps that it takes over.
+
+    :param target: where no file may be; the source stays as it is.
+    :raises InvalidArgumentError: when the target exists.
+    :raises StorageError: when it cannot be written.
+    """
+    if target.exists():
+        raise InvalidArgumentError("the file exists", subject=str(target), remedy="Give the branch a file of its own")
+    with open_run_journal(target) as journal:
+        journal.append("run_begun", **begun)
+        for record in source.records:
+            if record.kind == "step_ended" and takes_over(record):
+                journal.append(record.kind, **record.data)
 
 
-def _records(path: Path, kept: Kept) -> tuple[list[RunRecord] | JournalLines, int]:
-    """Return the records, and the number of bytes up to the end of the last whole one."""
-    records: list[RunRecord] = []
-    count = good = 0
-    try:
-        if not path.is_file():  # reading a pipe would wait for ever
-            raise OSError(errno.ENOENT, "there is no such file")
-        with path.open("rb") as file:
-            for placed in scan_journal(file, path):
-                count, good = count + 1, placed.end
-                if kept == "memory":
-                    records.append(placed.record)
-    except OSError as error:
-        problem = f"the journal cannot be read: {error.strerror}"
-        raise InvalidArgumentError(problem, subject=str(path), remedy="Name the journal of a run") from error
-    return (records if kept == "memory" else JournalLines(path, count)), good
+@dataclass(slots=True)
+class ToolUse:
+    """What the calls of one tool took together: ``failed`` are those without an answer, and answers that were not ``ok``; ``seconds`` are a
+    sum over calls which may have overlapped."""
+
+    calls: int = 0
+    failed: int = 0
+    rows: int = 0
+    answer_bytes: int = 0
+    seconds: float = 0.0
+
+
+@dataclass(slots=True)
+class ModelUse:
+    """What the calls of a model took together: ``failed`` are those without an answer; ``usd`` are 0 without prices."""
+
+    calls: int = 0
+    failed: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    usd: float = 0.0
+    seconds: float = 0.0
+
+
+@dataclass(slots=True)
+class RunAccount(ToolUse):
+    """The same of all tools, and what a run took beside.
+
+    :param prompt_tokens: of all prompts that the run put before a model.
+    :param token_counter: what counted them; empty where the model's server did.
+    :param unfinished: calls that were begun and of whose end nothing is known.
+    :param model: of all calls of a model whose answers are in the journal.
+    :param by_step: the same of each step, by its name.
+    :param sandbox_seconds: of code that was run.
+    """
+
+    prompt_tokens: int = 0
+    token_counter: str = ""
+    unfinished: int = 0
+    by_tool: dict[str, ToolUse] = field(default_factory=dict)
+    model: ModelUse = field(default_factory=ModelUse)
+    by_step: dict[str, ModelUse] = field(default_factory=dict)
+    sandbox_seconds: float = 0.0
+
+
+def account_of(records: Iterable[RunRecord]) -> RunAccount:
+    """Return the account of a run, of all processes that worked on it."""
+    account = RunAccount()
+    under_way: set[tuple[str, int]] = set()
+    for record in records:
+        data = record.data
+        kind, _, how = record.kind.rpartition("_")
+        if record.kind == "prompt":
+            account.prompt_tokens += data["tokens"]
+            account.token_counter = data["counter"]
+        elif kind == "call" and how == "begun":
+            under_way.add((data["key"], data["nth"]))
+        elif kind == "call":
+            under_way.discard((data["key"], data["nth"]))
+            for use in (account, account.by_tool.setdefault(data.get("tool", ""), ToolUse())):
+                _add(use, data, not data.get("ok", False), rows="rows", answer_bytes="size")
+        elif kind == "model":
+            account.prompt_tokens += data.get("prompt_tokens", 0)
+            for model in (account.model, account.by_step.setdefault(data.get("step", ""), ModelUse())):
+                counts = {name: name for name in ("prompt_tokens", "completion_tokens", "usd")}
+                _add(model, data, how == "failed", **counts)
+        elif kind == "sandbox":
+            account.sandbox_seconds += data.get("seconds", 0.0)
+    account.unfinished = len(under_way)
+    return account
+
+
+def _add(use: ToolUse | ModelUse, data: Mapping[str, Any], failed: bool, **counts: str) -> None:
+    use.calls += 1
+    use.failed += failed
+    for name, given in {**counts, "seconds": "seconds"}.items():
+        setattr(use, name, getattr(use, name) + data.get(given, 0))

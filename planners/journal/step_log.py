@@ -1,16 +1,59 @@
-"""Telling events in a fixed order: of steps that run at once, all events of the first are told before those of the second."""
+"""What a run tells while it goes on: events in a fixed order, also of steps that run at once, and what each call of a model took."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+import time
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from contextvars import ContextVar
-from typing import Any, TypeVar
+from threading import Event as Signal
+from threading import Thread
+from typing import Any, ClassVar, Self, TypeAlias, TypeVar
 
-__all__ = ["also_told_to", "emit", "in_order", "told_to", "unheard"]
+from pydantic import BaseModel, ConfigDict, model_serializer
+
+from inference.budget import Budget
+from inference.chat import GREEDY, ChatModel, Completion, Message, Sample
+from inference.retry import end_retries_with
+from ontology.errors import BudgetExceededError, ModelError
+
+__all__ = [
+    "Event",
+    "ObservedModel",
+    "abandoned_calls",
+    "also_told_to",
+    "emit",
+    "in_order",
+    "metered",
+    "on_a_thread",
+    "seconds_since",
+    "told_to",
+    "unheard",
+]
 
 T = TypeVar("T")
+Around: TypeAlias = Callable[[str, Mapping[str, Any], Callable[[], Completion]], Completion]
+"""Makes a call of a model, or knows its answer: of the name of the step, what is asked as JSON values, and what asks it."""
+_FREE = Budget()
+_under_way: set[asyncio.Future[Any]] = set()
+
+
+class Event(BaseModel):
+    """What happens in a run of a planner. As JSON values it has its name under ``event``; lines of a union are told apart by it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
+    left_out: ClassVar[frozenset[str]] = frozenset({"seconds"})
+    """Fields that are another time in a run that is taken again."""
+
+    @model_serializer(mode="wrap")
+    def _named(self, fields: Callable[[Self], dict[str, Any]]) -> dict[str, Any]:
+        return {"event": type(self).__name__, **fields(self)}
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the event as JSON values."""
+        return self.model_dump(mode="json", fallback=str, warnings=False)
 
 
 def unheard(event: Any) -> None:
@@ -49,7 +92,10 @@ def also_told_to(observe: Callable[[Any], None]) -> Iterator[None]:
 
 
 async def in_order(steps: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
-    """Run steps at once and return their results in order. Each step is ended; then the first error is raised."""
+    """Run steps at once and return their results in order. Each step is ended; then the first error is raised.
+
+    All events of the first are told before those of the second.
+    """
     told: list[list[Any]] = [[] for _ in steps]
 
     async def one(step: Coroutine[Any, Any, T], events: list[Any]) -> T:
@@ -67,3 +113,129 @@ async def in_order(steps: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
             raise result
         results.append(result)
     return results
+
+
+def seconds_since(started: float) -> float:
+    """Return the seconds since a moment of ``time.perf_counter``, as records have them."""
+    return round(time.perf_counter() - started, 6)
+
+
+class ObservedModel:
+    """A chat model each of whose calls goes through a function, which may record it, measure it, or know its answer.
+
+    :param inner: None where the function knows every answer.
+    :param name: that of the inner model where empty.
+    :param budget: with the prices of the answers; that of the inner model where None.
+    """
+
+    def __init__(
+        self, inner: ChatModel | None, around: Around, *, name: str = "", budget: Budget | None = None
+    ) -> None:
+        self._inner = inner
+        self._around = around
+        self.name = name or (inner.name if inner is not None else "")
+        self.budget: Budget = budget or getattr(inner, "budget", None) or _FREE
+
+    def complete(
+        self,
+        messages: Sequence[Message],
+        *,
+        schema: Mapping[str, Any] | None = None,
+        schema_name: str = "answer",
+        max_tokens: int | None = None,
+        sample: Sample = GREEDY,
+    ) -> Completion:
+        """See :class:`ChatModel`."""
+        asked = {
+            "messages": [[message.role, message.content] for message in messages],
+            "schema": schema,
+            "max_tokens": max_tokens,
+            "seed": sample.seed,
+            "temperature": sample.temperature,
+        }
+
+        def ask() -> Completion:
+            if self._inner is None:
+                raise ModelError("nobody is asked", subject=self.name)
+            return self._inner.complete(
+                messages, schema=schema, schema_name=schema_name, max_tokens=max_tokens, sample=sample
+            )
+
+        return self._around(schema_name, asked, ask)
+
+
+@contextlib.contextmanager
+def metered(model: ChatModel, step: str, made: Callable[..., object]) -> Iterator[ChatModel]:
+    """Give a model whose calls are told as events at the end of the block, and which makes no further call afterwards.
+
+    The calls are made in another thread, where nobody observes the run. That thread goes on when its run is cancelled.
+
+    :param step: what is asked for, the subject of the error of a call that comes too late.
+    :param made: makes an event of ``prompt_tokens``, ``completion_tokens``, ``usd``, ``seconds`` and ``problem``.
+    """
+    events: list[object] = []
+    is_over = Signal()
+
+    def around(name: str, asked: Mapping[str, Any], ask: Callable[[], Completion]) -> Completion:
+        if is_over.is_set():
+            raise ModelError("the run has ended", subject=step)
+        started, tokens, problem = time.perf_counter(), (0, 0), ""
+        try:
+            completion = ask()
+            tokens = completion.prompt_tokens, completion.completion_tokens
+        except BudgetExceededError:  # nothing was asked
+            raise
+        except ModelError as error:
+            events.append(told(started, tokens, error.problem))
+            raise
+        events.append(told(started, tokens, problem))
+        return completion
+
+    def told(started: float, tokens: tuple[int, int], problem: str) -> object:
+        usd = observed.budget.usd(prompt_tokens=tokens[0], completion_tokens=tokens[1])
+        return made(
+            prompt_tokens=tokens[0],
+            completion_tokens=tokens[1],
+            usd=usd,
+            seconds=seconds_since(started),
+            problem=problem,
+        )
+
+    observed = ObservedModel(model, around)
+    try:
+        yield observed
+    finally:
+        is_over.set()
+        for event in events:
+            emit(event)
+
+
+def on_a_thread(name: str, work: Callable[[], T]) -> asyncio.Future[T]:
+    """Run on a daemon thread, so that the event loop goes on, and a process that is interrupted does not wait for its model.
+
+    A call that is under way cannot be stopped; when nobody waits for it any more, it is not repeated.
+
+    :param name: of the thread.
+    """
+    result: Future[T] = Future()
+    result.set_running_or_notify_cancel()
+    answer, ended = asyncio.wrap_future(result), Signal()
+    answer.add_done_callback(lambda _: ended.set())
+    _under_way.add(answer)
+
+    def run() -> None:
+        end_retries_with(ended)
+        try:
+            result.set_result(work())
+        except BaseException as error:  # whoever waits gets it
+            result.set_exception(error)
+        finally:
+            _under_way.discard(answer)
+
+    Thread(target=run, name=name, daemon=True).start()
+    return answer
+
+
+def abandoned_calls() -> int:
+    """Return how many calls are under way that nobody waits for any more."""
+    return sum(answer.cancelled() for answer in tuple(_under_way))

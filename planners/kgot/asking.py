@@ -25,8 +25,7 @@ from ontology.errors import ModelError
 from ontology.json_object import canonical_text
 from ontology.yaml_data import read_yaml
 from planners.calls.untrusted import FenceMarks
-from planners.journal.metered_model import MeteredModel
-from planners.journal.model_thread import on_a_thread
+from planners.journal.step_log import metered, on_a_thread
 from planners.kgot.kgot_events import Executor, ModelAsked
 from planners.kgot.kgot_settings import KgotSettings, PromptFormat
 
@@ -92,9 +91,9 @@ class ModelAsker:
             sample=sample,
         )
         parser = _parser(canonical_text(schema))
-        with MeteredModel(self._model, name, partial(ModelAsked, step=name, executor=self._executor)) as metered:
+        with metered(self._model, name, partial(ModelAsked, step=name, executor=self._executor)) as model:
             chat = StructuredChat(
-                metered,
+                model,
                 kind="kgot",
                 repair_prompt=lambda fault: _repair_text(fault, form, marks),
                 cache=None,

@@ -18,9 +18,7 @@ from ontology.errors import EgotoolsError, InvalidArgumentError
 from ontology.files import read_bounded, write_file
 from ontology.first_error import first_error
 from ontology.json_object import canonical_text
-from planners.journal.account import ModelUse, ToolUse, account_of
-from planners.journal.record_forms import check_records
-from planners.journal.run_journal import RunJournal, open_run_journal
+from planners.journal.run_journal import ModelUse, RunJournal, ToolUse, account_of, open_run_journal
 from planners.kgot.kgot_controller import KgotRun
 from planners.kgot.kgot_task import KgotTask
 from planners.kgot.recorded_run import SolveParts, solve_recorded
@@ -203,8 +201,7 @@ async def solve_in_folder(task: BatchTask, folder: Path, parts: OpenParts) -> Ta
     if known is not None and known.again:
         journal_path(folder, task.id).unlink(missing_ok=True)
     try:
-        with open_run_journal(journal_path(folder, task.id), sync="batch", kept="file") as journal:
-            check_records(journal)
+        with open_run_journal(journal_path(folder, task.id)) as journal:
             run, error = await _solved(task, journal, parts)
             account = account_of(journal.records)
             took = [each.data["seconds"] for each in journal.records if each.kind in ("run_ended", "run_stopped")]

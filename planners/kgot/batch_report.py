@@ -23,7 +23,7 @@ from typing import Any
 from ontology.files import write_file
 from ontology.json_object import canonical_text
 from ontology.proportion import Proportion
-from planners.journal.account import ModelUse, ToolUse
+from planners.journal.run_journal import ModelUse, ToolUse
 from planners.kgot.batch import BatchTask, TaskResult
 
 __all__ = ["CATEGORIES", "answer_matches", "batch_report", "write_report"]

@@ -20,8 +20,8 @@ from planners.calls.sandbox import Sandbox
 from planners.calls.tool_access import CallPipeline
 from planners.calls.tool_finder import Finder, FoundTools
 from planners.calls.untrusted import FenceMarks, clean_text, cleaned, fence_answer
+from planners.journal.recorded import error_text as said
 from planners.journal.step_log import emit, in_order, told_to, unheard
-from planners.kgot.contained_parts import said
 from planners.kgot.kgot_events import CallMade, Decided, Decision, Ended, KgotEvent, Missing, Outcome, ToolsFound
 from planners.kgot.kgot_settings import KgotSettings
 from planners.kgot.kgot_task import Insert, KgotTask, MadeCall, Retrieve, Vote, WantedCall

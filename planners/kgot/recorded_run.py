@@ -10,39 +10,44 @@ import hashlib
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from egotools.calling.invoker import ToolInvoker
 from inference.budget import Budget
 from inference.chat import ChatModel
 from ontology.errors import InvalidArgumentError
+from ontology.first_error import first_error
 from planners.calls.sandbox import Sandbox
-from planners.calls.tool_access import Ask, CallPipeline, never
+from planners.calls.tool_access import Ask, never
 from planners.calls.tool_finder import Finder
-from planners.calls.untrusted import FenceMarks
-from planners.journal.journal_index import JournalIndex, request_key
-from planners.journal.record_forms import check_records
-from planners.journal.recorded_calls import RecordingInvoker, ReplayInvoker
-from planners.journal.recorded_faults import not_recorded
-from planners.journal.recorded_finds import RecordedFinder
-from planners.journal.recorded_graph import RecordedGraph, empty_graph
-from planners.journal.recorded_model import RecordedModel
-from planners.journal.recorded_sandbox import RecordedSandbox
-from planners.journal.run_journal import RunJournal, RunRecord, seconds_since
-from planners.journal.step_log import unheard
-from planners.kgot.contained_parts import ContainedFinder, ContainedGraph, ContainedModel
+from planners.calls.untrusted import FenceMarks, cleaned
+from planners.journal.recorded import (
+    RecordedFinder,
+    RecordedGraph,
+    RecordedInvoker,
+    RecordedSandbox,
+    Steps,
+    check_steps,
+    not_recorded,
+    recorded_model,
+    request_key,
+)
+from planners.journal.run_journal import DAMAGED, RunJournal
+from planners.journal.step_log import seconds_since, unheard
 from planners.kgot.kgot_controller import KgotRun, solve_task
-from planners.kgot.kgot_events import CallMade, Ended, KgotEvent, ModelAsked, event_json
+from planners.kgot.kgot_events import Ended, KgotEvent
 from planners.kgot.kgot_settings import KgotSettings
 from planners.kgot.kgot_task import KgotTask
-from planners.kgot.run_header import check_header, settings_of
 from planners.kgot.steps import StepsFactory
-from planners.stores.property_graph import PropertyGraph
+from planners.stores.property_graph import DeleteNode, Language, NodeRef, PropertyGraph
 
 __all__ = [
     "OtherRunError",
+    "RunHeader",
     "SolveParts",
     "header_of",
     "replay_recorded",
@@ -51,9 +56,10 @@ __all__ = [
 ]
 
 _SETTINGS = KgotSettings()
+_SETTINGS_JSON: TypeAdapter[KgotSettings] = TypeAdapter(KgotSettings)
 _STOPPED = ("model", "budget", "deadline", "cancelled")  # outcomes of a run that can go on
-_EVENT = "event"
-_NOT_COMPARED = ("seconds", "spared_tokens")  # the second is of an earlier release
+_Pair: TypeAlias = Annotated[list[str], Field(min_length=2, max_length=2)]
+_Prices: TypeAlias = Annotated[list[Annotated[float, Field(ge=0)]], Field(min_length=2, max_length=2)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,194 +86,37 @@ class SolveParts:
     marks: FenceMarks = field(default_factory=FenceMarks)
 
 
-async def solve_recorded(
-    task: KgotTask, journal: RunJournal, parts: SolveParts, *, observe: Callable[[KgotEvent], None] = unheard
-) -> KgotRun:
-    """Run a task, or go on with the run of a journal. Of a run that has ended nothing is asked or called again.
+class RunHeader(BaseModel):
+    """What a run was begun with, and what a run that goes on must agree in, but for its prices and the key of its marks.
 
-    :param observe: gets each event, those too that the journal has.
-    :raises InvalidArgumentError: when the journal is of another run, or damaged, or the graph is not empty at the beginning.
-    :raises StorageError: when the journal or the graph cannot be written.
-    """
-    header = header_of(journal)
-    same = _same_run(task, parts)
-    if header is None:
-        header = await _begun(same, journal, parts)
-    else:
-        _refuse_other(header, same)
-        check_records(journal)
-        journal.check_payloads()
-        if run_is_ended(journal):
-            return await replay_recorded(journal, parts.make, observe=observe)
-        await empty_graph(parts.graph)
-    index, fence_key = JournalIndex(journal), bytes.fromhex(header["fence_key"])
-    events = _Events(journal, index, observe)
-    models = {
-        role: RecordedModel(ContainedModel(model), journal, role=role, name=header["models"].get(role, ""), index=index)
-        for role, model in parts.models.items()
-    }
-    started = time.perf_counter()
-    run = await solve_task(
-        task,
-        RecordedGraph(ContainedGraph(parts.graph), journal, index=index),
-        parts.make(models, fence_key),
-        RecordedFinder(ContainedFinder(parts.finder), journal, index=index),
-        RecordingInvoker(CallPipeline(parts.invoker), journal, repeat=parts.repeat, index=index, as_written=True),
-        RecordedSandbox(parts.sandbox, journal, index=index),
-        settings=parts.settings,
-        observe=events.tell,
-        fence_key=fence_key,
-    )
-    seconds = seconds_since(started)
-    if run.outcome in _STOPPED:
-        journal.append("run_stopped", outcome=run.outcome, missing=run.missing, seconds=seconds)
-    else:
-        journal.append("run_ended", answer=journal.keep(_end_json(run)), events=events.count, seconds=seconds)
-    return run
-
-
-async def replay_recorded(
-    journal: RunJournal, make: StepsFactory, *, observe: Callable[[KgotEvent], None] = unheard
-) -> KgotRun:
-    """Take the steps of a finished run again. Nobody is asked, nothing is called, no code is run.
-
-    :raises InvalidArgumentError: when the run has not ended, or the replay differs from it.
-    """
-    header, ended = header_of(journal), journal.end
-    if header is None or ended is None:
-        raise InvalidArgumentError(
-            "the run of this journal has not ended", subject=str(journal.path), remedy="Let it go on first"
-        )
-    check_records(journal)
-    index, fence_key = JournalIndex(journal), bytes.fromhex(header["fence_key"])
-    events = _Events(journal, index, observe, written=False)
-    models: dict[str, ChatModel] = {
-        role: RecordedModel(None, journal, role=role, name=name, budget=_prices(header, role), index=index)
-        for role, name in header["models"].items()
-    }
-    run = await solve_task(
-        KgotTask(question=header["question"], files=tuple(Path(name) for name, _ in header["files"])),
-        RecordedGraph(None, journal, language=header["language"], index=index),
-        make(models, fence_key),
-        RecordedFinder(None, journal, index=index),
-        ReplayInvoker(journal, index=index),
-        RecordedSandbox(None, journal, index=index),
-        settings=settings_of(header),
-        observe=events.tell,
-        fence_key=fence_key,
-    )
-    if events.differing or events.count != ended["events"] or _end_json(run) != journal.payload(ended["answer"]):
-        where = f"event {events.differing[0]}" if events.differing else "its end"
-        raise not_recorded(f"the replay differs from the run at {where}", subject=str(journal.path))
-    return run
-
-
-def header_of(journal: RunJournal) -> Mapping[str, Any] | None:
-    """Return what the run of a journal was begun with; None of an empty journal.
-
-    :raises InvalidArgumentError: when it is the journal of another command, or damaged.
-    """
-    first = next(iter(journal.records), None)
-    if first is None:
-        return None
-    if first.kind != "run_begun" or first.data.get("run") != "solve":
-        raise InvalidArgumentError(
-            "it is the journal of another command", subject=str(journal.path), remedy="Give a new file"
-        )
-    check_header(first.data, f"{journal.path}:1")
-    return first.data
-
-
-def run_is_ended(journal: RunJournal) -> bool:
-    """Whether the run of a journal has come to its end: not killed, and not stopped by a silent model, budget, deadline or the user."""
-    return journal.end is not None
-
-
-class _Events:
-    """Writes each event once, in order. An event that is another one than before, at its place, replaces it.
-
-    :param written: False in a replay, which only compares.
+    :param files: name and SHA-256 of each.
     """
 
-    def __init__(
-        self, journal: RunJournal, index: JournalIndex, observe: Callable[[KgotEvent], None], *, written: bool = True
-    ) -> None:
-        self._journal = journal
-        self._index = index
-        self._observe = observe
-        self._written = written
-        self.count = 0
-        self.differing: list[int] = []
+    model_config = ConfigDict(frozen=True, strict=True, allow_inf_nan=False)
 
-    def tell(self, event: KgotEvent) -> None:
-        """Take an event. One that the journal has took as long as it did then."""
-        earlier = None
-        if not (isinstance(event, Ended) and event.outcome in _STOPPED):
-            earlier = self._take(event_json(event), event_json(event, times=False))
-        if isinstance(event, CallMade | ModelAsked) and earlier is not None:
-            event = replace(event, seconds=earlier.data["what"].get("seconds", event.seconds))
-        self._observe(event)
+    run: str = "solve"
+    question: str
+    files: list[_Pair]
+    language: Language
+    settings: dict[str, Any]
+    models: dict[str, str]
+    about: dict[str, Any]
+    prices: dict[str, _Prices] = {}
+    fence_key: str = Field(default="", pattern=r"^([0-9a-f]{2})*$")
 
-    def _take(self, timed: dict[str, Any], plain: dict[str, Any]) -> RunRecord | None:
-        """Write an event, or return the record that has it."""
-        n, self.count = self.count, self.count + 1
-        state = plain.pop("state", None)
-        earlier = self._index.last(_EVENT, _EVENT, n)
-        if earlier is not None and _same_event(earlier, plain, state):
-            return earlier
-        self.differing.append(n)
-        if not self._written:
-            return None
-        timed.pop("state", None)
-        kept = {} if state is None else {"state": self._journal.keep(state)}
-        self._journal.append("event", key=_EVENT, nth=n, what=timed, **kept)
-        return None
+    @property
+    def replay_settings(self) -> KgotSettings:
+        """The settings for a replay, which has no limit of time, and waits for nothing."""
+        return _SETTINGS_JSON.validate_python({**self.settings, "max_seconds": None, "tool_retry_delay_s": 0.0})
 
-
-def _same_event(record: RunRecord, plain: Mapping[str, Any], state: Any) -> bool:
-    """Compare a record with an event. What the record does not name is not compared: an earlier release had not all fields."""
-    what = {name: value for name, value in record.data["what"].items() if name not in _NOT_COMPARED}
-    digest = None if state is None else request_key(state)
-    return what.items() <= _json(plain).items() and record.data.get("state") == digest
-
-
-def _event_of(journal: RunJournal, record: RunRecord) -> dict[str, Any]:
-    what = {name: value for name, value in record.data["what"].items() if name != "seconds"}
-    return what if "state" not in record.data else {**what, "state": journal.payload(record.data["state"])}
-
-
-async def _begun(same: Mapping[str, Any], journal: RunJournal, parts: SolveParts) -> Mapping[str, Any]:
-    """Begin a run.
-
-    :raises InvalidArgumentError: when the graph is not empty.
-    """
-    if (await parts.graph.state()).nodes:
-        raise InvalidArgumentError(
-            "the graph is not empty", subject="graph", remedy="Give a run a graph of its own: it is emptied to go on"
-        )
-    budgets = {role: getattr(model, "budget", None) for role, model in parts.models.items()}
-    prices = {role: list(budget.prices) for role, budget in budgets.items() if budget is not None}
-    return journal.append("run_begun", **same, prices=prices, fence_key=parts.marks.key.hex()).data
-
-
-def _same_run(task: KgotTask, parts: SolveParts) -> dict[str, Any]:
-    """What a journal's run must agree in."""
-    return {
-        "run": "solve",
-        "question": task.question,
-        "files": [[path.name, _file_digest(path)] for path in task.files],
-        "language": parts.graph.language,
-        "settings": _json(asdict(parts.settings)),
-        "models": {role: model.name for role, model in parts.models.items()},
-        "about": _json(parts.about),
-    }
-
-
-def _refuse_other(header: Mapping[str, Any], same: Mapping[str, Any]) -> None:
-    """Refuse the journal of another run. Limits of time may differ, and the address of a model may."""
-    differing = [name for name, value in same.items() if _compared(name, header.get(name)) != _compared(name, value)]
-    if differing:
-        raise OtherRunError([each for name in differing for each in _parts(name, header.get(name), same[name])])
+    def differing(self, other: RunHeader) -> list[str]:
+        """Return what differs of another run. Limits of time may, and the address of a model may."""
+        names = [name for name in ("question", "files", "language") if getattr(self, name) != getattr(other, name)]
+        settings, others = asdict(self.replay_settings), asdict(other.replay_settings)
+        names += [name for name, value in others.items() if settings[name] != value]
+        here, there = ({role: name.partition("@")[0] for role, name in each.models.items()} for each in (self, other))
+        names += ["models"] if here != there else []
+        return names + [name for name in {**self.about, **other.about} if self.about.get(name) != other.about.get(name)]
 
 
 class OtherRunError(InvalidArgumentError):
@@ -285,27 +134,175 @@ class OtherRunError(InvalidArgumentError):
         self.differing = tuple(differing)
 
 
-def _parts(name: str, before: Any, now: Any) -> list[str]:
-    """Return which values of the settings, or of what is said about a run, differ; others are one value."""
-    if name not in ("settings", "about") or not isinstance(before, Mapping):
-        return [name]
-    left = _compared(name, now)
-    return [key for key, value in left.items() if _compared(name, before).get(key) != value] or [name]
+async def solve_recorded(
+    task: KgotTask, journal: RunJournal, parts: SolveParts, *, observe: Callable[[KgotEvent], None] = unheard
+) -> KgotRun:
+    """Run a task, or go on with the run of a journal. Of a run that has ended nothing is asked or called again.
+
+    :param observe: gets each event, those too that the journal has.
+    :raises InvalidArgumentError: when the journal is of another run, or damaged, or the graph is not empty at the beginning.
+    :raises StorageError: when the journal or the graph cannot be written.
+    """
+    header = header_of(journal)
+    if header is None:
+        header = await _begun(task, journal, parts)
+    else:
+        if differing := header.differing(_header(task, parts)):
+            raise OtherRunError(differing)
+        if run_is_ended(journal):
+            return await replay_recorded(journal, parts.make, observe=observe)
+        check_steps(journal)
+        await _empty(parts.graph)
+    steps, fence_key = Steps(journal, faults="kept"), bytes.fromhex(header.fence_key)
+    events, started = _Events(journal, observe), time.perf_counter()
+    models = {
+        role: recorded_model(model, steps, role=role, name=header.models.get(role, ""))
+        for role, model in parts.models.items()
+    }
+    run = await solve_task(
+        task,
+        RecordedGraph(parts.graph, steps),
+        parts.make(models, fence_key),
+        RecordedFinder(parts.finder, steps),
+        RecordedInvoker(parts.invoker, steps, repeat=parts.repeat),
+        RecordedSandbox(parts.sandbox, steps),
+        settings=parts.settings,
+        observe=events.tell,
+        fence_key=fence_key,
+    )
+    seconds = seconds_since(started)
+    if run.outcome in _STOPPED:
+        journal.append("run_stopped", outcome=run.outcome, missing=run.missing, seconds=seconds)
+    else:
+        journal.append("run_ended", answer=_end_json(run), events=events.count, seconds=seconds)
+    return run
 
 
-def _compared(name: str, value: Any) -> Any:
-    if name == "settings":
-        return asdict(settings_of({name: value}))
-    if name == "about":  # an earlier release said more
-        return {key: said for key, said in value.items() if key not in ("domain", "today") and said != "model"}
-    if name == "models":
-        return {role: model.partition("@")[0] for role, model in value.items()}
-    return value
+async def replay_recorded(
+    journal: RunJournal, make: StepsFactory, *, observe: Callable[[KgotEvent], None] = unheard
+) -> KgotRun:
+    """Take the steps of a finished run again. Nobody is asked, nothing is called, no code is run.
+
+    :raises InvalidArgumentError: when the run has not ended, or the replay differs from it.
+    """
+    header, ended = header_of(journal), journal.end
+    if header is None or ended is None:
+        problem = "the run of this journal has not ended"
+        raise InvalidArgumentError(problem, subject=str(journal.path), remedy="Let it go on first")
+    check_steps(journal)
+    steps, fence_key = Steps(journal, is_replay=True), bytes.fromhex(header.fence_key)
+    events = _Events(journal, observe, is_replay=True)
+    models = {}
+    for role, name in header.models.items():
+        prompt, completion = header.prices.get(role, (0.0, 0.0))
+        budget = Budget(usd_per_1k_prompt=prompt, usd_per_1k_completion=completion)
+        models[role] = recorded_model(None, steps, role=role, name=name, budget=budget)
+    run = await solve_task(
+        KgotTask(question=header.question, files=tuple(Path(name) for name, _ in header.files)),
+        RecordedGraph(None, steps, header.language),
+        make(models, fence_key),
+        RecordedFinder(None, steps),
+        RecordedInvoker(None, steps),
+        RecordedSandbox(None, steps),
+        settings=header.replay_settings,
+        observe=events.tell,
+        fence_key=fence_key,
+    )
+    if events.differing or events.count != ended.get("events") or _end_json(run) != ended.get("answer"):
+        where = f"event {events.differing[0]}" if events.differing else "its end"
+        raise not_recorded(f"the replay differs from the run at {where}", subject=str(journal.path))
+    return run
 
 
-def _prices(header: Mapping[str, Any], role: str) -> Budget:
-    prompt, completion = header["prices"].get(role, (0.0, 0.0))
-    return Budget(usd_per_1k_prompt=prompt, usd_per_1k_completion=completion)
+def header_of(journal: RunJournal) -> RunHeader | None:
+    """Return what the run of a journal was begun with; None of an empty journal.
+
+    :raises InvalidArgumentError: when it is the journal of another command, or damaged.
+    """
+    first = journal.first
+    if first is None:
+        return None
+    if first.kind != "run_begun" or first.data.get("run") != "solve":
+        problem = "it is the journal of another command"
+        raise InvalidArgumentError(problem, subject=str(journal.path), remedy="Give a new file")
+    try:
+        header = RunHeader.model_validate(cleaned(dict(first.data)))  # pydantic takes no lone surrogate
+        _ = header.replay_settings
+    except ValidationError as error:
+        problem = f"the first record is damaged: {first_error(error)}"
+        raise InvalidArgumentError(problem, subject=f"{journal.path}:1", remedy=DAMAGED) from None
+    return header
+
+
+def run_is_ended(journal: RunJournal) -> bool:
+    """Whether the run of a journal has come to its end: not killed, and not stopped by a silent model, budget, deadline or the user."""
+    return journal.end is not None
+
+
+class _Events:
+    """Writes each event once, in order. An event that is another one than before, at its place, replaces it."""
+
+    def __init__(self, journal: RunJournal, observe: Callable[[KgotEvent], None], *, is_replay: bool = False) -> None:
+        self._journal = journal
+        self._observe = observe
+        self._is_replay = is_replay
+        self.count = 0
+        self.differing: list[int] = []
+
+    def tell(self, event: KgotEvent) -> None:
+        """Take an event. One that the journal has took as long as it did then."""
+        if not (isinstance(event, Ended) and event.outcome in _STOPPED):
+            n, self.count = self.count, self.count + 1
+            what = event.to_json()
+            if "state" in what:  # a digest: states are large, and the writes are in the journal
+                what["state"] = request_key(what["state"])
+            earlier = self._journal.last("event", "", n)
+            then = earlier.data["what"] if earlier is not None else {}
+            if _untimed(then) == _untimed(json.loads(json.dumps(what))):
+                event = event.model_copy(update={name: then[name] for name in event.left_out & then.keys()})
+            else:
+                self.differing.append(n)
+                if not self._is_replay:
+                    self._journal.append("event", nth=n, what=what)
+        self._observe(event)
+
+
+def _untimed(what: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in what.items() if name not in Ended.left_out}
+
+
+async def _begun(task: KgotTask, journal: RunJournal, parts: SolveParts) -> RunHeader:
+    """Begin a run.
+
+    :raises InvalidArgumentError: when the graph is not empty.
+    """
+    if (await parts.graph.state()).nodes:
+        remedy = "Give a run a graph of its own: it is emptied to go on"
+        raise InvalidArgumentError("the graph is not empty", subject="graph", remedy=remedy)
+    header = _header(task, parts)
+    journal.append("run_begun", **header.model_dump(mode="json"))
+    return header
+
+
+def _header(task: KgotTask, parts: SolveParts) -> RunHeader:
+    budgets = {role: getattr(model, "budget", None) for role, model in parts.models.items()}
+    return RunHeader(
+        question=task.question,
+        files=[[path.name, _file_digest(path)] for path in task.files],
+        language=parts.graph.language,
+        settings=json.loads(json.dumps(asdict(parts.settings))),
+        models={role: model.name for role, model in parts.models.items()},
+        about=json.loads(json.dumps(parts.about)),
+        prices={role: [*budget.prices] for role, budget in budgets.items() if budget is not None},
+        fence_key=parts.marks.key.hex(),
+    )
+
+
+async def _empty(graph: PropertyGraph) -> None:
+    """Delete every node of a graph."""
+    labels = sorted({node.label for node in (await graph.state()).nodes})
+    if labels:
+        await graph.apply([DeleteNode(node=NodeRef(label=label, key={})) for label in labels])
 
 
 def _end_json(run: KgotRun) -> dict[str, Any]:
@@ -319,7 +316,3 @@ def _file_digest(path: Path) -> str:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError:
         return ""
-
-
-def _json(value: Any) -> Any:
-    return json.loads(json.dumps(value))

@@ -14,9 +14,9 @@ from ontology.errors import BudgetExceededError, ModelError
 from planners.calls.sandbox import Sandbox
 from planners.calls.tool_finder import Finder
 from planners.calls.untrusted import FenceMarks, clean_text, cleaned
+from planners.journal.recorded import error_text as said
 from planners.journal.step_log import emit
 from planners.kgot.asking import UnusableStepError
-from planners.kgot.contained_parts import said
 from planners.kgot.kgot_events import Dropped, GraphChanged
 from planners.kgot.kgot_settings import KgotSettings
 from planners.kgot.kgot_task import KgotTask, MadeCall, TaskView

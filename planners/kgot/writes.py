@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 from ontology.errors import StatementError
 from ontology.names import noun_lemma, words
 from planners.calls.untrusted import clean_text
+from planners.journal.recorded import error_text as said
 from planners.journal.step_log import emit
-from planners.kgot.contained_parts import said
 from planners.kgot.kgot_events import DroppedWrite, NoiseRemoved, Written
 from planners.kgot.run_state import RunState, value_counts
 from planners.stores.graph_noise import NoiseRemoval, merge_duplicates, remove_irrelevant

@@ -11,15 +11,14 @@ from pathlib import Path
 from egotools import AsyncClient
 from inference.chat import ChatModel
 from planners.calls.tool_finder import Finder, ToolFinder
-from planners.graphseek.agent.agent_settings import AgentSettings
+from planners.graphseek.agent.invocation_executor import QuestionParts
 from planners.graphseek.agent.llm_turns import LlmTurns
-from planners.graphseek.agent.question_parts import QuestionParts
 from planners.graphseek.agent.question_run import answer_question
 from planners.graphseek.agent_events import AgentEvent, Invoked
 from planners.graphseek.operators.operator import known_operators
 from planners.graphseek.results.result_store import ResultStore
+from planners.graphseek.turn import AgentSettings, TurnMaker
 from planners.graphseek.turn import Question as AskedQuestion
-from planners.graphseek.turn import TurnMaker
 from scripts.graphseek.account_graph import AccountGraph
 from scripts.graphseek.answer_score import Answer
 from scripts.graphseek.direct_cypher import ask_directly

@@ -10,17 +10,15 @@ from functools import partial
 from pathlib import Path
 from statistics import median
 
-from planners.graphseek.agent.agent_settings import AgentSettings
-from planners.graphseek.agent.invocation_executor import InvocationExecutor
-from planners.graphseek.agent.question_parts import QuestionParts
+from planners.graphseek.agent.invocation_executor import InvocationExecutor, QuestionParts
 from planners.graphseek.dialects.cypher_text import CypherText
 from planners.graphseek.operators.operator import Operator, OperatorContext, check_arguments, known_operators
 from planners.graphseek.operators.pattern import resolve_nodes
 from planners.graphseek.results.result import Result
 from planners.graphseek.results.result_store import ResultStore
 from planners.graphseek.rules_turns import RulesTurns
-from planners.graphseek.turn import Invocation, StepRecord
-from planners.journal.recorded_steps import Unrecorded
+from planners.graphseek.turn import AgentSettings, Invocation, StepRecord
+from planners.journal.recorded import Steps
 from scripts.account.ratio import Ratio, seconds_of
 from scripts.graphseek.account_graph import AccountGraph
 from scripts.graphseek.ev_plans import ev_plan
@@ -63,9 +61,7 @@ async def play(graph: AccountGraph, steps: Sequence[Invocation], *, parts_too: b
                 results=results,
                 turns=RulesTurns(),
             )
-            executor = InvocationExecutor(
-                parts=parts, schema=graph.schema, recorder=Unrecorded(), first=0, seconds=_CALL_S
-            )
+            executor = InvocationExecutor(parts=parts, schema=graph.schema, steps=Steps(), first=0, seconds=_CALL_S)
             records: list[StepRecord] = []
             started = time.perf_counter()
             for number, step in enumerate(steps, 1):

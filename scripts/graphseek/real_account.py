@@ -17,8 +17,8 @@ from egotools import ClientError
 from inference.chat import ChatModel, Message
 from ontology.errors import EgotoolsError
 from planners.calls.tool_finder import Finder
-from planners.graphseek.agent.agent_settings import AgentSettings
-from planners.graphseek.agent_events import AgentEvent, event_json
+from planners.graphseek.agent_events import AgentEvent
+from planners.graphseek.turn import AgentSettings
 from scripts.account.kept_rows import KeptRows
 from scripts.account.tallied_model import TalliedModel
 from scripts.graphseek.account_graph import AccountGraph
@@ -97,4 +97,4 @@ async def measure_real(
 
 def _keep_events(path: Path, told: Sequence[AgentEvent]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(f"{json.dumps(event_json(each), ensure_ascii=False)}\n" for each in told), encoding="utf-8")
+    path.write_text("".join(f"{json.dumps(each.to_json(), ensure_ascii=False)}\n" for each in told), encoding="utf-8")

@@ -9,9 +9,9 @@ from dataclasses import replace
 from typing import Any
 
 from ontology.ontology_file import load_ontology
-from planners.graphseek.agent.agent_settings import AgentSettings
 from planners.graphseek.catalog.draft import draft_by_rules
 from planners.graphseek.rules_turns import RulesTurns
+from planners.graphseek.turn import AgentSettings
 from scripts.account.kept_rows import KeptRows
 from scripts.graphseek.account_graph import AccountGraph
 from scripts.graphseek.asked_systems import ask_graphseek

@@ -11,8 +11,9 @@ from pathlib import Path
 from statistics import median
 
 from planners.calls.sandbox import Sandbox
+from planners.journal.recorded import request_key
 from planners.journal.run_journal import open_run_journal
-from planners.kgot.kgot_events import GraphChanged, event_json
+from planners.kgot.kgot_events import GraphChanged
 from planners.stores.open_graph import open_graph
 from planners.stores.property_graph import (
     DeleteNode,
@@ -69,14 +70,14 @@ async def graph_ratios(folder: Path) -> list[Ratio]:
 
 async def _bookkeeping(graph: PropertyGraph, path: Path) -> float:
     times = []
-    with open_run_journal(path, sync="batch") as journal:
+    with open_run_journal(path) as journal:
         for nth in range(_ROUNDS):
             started = time.perf_counter()
             state = await graph.state()
             state_text(state)
-            body = event_json(GraphChanged(iteration=nth, state=state))
-            kept = journal.keep({**body.pop("state"), "nth": nth})
-            journal.append("event", what=body, state=kept)
+            body = GraphChanged(iteration=nth, state=state).to_json()
+            body["state"] = request_key(body["state"])
+            journal.append("event", nth=nth, what=body)
             times.append(time.perf_counter() - started)
     return median(times)
 
@@ -99,7 +100,7 @@ def journal_ratio(folder: Path) -> Ratio:
     held: dict[int, int] = {}
     tracemalloc.start()
     try:
-        with open_run_journal(folder / "long.jsonl", sync="batch", kept="file") as journal:
+        with open_run_journal(folder / "long.jsonl") as journal:
             for step in range(1, _STEPS + 1):
                 journal.append(
                     "event", nth=step, what={"event": "Missing", "iteration": step, "text": "what is missing"}

@@ -19,7 +19,7 @@ from inference.chat import GREEDY, ChatModel, Message
 from inference.encoder import Encoder
 from ontology.errors import EgotoolsError
 from planners.kgot.kgot_controller import solve_task
-from planners.kgot.kgot_events import KgotEvent, event_json
+from planners.kgot.kgot_events import KgotEvent
 from planners.kgot.kgot_settings import KgotSettings
 from planners.kgot.kgot_task import KgotTask, TaskView
 from planners.kgot.steps import LlmSteps
@@ -115,7 +115,7 @@ async def measure_real(
 
 def _keep_events(path: Path, told: Sequence[KgotEvent]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    lines = (json.dumps(event_json(each), ensure_ascii=False) for each in told)
+    lines = (json.dumps(each.to_json(), ensure_ascii=False) for each in told)
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Callable, Coroutine
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -88,13 +87,13 @@ def _ended(run: Callable[[], Coroutine[Any, Any, Told]]) -> Told:
 
 
 def _to_json(told: Told, events: list[AgentEvent]) -> dict[str, Any]:
-    from planners.graphseek.agent_events import event_json
-
     answered = told.answered
     return {
-        **asdict(answered.end),
+        **dict(answered.end),
         "results": list(told.pages),
-        "steps": [each for each in map(event_json, events) if each["event"] not in ("ModelAsked", "Ended")],
+        "steps": [
+            each for each in (event.to_json() for event in events) if each["event"] not in ("ModelAsked", "Ended")
+        ],
         "model": {
             "calls": answered.model_calls,
             "prompt_tokens": answered.prompt_tokens,

@@ -69,8 +69,8 @@ class AskOptions:
 
         :raises InvalidArgumentError: for a value that is not known, an option that would do nothing, or a broken operator.
         """
-        from planners.graphseek.agent.agent_settings import AgentSettings, Descriptors
         from planners.graphseek.operators.operator import known_operators
+        from planners.graphseek.turn import AgentSettings, Descriptors
         from services.jobs.ask_parts import AskPlan
         from services.jobs.model_factory import open_chat
         from services.jobs.shipped_store import shipped_store

@@ -13,8 +13,7 @@ from services.cli.console import plain, print_json, stderr, stdout
 from services.cli.options import Json, command
 
 if TYPE_CHECKING:
-    from planners.graphseek.adapt.operator_version import OperatorVersion
-    from planners.graphseek.adapt.version_folder import VersionFolder
+    from planners.graphseek.adapt.operator_version import OperatorVersion, VersionFolder
 
 __all__ = ["operators_app"]
 
@@ -120,7 +119,7 @@ def rollback_version(
 
 
 def _opened(folder: Path | None) -> VersionFolder:
-    from planners.graphseek.adapt.version_folder import VersionFolder
+    from planners.graphseek.adapt.operator_version import VersionFolder
     from services.jobs.user_folders import versions_folder
 
     return VersionFolder(folder or versions_folder())

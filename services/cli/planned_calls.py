@@ -16,7 +16,7 @@ from egotools.tool_plan import ToolPlan
 from ontology.errors import EgotoolsError, InvalidArgumentError, ToolCallError
 from planners.calls.execute_plan import PlanExecution, StepCall, TakenRow, execute_plan, planned_tools
 from planners.calls.tool_access import CallLimits, always
-from planners.journal.recorded_calls import RecordingInvoker
+from planners.journal.recorded import RecordedInvoker, Steps
 from planners.journal.run_journal import RunJournal, open_run_journal
 from services.cli.ask_at_terminal import ask_at_terminal
 from services.cli.call_options import CallOptions, PlanCalls
@@ -64,12 +64,14 @@ async def planned_calls(
             planned(plan)
             invoker: ToolInvoker = calling
             if journal is not None:
-                if not journal.records:
+                if journal.first is None:
                     journal.append("run_begun", asked=_json(asked), plan=_json(asdict(plan)))
-                invoker = RecordingInvoker(calling, journal, repeat=always if plan_calls.yes else ask)
+                invoker = RecordedInvoker(
+                    calling, Steps(journal, faults="retried"), repeat=always if plan_calls.yes else ask
+                )
             execution = await execute_plan(plan, tools, invoker, have=asked["have"], observe=observe)
             if journal is not None:
-                journal.append("run_ended", answer=journal.keep(execution_json(execution)))
+                journal.append("run_ended", answer=execution_json(execution))
     return plan, execution
 
 
@@ -150,16 +152,15 @@ def _call_json(call: StepCall) -> dict[str, Any]:
 def _plan_of(journal: RunJournal, asked: Mapping[str, Any]) -> ToolPlan | None:
     """Return the plan of a journal's run; None of an empty journal.
 
-    :raises InvalidArgumentError: when the journal is of another run, or one of its payloads is damaged.
+    :raises InvalidArgumentError: when the journal is of another run.
     """
-    if not journal.records:
+    if journal.first is None:
         return None
-    begun = journal.records[0].data
+    begun = journal.first.data
     if begun.get("asked") != _json(asked):
         raise InvalidArgumentError(
             "the journal is of another run", subject="--journal", remedy="Give a new file, or the same goals and values"
         )
-    journal.check_payloads()
     return TypeAdapter(ToolPlan).validate_python(begun["plan"])
 
 

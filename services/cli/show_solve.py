@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from planners.journal.account import RunAccount
+from planners.journal.run_journal import RunAccount
 from planners.kgot.kgot_controller import KgotRun
 from planners.kgot.kgot_events import (
     CallMade,

@@ -263,8 +263,6 @@ def _outcome_error(run: KgotRun) -> EgotoolsError | None:
 
 
 def _to_json(solved: Solved) -> dict[str, Any]:
-    from planners.journal.recorded_graph import state_json
-
     run = solved.run
     return {
         "answer": run.answer,
@@ -272,6 +270,6 @@ def _to_json(solved: Solved) -> dict[str, Any]:
         "missing": run.missing,
         "iterations": run.iterations,
         "calls": [asdict(call) for call in run.calls],
-        "graph": state_json(run.state),
+        "graph": asdict(run.state),
         "account": asdict(solved.account),
     }

@@ -7,19 +7,15 @@ import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from egotools import AsyncClient
 from ontology.errors import InvalidArgumentError
 from planners.calls.tool_access import Ask, ToolAccess
-from planners.journal.account import RunAccount, account_of
-from planners.journal.record_forms import check_records
-from planners.journal.run_journal import RunJournal, open_run_journal, read_run_journal
+from planners.journal.run_journal import RunAccount, RunJournal, account_of, open_run_journal, read_run_journal
 from planners.kgot.kgot_controller import KgotRun
 from planners.kgot.kgot_events import KgotEvent
 from planners.kgot.kgot_task import KgotTask
 from planners.kgot.recorded_run import OtherRunError, header_of, replay_recorded, solve_recorded
-from planners.kgot.run_header import settings_of
 from planners.kgot.steps import steps_factory
 from services.cli.tools_client import tools_client
 from services.jobs.integrated_store import integrated_store
@@ -82,7 +78,6 @@ async def solve(
     :raises ClientError: when the server does not answer.
     """
     with _journal(journal) as kept:
-        _check_store(header_of(kept), str(journal))
         async with (
             opened_tools(catalogue, access, ask) as tools,
             open_solve_parts(plan, tools, task, kept, unusable=unusable) as parts,
@@ -99,46 +94,16 @@ async def replay(path: Path, observe: Callable[[KgotEvent], None]) -> Solved:
 
     :raises InvalidArgumentError: when it is the journal of no finished run, or the replay differs.
     """
-    journal = read_run_journal(path, kept="file")
+    journal = read_run_journal(path)
     header = header_of(journal)
     if header is None:
         raise InvalidArgumentError("the journal is empty", subject=str(path), remedy="Name the journal of a run")
-    check_records(journal)
-    journal.check_payloads()
-    _check_steps(header, str(path))
-    make = steps_factory(language=header["language"], settings=settings_of(header))
+    if not {"graph", "tool"} <= header.models.keys():
+        problem = "the journal does not say who took its steps"
+        raise InvalidArgumentError(problem, subject=str(path), remedy="Name the journal of a whole run")
+    make = steps_factory(language=header.language, settings=header.replay_settings)
     run = await replay_recorded(journal, make, observe=observe)
     return Solved(run=run, account=account_of(journal.records))
-
-
-def _check_steps(header: Mapping[str, Any], subject: str) -> None:
-    """Check that the steps of a run can be made of what its journal says.
-
-    :raises InvalidArgumentError: when they cannot.
-    """
-    if not header["models"] or header["about"].get("write") == "rules":
-        raise InvalidArgumentError(
-            "rules took steps of this run, and this release has none",
-            subject=subject,
-            remedy="Solve the task again with a model (--llm-url, --llm-model), or replay it with the release that wrote it",
-        )
-    if not {"graph", "tool"} <= header["models"].keys():
-        raise InvalidArgumentError(
-            "the journal does not say who took its steps", subject=subject, remedy="Name the journal of a whole run"
-        )
-
-
-def _check_store(header: Mapping[str, Any] | None, subject: str) -> None:
-    """Check that the graph of a run can be built again.
-
-    :raises InvalidArgumentError: when its store is none of this release.
-    """
-    if header is not None and header["about"].get("graph") == "ladybug":
-        raise InvalidArgumentError(
-            "the graph of this run stood in Ladybug, which this release only reads",
-            subject=subject,
-            remedy="Give a new file: the task is then solved with a graph in memory; a finished run can be seen with --replay",
-        )
 
 
 _WORDS = {
@@ -168,4 +133,4 @@ def _journal(path: Path | None) -> Iterator[RunJournal]:
     with contextlib.ExitStack() as stack:
         if path is None:
             path = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="egotools-run-"))) / "run.jsonl"
-        yield stack.enter_context(open_run_journal(path, sync="batch", kept="file"))
+        yield stack.enter_context(open_run_journal(path))

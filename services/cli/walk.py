@@ -24,10 +24,8 @@ from planners.calls.tool_finder import Finder, ToolFinder
 from planners.dfs import Domain, QueryGraph, graph_faults
 from planners.dfs.resolver import Step
 from planners.dfs.tool_resolver import Choice, ToolResolver
-from planners.journal.account import RunAccount, account_of
-from planners.journal.recorded_calls import RecordingInvoker, ReplayInvoker
-from planners.journal.recorded_finds import RecordedFinder
-from planners.journal.run_journal import RunJournal, open_run_journal, read_run_journal
+from planners.journal.recorded import RecordedFinder, RecordedInvoker, Steps
+from planners.journal.run_journal import RunAccount, RunJournal, account_of, open_run_journal, read_run_journal
 from planners.query.reader import ParsedRequest
 from services.cli.tools_client import tools_client
 
@@ -116,16 +114,16 @@ async def walk(
         with open_run_journal(journal) if journal is not None else contextlib.nullcontext() as kept:
             if kept is None:
                 return await _executed(asked, _parsed(asked), _Resolving(asked.domain, finder, invoker), limits)
-            parsed = _begun(asked, kept)
+            parsed, steps = _begun(asked, kept), Steps(kept, faults="retried")
             resolving = _Resolving(
                 asked.domain,
-                RecordedFinder(finder, kept),
-                RecordingInvoker(invoker, kept, repeat=always if access.policy.confirmed else ask),
+                RecordedFinder(finder, steps),
+                RecordedInvoker(invoker, steps, repeat=always if access.policy.confirmed else ask),
             )
             walked = await _executed(
                 asked, parsed, resolving, limits, kept, lambda what: kept.append("event", what=what)
             )
-            kept.append("run_ended", answer=kept.keep(_answer_of(walked)))
+            kept.append("run_ended", answer=_answer_of(walked))
             return walked
 
 
@@ -142,9 +140,10 @@ def replay_walk(domain: Domain, path: Path) -> Walked:
         )
     asked = Walk(request=header["request"], domain=domain, graph=None, today=date.fromisoformat(header["today"]))
     parsed = _begun(asked, journal)
-    resolving = _Resolving(domain, RecordedFinder(None, journal), ReplayInvoker(journal))
+    steps = Steps(journal, is_replay=True)
+    resolving = _Resolving(domain, RecordedFinder(None, steps), RecordedInvoker(None, steps))
     walked = asyncio.run(_executed(asked, parsed, resolving, CallLimits(), journal))
-    if _answer_of(walked) != journal.payload(ended["answer"]):
+    if _answer_of(walked) != ended["answer"]:
         raise InvalidArgumentError(
             "the replay gives another answer than the run",
             subject=str(path),
@@ -190,7 +189,7 @@ def _header(journal: RunJournal) -> Mapping[str, Any] | None:
 def _begun(asked: Walk, journal: RunJournal) -> ParsedRequest:
     """Return the graph of a journal's run; of an empty journal begin the run.
 
-    :raises InvalidArgumentError: when the journal is of another run, or one of its payloads is damaged.
+    :raises InvalidArgumentError: when the journal is of another run.
     """
     header = _header(journal)
     if header is None:
@@ -201,7 +200,6 @@ def _begun(asked: Walk, journal: RunJournal) -> ParsedRequest:
             for tokens in asked.model.prompts:
                 journal.append("prompt", tokens=tokens, counter=asked.model.counter)
         return parsed
-    journal.check_payloads()
     try:
         known = QueryGraph.model_validate(header["graph"])
     except ValidationError as error:

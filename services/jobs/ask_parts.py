@@ -11,9 +11,8 @@ from inference.chat import ChatModel
 from ontology.errors import InvalidArgumentError
 from planners.calls.tool_finder import Finder
 from planners.graphseek.adapt.operator_adapter import OperatorAdapter
-from planners.graphseek.agent.agent_settings import AgentSettings
+from planners.graphseek.agent.invocation_executor import QuestionParts
 from planners.graphseek.agent.llm_turns import LlmTurns
-from planners.graphseek.agent.question_parts import QuestionParts
 from planners.graphseek.agent.question_run import AnsweredQuestion
 from planners.graphseek.agent.recorded_question import answer_recorded
 from planners.graphseek.agent_events import AgentEvent
@@ -21,7 +20,7 @@ from planners.graphseek.catalog.catalog import OWN_SHARE, SemanticCatalog, catal
 from planners.graphseek.operators.operator import Operator, known_operators
 from planners.graphseek.results.result_store import ResultStore
 from planners.graphseek.rules_turns import RulesTurns
-from planners.graphseek.turn import Question, TurnMaker
+from planners.graphseek.turn import AgentSettings, Question, TurnMaker
 from planners.journal.run_journal import RunJournal
 from planners.stores.graph_schema import GraphSchema
 from services.jobs.question_graph import open_question_graph

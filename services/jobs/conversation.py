@@ -53,7 +53,7 @@ class ConversationTurn:
 
         :raises StorageError: when another process has them open.
         """
-        with open_run_journal(self.journal, sync="batch", kept="file") as journal, self.results() as results:
+        with open_run_journal(self.journal) as journal, self.results() as results:
             yield journal, results
 
     def read(self) -> RunJournal:
@@ -61,7 +61,7 @@ class ConversationTurn:
 
         :raises InvalidArgumentError: when it is damaged.
         """
-        return read_run_journal(self.journal, kept="file")
+        return read_run_journal(self.journal)
 
     def take_results(self, other: ConversationTurn, *, upto: int | None = None) -> None:
         """Copy the results of another turn.
@@ -117,7 +117,7 @@ def next_turn(
     if not refine and text in ("", before.text):
         return before, turns[-1]
     while not refine and journal.end is None:
-        with open_run_journal(turns.pop().journal, kept="file"):
+        with open_run_journal(turns.pop().journal):
             pass  # nobody goes on with it
         if not turns:
             return Question(text=text), new

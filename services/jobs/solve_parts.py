@@ -90,7 +90,7 @@ async def open_solve_parts(
         models = _models(plan, budget)
         files = TaskFiles(task.files, Path(folder))
         header = header_of(journal)
-        marks = FenceMarks(bytes.fromhex(header["fence_key"]) if header is not None else b"")
+        marks = FenceMarks(bytes.fromhex(header.fence_key) if header is not None else b"")
         archives = Archives(files)
         await archives.unpack_again(journal)
         own = _integrated(plan, tools, archives, sandbox, ToolModels(chat=models.get("tool"), marks=marks), budget)

@@ -11,7 +11,7 @@ from typing import Any
 
 from egotools import Tool
 from ontology.errors import NotFoundError, OverloadedError, UnsupportedError
-from planners.journal.model_thread import abandoned_calls
+from planners.journal.step_log import abandoned_calls
 from services.web.error_json import error_json
 from services.web.run_events import Plan, PlanRequest, RunEvent
 

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from ontology.errors import NotFoundError, OverloadedError
-from planners.graphseek.agent_events import event_json
 from planners.graphseek.results.result_store import ResultStore
 from services.jobs.ask_outcome import outcome_error
 from services.jobs.ask_parts import AskPlan, open_asked_graph
@@ -75,7 +74,7 @@ class Talk:
                 self.live[turn.number] = results
                 try:
                     answered = await graph.answer(
-                        question, journal, results, shown.also(lambda event: observe(event_json(event)))
+                        question, journal, results, shown.also(lambda event: observe(event.to_json()))
                     )
                     pages = await shown.pages(results, answered.end.of, count=_ROWS)
                 finally:

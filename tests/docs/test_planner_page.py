@@ -48,4 +48,4 @@ def test_the_commands_run_in_their_order_and_print_what_is_shown(
     assert "Nothing was called" in dry
     assert "lease-13.txt" in recorded and "lease-13.txt" in replayed
     written = {json.loads(line)["kind"] for line in (tmp_path / "out/run.jsonl").read_text("utf-8").splitlines()}
-    assert {"run_begun", "found", "call_ended", "event", "run_ended"} <= written
+    assert {"run_begun", "find_ended", "call_ended", "event", "run_ended"} <= written

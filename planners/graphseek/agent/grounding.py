@@ -1,4 +1,4 @@
-"""Grounding: every number and every proper name of an answer must stand in a result of the run, or in what was asked.
+"""Grounding: every number and every quoted name of an answer must stand in a result of the run, or in what was asked.
 
 The paper saw models answer from memory after a failure (section 6.4); this is what notices it.
 """
@@ -6,196 +6,153 @@ The paper saw models answer from memory after a failure (section 6.4); this is w
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
-from ontology.names import words
-from planners.graphseek.agent.answer_claims import Claim, claims_of
-from planners.graphseek.catalog.catalog import SemanticCatalog
-from planners.graphseek.results.result import Result, Sought
+from ontology.number_words import WORDED_NUMBER, number_of
+from planners.graphseek.results.result import Result
 from planners.graphseek.results.result_store import ResultStore
 from planners.graphseek.turn import Question, StepRecord
 from planners.stores.graph_schema import GraphSchema
 
 __all__ = ["ungrounded"]
 
+_CLAIM = re.compile(
+    r"\"(?P<double>[^\"\n]{1,200})\"|“(?P<curly>[^”\n]{1,200})”|`(?P<code>[^`\n]{1,200})`|(?<!\w)'(?P<single>[^'\n]{1,200})'(?!\w)"
+    r"|(?P<date>\b\d{4}-\d{2}(?:-\d{2})?\b)"
+    rf"|(?P<worded>(?i:(?=[a-z]|\S+ dozen\b){WORDED_NUMBER})(?!(?:[-_./'’&+]|::)\w))"
+    r"|(?P<number>(?<![\w.,-])[-−]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][+-]?\d+)?(?![\w]|[.,-]\d|-[A-Z]))(?P<percent>\s?%)?"
+)
+_ENUMERATION = re.compile(r"(?m)^(?P<mark>\s*(?:[-*•>#]+\s+)*\(?)\d{1,3}(?=[.)]\s)")
 _NUMBER = re.compile(r"(?<![\w.])-?\d+(?:,\d{3})*(?:\.\d+)?(?:[eE][+-]?\d+)?")
 _WORD = re.compile(r"\w+")
-_CUT = "…"
-_LEAST_PREFIX = 3  # characters of a name that is the beginning of a longer one
-_BEFORE, _BEHIND = 5, 3  # words around a number or name that may belong to it: "Busbar laser welding 0412"
-_MOST_CLAIMS = 1_000  # of one answer; chosen without data: an answer has at most 20,000 characters
+_SCALES = {"hundred": 1e2, "thousand": 1e3, "million": 1e6, "billion": 1e9}
+_ABOUT = ("about", "approximately", "around", "nearly", "roughly", "≈", "~")
+_BEFORE, _BEHIND = 5, 3  # words around a number that may be one name with it: "Busbar laser welding 0412"
+_MOST_CLAIMS = 1_000  # of one answer, which has at most 20,000 characters
 _MOST_MISSING = 8  # after which no others are looked for: each took about 5 s in a table of 200,000 rows
+_MOST_RATIOS = 40  # returned numbers of which ratios are taken: of more, some ratio is near any share
 _EXACT = 1e-9  # relative: numbers go through decimal texts
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Claim:
+    """A number or a name of an answer, from ``start`` to ``end``; ``tolerance`` is half of the last digit that was written."""
+
+    text: str
+    start: int
+    end: int
+    number: float | None = None
+    tolerance: float = 0.0
+
+
 async def ungrounded(
-    answer: str,
-    *,
-    question: Question,
-    schema: GraphSchema,
-    catalog: SemanticCatalog,
-    records: Sequence[StepRecord],
-    values: ResultStore,
-) -> tuple[str, ...]:
-    """Return the numbers and names of an answer that stand nowhere, as they are written, each once: the first few, or that there are
-    too many claims to check.
+    answer: str, *, question: Question, schema: GraphSchema, records: Sequence[StepRecord], values: ResultStore
+) -> list[str]:
+    """Return the numbers and quoted names of an answer that stand nowhere, as they are written, each once: the first few, or that there
+    are too many to check.
 
     What counts: values of results, what summaries and notes of results say, sizes of results, values of arguments that gave something,
-    the question and those before it. Earlier answers do not count: their results do. Names of the schema and the catalog's own words are vocabulary, not facts.
+    the question and those before it, and the names of the schema. A percentage may be the ratio of two numbers of these. Earlier answers
+    do not count: their results do.
     """
-    known, looked_up = _Known(question, schema, catalog, records), _LookedUp(values)
-    claims = claims_of(answer)
+    claims = list(_claims(answer))
     if len(claims) > _MOST_CLAIMS:
-        return (f"{len(claims):,} numbers and names, of which {_MOST_CLAIMS:,} can be checked",)
+        return [f"{len(claims):,} numbers and names, of which {_MOST_CLAIMS:,} can be checked"]
+    known = _Known(question, schema, records)
     found: dict[str, None] = {}
     for claim in claims:
-        if len(found) >= _MOST_MISSING:
-            break
-        if claim.number is not None:
-            if not await _number_stands(claim, answer, known, looked_up):
-                found[claim.text.strip()] = None
-        else:
-            found.update(dict.fromkeys(await _missing_names(claim, answer, known, looked_up)))
-    return tuple(found)
+        if claim.text in found or len(found) >= _MOST_MISSING:
+            continue
+        stands = known.has(claim.text) if claim.number is None else known.has_number(claim)
+        if not (stands or await _in_results(claim, answer, values)):
+            found[claim.text] = None
+    return [*found]
 
 
-class _LookedUp:
-    """Values that were looked for in the results, each once."""
+def _claims(answer: str) -> Iterator[_Claim]:
+    text = _ENUMERATION.sub(lambda found: found["mark"] + " " * (len(found[0]) - len(found["mark"])), answer)
+    for match in _CLAIM.finditer(text):
+        number, kind = match["number"], match.lastgroup or ""
+        if number is None and kind != "worded":
+            bare = match[kind].strip(" .,;:")
+            if bare:
+                yield _Claim(text=bare, start=match.start(kind), end=match.end(kind))
+        elif match[0].lower() != "one":  # "one of them"
+            yield _number(match, text)
 
-    def __init__(self, results: ResultStore) -> None:
-        self._results = results
-        self._found: dict[tuple[Sought, float], bool] = {}
 
-    async def has(self, value: Sought, tolerance: float = 0.0) -> bool:
-        key = (value, tolerance)
-        if key not in self._found:
-            self._found[key] = await self._results.has_value(value, tolerance=tolerance) is not None
-        return self._found[key]
+def _number(match: re.Match[str], text: str) -> _Claim:
+    written = match["number"] or ""
+    value = float(written.replace(",", "").replace("−", "-")) if written else float(number_of(match["worded"]) or 0)
+    decimals = len(written.partition("e")[0].partition(".")[2])
+    following, before = _WORD.match(text, match.end() + 1), text[: match.start()].split()[-1:]
+    scale = _SCALES.get(following[0].lower(), 1.0) if following else 1.0
+    digit = max(scale, _SCALES.get(match[0].lower().split()[-1], 1.0))  # the last that was written: "two thousand"
+    is_rounded = decimals > 0 or digit > 1 or (before and before[0].lower().lstrip("(") in _ABOUT)
+    tolerance = 0.5 * 10.0**-decimals * digit * (1 + _EXACT) if is_rounded else 0.0
+    return _Claim(
+        text=match[0].strip(), start=match.start(), end=match.end(), number=value * scale, tolerance=tolerance
+    )
 
 
 class _Known:
     """What is known without asking the results."""
 
-    def __init__(
-        self, question: Question, schema: GraphSchema, catalog: SemanticCatalog, records: Sequence[StepRecord]
-    ) -> None:
+    def __init__(self, question: Question, schema: GraphSchema, records: Sequence[StepRecord]) -> None:
         texts = [question.text, *(asked for asked, _ in question.earlier)]
-        numbers = [each.number for text in texts for each in claims_of(text) if each.number is not None]
+        numbers = [each.number for text in texts for each in _claims(text) if each.number is not None]
+        self._returned: dict[float, None] = {}
         for invocation, outcome in (pair for record in records for pair in record.pairs):
             if isinstance(outcome, Result):
-                numbers.append(float(outcome.size))
+                self._returned.update(dict.fromkeys([float(outcome.size), *_numbers(_folded(outcome.summary))]))
                 texts += [outcome.summary, *outcome.notes]
                 if outcome.size:
                     texts += [str(each) for each in invocation.scalars()]
-        self.text = _folded("\n".join(texts))
-        self.numbers = [*numbers, *(float(each.replace(",", "")) for each in _NUMBER.findall(self.text))]
-        self.vocabulary = frozenset(_vocabulary(schema, catalog))
-
-    def has_number(self, value: float, tolerance: float) -> bool:
-        return any(abs(each - value) <= tolerance + _EXACT * max(1.0, abs(value)) for each in self.numbers)
+        nodes = {each.name: each.properties for each in schema.nodes}
+        for name, properties in {**nodes, **{each.name: each.properties for each in schema.relationships}}.items():
+            texts += [name, *(each.name for each in properties)]
+        self._text = _folded("\n".join(texts))
+        self._numbers = [*numbers, *self._returned, *_numbers(self._text)]
 
     def has(self, name: str) -> bool:
-        """Whether a name is vocabulary, or stands in a text."""
-        return self.is_vocabulary(name) or self.has_name(name)
-
-    def has_name(self, name: str) -> bool:
         """Whether a name stands in a text as whole words."""
-        wanted = _folded(name)
-        return bool(wanted) and re.search(rf"(?<!\w){re.escape(wanted)}(?!\w)", self.text) is not None
+        return re.search(rf"(?<!\w){re.escape(_folded(name))}(?!\w)", self._text) is not None
 
-    def is_vocabulary(self, name: str) -> bool:
-        said = words(name)
-        return bool(said) and all(_stem(each) in self.vocabulary for each in said)
+    def has_number(self, claim: _Claim) -> bool:
+        """Whether a number is known, as it is or in words; a percentage also as a share, or as the ratio of two numbers."""
+        for value, tolerance in _readings(claim):
+            if any(abs(each - value) <= tolerance for each in self._numbers):
+                return True
+        if not claim.text.endswith("%"):
+            return not claim.text[:1].isdigit() and self.has(claim.text)
+        value, tolerance = _readings(claim)[1]
+        some, tolerance = [*self._returned][:_MOST_RATIOS], max(tolerance, 0.005)
+        return any(whole and abs(part / whole - value) <= tolerance for part in some for whole in some)
 
 
-async def _number_stands(claim: Claim, answer: str, known: _Known, values: _LookedUp) -> bool:
+def _readings(claim: _Claim) -> list[tuple[float, float]]:
+    """Return the values that a number may stand for, each with its tolerance: of a percentage also the share."""
     number = claim.number or 0.0
-    if not claim.text[:1].isdigit() and known.has_name(claim.text):
-        return True
-    readings = [(number, claim.tolerance)]
-    if claim.text.endswith("%"):
-        readings.append((number / 100, claim.tolerance / 100))
-    for value, tolerance in readings:
-        if known.has_number(value, tolerance):
+    scales = (1.0, 0.01) if claim.text.endswith("%") else (1.0,)
+    return [(number * each, claim.tolerance * each + _EXACT * max(1.0, abs(number * each))) for each in scales]
+
+
+async def _in_results(claim: _Claim, answer: str, values: ResultStore) -> bool:
+    if claim.number is None:
+        return await values.has_value(claim.text) is not None
+    for value, tolerance in _readings(claim):
+        if await values.has_value(value, tolerance=tolerance) is not None:
             return True
-        if await values.has(value, tolerance + _EXACT * max(1.0, abs(value))):
-            return True
-    return await _is_part_of_name(claim, answer, values)
-
-
-async def _missing_names(claim: Claim, answer: str, known: _Known, values: _LookedUp) -> list[str]:
-    """Return the parts of a name, or of several in a row, that stand nowhere: the longest that do are taken out first."""
-    if await _name_stands(claim.text, known, values):
-        return []
-    parts = claim.parts or ((claim.start, claim.end),)
-    missing: list[str] = []
-    at = 0
-    while at < len(parts):
-        texts = [answer[parts[at][0] : end] for _, end in parts[at:]]
-        told = max((nth for nth, text in enumerate(texts, 1) if known.has(_bare(text))), default=0)
-        if count := max(told, await _longest(texts, values)):
-            at += count
-            continue
-        start, end = parts[at]
-        alone = Claim(text=texts[0], start=start, end=end)
-        if not await _is_part_of_name(alone, answer, values):
-            missing.append(alone.text)
-        at += 1
-    return [claim.text] if len(missing) == len(parts) else missing
-
-
-async def _name_stands(name: str, known: _Known, values: _LookedUp) -> bool:
-    bare = _bare(name)
-    return known.has(bare) or await _in_results(bare, values)
-
-
-async def _in_results(bare: str, values: _LookedUp) -> bool:
-    return await values.has(bare) or (len(bare) >= _LEAST_PREFIX and await values.has(bare + _CUT))
-
-
-async def _longest(texts: Sequence[str], values: _LookedUp) -> int:
-    """Return how many words the longest of some names has that stands in a result; each has one word more than the one before it, so
-    none stands behind one that begins no value."""
-    longest = 0
-    for nth, text in enumerate(map(_bare, texts), 1):
-        if await _in_results(text, values):
-            longest = nth
-        elif not await values.has(text + _CUT):
-            break
-    return longest
-
-
-def _bare(name: str) -> str:
-    return name.removesuffix("'s").removesuffix("’s")
-
-
-async def _is_part_of_name(claim: Claim, answer: str, values: _LookedUp) -> bool:
-    """Whether a claim with words before or behind it is the whole of a value."""
     before = [each.start() for each in _WORD.finditer(answer, max(0, claim.start - 120), claim.start)][-_BEFORE:]
     behind = [each.end() for each in _WORD.finditer(answer, claim.end, claim.end + 80)][:_BEHIND]
     texts = [answer[start:end] for start in (claim.start, *reversed(before)) for end in (claim.end, *behind)]
-    return await values.has(tuple(text for text in texts if text != claim.text and "\n" not in text))
+    names = tuple(text for text in texts if text != claim.text and "\n" not in text)
+    return bool(names) and await values.has_value(names) is not None
 
 
-def _vocabulary(schema: GraphSchema, catalog: SemanticCatalog) -> Iterable[str]:
-    names = [*(each.name for each in schema.nodes), *(each.name for each in schema.relationships)]
-    for keys in (*(each.properties for each in schema.nodes), *(each.properties for each in schema.relationships)):
-        names += [key.name for key in keys]
-    for node in catalog.nodes.values():
-        names += node.words
-    described = [each.properties for each in catalog.nodes.values()]
-    described += [each.properties for each in catalog.relationships.values()]
-    for properties in described:
-        for key in properties.values():
-            names += [*key.words, *key.values, *key.groups, key.unit]
-    for name in (*names, *catalog.about.split()):
-        yield from map(_stem, words(name))
-
-
-def _stem(word: str) -> str:
-    """Return a word without case and plural."""
-    lower = word.casefold()
-    return lower[:-3] + "y" if lower.endswith("ies") else lower.removesuffix("s")
+def _numbers(text: str) -> Iterator[float]:
+    return (float(each.replace(",", "")) for each in _NUMBER.findall(text))
 
 
 def _folded(text: str) -> str:

@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from pydantic import TypeAdapter
 
 from egotools.client_errors import ClientError
 from ontology.errors import BudgetExceededError, EgotoolsError, InvalidArgumentError, ModelError, StorageError
-from planners.calls.clean_values import clean_text
-from planners.graphseek.agent.agent_settings import AgentSettings
+from planners.calls.model_text import is_no_answer
+from planners.calls.untrusted import clean_text
+from planners.graphseek.adapt.operator_adapter import Adaptation
 from planners.graphseek.agent.grounding import ungrounded
-from planners.graphseek.agent.invocation_executor import InvocationExecutor
-from planners.graphseek.agent.question_parts import QuestionParts, needed
-from planners.graphseek.agent.run_adaptation import RunAdaptation, with_approved
+from planners.graphseek.agent.invocation_executor import InvocationExecutor, QuestionParts, needed
 from planners.graphseek.agent_events import (
     AgentEvent,
     AnswerRejected,
     Ended,
     Faulted,
     ModelAsked,
+    OperatorAdapted,
     QuestionBegun,
     StepBegun,
     SubtaskBegun,
@@ -33,7 +33,9 @@ from planners.graphseek.operators.operator import OperatorFault
 from planners.graphseek.results.result import Result, ResultColumn, order_of
 from planners.graphseek.results.result_store import ResultStore
 from planners.graphseek.turn import (
+    AgentSettings,
     Answer,
+    Fault,
     Invocation,
     Outcome,
     Question,
@@ -42,7 +44,7 @@ from planners.graphseek.turn import (
     Turn,
     UnusableTurnError,
 )
-from planners.journal.recorded_steps import StepRecorder, Unrecorded
+from planners.journal.recorded import Steps
 from planners.journal.step_log import also_told_to, emit, told_to, unheard
 from planners.stores.graph_schema import GraphSchema
 
@@ -53,10 +55,8 @@ CORE = ("get_nodes", "find", "traverse", "read")
 _CYPHER = "cypher"
 _SUBTASK = "subtask"
 _MOST_CHARS = 20_000  # of an answer, which is read and checked word by word
+_NEW = "The operator has a new version for this schema: make the call again"
 _SETTINGS = AgentSettings()
-_SCHEMA: TypeAdapter[GraphSchema] = TypeAdapter(GraphSchema)
-_ANSWER: TypeAdapter[Answer] = TypeAdapter(Answer)
-_CALLS: TypeAdapter[tuple[Invocation, ...]] = TypeAdapter(tuple[Invocation, ...])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,31 +76,64 @@ class AnsweredQuestion:
     usd: float = 0.0
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Begun:
+    """The schema at the beginning, how many results there are before the run's own, and whether it may ask for versions."""
+
+    schema: GraphSchema
+    first: int
+    adapts: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Planned:
+    """The turn of a step, or why what was said is none."""
+
+    calls: tuple[Invocation, ...] = ()
+    answer: Answer | None = None
+    unusable: str = ""
+
+
+_BEGUN = TypeAdapter(_Begun)
+_PLANNED = TypeAdapter(_Planned)
+_ADAPTATION = TypeAdapter(Adaptation | None)
+_NAMES = TypeAdapter(list[str])
+
+
 async def answer_question(
     question: Question,
     parts: QuestionParts | None,
     settings: AgentSettings = _SETTINGS,
     observe: Callable[[AgentEvent], None] = unheard,
     *,
-    recorder: StepRecorder | None = None,
+    steps: Steps | None = None,
     taken_over: int = 0,
 ) -> AnsweredQuestion:
     """Run a question.
 
-    :param parts: None in a replay, whose recorder knows what each step gave.
+    :param parts: None in a replay, whose journal knows what each step gave.
     :param observe: gets each event, on the event loop, in a fixed order.
+    :param steps: of the run's journal; nothing is written where None.
     :param taken_over: steps of another run that this one goes on from; as many as ``max_steps`` may follow them.
     :raises InvalidArgumentError: when there is no question, or it is too long for a message.
     """
     check_question(question, settings)
-    told = _Told()
+    used: Counter[str] = Counter()
+    usd = 0.0
+
+    def count(event: AgentEvent) -> None:
+        nonlocal usd
+        if isinstance(event, ModelAsked):
+            used.update(calls=not event.problem, read=event.prompt_tokens, written=event.completion_tokens)
+            usd += event.usd
+
     run = _Run(
         question=replace(question, text=clean_text(question.text)),
         parts=parts,
         settings=replace(settings, max_steps=settings.max_steps + taken_over),
-        recorder=recorder or Unrecorded(),
+        journal=steps or Steps(),
     )
-    with told_to(observe), also_told_to(told.hear):
+    with told_to(observe), also_told_to(count):
         try:
             end = await _within_limits(run)
         except asyncio.CancelledError:
@@ -110,10 +143,10 @@ async def answer_question(
     return AnsweredQuestion(
         end=end,
         records=tuple(run.records),
-        model_calls=told.calls,
-        prompt_tokens=told.prompt_tokens,
-        completion_tokens=told.completion_tokens,
-        usd=told.usd,
+        model_calls=used["calls"],
+        prompt_tokens=used["read"],
+        completion_tokens=used["written"],
+        usd=usd,
     )
 
 
@@ -147,48 +180,33 @@ async def _within_limits(run: _Run) -> Ended:
         return Ended(answer="", outcome="store", missing=str(error))
 
 
-@dataclass(slots=True)
-class _Told:
-    """Adds up what the model used."""
-
-    calls: int = 0
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    usd: float = 0.0
-
-    def hear(self, event: AgentEvent) -> None:
-        if isinstance(event, ModelAsked):
-            self.calls += not event.problem
-            self.prompt_tokens += event.prompt_tokens
-            self.completion_tokens += event.completion_tokens
-            self.usd += event.usd
-
-
 @dataclass(slots=True, kw_only=True)
 class _Run:
     """The state of a run, or of a subtask in one.
 
     :ivar first: number of results before the run's own.
+    :ivar adapts: whether the run may ask for versions of operators. One that branches off does not take them over: it is another task.
+    :ivar renewed: operator → the step after which it has a new version: calls that failed before may be made again.
+    :ivar tried: operators of which a version was asked for.
     """
 
     question: Question
     parts: QuestionParts | None
     settings: AgentSettings
-    recorder: StepRecorder
+    journal: Steps
     prefix: str = ""
     is_subtask: bool = False
     schema: GraphSchema = field(default_factory=lambda: GraphSchema(nodes=(), relationships=()))
     first: int = 0
     records: list[StepRecord] = field(default_factory=list)
-    adaptation: RunAdaptation = field(default_factory=RunAdaptation)
-
-    @property
-    def known(self) -> QuestionParts:
-        return needed(self.parts)
+    adapts: bool = False
+    renewed: dict[str, int] = field(default_factory=dict)
+    tried: set[str] = field(default_factory=set)
 
     async def begin(self) -> None:
-        async def take() -> Any:
-            schema = await self.known.graph.schema()
+        async def take() -> _Begun:
+            parts = needed(self.parts)
+            schema = await parts.graph.schema()
             emit(
                 QuestionBegun(
                     question=self.question.text,
@@ -198,23 +216,19 @@ class _Run:
                     descriptors=self.settings.descriptors != "off",
                 )
             )
-            numbers = [order_of(handle)[0] for handle in self.known.results.handles]
-            adapts = self.known.adapter is not None and self.known.adapter.proposes
-            return {
-                "schema": _SCHEMA.dump_python(schema, mode="json"),
-                "first": max(numbers, default=0),
-                "adapts": adapts,
-            }
+            first = max((order_of(handle)[0] for handle in parts.results.handles), default=0)
+            return _Begun(schema=schema, first=first, adapts=parts.adapter is not None and parts.adapter.proposes)
 
-        begun = await self.recorder.step(f"{self.prefix}begin", take)
-        self.schema, self.first = _SCHEMA.validate_python(begun["schema"]), begun["first"]
-        self.adaptation.is_on = begun.get("adapts", False)
-        self.parts = with_approved(self.parts, self.schema)
+        begun: _Begun = await self.journal.step(f"{self.prefix}begin", take, _BEGUN)
+        self.schema, self.first, self.adapts = begun.schema, begun.first, begun.adapts
+        if self.parts is not None and self.parts.adapter is not None:
+            serving = self.parts.adapter.serving(self.parts.operators, self.parts.graph, self.schema)
+            self.parts = replace(self.parts, operators=serving)
 
     async def steps(self) -> Ended:
         """Take steps until one gives an answer, or there may be no more."""
         for step in range(1, self.settings.max_steps + 1):
-            offered = await self._offer(step)
+            offered = await self.journal.step(f"{self.prefix}offer/{step}", lambda: self._offer(step), _NAMES)  # noqa: B023
             turn = await self._turn(step, offered)
             if isinstance(turn, str):
                 emit(Faulted(step=step, nth=0, kind="arguments", problem=turn, hint="Give calls, or an answer"))
@@ -225,80 +239,67 @@ class _Run:
             else:
                 outcomes = await self._execute(step, turn, offered)
                 self.records.append(StepRecord(number=step, invocations=turn, outcomes=outcomes))
-                self.parts = await self.adaptation.after(step, self.records, self.parts, self.schema, self.recorder)
+                if self.adapts and any(isinstance(each, Fault) for each in outcomes):
+                    await self._adapt(step)
         return self._without_answer()
 
     async def _offer(self, step: int) -> list[str]:
-        async def take() -> Any:
-            names, fallback = await self._offered()
-            emit(StepBegun(step=step, operators=tuple(names), fallback=fallback))
-            return names
-
-        names: list[str] = await self.recorder.step(f"{self.prefix}offer/{step}", take)
-        return names
-
-    async def _offered(self) -> tuple[list[str], str]:
-        """Return the names of the operators of this step, and why a search gave none."""
+        """Return the names of the operators of a step."""
+        parts = needed(self.parts)
         left_out = {_CYPHER, *({_SUBTASK} if self.is_subtask else ())}
-        known = [each.name for each in self.known.operators]
+        known = [each.name for each in parts.operators]
         every = [name for name in known if name not in left_out]
-        core = [name for name in dict.fromkeys((*CORE, *self.adaptation.renewed)) if name in every]
-        others = [name for name in every if name not in core]
-        last = [_CYPHER] if _CYPHER in known and self._failed() >= self.settings.failed_before_cypher else []
-        if self.known.finder is None:
-            return [*core, *others, *last], ""
-        try:
-            found = await self.known.finder.find(self._request())
-        except (ClientError, EgotoolsError) as error:
-            return [*core, *others, *last], clean_text(str(error))
-        names = [each.tool.name for each in found.tools if each.tool.name in others]
-        return [*core, *names[: self.settings.found_operators], *last], ""
-
-    def _request(self) -> str:
-        """Return what operators are looked up for: the question, and what the last step was told to do instead."""
-        last = self.records[-1].outcomes if self.records else ()
-        return " ".join([self.question.text, *(each.hint for each in last if not isinstance(each, Result))])
-
-    def _failed(self) -> int:
-        """Return how many steps gave nothing."""
-        return sum(
+        core = [name for name in dict.fromkeys((*CORE, *self.renewed)) if name in every]
+        others, fallback = [name for name in every if name not in core], ""
+        if parts.finder is not None:
+            hints = (each.hint for each in self._last() if not isinstance(each, Result))
+            try:
+                found = await parts.finder.find(" ".join([self.question.text, *hints]))
+                names = [each.tool.name for each in found.tools if each.tool.name in others]
+                others = names[: self.settings.found_operators]
+            except (ClientError, EgotoolsError) as error:
+                fallback = clean_text(str(error))
+        failed = sum(
             not any(isinstance(each, Result) and each.size > 0 for each in record.outcomes) for record in self.records
         )
+        last = [_CYPHER] if _CYPHER in known and failed >= self.settings.failed_before_cypher else []
+        offered = [*core, *others, *last]
+        emit(StepBegun(step=step, operators=tuple(offered), fallback=fallback))
+        return offered
+
+    def _last(self) -> Sequence[Outcome]:
+        return self.records[-1].outcomes if self.records else ()
 
     async def _turn(self, step: int, offered: Sequence[str]) -> Turn | str:
         """Return the turn of a step, or why what was said is none."""
 
-        async def take() -> Any:
+        async def take() -> _Planned:
             try:
-                turn = await self.known.turns.turn(self._view(step, offered))
+                turn = await needed(self.parts).turns.turn(self._view(step, offered))
             except UnusableTurnError as error:
-                return {"unusable": error.problem}
-            if isinstance(turn, Answer):
-                left_out = None if turn.notes else {"notes"}
-                return {"answer": _ANSWER.dump_python(turn, mode="json", exclude=left_out)}
-            return {"calls": _CALLS.dump_python(turn, mode="json")}
+                return _Planned(unusable=error.problem)
+            return _Planned(answer=turn) if isinstance(turn, Answer) else _Planned(calls=turn)
 
-        given = await self.recorder.step(f"{self.prefix}turn/{step}", take)
-        if "answer" in given:
-            answer = _ANSWER.validate_python(given["answer"])
-            if len(answer.text) > _MOST_CHARS:
-                return (
-                    f"the answer has {len(answer.text):,} characters, more than {_MOST_CHARS:,}: tables show the rest"
-                )
-            return answer if answer.text.strip() else "the answer is empty"
-        if "calls" in given:
-            return _CALLS.validate_python(given["calls"]) or "it is neither a call nor an answer"
-        return str(given["unusable"])
+        planned: _Planned = await self.journal.step(f"{self.prefix}turn/{step}", take, _PLANNED)
+        answer = planned.answer
+        if answer is None:
+            return planned.calls or planned.unusable or "it is neither a call nor an answer"
+        if len(answer.text) > _MOST_CHARS:
+            return f"the answer has {len(answer.text):,} characters, more than {_MOST_CHARS:,}: tables show the rest"
+        if not answer.text.strip():
+            return "the answer is empty"
+        return "it says that it does not know" if is_no_answer(answer.text) else answer
 
     def _view(self, step: int, offered: Sequence[str]) -> StepView:
-        by_name = {each.name: each for each in self.known.operators}
+        parts = needed(self.parts)
+        by_name = {each.name: each for each in parts.operators}
         return StepView(
             question=self.question,
             schema=self.schema,
-            catalog=self.known.catalog,
+            catalog=parts.catalog,
             operators=tuple(by_name[name] for name in offered if name in by_name),
             records=tuple(self.records),
-            results=self.known.results,
+            results=parts.results,
             step=step,
             steps=self.settings.max_steps,
             with_descriptors=self.settings.descriptors != "off",
@@ -309,14 +310,52 @@ class _Run:
         executor = InvocationExecutor(
             parts=self.parts,
             schema=self.schema,
-            recorder=self.recorder,
+            steps=self.journal,
             first=self.first,
             seconds=self.settings.call_seconds,
             prefix=self.prefix,
-            renewed=self.adaptation.renewed,
+            renewed=self.renewed,
             subtask=None if self.is_subtask else self._subtask,
         )
         return await executor.run(step, turn, offered, self.records)
+
+    async def _adapt(self, step: int) -> None:
+        """Ask for a version of an operator that failed. The next steps have it, and of a call that can be made again the hint says so.
+
+        :raises BudgetExceededError: when the budget is used up.
+        """
+
+        async def take() -> Adaptation | None:
+            parts = needed(self.parts)
+            if parts.adapter is None:  # the run goes on without one
+                return None
+            fingerprint = parts.catalog.fingerprint
+            made = await parts.adapter.adapt(
+                self.records, parts.operators, parts.graph, self.schema, fingerprint, self.tried
+            )
+            if made is not None:
+                name = made.version.name if made.version else ""
+                emit(OperatorAdapted(step=step, operator=made.operator, version=name, problem=made.problem))
+            return made
+
+        made: Adaptation | None = await self.journal.step(f"adapt/{step}", take, _ADAPTATION)
+        if made is None:
+            return
+        self.tried.add(made.operator)
+        if made.version is None:
+            return
+        self.renewed[made.operator] = step
+        told = tuple(
+            replace(outcome, hint=_NEW) if call.operator == made.operator and isinstance(outcome, Fault) else outcome
+            for call, outcome in self.records[-1].pairs
+        )
+        self.records[-1] = replace(self.records[-1], outcomes=told)
+        if self.parts is not None and self.parts.adapter is not None:
+            adapter, version = self.parts.adapter, made.version
+            operators = [
+                adapter.operator(each, version) if each.name == made.operator else each for each in self.parts.operators
+            ]
+            self.parts = replace(self.parts, operators=tuple(operators))
 
     async def _decide(self, step: int, answer: Answer) -> Ended | None:
         """Return the end of the run, or None where the answer is handed back."""
@@ -325,24 +364,21 @@ class _Run:
         if answer.kind != "reply":
             return Ended(answer=answer.text, outcome="asked back" if answer.kind == "question" else "unreadable", of=of)
 
-        async def take() -> Any:
+        async def take() -> list[str]:
+            results = needed(self.parts).results
             return await ungrounded(
-                answer.text,
-                question=self.question,
-                schema=self.schema,
-                catalog=self.known.catalog,
-                records=self.records,
-                values=self.known.results,
+                answer.text, question=self.question, schema=self.schema, records=self.records, values=results
             )
 
-        missing: Sequence[str] = await self.recorder.step(f"{self.prefix}ground/{step}", take)
+        missing: list[str] = await self.journal.step(f"{self.prefix}ground/{step}", take, _NAMES)
         if not missing:
             return Ended(answer=answer.told, outcome="answered", of=of)
+        why = f"in no result: {', '.join(missing)}"
         said_before = any(each.rejected is not None and each.rejected.text == answer.text for each in self.records[-1:])
         if said_before or step == self.settings.max_steps:
-            return Ended(answer=answer.told, outcome="ungrounded", of=of, missing=_in_no_result(missing))
+            return Ended(answer=answer.told, outcome="ungrounded", of=of, missing=why)
         emit(AnswerRejected(step=step, text=answer.text, ungrounded=tuple(missing)))
-        why = f"{_in_no_result(missing)}. Get them by operators, or answer without them"
+        why = f"{why}. Get them by operators, or answer without them"
         self.records.append(StepRecord(number=step, rejected=answer, why=why))
         return None
 
@@ -361,9 +397,9 @@ class _Run:
         emit(SubtaskBegun(request=request))
         run = _Run(
             question=Question(text=request),
-            parts=replace(self.known, results=results),
+            parts=replace(needed(self.parts), results=results),
             settings=replace(self.settings, max_steps=self.settings.subtask_steps),
-            recorder=self.recorder,
+            journal=self.journal,
             prefix=prefix,
             is_subtask=True,
             schema=self.schema,
@@ -383,7 +419,3 @@ def _handed_over(handle: str, results: ResultStore) -> StepRecord:
     operator, arguments = results.made_by(handle)
     invocation = Invocation(operator=operator, arguments=arguments)
     return StepRecord(number=0, invocations=(invocation,), outcomes=(results.result(handle),))
-
-
-def _in_no_result(missing: Sequence[str]) -> str:
-    return f"in no result: {', '.join(missing)}"

@@ -7,27 +7,22 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, replace
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ontology.errors import InvalidArgumentError
 from ontology.first_error import first_error
-from planners.graphseek.agent.agent_settings import AgentSettings
-from planners.graphseek.agent.question_parts import QuestionParts
+from planners.graphseek.agent.invocation_executor import QuestionParts
 from planners.graphseek.agent.question_run import AnsweredQuestion, answer_question, check_question
-from planners.graphseek.agent_events import AgentEvent, ModelAsked, event_json, event_of
-from planners.graphseek.turn import Question
-from planners.journal.branched_journal import branch_journal
-from planners.journal.journal_index import request_key
-from planners.journal.journal_lines import DAMAGED, RunRecord
-from planners.journal.record_forms import check_records
-from planners.journal.recorded_steps import RecordedSteps
-from planners.journal.run_journal import RunJournal, seconds_since
-from planners.journal.step_log import unheard
+from planners.graphseek.agent_events import AgentEvent, event_of
+from planners.graphseek.turn import AgentSettings, Question
+from planners.journal.recorded import Steps, not_recorded, request_key
+from planners.journal.run_journal import DAMAGED, RunJournal, RunRecord, branch_journal
+from planners.journal.step_log import seconds_since, unheard
 
 __all__ = [
     "answer_recorded",
@@ -43,10 +38,21 @@ Observe: TypeAlias = Callable[[AgentEvent], None]
 _SETTINGS = AgentSettings()
 _GOES_ON = frozenset({"model", "store", "budget", "deadline", "cancelled"})
 """Outcomes of a run that can go on when what stopped it is over."""
-_RUN = "graphseek"
 _KEY = re.compile(r"begin|(?:offer|turn|ground|invocation)/(\d{1,6})(?:/\d{1,6})?")
-_QUESTION: TypeAdapter[Question] = TypeAdapter(Question)
-_SETTINGS_JSON: TypeAdapter[AgentSettings] = TypeAdapter(AgentSettings)
+
+
+class _Header(BaseModel):
+    """What a run was begun with.
+
+    :param taken_over: steps of another run that it goes on from.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    run: Literal["graphseek"] = "graphseek"
+    question: Question
+    settings: AgentSettings
+    taken_over: int = Field(default=0, ge=0)
 
 
 async def answer_recorded(
@@ -62,32 +68,25 @@ async def answer_recorded(
     :raises InvalidArgumentError: when the journal is of another run, or damaged.
     :raises StorageError: when the journal cannot be written.
     """
-    header = _header(journal)
-    if header is None:
+    if journal.first is None:
         check_question(question, settings)
-        begun = {"run": _RUN, "question": _json(question), "settings": asdict(settings), "taken_over": 0}
-        header = journal.append("run_begun", **begun).data
-    elif _json(question) != header["question"]:
-        raise InvalidArgumentError(
-            "the journal is of another question", subject=str(journal.path), remedy="Give a new file, or branch it"
-        )
-    check_records(journal)
-    journal.check_payloads()
+        header = _Header(question=question, settings=settings)
+        journal.append("run_begun", **header.model_dump(mode="json"))
+    header = _begun(journal)
+    if header.question != question:
+        remedy = "Give a new file, or branch it"
+        raise InvalidArgumentError("the journal is of another question", subject=str(journal.path), remedy=remedy)
     if journal.end is not None:
         return await replay_question(journal, observe)
     started, heard = time.perf_counter(), _Heard(observe)
-    begun_with = _SETTINGS_JSON.validate_python(header["settings"])
-    limits = replace(begun_with, max_seconds=settings.max_seconds, call_seconds=settings.call_seconds)
-    answered = await answer_question(
-        question, parts, limits, heard.hear, recorder=_recorder(journal), taken_over=header["taken_over"]
-    )
-    seconds = seconds_since(started)
-    end = answered.end
+    limits = replace(header.settings, max_seconds=settings.max_seconds, call_seconds=settings.call_seconds)
+    steps = Steps(journal, event_of=event_of)
+    answered = await answer_question(question, parts, limits, heard.hear, steps=steps, taken_over=header.taken_over)
+    seconds, end = seconds_since(started), answered.end
     if end.outcome in _GOES_ON:
         journal.append("run_stopped", outcome=end.outcome, missing=end.missing, seconds=seconds)
     else:
-        kept = journal.keep(event_json(end))
-        journal.append("run_ended", answer=kept, events=heard.count, told=heard.digest, seconds=seconds)
+        journal.append("run_ended", answer=end.to_json(), events=heard.count, told=heard.digest, seconds=seconds)
     return answered
 
 
@@ -96,26 +95,21 @@ async def replay_question(journal: RunJournal, observe: Observe = unheard) -> An
 
     :raises InvalidArgumentError: when the run has not ended, or the replay differs from it.
     """
-    header, ended = _header(journal), journal.end
-    if header is None or ended is None:
-        raise InvalidArgumentError(
-            "the run of this journal has not ended", subject=str(journal.path), remedy="Let it go on first"
-        )
-    check_records(journal)
+    header, ended = _begun(journal), journal.end
+    if ended is None:
+        problem = "the run of this journal has not ended"
+        raise InvalidArgumentError(problem, subject=str(journal.path), remedy="Let it go on first")
     heard = _Heard(observe)
-    settings = _SETTINGS_JSON.validate_python({**header["settings"], "max_seconds": None})
     answered = await answer_question(
-        question_of(journal),
+        header.question,
         None,
-        settings,
+        replace(header.settings, max_seconds=None),
         heard.hear,
-        recorder=_recorder(journal, is_replay=True),
-        taken_over=header["taken_over"],
+        steps=Steps(journal, is_replay=True, event_of=event_of),
+        taken_over=header.taken_over,
     )
-    if (heard.count, heard.digest) != (ended["events"], ended.get("told")):
-        raise InvalidArgumentError(
-            "the replay differs from the run", subject=str(journal.path), remedy="Replay with the release that wrote it"
-        )
+    if (heard.count, heard.digest) != (ended.get("events"), ended.get("told")):
+        raise not_recorded("the replay differs from the run", subject=str(journal.path))
     return answered
 
 
@@ -126,13 +120,11 @@ def branch_question(journal: RunJournal, step: int, target: Path) -> Question:
     :param target: the new file; give it to :func:`answer_recorded` with the question that is returned.
     :raises InvalidArgumentError: when the journal has not so many steps, or the target exists.
     """
-    header = _begun(journal)
-    taken = _steps(journal)
+    header, taken = _begun(journal), _steps(journal)
     if not 0 <= step <= taken:
         raise InvalidArgumentError(f"the run has {taken} steps", subject="step", remedy=f"Use 0 to {taken}")
-    begun = {**header, "branched": {"step": step, "from": _digest(journal)}}
-    branch_journal(journal, target, begun, lambda record: 0 <= _step_of(record) <= step)
-    return question_of(journal)
+    _branch(journal, target, header, step)
+    return header.question
 
 
 def refine_question(journal: RunJournal, request: str, target: Path) -> Question:
@@ -143,16 +135,11 @@ def refine_question(journal: RunJournal, request: str, target: Path) -> Question
     :raises InvalidArgumentError: when the run has not ended, or there is no request or too long a one, or the target exists.
     """
     header, question = _begun(journal), next_question(journal, request)
-    check_question(question, _SETTINGS_JSON.validate_python(header["settings"]))
+    check_question(question, header.settings)
     last = _steps(journal)
-    taken = last - 1 if _is_answer(journal, last) else last
-    begun = {
-        **header,
-        "question": _json(question),
-        "taken_over": taken,
-        "branched": {"step": taken, "from": _digest(journal)},
-    }
-    branch_journal(journal, target, begun, lambda record: 0 <= _step_of(record) <= taken)
+    answers = (each for each in _ended_steps(journal) if each.data["key"] == f"turn/{last}")
+    taken = last - any(each.data["gave"]["answer"] is not None for each in answers)
+    _branch(journal, target, header.model_copy(update={"question": question, "taken_over": taken}), taken)
     return question
 
 
@@ -163,10 +150,9 @@ def next_question(journal: RunJournal, text: str) -> Question:
     """
     before, ended = question_of(journal), journal.end
     if ended is None:
-        raise InvalidArgumentError(
-            "the turn before has not ended", subject=str(journal.path), remedy="Ask its question again, and it goes on"
-        )
-    return Question(text=text, earlier=(*before.earlier, (before.text, journal.payload(ended["answer"])["answer"])))
+        remedy = "Ask its question again, and it goes on"
+        raise InvalidArgumentError("the turn before has not ended", subject=str(journal.path), remedy=remedy)
+    return Question(text=text, earlier=(*before.earlier, (before.text, ended["answer"]["answer"])))
 
 
 def invocations_upto(journal: RunJournal, step: int) -> int:
@@ -174,7 +160,7 @@ def invocations_upto(journal: RunJournal, step: int) -> int:
     number = 0
     for record in _ended_steps(journal):
         if record.data["key"] == "begin":
-            number += journal.payload(record.data["result"])["gave"]["first"]
+            number += record.data["gave"]["first"]
         elif record.data["key"].startswith("invocation/"):
             number += 0 <= _step_of(record) <= step
     return number
@@ -185,7 +171,7 @@ def question_of(journal: RunJournal) -> Question:
 
     :raises InvalidArgumentError: when it is no journal of a question.
     """
-    return _QUESTION.validate_python(_begun(journal)["question"])
+    return _begun(journal).question
 
 
 class _Heard:
@@ -197,47 +183,34 @@ class _Heard:
         self.digest = ""
 
     def hear(self, event: AgentEvent) -> None:
-        told = event_json(event)
-        if isinstance(event, ModelAsked):
-            del told["seconds"]
+        told = {name: value for name, value in event.to_json().items() if name not in event.left_out}
         self.count += 1
         self.digest = request_key([self.digest, told])
         self._observe(event)
 
 
-def _recorder(journal: RunJournal, *, is_replay: bool = False) -> RecordedSteps:
-    return RecordedSteps(journal, event_json=event_json, event_of=event_of, is_replay=is_replay)
-
-
-def _header(journal: RunJournal) -> Mapping[str, Any] | None:
-    first = next(iter(journal.records), None)
+def _begun(journal: RunJournal) -> _Header:
+    first = journal.first
     if first is None:
-        return None
-    try:
-        if first.kind != "run_begun" or first.data.get("run") != _RUN or first.data.get("taken_over", -1) < 0:
-            raise InvalidArgumentError(
-                "it is the journal of another command", subject=str(journal.path), remedy="Give a new file"
-            )
-        _QUESTION.validate_python(first.data.get("question"))
-        _SETTINGS_JSON.validate_python(first.data.get("settings"))
-    except (ValidationError, TypeError) as error:
-        said = first_error(error) if isinstance(error, ValidationError) else str(error)
-        raise InvalidArgumentError(
-            f"the first record is damaged: {said}", subject=f"{journal.path}:1", remedy=DAMAGED
-        ) from None
-    return first.data
-
-
-def _begun(journal: RunJournal) -> Mapping[str, Any]:
-    header = _header(journal)
-    if header is None:
         raise InvalidArgumentError("the journal is empty", subject=str(journal.path), remedy="Ask a question first")
-    return header
+    if first.kind != "run_begun" or first.data.get("run") != "graphseek":
+        problem = "it is the journal of another command"
+        raise InvalidArgumentError(problem, subject=str(journal.path), remedy="Give a new file")
+    try:
+        return _Header.model_validate(first.data)
+    except ValidationError as error:
+        problem = f"the first record is damaged: {first_error(error)}"
+        raise InvalidArgumentError(problem, subject=f"{journal.path}:1", remedy=DAMAGED) from None
+
+
+def _branch(journal: RunJournal, target: Path, header: _Header, step: int) -> None:
+    begun: dict[str, Any] = {**header.model_dump(mode="json"), "branched": {"step": step, "records": journal.count}}
+    branch_journal(journal, target, begun, lambda record: 0 <= _step_of(record) <= step)
 
 
 def _step_of(record: RunRecord) -> int:
     """Return the number of the step of a record: 0 of the beginning; -1 of a subtask, which the invocation in its step stands for."""
-    found = _KEY.fullmatch(str(record.data["key"]))
+    found = _KEY.fullmatch(record.data["key"])
     return int(found[1] or 0) if found else -1
 
 
@@ -247,20 +220,3 @@ def _steps(journal: RunJournal) -> int:
 
 def _ended_steps(journal: RunJournal) -> Iterator[RunRecord]:
     return (record for record in journal.records if record.kind == "step_ended")
-
-
-def _is_answer(journal: RunJournal, step: int) -> bool:
-    """Whether a step gave an answer."""
-    for record in _ended_steps(journal):
-        if record.data["key"] == f"turn/{step}":
-            return "answer" in journal.payload(record.data["result"])["gave"]
-    return False
-
-
-def _digest(journal: RunJournal) -> str:
-    return request_key([record.model_dump() for record in journal.records])
-
-
-def _json(question: Question) -> dict[str, Any]:
-    made: dict[str, Any] = _QUESTION.dump_python(question, mode="json")
-    return made

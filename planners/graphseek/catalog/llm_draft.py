@@ -18,7 +18,7 @@ from inference.structured_chat import (
 )
 from ontology.names import canonical_name
 from ontology.ontology import Ontology
-from planners.calls.fence_marks import FenceMarks
+from planners.calls.untrusted import FenceMarks
 from planners.graphseek.catalog.catalog import (
     MOST_CHARACTERS,
     NodeDescriptor,

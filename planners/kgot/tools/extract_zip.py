@@ -74,7 +74,7 @@ class Archives:
         """Unpack what an earlier process of a run has unpacked: later calls name these files, by the names that were returned."""
         for record in journal.records:
             if record.kind == "call_ended" and record.data["tool"] == f"{NAMESPACE}/{_NAME}" and record.data["ok"]:
-                body = journal.payload(record.data["body"])
+                body = record.data["gave"]["body"]
                 await self.unpack(body["file"], {each["path"]: each["name"] for each in body["files"]})
 
     async def unpack(self, file: str, names: Mapping[str, str] = {}) -> list[dict[str, Any]]:

@@ -18,7 +18,7 @@ from inference.budget import Budget
 from inference.openai_chat import BYTES_PER_TOKEN, answer_text, reported_usage
 from inference.openai_client import OpenAIEndpoint
 from ontology.errors import DocumentError, MissingExtraError, ModelError, TooLargeError, UnsupportedError
-from planners.journal.model_thread import on_a_thread
+from planners.journal.step_log import on_a_thread
 from planners.kgot.tools.task_files import TaskFiles, binary_kind
 
 if TYPE_CHECKING:

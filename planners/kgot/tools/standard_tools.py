@@ -21,7 +21,7 @@ from inference.openai_client import OpenAIEndpoint
 from ontology.errors import UnsupportedError
 from planners.calls.sandbox import Sandbox
 from planners.calls.untrusted import FenceMarks
-from planners.journal.model_thread import on_a_thread
+from planners.journal.step_log import on_a_thread
 from planners.kgot.tools.extract_zip import Archives, zip_tool
 from planners.kgot.tools.media_tools import MediaTools
 from planners.kgot.tools.task_files import FileConverter, FileInspector, TaskFiles

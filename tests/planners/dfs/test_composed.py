@@ -9,7 +9,7 @@ from typing import Any
 
 from hypothesis import given, settings
 
-from planners.calls.call_limits import CallLimits
+from planners.calls.tool_access import CallLimits
 from planners.dfs import QueryGraph, graph_faults
 from planners.dfs.executor import answer_graph
 from tests.planners.dfs.brute_force import brute_force

@@ -19,8 +19,8 @@ from egotools import AsyncClient, Tool
 from egotools.calling.invoker import ToolInvoker
 from egotools.calling.tool_answer import ToolAnswer
 from ontology.errors import BudgetExceededError, EgotoolsError, ToolCallError
-from planners.calls.call_limits import CallLimits, LimitedInvoker
 from planners.calls.python_invoker import PythonInvoker
+from planners.calls.tool_access import CallLimits, CallPipeline
 from planners.calls.tool_finder import Finder, FoundTool, FoundTools, ToolFinder
 from planners.dfs.resolver import Entity, Step
 from planners.dfs.tool_resolver import ToolResolver
@@ -323,7 +323,7 @@ class TestFallback:
 
     async def test_a_limit_of_the_run_ends_it(self, documents: dict[str, Tool], library: Library) -> None:
         finder = Ranked(documents[name] for name in ("list_books_of_authors", "list_books_of_author"))
-        invoker = LimitedInvoker(PythonInvoker([], objects={MODULE: library}), CallLimits(calls=1))
+        invoker = CallPipeline(PythonInvoker([], objects={MODULE: library}), limits=CallLimits(calls=1))
         resolver = over(finder, library, invoker)
         await resolver.follow(WROTE, ["gaiman"])
         with pytest.raises(BudgetExceededError, match="1 calls"):

@@ -2,38 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
+from pydantic import TypeAdapter
 
+import ontology.errors
 from inference.budget import Budget
 from inference.chat import ChatModel, Completion, Message, Sample
 from inference.scripted import ScriptedChat
-from ontology.errors import BudgetExceededError, InvalidArgumentError, ModelError, StatementError, StorageError
-from planners.calls.sandbox import Sandbox, SandboxResult
-from planners.journal.account import account_of
-from planners.journal.journal_index import JournalIndex
-from planners.journal.recorded_graph import RecordedGraph, empty_graph
-from planners.journal.recorded_model import RecordedModel
-from planners.journal.recorded_sandbox import RecordedSandbox
-from planners.journal.run_journal import Kept, open_run_journal, read_run_journal
-from planners.stores.property_graph import (
-    GraphNode,
-    GraphState,
-    InsertNode,
-    Language,
-    Operation,
-    QueryLimits,
-    QueryRows,
-    Statement,
-    Value,
+from ontology.errors import (
+    BudgetExceededError,
+    EgotoolsError,
+    InvalidArgumentError,
+    MissingExtraError,
+    ModelError,
+    StatementError,
+    StorageError,
 )
+from planners.calls.sandbox import Sandbox, SandboxResult
+from planners.journal.recorded import RecordedGraph, RecordedSandbox, Steps, recorded_model
+from planners.journal.run_journal import account_of, open_run_journal, read_run_journal
+from planners.stores.memory_graph import MemoryGraph
+from planners.stores.property_graph import InsertNode, Operation, QueryLimits, QueryRows, Statement, Value
 
 
 def ask(model: ChatModel, text: str, seed: int = 0) -> str:
     return model.complete([Message("user", text)], sample=Sample(seed=seed, temperature=0.7)).text
+
+
+def replay(path: Path) -> Steps:
+    return Steps(read_run_journal(path), is_replay=True)
 
 
 class Counting:
@@ -52,106 +54,122 @@ class Counting:
         )
 
 
-@pytest.fixture(params=["memory", "file"])
-def kept(request: pytest.FixtureRequest) -> Kept:
-    found: Kept = request.param
-    return found
+def test_a_run_that_goes_on_asks_only_what_was_not_answered(tmp_path: Path) -> None:
+    model = Counting()
+    with open_run_journal(tmp_path / "run") as journal:
+        recorded = recorded_model(model, Steps(journal))
+        assert [ask(recorded, "a"), ask(recorded, "b")] == ["answer 1", "answer 2"]
+    questions = [("a", 0), ("b", 0), ("a", 1), ("a", 0)]
+    with open_run_journal(tmp_path / "run") as journal:
+        recorded = recorded_model(model, Steps(journal))
+        assert [ask(recorded, *each) for each in questions] == ["answer 1", "answer 2", "answer 3", "answer 4"]
+    replayed = recorded_model(None, replay(tmp_path / "run"), name="counting")
+    again = [
+        replayed.complete([Message("user", text)], sample=Sample(seed=seed, temperature=0.7))
+        for text, seed in reversed(questions)
+    ]
+    assert [each.text for each in again] == ["answer 1", "answer 3", "answer 2", "answer 4"]
+    assert [each.truncated for each in again] == [False, False, True, False] and again[0].prompt_tokens == 500
+    assert (model.asked, replayed.name) == (4, "counting")
+    with pytest.raises(InvalidArgumentError, match="does not say what this model gave"):
+        ask(replayed, "a")
 
 
-class TestModel:
-    def test_a_run_that_goes_on_asks_only_what_was_not_answered(self, tmp_path: Path, kept: Kept) -> None:
-        model = Counting()
-        questions = [("a", 0), ("b", 0), ("a", 1), ("a", 0)]
-        with open_run_journal(tmp_path / "run", kept=kept) as journal:
-            first = [ask(RecordedModel(model, journal), "a"), ask(RecordedModel(model, journal), "b")]
-        assert first == ["answer 1", "answer 2"]
-        with open_run_journal(tmp_path / "run", kept=kept) as journal:
-            recorded = RecordedModel(model, journal)
-            assert [ask(recorded, *each) for each in questions] == ["answer 1", "answer 2", "answer 3", "answer 4"]
-            assert (model.asked, recorded.answered) == (4, 2)
-        replayed = RecordedModel(None, read_run_journal(tmp_path / "run", kept=kept), name="counting")
-        assert [ask(replayed, *each) for each in reversed(questions)] == [
-            "answer 1",
-            "answer 3",
-            "answer 2",
-            "answer 4",
-        ]
-        assert replayed.name == "counting"
-        with pytest.raises(InvalidArgumentError, match="no answer of the model"):
-            ask(replayed, "a")
+def test_two_roles_that_ask_the_same_have_their_own_answers(tmp_path: Path) -> None:
+    with open_run_journal(tmp_path / "run") as journal:
+        steps, model = Steps(journal), Counting()
+        both = [recorded_model(model, steps, role=role) for role in ("graph", "tool")]
+        assert [ask(each, "q") for each in both] == ["answer 1", "answer 2"]
+    steps = replay(tmp_path / "run")
+    assert [ask(recorded_model(None, steps, role=role), "q") for role in ("tool", "graph")] == ["answer 2", "answer 1"]
 
-    def test_whether_an_answer_was_cut_off_and_its_tokens_are_replayed(self, tmp_path: Path) -> None:
-        with open_run_journal(tmp_path / "run") as journal:
-            recorded = RecordedModel(Counting(), journal)
-            first = [recorded.complete([Message("user", "q")]) for _ in range(2)]
-        replayed = RecordedModel(None, read_run_journal(tmp_path / "run"))
-        assert [replayed.complete([Message("user", "q")]) for _ in range(2)] == first
-        assert [each.truncated for each in first] == [False, True]
 
-    def test_two_roles_that_ask_the_same_have_their_own_answers(self, tmp_path: Path) -> None:
-        with open_run_journal(tmp_path / "run") as journal:
-            index = JournalIndex(journal)
-            model = Counting()
-            both = [RecordedModel(model, journal, role=role, index=index) for role in ("graph", "tool")]
-            assert [ask(each, "q") for each in both] == ["answer 1", "answer 2"]
-        replayed = read_run_journal(tmp_path / "run")
-        assert [ask(RecordedModel(None, replayed, role=role), "q") for role in ("tool", "graph")] == [
-            "answer 2",
-            "answer 1",
-        ]
+class Failing(Counting):
+    """Raises its errors in their order."""
 
-    def test_a_failure_fails_again_and_a_budget_that_is_used_up_does_not(self, tmp_path: Path) -> None:
-        script = [ModelError("it is down", subject="here", remedy="Start it"), BudgetExceededError("too much")]
-        with open_run_journal(tmp_path / "run") as journal:
-            recorded = RecordedModel(ScriptedChat(script), journal)
-            for kind in (ModelError, BudgetExceededError):
-                with pytest.raises(kind):
-                    ask(recorded, f"for {kind.__name__}")
-        with open_run_journal(tmp_path / "run") as journal:
-            recorded = RecordedModel(ScriptedChat(["now"]), journal)
-            with pytest.raises(ModelError, match="it is down") as caught:
-                ask(recorded, "for ModelError")
-            assert (caught.value.subject, caught.value.remedy) == ("here", "Start it")
-            assert ask(recorded, "for BudgetExceededError") == "now"
+    errors = (ModelError("it is down", subject="here", remedy="Start it"), KeyError("x"), BudgetExceededError("much"))
 
-    def test_votes_of_several_threads_are_the_same_afterwards(self, tmp_path: Path) -> None:
-        def answer(messages: Sequence[Message]) -> str:
-            return f"to {messages[-1].content}"
+    def complete(self, messages: Sequence[Message], **options: object) -> Completion:
+        self.asked += 1
+        raise self.errors[self.asked - 1]
 
-        questions = [(f"q{n % 7}", n % 3) for n in range(63)]
-        with open_run_journal(tmp_path / "run", sync="batch", kept="file") as journal, ThreadPoolExecutor(8) as threads:
-            recorded = RecordedModel(ScriptedChat(answer), journal)
-            first = list(threads.map(lambda each: ask(recorded, *each), questions))
-        journal = read_run_journal(tmp_path / "run")
-        assert len({(each.data["key"], each.data["nth"]) for each in journal.records}) == 63
-        replayed = RecordedModel(None, journal)
-        assert [ask(replayed, *each) for each in questions] == first
 
-    def test_the_account_has_tokens_money_and_time_of_each_step(self, tmp_path: Path) -> None:
-        with open_run_journal(tmp_path / "run") as journal:
-            recorded = RecordedModel(Counting(price=0.5), journal)
-            for step in ("vote", "vote", "write"):
-                recorded.complete([Message("user", "q")], schema_name=step)
-            failing = RecordedModel(ScriptedChat([ModelError("down")]), journal, role="tool")
-            with pytest.raises(ModelError):
-                failing.complete([Message("user", "q")], schema_name="write")
-        account = account_of(read_run_journal(tmp_path / "run").records)
-        assert (account.model.calls, account.model.failed, account.prompt_tokens) == (4, 1, 1_500)
-        assert account.model.usd == pytest.approx(0.75)
-        assert {
-            step: (use.calls, use.prompt_tokens, use.completion_tokens) for step, use in account.by_step.items()
-        } == {
-            "vote": (2, 1_000, 4),
-            "write": (2, 500, 2),
-        }
+def test_a_failure_fails_again_and_a_budget_that_is_used_up_does_not(tmp_path: Path) -> None:
+    with open_run_journal(tmp_path / "run") as journal:
+        recorded = recorded_model(Failing(), Steps(journal, faults="kept"))
+        for text, kind in (("first", ModelError), ("foreign", ModelError), ("spent", BudgetExceededError)):
+            with pytest.raises(kind):
+                ask(recorded, text)
+    with open_run_journal(tmp_path / "run") as journal:
+        recorded = recorded_model(ScriptedChat(["now"]), Steps(journal, faults="kept"))
+        with pytest.raises(ModelError, match="it is down") as caught:
+            ask(recorded, "first")
+        assert (caught.value.subject, caught.value.remedy) == ("here", "Start it")
+        with pytest.raises(ModelError, match="KeyError"):
+            ask(recorded, "foreign")
+        assert ask(recorded, "spent") == "now"
+
+
+def _classes(of: type[EgotoolsError]) -> Iterator[type[EgotoolsError]]:
+    for each in of.__subclasses__():
+        if each.__module__ == ontology.errors.__name__:
+            yield each
+        yield from _classes(each)
+
+
+async def test_errors_come_back_with_their_class_and_their_words(tmp_path: Path) -> None:
+    errors: list[EgotoolsError] = [MissingExtraError("graphs as RDF", extra="rdf")]
+    for kind in _classes(EgotoolsError):
+        error = kind.__new__(kind)
+        EgotoolsError.__init__(error, "it is gone", subject="a graph", remedy="Look again")
+        errors += [] if isinstance(error, BudgetExceededError) else [error]
+
+    async def fail(steps: Steps) -> list[tuple[type[Exception], str]]:
+        said: list[tuple[type[Exception], str]] = []
+        for at, error in enumerate(errors):
+            with pytest.raises(EgotoolsError) as raised, steps.taken("graph", f"{at}", TypeAdapter(None)) as step:
+                assert not step.is_known
+                raise error
+            said.append((type(raised.value), str(raised.value)))
+        return said
+
+    with open_run_journal(tmp_path / "run") as journal:
+        first = await fail(Steps(journal, faults="kept"))
+    assert len(first) > 10 and await fail(replay(tmp_path / "run")) == first
+
+
+def test_votes_of_several_threads_are_the_same_afterwards(tmp_path: Path) -> None:
+    questions = [(f"q{n % 7}", n % 3) for n in range(63)]
+    with open_run_journal(tmp_path / "run") as journal, ThreadPoolExecutor(8) as threads:
+        recorded = recorded_model(ScriptedChat(lambda messages: f"to {messages[-1].content}"), Steps(journal))
+        first = list(threads.map(lambda each: ask(recorded, *each), questions))
+    found = read_run_journal(tmp_path / "run")
+    assert len({(each.data["key"], each.data["nth"]) for each in found.records}) == 63
+    replayed = recorded_model(None, replay(tmp_path / "run"))
+    assert [ask(replayed, *each) for each in questions] == first
+
+
+def test_the_account_has_tokens_money_and_time_of_each_step(tmp_path: Path) -> None:
+    with open_run_journal(tmp_path / "run") as journal:
+        steps = Steps(journal, faults="kept")
+        recorded = recorded_model(Counting(price=0.5), steps)
+        for step in ("vote", "vote", "write"):
+            recorded.complete([Message("user", "q")], schema_name=step)
+        with pytest.raises(ModelError):
+            recorded_model(ScriptedChat([ModelError("down")]), steps, role="tool").complete(
+                [Message("user", "q")], schema_name="write"
+            )
+    account = account_of(read_run_journal(tmp_path / "run").records)
+    assert (account.model.calls, account.model.failed, account.prompt_tokens) == (4, 1, 1_500)
+    assert account.model.usd == pytest.approx(0.75)
+    by_step = {name: (use.calls, use.prompt_tokens, use.completion_tokens) for name, use in account.by_step.items()}
+    assert by_step == {"vote": (2, 1_000, 4), "write": (2, 500, 2)}
 
 
 class Printing(Sandbox):
     """Prints how often it ran."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.ran = 0
+    ran = 0
 
     async def run(self, code: str, *, stdin: bytes = b"", files: Mapping[str, Path] | None = None) -> SandboxResult:
         self.ran += 1
@@ -161,34 +179,27 @@ class Printing(Sandbox):
 async def test_code_is_run_once(tmp_path: Path) -> None:
     sandbox = Printing()
     with open_run_journal(tmp_path / "run") as journal:
-        first = await RecordedSandbox(sandbox, journal).run("print(1)", stdin=b"x")
+        first = await RecordedSandbox(sandbox, Steps(journal)).run("print(1)", stdin=b"x")
     with open_run_journal(tmp_path / "run") as journal:
-        recorded = RecordedSandbox(sandbox, journal)
+        recorded = RecordedSandbox(sandbox, Steps(journal))
         assert await recorded.run("print(1)", stdin=b"x") == first
         assert (await recorded.run("print(1)", stdin=b"y")).stdout == "print(1) y 2"
-        assert sandbox.ran == 2
-    replayed = RecordedSandbox(None, read_run_journal(tmp_path / "run"))
+    replayed = RecordedSandbox(None, replay(tmp_path / "run"))
     await replayed.check()
-    assert await replayed.run("print(1)", stdin=b"x") == first
-    with pytest.raises(InvalidArgumentError, match="what this code printed"):
+    assert await replayed.run("print(1)", stdin=b"x") == first and sandbox.ran == 2
+    with pytest.raises(InvalidArgumentError, match="does not say what this sandbox gave"):
         await replayed.run("print(2)")
 
 
-class Listed:
-    """A graph of nodes only, that counts what it is asked."""
+class Listed(MemoryGraph):
+    """A graph that counts what it is asked, and refuses statements."""
 
-    language: Language = "cypher"
-
-    def __init__(self) -> None:
-        self.nodes: list[InsertNode] = []
-        self.asked = 0
+    asked = 0
 
     async def apply(self, operations: Sequence[Operation]) -> None:
         if any(isinstance(each, Statement) for each in operations):
             raise StatementError("it is not allowed", subject="LOAD")
-        self.nodes += [each for each in operations if isinstance(each, InsertNode)]
-        if any(not isinstance(each, InsertNode) for each in operations):
-            self.nodes.clear()
+        await super().apply(operations)
 
     async def query(
         self, text: str, parameters: Mapping[str, Value] | None = None, limits: QueryLimits | None = None
@@ -196,18 +207,12 @@ class Listed:
         self.asked += 1
         if text == "down":
             raise StorageError("it is down")
-        return QueryRows(columns=("n",), rows=((len(self.nodes),), ([1, {"a": None}],)))
-
-    async def state(self) -> GraphState:
-        nodes = (
-            GraphNode(id=f"n{n}", label=each.label, properties=each.properties) for n, each in enumerate(self.nodes)
-        )
-        return GraphState(nodes=tuple(nodes))
+        return QueryRows(columns=("n",), rows=((len((await self.state()).nodes),), ([1, {"a": None}],)))
 
 
-async def graph_run(graph: RecordedGraph) -> list[object]:
+async def graph_run(graph: RecordedGraph) -> list[Any]:
     await graph.apply([InsertNode(label="A", properties={"name": "x", "tags": ("p", "q")})])
-    told: list[object] = [await graph.state(), await graph.query("count")]
+    told: list[Any] = [await graph.state(), await graph.query("count")]
     for text in ("LOAD", "down"):
         try:
             await (graph.apply([Statement(text=text)]) if text == "LOAD" else graph.query(text))
@@ -219,29 +224,14 @@ async def graph_run(graph: RecordedGraph) -> list[object]:
 async def test_a_graph_is_replayed_without_an_engine_and_built_anew_to_go_on(tmp_path: Path) -> None:
     graph = Listed()
     with open_run_journal(tmp_path / "run") as journal:
-        first = await graph_run(RecordedGraph(graph, journal))
+        first = await graph_run(RecordedGraph(graph, Steps(journal, faults="kept")))
     assert len(first) == 4 and graph.asked == 2
-    assert await graph_run(RecordedGraph(None, read_run_journal(tmp_path / "run"))) == first
+    assert await graph_run(RecordedGraph(None, replay(tmp_path / "run"))) == first
     again = Listed()
     with open_run_journal(tmp_path / "run") as journal:
-        recorded = RecordedGraph(again, journal)
-        assert await graph_run(recorded) == first
-        assert (again.asked, len(again.nodes)) == (0, 1)
+        recorded = RecordedGraph(again, Steps(journal, faults="kept"))
+        assert await graph_run(recorded) == first and again.asked == 0
         await recorded.apply([InsertNode(label="B")])
         assert len((await recorded.state()).nodes) == 2
-    await empty_graph(again)
-    assert again.nodes == []
-    with pytest.raises(InvalidArgumentError, match="no answer of the graph to this query"):
-        await RecordedGraph(None, read_run_journal(tmp_path / "run")).query("other")
-
-
-def test_records_are_read_from_the_file(tmp_path: Path) -> None:
-    with open_run_journal(tmp_path / "run", kept="file") as journal:
-        for n in range(5):
-            journal.append("note", value=n)
-        records = journal.records
-        assert [each.data["value"] for each in records] == [*range(5)] == [each.data["value"] for each in records[:]]
-        assert (len(records), records[-1].data["value"], records[1].n) == (5, 4, 1)
-        with pytest.raises(IndexError):
-            records[5]
-        assert [journal.at(place) for place, _ in journal.placed()] == list(records)
+    with pytest.raises(InvalidArgumentError, match="does not say what this graph gave"):
+        await RecordedGraph(None, replay(tmp_path / "run")).query("other")

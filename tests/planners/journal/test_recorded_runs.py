@@ -18,15 +18,13 @@ from egotools import ClientDeadlineError, ClientError, PermissionDeniedError, Se
 from egotools.calling.http_invoker import HttpInvoker
 from egotools.calling.invoker import ToolInvoker
 from ontology.errors import EgotoolsError, InvalidArgumentError
-from planners.calls.consent import ConsentingInvoker, never
 from planners.calls.python_invoker import PythonInvoker
+from planners.calls.tool_access import CallPipeline, never
 from planners.calls.tool_finder import ToolFinder
 from planners.dfs.resolver import Entity, Resolver, Step
 from planners.dfs.tool_resolver import ToolResolver
-from planners.journal.account import ToolUse, account_of, rows_of
-from planners.journal.recorded_calls import RecordingInvoker, ReplayInvoker
-from planners.journal.recorded_finds import RecordedFinder
-from planners.journal.run_journal import open_run_journal, read_run_journal
+from planners.journal.recorded import RecordedFinder, RecordedInvoker, Steps, rows_of
+from planners.journal.run_journal import RunJournal, ToolUse, account_of, open_run_journal, read_run_journal
 from planners.query.domain import read_domain
 from tests.conftest import LINUX, ROOT
 from tests.harness.http_server import Arrived, Loopback, Reply
@@ -38,6 +36,10 @@ from tests.planners.dfs.library_tools import Library
 from tests.planners.journal import warehouse_run, warehouse_tools
 
 LIBRARY = "tests.planners.dfs.library_tools"
+
+
+def recording(inner: ToolInvoker, journal: RunJournal) -> RecordedInvoker:
+    return RecordedInvoker(inner, Steps(journal, faults="retried"))
 
 
 _LIMITED = """
@@ -135,16 +137,16 @@ class TestResumption:
         wait = python("wait", NOTHING)
         try:
             with open_run_journal(tmp_path / "run") as journal:
-                invoker = RecordingInvoker(PythonInvoker([MODULE], timeout_s=0.1), journal)
+                invoker = recording(PythonInvoker([MODULE], timeout_s=0.1), journal)
                 with pytest.raises(ClientDeadlineError):
                     await invoker.invoke(wait, {})
                 with pytest.raises(PermissionDeniedError, match="nobody confirmed"):
-                    inner = ConsentingInvoker(PythonInvoker([MODULE]), never)
-                    await RecordingInvoker(inner, journal).invoke(python("book"), {"material": "tin"})
+                    inner = CallPipeline(PythonInvoker([MODULE]), never)
+                    await recording(inner, journal).invoke(python("book"), {"material": "tin"})
         finally:
             shop_tools.RELEASE.set()
         with open_run_journal(tmp_path / "run") as journal:
-            invoker = RecordingInvoker(PythonInvoker([MODULE]), journal)
+            invoker = recording(PythonInvoker([MODULE]), journal)
             with pytest.raises(PermissionDeniedError, match="not known whether it was done"):
                 await invoker.invoke(wait, {})
             assert (await invoker.invoke(python("book"), {"material": "tin"})).ok
@@ -180,18 +182,20 @@ async def test_a_replay_calls_nothing_and_is_equal(tmp_path: Path, library_store
     python_tools = PythonInvoker([], objects={LIBRARY: library})
     path = tmp_path / "run"
     async with client_of(library_store) as client:
-        with open_run_journal(path, sync="batch") as journal:
-            finder = RecordedFinder(ToolFinder(client), journal)
-            first = await questions(ToolResolver(domain, finder, RecordingInvoker(python_tools, journal)))
+        with open_run_journal(path) as journal:
+            steps = Steps(journal, faults="retried")
+            finder = RecordedFinder(ToolFinder(client), steps)
+            first = await questions(ToolResolver(domain, finder, RecordedInvoker(python_tools, steps)))
     assert "out of order" in str(first[3])
     calls = list(library.calls)
     replayed = read_run_journal(path)
-    resolver = ToolResolver(domain, RecordedFinder(None, replayed), ReplayInvoker(replayed))
+    steps = Steps(replayed, is_replay=True)
+    resolver = ToolResolver(domain, RecordedFinder(None, steps), RecordedInvoker(None, steps))
     assert await questions(resolver) == first
     assert library.calls == calls
-    with pytest.raises(InvalidArgumentError, match="no answer to this call"):
+    with pytest.raises(InvalidArgumentError, match="does not say what this call gave"):
         await resolver.follow(Step("Author", "written_by", "Book", forward=False), ["pratchett"])
-    with pytest.raises(InvalidArgumentError, match="no answer of the tool service"):
+    with pytest.raises(InvalidArgumentError, match="does not say what this find gave"):
         await resolver.follow(Step("Book", "published_on", "Date", forward=True), ["b1"])
     account = account_of(replayed.records)
     assert account.calls == len(calls)
@@ -219,11 +223,10 @@ async def test_no_credential_is_in_a_journal_even_where_the_server_repeats_it(
 
     with Loopback(repeated) as server, open_run_journal(tmp_path / "run") as journal:
         invoker = HttpInvoker(servers={"": server.url}, credentials={"key": credential})
-        answer = await RecordingInvoker(invoker, journal).invoke(tool, {})
+        answer = await recording(invoker, journal).invoke(tool, {})
     assert answer.body["rows"] == [{"id": "[credential]"}]
     written = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
     assert secrets and not [each for each in (*secrets, "of-this-test") if each.encode() in written]
-    assert (tmp_path / "run.payloads").stat().st_mode & 0o077 == 0, "for its user only"
     assert (tmp_path / "run").stat().st_mode & 0o077 == 0
 
 
@@ -234,8 +237,8 @@ async def test_failures_are_replayed(tmp_path: Path) -> None:
         return caught.value
 
     with open_run_journal(tmp_path / "run") as journal:
-        first = await call(RecordingInvoker(PythonInvoker([MODULE]), journal))
-    again = await call(ReplayInvoker(read_run_journal(tmp_path / "run")))
+        first = await call(recording(PythonInvoker([MODULE]), journal))
+    again = await call(RecordedInvoker(None, Steps(read_run_journal(tmp_path / "run"), is_replay=True)))
     assert (str(again), again.reason) == (str(first), first.reason)
 
 
@@ -243,7 +246,7 @@ def test_an_account_of_prompts_and_of_what_is_unfinished(tmp_path: Path) -> None
     with open_run_journal(tmp_path / "run") as journal:
         journal.append("prompt", tokens=7, counter="characters/4")
         journal.append("prompt", tokens=5, counter="characters/4")
-        journal.append("call_begun", key="k", nth=0, tool="t", reads=True, arguments="")
+        journal.append("call_begun", key="k", nth=0, tool="t", reads=True, arguments={})
     account = account_of(read_run_journal(tmp_path / "run").records)
     assert (account.prompt_tokens, account.token_counter, account.unfinished) == (12, "characters/4", 1)
     assert account.by_tool == dict[str, ToolUse]()

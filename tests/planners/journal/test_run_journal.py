@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
-import hashlib
 import json
 import os
 from pathlib import Path
@@ -14,8 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ontology.errors import InvalidArgumentError, StorageError
-from planners.journal.recorded_calls import ReplayInvoker
-from planners.journal.run_journal import Sync, open_run_journal, read_run_journal
+from planners.journal.run_journal import open_run_journal, read_run_journal
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(st.characters(), max_size=20),
@@ -24,8 +23,8 @@ JSON = st.recursive(
 )
 
 
-def written(path: Path, rows: list[dict[str, Any]], sync: Sync = "record") -> bytes:
-    with open_run_journal(path, sync=sync) as journal:
+def written(path: Path, rows: list[dict[str, Any]]) -> bytes:
+    with open_run_journal(path) as journal:
         for row in rows:
             journal.append("note", **row)
     return path.read_bytes()
@@ -35,12 +34,11 @@ def notes(path: Path) -> list[Any]:
     return [dict(record.data) for record in read_run_journal(path).records]
 
 
-@pytest.mark.parametrize("sync", ["record", "batch"])
 @settings(max_examples=25)
 @given(values=st.lists(JSON, max_size=4))
-def test_what_is_appended_is_read(tmp_path_factory: pytest.TempPathFactory, sync: Sync, values: list[Any]) -> None:
+def test_what_is_appended_is_read(tmp_path_factory: pytest.TempPathFactory, values: list[Any]) -> None:
     path = tmp_path_factory.mktemp("journal") / "run.jsonl"
-    content = written(path, [{"value": value} for value in values], sync)
+    content = written(path, [{"value": value} for value in values])
     assert [row["value"] for row in notes(path)] == values
     assert [json.loads(line)["n"] for line in content.splitlines()] == list(range(len(values)))
 
@@ -109,9 +107,8 @@ def test_a_closed_journal_takes_nothing_of_a_thread_that_was_left_behind(tmp_pat
     with open_run_journal(tmp_path / "run.jsonl") as journal:
         journal.append("begun")
     before = sorted(tmp_path.rglob("*"))
-    for late in (lambda: journal.append("late"), lambda: journal.keep({"late": 1})):
-        with pytest.raises(StorageError, match="not open for writing"):
-            late()
+    with pytest.raises(StorageError, match="not open for writing"):
+        journal.append("late")
     assert sorted(tmp_path.rglob("*")) == before
 
 
@@ -130,46 +127,44 @@ def test_a_full_disk_is_said_again_and_again(tmp_path: Path, monkeypatch: pytest
     assert notes(tmp_path / "run") == []
 
 
-class TestPayloads:
-    @pytest.mark.parametrize("content", [b"[" * 100_000, b"\xff\xfe", b"prose", b"9" * 5_000])
-    def test_one_that_is_no_json_is_refused(self, tmp_path: Path, content: bytes) -> None:
-        with open_run_journal(tmp_path / "run") as journal:
-            journal.keep(1)
-        digest = hashlib.sha256(content).hexdigest()
-        (tmp_path / "run.payloads" / digest).write_bytes(content)
-        with pytest.raises(InvalidArgumentError, match="no JSON"):
-            read_run_journal(tmp_path / "run").payload(digest)
-
-    @pytest.mark.parametrize("digest", [7, None, ["a"], "", "../run", "A" * 64, "0" * 63])
-    def test_what_is_no_digest_names_none(self, tmp_path: Path, digest: Any) -> None:
-        with (
-            open_run_journal(tmp_path / "run") as journal,
-            pytest.raises(InvalidArgumentError, match="names no payload"),
-        ):
-            journal.payload(digest)
-
-    def test_an_altered_one_is_refused(self, tmp_path: Path) -> None:
-        with open_run_journal(tmp_path / "run") as journal:
-            digest = journal.keep([1, 2, 3])
-        path = tmp_path / "run.payloads" / digest
-        path.write_text("[1,2,4]", encoding="utf-8")
-        with pytest.raises(InvalidArgumentError, match="altered"):
-            read_run_journal(tmp_path / "run").payload(digest)
-        path.unlink()
-        with pytest.raises(InvalidArgumentError, match="gone"):
-            read_run_journal(tmp_path / "run").payload(digest)
+@pytest.mark.parametrize(
+    ("kind", "data", "problem"),
+    [
+        ("call_ended", {"tool": "shop/get", "nth": 0, "gave": 1}, "'key' is missing"),
+        ("call_begun", {"key": ["k"], "nth": 0}, "key"),
+        ("call_begun", {"key": "k", "nth": -1}, "nth"),
+        ("model_ended", {"key": "k", "nth": 0, "prompt_tokens": "many", "gave": 1}, "prompt_tokens"),
+        ("graph_failed", {"key": "k", "nth": 0}, "'problem' is missing"),
+        ("sandbox_ended", {"key": "k", "nth": 0, "seconds": -1.0, "gave": 1}, "seconds"),
+        ("event", {"nth": 0}, "'what' is missing"),
+    ],
+)
+def test_a_record_that_has_not_the_form_of_its_kind_is_refused(
+    tmp_path: Path, kind: str, data: dict[str, Any], problem: str
+) -> None:
+    with open_run_journal(tmp_path / "run") as journal:
+        journal.append("run_begun")
+        journal.append(kind, **data)
+    with pytest.raises(InvalidArgumentError, match=f"the record is damaged: .*{problem}") as caught:
+        read_run_journal(tmp_path / "run")
+    assert caught.value.subject == f"{tmp_path / 'run'}:2"
 
 
-def test_a_pipe_as_payload_and_a_record_without_its_call_are_refused(tmp_path: Path) -> None:
-    path = tmp_path / "run.jsonl"
-    with open_run_journal(path) as journal:
-        digest = journal.keep("x")
-        journal.append("call_ended", tool="shop/get", body=digest)
-    payload = tmp_path / "run.jsonl.payloads" / digest
-    payload.unlink()
-    os.mkfifo(payload)
-    found = read_run_journal(path)
-    with pytest.raises(InvalidArgumentError, match="is gone"):
-        found.check_payloads()
-    with pytest.raises(InvalidArgumentError, match="names no call"):
-        ReplayInvoker(found)
+def test_a_journal_of_the_format_before_is_refused_with_what_to_do(tmp_path: Path) -> None:
+    path = tmp_path / "run"
+    path.write_text('{"n":0,"kind":"run_begun","at":"","data":{},"sum":"0123456789abcdef"}\n', encoding="utf-8")
+    for opened in (open_run_journal(path), contextlib.nullcontext(path)):
+        with pytest.raises(InvalidArgumentError, match="an earlier release") as caught, opened:
+            read_run_journal(path)
+        assert "the release that wrote it" in caught.value.remedy
+
+
+def test_records_are_read_from_the_file_and_found_by_their_key(tmp_path: Path) -> None:
+    with open_run_journal(tmp_path / "run") as journal:
+        for n in range(3):
+            journal.append("event", nth=n, what={"value": n})
+        assert [each.data["what"]["value"] for each in journal.records] == [0, 1, 2] and journal.count == 3
+        assert journal.last("event", "", 1) is None, "of earlier processes alone"
+        journal.append("event", nth=1, what={"value": 7})
+    found = read_run_journal(tmp_path / "run").last("event", "", 1)
+    assert found is not None and found.data["what"] == {"value": 7}

@@ -12,7 +12,7 @@ from typing import Any
 from egotools import Call, ClientError, Tool
 from egotools.calling.invoker import ToolInvoker
 from planners.calls.python_invoker import PythonInvoker
-from planners.journal.recorded_calls import RecordingInvoker
+from planners.journal.recorded import RecordedInvoker, Steps
 from planners.journal.run_journal import open_run_journal
 
 MODULE = "tests.planners.journal.warehouse_tools"
@@ -40,7 +40,7 @@ async def run(path: Path, *, repeat: bool) -> list[Any]:
         return repeat
 
     with open_run_journal(path) as journal:
-        return await steps(RecordingInvoker(PythonInvoker([MODULE]), journal, repeat=ask))
+        return await steps(RecordedInvoker(PythonInvoker([MODULE]), Steps(journal, faults="retried"), repeat=ask))
 
 
 if __name__ == "__main__":

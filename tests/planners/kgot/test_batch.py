@@ -15,8 +15,7 @@ from inference.chat import Completion
 from ontology.errors import InvalidArgumentError, ModelError
 from ontology.json_object import canonical_text
 from planners.calls.sandbox import Sandbox, SandboxResult
-from planners.journal.account import ModelUse, ToolUse
-from planners.journal.run_journal import RunJournal, read_run_journal
+from planners.journal.run_journal import ModelUse, RunJournal, ToolUse, read_run_journal
 from planners.kgot.batch import (
     BatchTask,
     TaskResult,

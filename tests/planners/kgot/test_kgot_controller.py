@@ -21,7 +21,7 @@ from ontology.errors import StorageError
 from planners.calls.sandbox import Sandbox, SandboxResult
 from planners.journal.run_journal import open_run_journal, read_run_journal
 from planners.kgot.kgot_controller import solve_task
-from planners.kgot.kgot_events import CallMade, Dropped, Ended, KgotEvent, ModelAsked, event_json
+from planners.kgot.kgot_events import CallMade, Dropped, Ended, KgotEvent, ModelAsked
 from planners.kgot.kgot_settings import KgotSettings
 from planners.kgot.kgot_task import KgotTask
 from planners.kgot.recorded_run import replay_recorded, solve_recorded
@@ -232,7 +232,7 @@ async def test_hostile_arguments_and_answers_are_told_and_do_not_end_the_run() -
             max_iterations=1,
         )
     for event in ran.events:
-        json.dumps(event_json(event), ensure_ascii=False, allow_nan=False).encode()
+        json.dumps(event.to_json(), ensure_ascii=False, allow_nan=False).encode()
     assert any("nested too deeply" in each.problem for each in ran.of(Dropped))
     assert all(TOO_DEEP not in json.dumps(dict(each.call.arguments)) for each in ran.of(CallMade))
     assert isinstance(ran.events[-1], Ended) and ran.run.outcome in ("forced query", "forced answer")
@@ -292,7 +292,7 @@ async def test_a_recorded_run_of_failing_parts_ends_and_its_replay_is_the_same(t
         used.graph.apply = failing.apply  # type: ignore[method-assign]
     else:
         used = replace(used, **changed.get(part, {part: failing}))
-    with open_run_journal(tmp_path / "run", sync="batch") as journal:
+    with open_run_journal(tmp_path / "run") as journal:
         run = await solve_recorded(TASK, journal, used)
     journal = read_run_journal(tmp_path / "run")
     again = await replay_recorded(journal, used.make)

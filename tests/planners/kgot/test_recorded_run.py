@@ -57,7 +57,7 @@ def lines(path: Path) -> bytes:
 
 async def whole_run(path: Path) -> bytes:
     """Run in this process without a break."""
-    with open_run_journal(path, sync="batch") as journal:
+    with open_run_journal(path) as journal:
         run = await solve_recorded(TASK, journal, replace(parts(), sandbox=Added()))
     assert (run.answer, run.outcome) == ("8", "solved")
     assert sorted(marks()) == CALLS
@@ -76,7 +76,7 @@ def process(path: Path, kill_at: int, *arguments: str) -> subprocess.Popen[str]:
 @pytest.mark.slow
 async def test_a_run_that_is_killed_again_and_again_ends_as_one_that_was_not(tmp_path: Path) -> None:
     whole = await whole_run(tmp_path / "whole")
-    records = len(read_run_journal(tmp_path / "whole").records)
+    records = read_run_journal(tmp_path / "whole").count
     chance, deaths = random.Random(17), 0
     while True:
         with process(tmp_path / "run", chance.randrange(records // 4, records // 2), "repeat") as running:
@@ -105,7 +105,7 @@ async def test_a_run_goes_on_from_every_record(tmp_path: Path) -> None:
         answered = sum(each.kind == "model_ended" for each in before.records)
         warehouse_tools.MARKS.unlink(missing_ok=True)
         model = WarehouseModel()
-        with open_run_journal(tmp_path / "run", sync="batch", kept="file") as journal:
+        with open_run_journal(tmp_path / "run") as journal:
             run = await solve_recorded(TASK, journal, replace(parts(model), sandbox=Added()))
         assert run.answer == "8"
         assert lines(tmp_path / "run") == whole
@@ -136,12 +136,12 @@ async def test_a_run_that_a_silent_model_stopped_goes_on_when_it_is_back(tmp_pat
     whole = await whole_run(tmp_path / "whole")
     warehouse_tools.MARKS.unlink(missing_ok=True)
     for _ in range(2):  # the second attempt finds it gone still
-        with open_run_journal(tmp_path / "run", sync="batch") as journal:
+        with open_run_journal(tmp_path / "run") as journal:
             run = await solve_recorded(TASK, journal, replace(parts(Mortal(answers)), sandbox=Added()))
             assert (run.outcome, run_is_ended(journal)) == ("model", False)
             assert "http://gone/v1: the endpoint answered HTTP 503" in run.missing
         answers = 0
-    with open_run_journal(tmp_path / "run", sync="batch") as journal:
+    with open_run_journal(tmp_path / "run") as journal:
         run = await solve_recorded(TASK, journal, replace(parts(), sandbox=Added()))
     assert (run.answer, run.outcome) == ("8", "solved")
     assert sorted(marks()) == CALLS
@@ -157,7 +157,7 @@ async def test_a_write_that_was_cut_off_is_not_made_again_without_consent(tmp_pa
         running.wait(timeout=LIMIT_S)
     (tmp_path / "hold move steel Ulm").unlink()
     told: list[KgotEvent] = []
-    with open_run_journal(tmp_path / "run", sync="batch") as journal:
+    with open_run_journal(tmp_path / "run") as journal:
         refusing = replace(parts(repeat=False), sandbox=Added(), settings=replace(SETTINGS, max_iterations=2))
         with pytest.raises(InvalidArgumentError, match="what differs is max_iterations"):
             await solve_recorded(TASK, journal, refusing)
@@ -177,7 +177,7 @@ async def test_a_replay_asks_nobody_and_gives_the_same_bytes(tmp_path: Path) -> 
     whole = await whole_run(tmp_path / "run")
     told: list[KgotEvent] = []
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
-    run = await replay_recorded(read_run_journal(tmp_path / "run", kept="file"), make, observe=told.append)
+    run = await replay_recorded(read_run_journal(tmp_path / "run"), make, observe=told.append)
     assert (run.answer, run.outcome, len(run.state.nodes)) == ("8", "solved", 3)
     assert len(told) == len(whole.splitlines())
     events = [each.data["what"] for each in read_run_journal(tmp_path / "run").records if each.kind == "event"]
@@ -254,10 +254,10 @@ async def test_journals_of_other_runs_are_refused(tmp_path: Path) -> None:
 
 
 class FullDisk(RunJournal):
-    def _append(self, kind: str, data: dict[str, Any]) -> Any:
-        if len(self.records) > 20:
-            self._file = None
-        return super()._append(kind, data)
+    def append(self, kind: str, **data: Any) -> Any:
+        if self.count > 20:
+            self.close()
+        return super().append(kind, **data)
 
 
 async def test_a_journal_that_cannot_be_written_ends_the_run(tmp_path: Path) -> None:

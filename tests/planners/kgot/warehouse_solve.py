@@ -118,8 +118,8 @@ class KilledJournal(RunJournal):
 
     left = 0
 
-    def _append(self, kind: str, data: dict[str, Any]) -> RunRecord:
-        record = super()._append(kind, data)
+    def append(self, kind: str, **data: Any) -> RunRecord:
+        record = super().append(kind, **data)
         type(self).left -= 1
         if self.left == 0:
             os.kill(os.getpid(), signal.SIGKILL)
@@ -127,7 +127,7 @@ class KilledJournal(RunJournal):
 
 
 async def run(path: Path, *, repeat: bool = True) -> KgotRun:
-    with open_run_journal(path, sync="batch", kept="file") as journal:
+    with open_run_journal(path) as journal:
         if KilledJournal.left:
             journal.__class__ = KilledJournal
         return await solve_recorded(TASK, journal, parts(repeat=repeat))

@@ -23,37 +23,25 @@ HEADER: dict[str, Any] = {
 }
 
 
-def journal_of(path: Path, *records: tuple[str, dict[str, Any]], state: Any = None, **header: Any) -> Path:
+def journal_of(path: Path, *records: tuple[str, dict[str, Any]], **header: Any) -> Path:
     """Write a journal whose lines are whole, whatever they say. A header of None is left out."""
+    models = {"models": {"graph": "m", "tool": "m"}}
     with open_run_journal(path) as journal:
-        journal.append("run_begun", **{key: each for key, each in {**HEADER, **header}.items() if each is not None})
-        kept = journal.keep({"nodes": [], "edges": []} if state is None else state)
-        journal.append("event", key="event", nth=0, what={"event": "GraphChanged", "iteration": 0}, state=kept)
+        journal.append(
+            "run_begun", **{key: each for key, each in {**HEADER, **models, **header}.items() if each is not None}
+        )
+        journal.append("event", nth=0, what={"event": "GraphChanged", "iteration": 0, "state": "0" * 64})
         for kind, data in records:
             journal.append(kind, **data)
     return path
 
 
-DIGEST = "0" * 64
-ABOUT = {"write": "rules", "domain": "enterprise", "today": "2026-11-20"}
-CALL = {"key": "k", "nth": 0, "tool": "a/b", "arguments": DIGEST, "reads": True}
-MODEL = {
-    "key": "k",
-    "nth": 0,
-    "step": "s",
-    "seconds": 1.0,
-    "prompt_tokens": 1,
-    "completion_tokens": 1,
-    "truncated": False,
-    "usd": 0.0,
-    "prompt": DIGEST,
-    "completion": DIGEST,
-}
+STEP = {"key": "k", "nth": 0}
+ANSWER = {"text": "x", "prompt_tokens": 1, "completion_tokens": 1}
 
 
 def replayed(run: Run, path: Path, *records: tuple[str, dict[str, Any]], **header: Any) -> tuple[int, str]:
-    ended = ("run_ended", {"answer": DIGEST, "events": 1, "seconds": 1.0})
-    journal_of(path, *records, ended, **{"about": ABOUT, **header})
+    journal_of(path, *records, ("run_ended", {"answer": {}, "events": 1, "seconds": 1.0}), **header)
     code, _, err = run("solve", "--replay", "--journal", path)
     return code, err
 
@@ -66,10 +54,9 @@ def replayed(run: Run, path: Path, *records: tuple[str, dict[str, Any]], **heade
         {"settings": 7},
         {"settings": {"query_limits": 5}},
         {"files": [1]},
-        {"about": {**ABOUT, "today": "x"}},
-        {"about": {**ABOUT, "today": ""}},
-        {"about": {}},
-        {"models": {"graph": "m"}, "about": {"write": "model"}},
+        {"about": 7},
+        {"models": {}},
+        {"models": {"graph": "m"}},
         {"prices": [1]},
     ],
     ids=str,
@@ -83,13 +70,14 @@ def test_a_hostile_header_is_an_error_with_a_name(run: Run, tmp_path: Path, head
 @pytest.mark.parametrize(
     "record",
     [
-        ("call_begun", {**CALL, "key": ["k"]}),
-        ("call_begun", {**CALL, "arguments": 7}),
-        ("model_ended", {**MODEL, "key": {"a": 1}}),
-        ("model_ended", {**MODEL, "prompt_tokens": "many"}),
-        ("graph_failed", {"key": "k", "nth": 0}),
-        ("sandbox_ended", {"key": "k", "nth": 0, "seconds": 1.0, "result": 5}),
-        ("found", {"request": [1], "tools": DIGEST}),
+        ("call_begun", {**STEP, "key": ["k"]}),
+        ("call_ended", {**STEP, "gave": {"body": 1}}),
+        ("model_ended", {**STEP, "key": {"a": 1}, "gave": ANSWER}),
+        ("model_ended", {**STEP, "gave": {**ANSWER, "prompt_tokens": "many"}}),
+        ("graph_failed", STEP),
+        ("graph_ended", {**STEP, "op": "query", "gave": {"rows": 7}}),
+        ("sandbox_ended", {**STEP, "seconds": 1.0, "gave": 5}),
+        ("find_ended", {**STEP, "gave": {"tools": 1}}),
     ],
     ids=str,
 )

@@ -137,12 +137,10 @@ def test_a_journal_is_resumed_and_replayed(run: Run, options: list[object], tmp_
 def test_a_journal_with_another_answer_in_it_is_refused(run: Run, options: list[object], tmp_path: Path) -> None:
     journal = tmp_path / "run.jsonl"
     assert run(*options, "--journal", journal)[0] == 0
-    body = next(each.data["body"] for each in read_run_journal(journal).records if each.kind == "call_ended")
-    payload = tmp_path / "run.jsonl.payloads" / body
-    payload.write_text(payload.read_text(encoding="utf-8").replace("Neil", "Emil"), encoding="utf-8")
+    journal.write_text(journal.read_text(encoding="utf-8").replace("Neil", "Emil"), encoding="utf-8")
     for more in (("--replay",), ()):
         code, out, error = run(*options, "--journal", journal, *more)
-        assert (code, out) != (0, "") and "a payload of the journal was altered" in out + error
+        assert (code, out) != (0, "") and "no line of a journal, or it is damaged" in out + error
 
 
 def test_a_tool_that_fails_leaves_a_partial_answer(run: Run, options: list[object]) -> None:

@@ -159,15 +159,13 @@ def test_where_python_cannot_be_isolated_no_model_is_asked(
     assert code == 25 and "a graph in memory is asked by Python" in err and "--graph rdf" in err
 
 
-def test_the_run_of_a_release_with_ladybug_is_replayed_and_not_gone_on_with(
-    run: Run, cache: Path, tmp_path: Path
-) -> None:
+def test_the_run_of_another_task_is_replayed_and_not_gone_on_with(run: Run, cache: Path, tmp_path: Path) -> None:
     journal = tmp_path / "run.jsonl"
     shutil.copytree(RECORDED_RUN.parent, tmp_path, dirs_exist_ok=True)
     with StepServer(**ANSWERS) as server:
         code, _, err = run(*options(server, cache, tmp_path, "--journal", journal))
         assert not server.steps
-    assert code == 2 and "stood in Ladybug" in err and "--replay" in err
+    assert code == 2 and "it is the journal of another run" in err and "--replay" in err
     assert run("solve", "--replay", "--journal", journal)[0] == 0
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from egotools import AsyncClient, Tool
 from planners.calls.sandbox import Sandbox
@@ -48,15 +49,17 @@ async def test_files_of_one_name_of_two_archives_keep_their_names_when_a_run_goe
         tools = SolveTools(client=client, own=None, access=ToolAccess(), ask=never)
         with open_run_journal(tmp_path / "run") as journal:
             journal.append("run_begun", **BEGUN)
-            bodies: dict[str, str] = {}
+            bodies: dict[str, dict[str, Any]] = {}
             for n, name in enumerate("ba"):
-                arguments = journal.keep({"file": f"{name}.zip"})
+                arguments = {"file": f"{name}.zip"}
                 journal.append("call_begun", key=name, nth=0, tool="kgot/extract_zip", reads=True, arguments=arguments)
                 given = "x.csv" if n == 0 else "x-2.csv"
                 files = [{"name": given, "path": "x.csv", "bytes": 4}]
-                bodies[name] = journal.keep({"file": f"{name}.zip", "files": files})
+                bodies[name] = {"file": f"{name}.zip", "files": files}
             for name in "ab":
-                journal.append("call_ended", key=name, nth=0, tool="kgot/extract_zip", ok=True, body=bodies[name])
+                journal.append(
+                    "call_ended", key=name, nth=0, tool="kgot/extract_zip", ok=True, gave={"body": bodies[name]}
+                )
             async with open_solve_parts(plan, tools, task, journal) as parts:
                 own = {each.id: each for each in standard_tools(TaskFiles(()), Sandbox()).tools()}
                 read = own["kgot/inspect_file"]

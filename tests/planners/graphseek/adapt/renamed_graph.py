@@ -9,21 +9,15 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from planners.calls.fence_marks import FenceMarks
 from planners.calls.tool_finder import Finder
 from planners.graphseek.adapt.operator_adapter import OperatorAdapter
-from planners.graphseek.adapt.operator_version import OperatorVersion
-from planners.graphseek.adapt.row_processing import process_sandbox
-from planners.graphseek.adapt.version_contract import contract_of
-from planners.graphseek.adapt.version_proposal import VersionMaker, VersionRequest
-from planners.graphseek.agent.agent_settings import AgentSettings
+from planners.graphseek.agent.invocation_executor import QuestionParts
 from planners.graphseek.agent.llm_turns import LlmTurns
-from planners.graphseek.agent.question_parts import QuestionParts
 from planners.graphseek.agent.question_run import AnsweredQuestion, answer_question
 from planners.graphseek.agent_events import AgentEvent
 from planners.graphseek.operators.operator import known_operators
 from planners.graphseek.results.result_store import ResultStore
-from planners.graphseek.turn import Question
+from planners.graphseek.turn import AgentSettings, Question
 from planners.stores.graph_schema import ReadableGraph
 from planners.stores.property_graph import QueryLimits
 from tests.planners.graphseek.agent.http_run import CATALOG, calls
@@ -35,7 +29,6 @@ QUESTION = Question(text="At which site is BM-9001 built?")
 CALL = calls(("sites_of_module", {"module_name": "BM-9001"}))
 TOLD = {"answer": 'It is built at "Factory Alpha - Northern Division".'}
 LIMITS = QueryLimits(rows=10, seconds=3.0)
-SANDBOX = process_sandbox(3.0)
 GIVES_UP = {"ask": "Which module do you mean?"}
 WRONG = "MATCH (m:BatteryModule)-[:BUILT_AT]->(s:FactorySite) WHERE m.name = $module_name RETURN s AS factory_site, s.name AS name"
 RIGHT = WRONG.replace("m.name", "m.title")
@@ -92,7 +85,7 @@ class Service:
             results=ResultStore(self.folder / f"results-{self.results}"),
             turns=LlmTurns(model, fence_key=b"key"),
             finder=finder,
-            adapter=OperatorAdapter(self.versions, model if proposes else None),
+            adapter=OperatorAdapter(self.versions, model if proposes else None, dry_run=LIMITS),
         )
 
     async def ask(self, *turns: Any, versions: tuple[Any, ...] = (), finder: Finder | None = None) -> Ran:
@@ -102,21 +95,3 @@ class Service:
             parts = self.parts(server, proposes=bool(versions), finder=finder)
             run = await answer_question(QUESTION, parts, AgentSettings(), events.append)
             return Ran(run=run, events=events, asked=server.of("operator_version"))
-
-    async def propose(self, answer: Mapping[str, Any]) -> tuple[OperatorVersion | None, str]:
-        """Return what comes of one answer of the model, given four times."""
-        schema = await self.graph.schema()
-        operator = known_operators([OWN_OPERATORS])["sites_of_module"]
-        contract = contract_of(operator, schema)
-        assert contract is not None
-        request = VersionRequest(
-            operator=operator,
-            contract=contract,
-            graph=self.graph,
-            schema=schema,
-            arguments={"module_name": "BM-9001"},
-            faults=(),
-        )
-        with StepServer(operator_version=[answer]) as server:
-            maker = VersionMaker(server.chat(), SANDBOX, FenceMarks(b"key"), LIMITS, attempts=1)
-            return await maker.made(request)

@@ -8,15 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from inference.budget import Budget
-from planners.graphseek.agent.agent_settings import AgentSettings
+from planners.graphseek.agent.invocation_executor import QuestionParts
 from planners.graphseek.agent.llm_turns import LlmTurns
-from planners.graphseek.agent.question_parts import QuestionParts
 from planners.graphseek.agent.question_run import AnsweredQuestion, answer_question
 from planners.graphseek.agent_events import AgentEvent
 from planners.graphseek.catalog.catalog import PropertyDescriptor, RelationshipDescriptor, SemanticCatalog
 from planners.graphseek.operators.operator import known_operators
 from planners.graphseek.results.result_store import ResultStore
-from planners.graphseek.turn import Question
+from planners.graphseek.turn import AgentSettings, Question
 from planners.stores.graph_schema import ReadableGraph
 from tests.planners.kgot.run_fakes import StepServer
 

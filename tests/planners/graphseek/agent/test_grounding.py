@@ -1,4 +1,4 @@
-"""Grounding: which numbers and names of an answer stand in no result."""
+"""Grounding: which numbers and quoted names of an answer stand in no result."""
 
 from __future__ import annotations
 
@@ -7,12 +7,10 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 
 import pytest
 
-from planners.graphseek.agent.answer_claims import claims_of
 from planners.graphseek.agent.grounding import ungrounded
-from planners.graphseek.catalog.catalog import NodeDescriptor, PropertyDescriptor, SemanticCatalog
-from planners.graphseek.results.result import Cell, ResultColumn, TableRows
+from planners.graphseek.results.result import Cell, Result, ResultColumn, TableRows
 from planners.graphseek.results.result_store import ResultStore
-from planners.graphseek.turn import Question, StepRecord
+from planners.graphseek.turn import Invocation, Question, StepRecord
 from planners.stores.graph_schema import GraphSchema, NodeType, PropertyKey, RelationshipType, TypeMark
 
 ROWS = (
@@ -36,62 +34,30 @@ SCHEMA = GraphSchema(
     ),
     relationships=(RelationshipType(name="INTEGRATED_IN", ends=()),),
 )
-CATALOG = SemanticCatalog(
-    accepted=True,
-    nodes={
-        "BatteryModule": NodeDescriptor(
-            words=("component",), properties={"unitCost": PropertyDescriptor(unit="EUR", words=("cost",))}
-        )
-    },
-)
 QUESTION = Question(
     text="Which module has the highest cost in 2021 at site Gamma Works, for Q3?",
     earlier=(("How many are at Delta, of more than twenty-one?", "At Delta there are 77."),),
 )
 RIGHT = (
     'The battery module with the highest cost (≈ 99.42) is "MOD-X300R7".',
-    "The highest battery module cost recorded in the database is approximately 99.42. If you would like, I can find the module.",
-    "Factory PLANT-EV-01: 829 assemblies.",
-    "- Factory PLANT-EV-01: 829 assemblies\n- Factory PLANT-EV-01: 3,441 assemblies",
-    "1. BM-9003\n2. EV-X7\n3. MOD-X300R7",
-    'The battery module with the highest market price is manufactured at "Factory Alpha - Northern Division".',
-    "It is made at Factory Alpha - Northern Division.",
-    "It is made at Factory Alpha.",
-    "Mexico.",
-    "Mexico",
-    "Botswana lies in the Southern Hemisphere.",
-    "Botswana and Mexico are both in the table.",
-    "New South Wales is a state.",
-    "New South Wales and Jalisco",
-    "São Tomé is one of them.",
+    "The highest battery module cost recorded in the database is approximately 99.42.",
+    "1. Factory PLANT-EV-01: 829 assemblies\n2) Factory PLANT-EV-01: 3,441 assemblies\n- `EV-X7`",
+    'It is manufactured at "Factory Alpha - Northern Division", or ‘São Tomé’, or “São Tomé”.',
     "The process Busbar laser welding 0412 is the only one.",
     "The total is about 1.24 million EUR.",
     "It makes up 12.5 % of the cost.",
-    "It produced fourteen modules.",
-    "There are six rows in the table (t1).",
+    "It produced fourteen modules; there are six rows in the table (t1).",
     "There are thirty-one of them, one of which is new.",
     "Eight hundred and twenty-nine assemblies were made, of one million, two hundred and forty thousand parts.",
     "There are more than 21, about three thousand.",
-    "In 2021, Gamma Works had the highest one.",
-    "At Delta there are 9, as I said.",
+    'In 2021, "Gamma Works" had the highest one; at Delta there are 9, as I said.',
     "The 3rd of these has a cost of -3.25.",
-    "Each VehicleModel is INTEGRATED_IN nothing else; every DriveAssembly has a unitCost.",
-    "No vehicle model is built there.",
-    "The modules are listed in July.",
-    "Production takes place at PLANT-EV-01 only.",
-    "Vehicles named EV-X7 use BM-9003.",
-    "**EV-X7** costs 12.5 EUR.",
+    'Each "VehicleModel" is `INTEGRATED_IN` nothing else; every `DriveAssembly` has no `unitCost`.',
+    "The modules are listed in July, and made in Namibia.",
     "| model | site |\n|---|---|\n| EV-X7 | Mexico |",
-    "Jalisco: 31",
-    "They are, in order: Jalisco, Mexico and Botswana.",
-    "The quarter is Q3.",
-    "I could not find any such module.",
+    "The quarter is Q3. I could not find any such module.",
 )
 WRONG = (
-    ("Namibia.", "Namibia"),
-    ("Namibia lies in the Southern Hemisphere.", "Namibia"),
-    ("It is located in Guatemala.", "Guatemala"),
-    ("Botswana and Namibia are both in the table.", "Namibia"),
     ("The highest cost is 99.43.", "99.43"),
     ("The highest cost is 98.", "98"),
     ("There are 830 assemblies.", "830"),
@@ -101,23 +67,15 @@ WRONG = (
     ("There are a dozen sites.", "a dozen"),
     ("There are 2 dozen sites.", "2 dozen"),
     ("There is one model, forty-two sites.", "forty-two"),
-    ("Twenty-five of them are new.", "Twenty-five"),
     ("They made two billion of them.", "two billion"),
     ("There are zero of them.", "zero"),
-    ("The module BM-9004 is the dearest.", "BM-9004"),
     ('The site is "Factory Omega".', "Factory Omega"),
-    ("It is made at Factory Omega.", "Omega"),
+    ("The site is `PLANT-EV-09`, or 'EV-X7'.", "PLANT-EV-09"),
     ("The total is 1.3 million EUR.", "1.3"),
     ("That is 13 % of all.", "13 %"),
     ("It was assembled in 2022.", "2022"),
-    ("- PLANT-EV-01: 829\n- PLANT-EV-02: 829", "PLANT-EV-02"),
-    ("New South Australia is a state.", "Australia"),
-    ("Its code is mod_x301.", "mod_x301"),
     ("It was launched on 2021-03-14.", "2021-03-14"),
-    ("Ontario: 31", "Ontario"),
-    ("They are, in order: Jalisco, Quebec and Botswana.", "Quebec"),
     ("The process Busbar laser welding 0413 is the only one.", "0413"),
-    ("At Epsilon there are 9.", "Epsilon"),
     ("At Delta there are 77, as I said.", "77"),
 )
 
@@ -146,30 +104,24 @@ def results(tmp_path_factory: pytest.TempPathFactory, loop: asyncio.Runner) -> I
     store.close()
 
 
-def missing(
-    answer: str, results: ResultStore, loop: asyncio.Runner, records: Sequence[StepRecord] = ()
-) -> tuple[str, ...]:
-    return loop.run(
-        ungrounded(answer, question=QUESTION, schema=SCHEMA, catalog=CATALOG, records=records, values=results)
-    )
+def missing(answer: str, results: ResultStore, loop: asyncio.Runner, records: Sequence[StepRecord] = ()) -> list[str]:
+    return loop.run(ungrounded(answer, question=QUESTION, schema=SCHEMA, records=records, values=results))
 
 
 @pytest.mark.parametrize("answer", RIGHT)
 def test_what_stands_in_a_result_or_in_the_question_is_grounded(
     answer: str, results: ResultStore, loop: asyncio.Runner
 ) -> None:
-    assert missing(answer, results, loop) == ()
+    assert missing(answer, results, loop) == []
 
 
 @pytest.mark.parametrize(("answer", "told"), WRONG)
 def test_what_stands_nowhere_is_told(answer: str, told: str, results: ResultStore, loop: asyncio.Runner) -> None:
-    assert missing(answer, results, loop) == (told,)
+    assert missing(answer, results, loop) == [told]
 
 
-def test_numbers_keep_the_tolerance_of_what_was_written() -> None:
-    found = {
-        claim.text: (claim.number, round(claim.tolerance, 3))
-        for claim in claims_of("99.4, 3,441, about 12, 1.2 million, two thousand, about thirty, a dozen")
-    }
-    digits = {"99.4": (99.4, 0.05), "3,441": (3441.0, 0.0), "12": (12.0, 0.5), "1.2": (1.2e6, 50_000.0)}
-    assert found == {**digits, "two thousand": (2000.0, 500.0), "thirty": (30.0, 0.5), "a dozen": (12.0, 0.0)}
+def test_a_percentage_is_the_ratio_of_two_returned_numbers(results: ResultStore, loop: asyncio.Runner) -> None:
+    rows = Result(handle="t2", kind="table", size=2, summary="t2: 2 rows\nred 31\nall 124")
+    record = StepRecord(number=1, invocations=(Invocation(operator="count", arguments={}),), outcomes=(rows,))
+    assert missing("25 % of them are red, a quarter of 124.", results, loop, [record]) == []
+    assert missing("That is 26 % of them.", results, loop, [record]) == ["26 %"]

@@ -13,7 +13,6 @@ from egotools import Tool
 from egotools.client_errors import client_error_of
 from ontology.errors import InvalidArgumentError
 from planners.calls.tool_finder import FoundTool, FoundTools
-from planners.graphseek.agent.agent_settings import AgentSettings
 from planners.graphseek.agent.question_run import AnsweredQuestion, answer_question
 from planners.graphseek.agent_events import (
     AgentEvent,
@@ -30,7 +29,7 @@ from planners.graphseek.agent_events import (
 from planners.graphseek.operators.operator import Operator, OperatorContext, OperatorFault
 from planners.graphseek.results.result import Result
 from planners.graphseek.results.result_store import ResultStore
-from planners.graphseek.turn import Answer, Question, UnusableTurnError
+from planners.graphseek.turn import AgentSettings, Answer, Question, UnusableTurnError
 from tests.planners.graphseek.agent.toy_parts import Script, Toy, answer, call, echo, one_row, parts
 
 
@@ -118,7 +117,7 @@ async def test_faults_say_what_to_do_instead(store: ResultStore) -> None:
 
 
 async def test_an_answer_that_stands_in_no_result_is_handed_back_and_the_last_is_marked(store: ResultStore) -> None:
-    wrong = answer("It is Omega, with 12.")
+    wrong = answer('It is "Omega", with 12.')
     script = Script((call("echo", of="Alpha"),), wrong, answer("It is Alpha."))
     run, events = await asked(store, script)
     assert run.end.outcome == "answered" and run.end.answer == "It is Alpha."

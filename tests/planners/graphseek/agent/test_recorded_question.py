@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from ontology.errors import InvalidArgumentError, ModelError
-from planners.graphseek.agent.agent_settings import AgentSettings
 from planners.graphseek.agent.question_run import AnsweredQuestion
 from planners.graphseek.agent.recorded_question import (
     answer_recorded,
@@ -30,7 +29,7 @@ from planners.graphseek.agent_events import (
 from planners.graphseek.operators.operator import Operator, OperatorContext
 from planners.graphseek.results.result import Result
 from planners.graphseek.results.result_store import ResultStore
-from planners.graphseek.turn import Question, StepView, Turn
+from planners.graphseek.turn import AgentSettings, Question, StepView, Turn
 from planners.journal.run_journal import open_run_journal, read_run_journal
 from planners.journal.step_log import emit
 from tests.planners.graphseek.agent.toy_parts import Script, Toy, answer, call, echo, parts
@@ -39,7 +38,7 @@ QUESTION = Question(text="Which?")
 SETTINGS = AgentSettings(max_steps=5)
 TURNS = (
     (call("echo", of="Alpha"), call("nothing", of="x")),
-    answer("It is Omega."),
+    answer('It is "Omega".'),
     (call("echo", of="Beta", handle="t1"),),
     answer("It is Beta Alpha.", "t3"),
 )
@@ -196,13 +195,9 @@ async def test_journals_of_others_and_damaged_ones_are_refused(tmp_path: Path, s
             journal.append("run_begun", **header)
         with pytest.raises(InvalidArgumentError):
             await ask(tmp_path / name, store, Script(answer("x")))
-    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
-    without = [line for line in lines if '"invocation/1/1"' not in line]
-    assert len(without) == len(lines) - 1
     with open_run_journal(tmp_path / "gap") as journal:
         for record in read_run_journal(path).records:
             if record.data.get("key") != "invocation/1/1":
                 journal.append(record.kind, **record.data)
-    (tmp_path / "run.payloads").rename(tmp_path / "gap.payloads")
     with pytest.raises(InvalidArgumentError, match="does not say what this step gave"):
         await replay_question(read_run_journal(tmp_path / "gap"))

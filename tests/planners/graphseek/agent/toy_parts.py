@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from contextlib import AbstractAsyncContextManager
 from typing import Any
 
-from planners.graphseek.agent.question_parts import QuestionParts
+from planners.graphseek.agent.invocation_executor import QuestionParts
 from planners.graphseek.catalog.catalog import SemanticCatalog
 from planners.graphseek.dialects.cypher_text import Compiled
 from planners.graphseek.operators.operator import Group, Operator, OperatorContext

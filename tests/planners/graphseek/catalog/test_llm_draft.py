@@ -13,7 +13,7 @@ pytest.importorskip("openai", reason="the extra 'llm' is not installed")
 from inference.openai_chat import OpenAIChat
 from inference.retry import RetryPolicy
 from ontology.errors import ModelError
-from planners.calls.fence_marks import FenceMarks
+from planners.calls.untrusted import FenceMarks
 from planners.graphseek.catalog.catalog import check_catalog
 from planners.graphseek.catalog.draft import draft_by_rules
 from planners.graphseek.catalog.llm_draft import LlmDraft, draft_by_llm

@@ -1,5 +1,0 @@
-"""Old names of :mod:`planners.calls.untrusted`."""
-
-from planners.calls.untrusted import FenceMarks
-
-__all__ = ["FenceMarks"]

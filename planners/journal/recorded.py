@@ -1,0 +1,446 @@
+"""Steps of a run with a journal: each is taken once in the life of a run, and a replay takes none.
+
+A run that goes on, or is replayed, takes its way again from the beginning. What the journal knows of a step (a call, a search, an answer
+of a model, a query, code) is taken from there: only what was not finished is asked, called or computed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from threading import Lock
+from typing import Any, Literal, TypeAlias, TypeVar
+
+from pydantic import TypeAdapter, ValidationError
+
+import ontology.errors
+from egotools import ClientError, PermissionDeniedError, Tool
+from egotools.calling.invoker import ToolInvoker
+from egotools.calling.tool_answer import ToolAnswer
+from egotools.client_errors import client_error_of
+from inference.budget import Budget
+from inference.chat import ChatModel, Completion
+from ontology.errors import BudgetExceededError, EgotoolsError, InvalidArgumentError, ModelError, StorageError
+from ontology.first_error import first_error
+from ontology.json_object import canonical_text
+from planners.calls.sandbox import Sandbox, SandboxResult
+from planners.calls.tool_access import Ask, never
+from planners.calls.tool_finder import Finder, FoundTools
+from planners.calls.untrusted import clean_text, cleaned
+from planners.journal.run_journal import DAMAGED, RunJournal, RunRecord
+from planners.journal.step_log import ObservedModel, also_told_to, emit, seconds_since
+from planners.stores.property_graph import GraphState, Language, Operation, PropertyGraph, QueryLimits, QueryRows, Value
+
+__all__ = [
+    "RecordedFinder",
+    "RecordedGraph",
+    "RecordedInvoker",
+    "RecordedSandbox",
+    "Steps",
+    "check_steps",
+    "error_text",
+    "not_recorded",
+    "recorded_model",
+    "request_key",
+    "rows_of",
+]
+
+T = TypeVar("T")
+Faults: TypeAlias = Literal["raised", "retried", "kept"]
+"""What is written of a step that fails: nothing; what a replay raises again; or what the run raises again when it goes on, too."""
+_NOTHING = TypeAdapter(None)
+_ANSWER = TypeAdapter(ToolAnswer)
+_COMPLETION = TypeAdapter(Completion)
+_FOUND = TypeAdapter(FoundTools)
+_PRINTED = TypeAdapter(SandboxResult)
+_ROWS = TypeAdapter(QueryRows)
+_STATE = TypeAdapter(GraphState)
+_FORMS: Mapping[str, TypeAdapter[Any]] = {
+    "call": _ANSWER,
+    "find": _FOUND,
+    "graph query": _ROWS,
+    "graph state": _STATE,
+    "model": _COMPLETION,
+    "sandbox": _PRINTED,
+}
+_LIMITS = QueryLimits()
+_NOTHING_SENT = ("INVALID_ARGUMENT", "PERMISSION_DENIED", "FAILED_PRECONDITION")
+_NOT_KNOWN = "EFFECT_NOT_KNOWN"
+_RUN_LIMIT = "RUN_LIMIT"  # a limit of the run refused the call: it may go on with another one
+_CHARS = 1_000  # of an error of foreign code
+
+
+@dataclass(slots=True)
+class Step:
+    """A step, what an earlier process wrote of it last, and what it gives."""
+
+    kind: str
+    key: str
+    nth: int
+    earlier: RunRecord | None
+    is_known: bool = False
+    gave: Any = None
+
+
+class Steps:
+    """The steps of a run. Several threads may take some.
+
+    :param journal: None: every step is taken, and nothing is written.
+    :param is_replay: whether no step is taken: the journal has them all.
+    :param faults: what is written of steps that fail; only of ``retried`` ones what is given keeps the order of its keys.
+    :param event_of: makes an event of the JSON values of one that was told in a step.
+    """
+
+    def __init__(
+        self,
+        journal: RunJournal | None = None,
+        *,
+        is_replay: bool = False,
+        faults: Faults = "raised",
+        event_of: Callable[[Any], Any] = lambda event: event,
+    ) -> None:
+        self._journal = journal
+        self._is_replay = is_replay
+        self._faults = faults
+        self._event_of = event_of
+        self._made: Counter[tuple[str, str]] = Counter()
+        self._lock = Lock()
+
+    async def step(self, key: str, take: Callable[[], Awaitable[T]], form: TypeAdapter[T]) -> T:
+        """Return what a step of a planner gave, and tell the events that it told."""
+        return await self.take("step", key, take, form)
+
+    async def take(
+        self,
+        kind: str,
+        key: str,
+        take: Callable[[], Awaitable[T]],
+        form: TypeAdapter[T],
+        subject: str = "",
+        **about: Any,
+    ) -> T:
+        """Return what a step gave; see :meth:`taken`."""
+        with self.taken(kind, key, form, subject, **about) as step:
+            if not step.is_known:
+                step.gave = await take()
+        gave: T = step.gave
+        return gave
+
+    @contextlib.contextmanager
+    def taken(
+        self,
+        kind: str,
+        key: str,
+        form: TypeAdapter[Any],
+        subject: str = "",
+        told: Callable[[Any], Mapping[str, Any]] = lambda gave: {},
+        **about: Any,
+    ) -> Iterator[Step]:
+        """Give a step that is taken in the block, unless it is known; equal ones are told apart by their number.
+
+        :param form: of what it gives, which is kept as JSON values.
+        :param subject: of the errors of foreign code.
+        :param told: what the record says of what the step gave, and ``about`` what it always says.
+        :raises InvalidArgumentError: in a replay, when the run did not take this step.
+        :raises StorageError: when the journal cannot be written.
+        """
+        with self._lock:
+            nth = self._made[kind, key]
+            self._made[kind, key] += 1
+        if self._journal is None:
+            yield Step(kind, key, nth, None)
+            return
+        step = Step(kind, key, nth, self._journal.last(kind, key, nth))
+        if self._recall(step, form):
+            yield step
+            return
+        events: list[Any] = []
+        started = time.perf_counter()
+        try:
+            with also_told_to(events.append):
+                yield step
+        except BudgetExceededError:
+            raise
+        except Exception as error:  # models, tools and stores raise what nobody foresaw
+            if self._faults == "raised":
+                raise
+            named = _named(error, kind, subject or kind)
+            self.write(step, "failed", **about, **_fault_json(named), seconds=seconds_since(started))
+            if named is error:
+                raise
+            raise named from error
+        sorts = self._faults != "retried"  # equal values give equal prompts, whatever the order of their keys
+        gave = json.loads(json.dumps(form.dump_python(cleaned(step.gave), mode="json"), sort_keys=sorts))
+        more = {"events": [event.to_json() for event in events]} if events else {}
+        seconds = seconds_since(started)
+        self.write(step, "ended", **about, **told(step.gave), gave=gave, **more, seconds=seconds)
+        step.gave = form.validate_json(json.dumps(gave))
+
+    def write(self, step: Step, how: str, /, **data: Any) -> None:
+        """Write a record about a step."""
+        if self._journal is not None:
+            self._journal.append(f"{step.kind}_{how}", key=step.key, nth=step.nth, **data)
+            if how == "begun" and not data.get("reads"):  # before a call that may change something
+                self._journal.flush()
+
+    def _recall(self, step: Step, form: TypeAdapter[Any]) -> bool:
+        """Return whether the journal knows what a step gave; then the step has it, or its error is raised."""
+        earlier = step.earlier
+        how = earlier.kind.rpartition("_")[2] if earlier is not None else ""
+        if earlier is None or how == "begun":
+            if self._is_replay:
+                raise not_recorded(f"the journal does not say what this {step.kind} gave", subject=step.key)
+            return False
+        if how == "failed":
+            fails_again = self._faults == "kept" and earlier.data.get("reason") != _RUN_LIMIT
+            if self._is_replay or fails_again:
+                raise _fault(earlier.data)
+            return False
+        for event in earlier.data.get("events", ()):
+            emit(self._event_of(event))
+        step.gave, step.is_known = _read(earlier, form), True
+        return True
+
+
+def check_steps(journal: RunJournal) -> None:
+    """Check what the steps of a journal gave, before a run is amid them and takes damage for a part that failed.
+
+    :raises InvalidArgumentError: when a record has not the form of its kind.
+    """
+    for record in journal.records:
+        kind, _, how = record.kind.rpartition("_")
+        form = _FORMS.get(" ".join(filter(None, (kind, str(record.data.get("op", ""))))))
+        if how == "ended" and form is not None:
+            _read(record, form)
+
+
+def _read(record: RunRecord, form: TypeAdapter[Any]) -> Any:
+    try:
+        return form.validate_json(json.dumps(record.data["gave"]))
+    except (ValidationError, RecursionError) as error:
+        said = first_error(error) if isinstance(error, ValidationError) else "it is nested too deeply"
+        problem, place = f"the record is damaged: {said}", f"line {record.n + 1} of the journal"
+        raise InvalidArgumentError(problem, subject=place, remedy=DAMAGED) from None
+
+
+def request_key(request: Any) -> str:
+    """Return the key of a request, JSON values: equal requests have equal keys."""
+    return hashlib.sha256(canonical_text(request).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def not_recorded(problem: str, *, subject: str) -> InvalidArgumentError:
+    """Return the error of a replay that goes another way than its journal."""
+    return InvalidArgumentError(problem, subject=subject, remedy="Replay with the release that wrote it")
+
+
+def error_text(error: Exception) -> str:
+    """Return an error in words: those of ours as they are, others with the name of their class."""
+    known = isinstance(error, EgotoolsError | ClientError)
+    return clean_text(str(error) if known else f"{type(error).__name__}: {error}"[:_CHARS])
+
+
+def _named(error: Exception, kind: str, subject: str) -> EgotoolsError | ClientError:
+    """Return an error of ours for whatever was raised: the journal can give it again."""
+    if isinstance(error, EgotoolsError | ClientError):
+        return error
+    if kind in ("graph", "model"):
+        return (StorageError if kind == "graph" else ModelError)(error_text(error), subject=subject)
+    return client_error_of("ABORTED", error_text(error), subject=subject)
+
+
+def _fault_json(error: EgotoolsError | ClientError) -> dict[str, str]:
+    if isinstance(error, ClientError):
+        named = {"code": error.code, "reason": error.reason, "problem": error.message}
+    else:
+        known = (each.__name__ for each in type(error).__mro__ if each.__module__ == ontology.errors.__name__)
+        named = {"error": next(known), "problem": error.problem}
+    return {**named, "subject": error.subject, "remedy": error.remedy}
+
+
+def _fault(given: Mapping[str, Any]) -> EgotoolsError | ClientError:
+    """Return the error of a record."""
+    details = {name: str(given.get(name, "")) for name in ("subject", "remedy")}
+    if "code" in given:
+        reason = str(given.get("reason", ""))
+        return client_error_of(str(given["code"]), given["problem"], reason=reason, **details)
+    kind = getattr(ontology.errors, str(given.get("error")), EgotoolsError)
+    if not (isinstance(kind, type) and issubclass(kind, EgotoolsError)):
+        kind = EgotoolsError
+    error = kind.__new__(kind)  # constructors of some classes take other arguments
+    EgotoolsError.__init__(error, given["problem"], **details)
+    return error
+
+
+class RecordedInvoker:
+    """Makes each call once. One that was begun and not finished is made again where it only reads; of one that may write it is not
+    known whether it was done.
+
+    :param inner: None in a replay.
+    :param repeat: whether a write whose effect is not known shall be made again.
+    """
+
+    def __init__(self, inner: ToolInvoker | None, steps: Steps, *, repeat: Ask = never) -> None:
+        self._inner = inner
+        self._steps = steps
+        self._repeat = repeat
+
+    async def invoke(self, tool: Tool, arguments: Mapping[str, Any]) -> ToolAnswer:
+        """See :class:`ToolInvoker`.
+
+        :raises StorageError: when the journal cannot be written; the call is then not made, or its answer is lost.
+        """
+        key = request_key([tool.id, dict(arguments)])
+
+        def told(answer: ToolAnswer) -> dict[str, Any]:
+            return {"ok": answer.ok, "status": answer.status, "size": answer.size, "rows": rows_of(answer.body)}
+
+        with self._steps.taken("call", key, _ANSWER, tool.id, told, tool=tool.id) as step:
+            if not step.is_known:
+                reads = tool.effect == "read"
+                if not reads and _may_be_done(step.earlier) and not await self._repeat(tool, arguments):
+                    raise PermissionDeniedError(
+                        "this call may change something; it was begun before, and it is not known whether it was done",
+                        code="PERMISSION_DENIED",
+                        reason=_NOT_KNOWN,
+                        subject=tool.id,
+                        remedy="Look whether it was done, then confirm that it shall be made again.",
+                    )
+                self._steps.write(step, "begun", tool=tool.id, reads=reads, arguments=cleaned(dict(arguments)))
+                step.gave = await _inner(self._inner).invoke(tool, arguments)
+        answer: ToolAnswer = step.gave
+        return answer
+
+
+def _inner(part: Any) -> Any:
+    """Return a part of a run; a replay has none, and never needs it."""
+    if part is None:
+        raise not_recorded("the journal lacks a step of the run", subject="replay")
+    return part
+
+
+def _may_be_done(record: RunRecord | None) -> bool:
+    """Whether a call that is not known to be finished may have reached its tool."""
+    if record is None:
+        return False
+    code, reason = record.data.get("code"), record.data.get("reason")
+    return record.kind == "call_begun" or reason == _NOT_KNOWN or code not in _NOTHING_SENT
+
+
+def rows_of(body: Any) -> int:
+    """Return the number of rows of an answer: the items of a list, of the longest list of an object, else one where there is any."""
+    if isinstance(body, Mapping):
+        lists = [len(value) for value in body.values() if isinstance(value, list)]
+        return max(lists, default=1 if body else 0)
+    return len(body) if isinstance(body, list) else int(body is not None)
+
+
+class RecordedFinder:
+    """Asks for the tools of each request once."""
+
+    def __init__(self, inner: Finder | None, steps: Steps) -> None:
+        self._inner = inner
+        self._steps = steps
+        self._found: dict[str, FoundTools] = {}
+
+    async def find(self, request: str) -> FoundTools:
+        """See :class:`Finder`."""
+        if request not in self._found:
+            key, asked = request_key(request), clean_text(request)
+            self._found[request] = await self._steps.take(
+                "find", key, lambda: _inner(self._inner).find(request), _FOUND, "finder", request=asked
+            )
+        return self._found[request]
+
+
+class RecordedGraph:
+    """A graph whose answers are those of the first time. A run that goes on makes its writes again, because its graph is begun empty.
+
+    :param language: of the graph, in a replay.
+    """
+
+    def __init__(self, inner: PropertyGraph | None, steps: Steps, language: Language = "cypher") -> None:
+        self._inner = inner
+        self._steps = steps
+        self.language: Language = language if inner is None else inner.language
+
+    async def apply(self, operations: Sequence[Operation]) -> None:
+        """See :class:`PropertyGraph`."""
+        given = [[type(each).__name__, asdict(each)] for each in operations]
+        with self._steps.taken("graph", request_key(["apply", given]), _NOTHING, "graph", op="apply") as step:
+            if not step.is_known:
+                await _inner(self._inner).apply(operations)
+        if step.is_known and self._inner is not None:
+            await self._inner.apply(operations)
+
+    async def query(
+        self, text: str, parameters: Mapping[str, Value] | None = None, limits: QueryLimits = _LIMITS
+    ) -> QueryRows:
+        """See :class:`PropertyGraph`."""
+        key = request_key(["query", [text, dict(parameters or {}), asdict(limits)]])
+        return await self._steps.take(
+            "graph", key, lambda: _inner(self._inner).query(text, parameters, limits), _ROWS, "graph", op="query"
+        )
+
+    async def state(self) -> GraphState:
+        """See :class:`PropertyGraph`."""
+        key = request_key(["state", None])
+        return await self._steps.take("graph", key, lambda: _inner(self._inner).state(), _STATE, "graph", op="state")
+
+
+class RecordedSandbox(Sandbox):
+    """Runs each code once."""
+
+    def __init__(self, inner: Sandbox | None, steps: Steps) -> None:
+        super().__init__(*(() if inner is None else (inner.limits,)))
+        self._inner = inner
+        self._steps = steps
+
+    async def check(self) -> None:
+        """See :class:`Sandbox`; a replay needs none."""
+        if self._inner is not None:
+            await self._inner.check()
+
+    async def run(self, code: str, *, stdin: bytes = b"", files: Mapping[str, Path] | None = None) -> SandboxResult:
+        """See :class:`Sandbox`."""
+        key = request_key([code, hashlib.sha256(stdin).hexdigest(), sorted(files or ())])
+        return await self._steps.take(
+            "sandbox",
+            key,
+            lambda: _inner(self._inner).run(code, stdin=stdin, files=files),
+            _PRINTED,
+            "sandbox",
+            code=clean_text(code),
+        )
+
+
+def recorded_model(
+    inner: ChatModel | None, steps: Steps, *, role: str = "", name: str = "", budget: Budget | None = None
+) -> ObservedModel:
+    """Return a model each of whose answers is asked for once. A call that a budget refused is not written, and is made again.
+
+    :param inner: None in a replay, which asks nobody.
+    :param role: of the model in the run; two models of one run have two roles.
+    :param name: of the model, in a replay.
+    :param budget: with the prices of the answers; that of the model where None.
+    """
+
+    def around(step_name: str, asked: Mapping[str, Any], ask: Callable[[], Completion]) -> Completion:
+        about = {"role": role, "step": step_name, "model": model.name, "asked": cleaned(dict(asked))}
+        with steps.taken("model", request_key([role, asked]), _COMPLETION, model.name, told, **about) as step:
+            if not step.is_known:
+                step.gave = ask()
+        answer: Completion = step.gave
+        return answer
+
+    def told(answer: Completion) -> dict[str, Any]:
+        used = {"prompt_tokens": answer.prompt_tokens, "completion_tokens": answer.completion_tokens}
+        return {**used, "usd": model.budget.usd(**used)}
+
+    model = ObservedModel(inner, around, name=name, budget=budget)
+    return model

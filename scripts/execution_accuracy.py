@@ -34,9 +34,9 @@ from planners.dfs.executor import Execution, date_resolver, execute
 from planners.dfs.resolver import ExecutorSettings, Resolver
 from planners.dfs.tool_resolver import ToolResolver
 from planners.personal import PersonalData, index_in_use, refresh_index
+from planners.query import load_parser
 from planners.query.domain import Domain, read_domain
 from planners.query.query_graph import QueryGraph
-from planners.query.reader import load_parser
 from planners.query.request_set import GoldRequest
 from scripts.graph_match import same_graph
 from scripts.graph_truth import true_answer

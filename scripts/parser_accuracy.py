@@ -20,9 +20,10 @@ from random import Random
 from pydantic import BaseModel, ConfigDict
 
 from ontology.errors import EgotoolsError
+from planners.query import load_parser
 from planners.query.domain import read_domain
 from planners.query.query_graph import QueryGraph
-from planners.query.reader import Parser, load_parser
+from planners.query.reader import Parser
 from planners.query.request_set import GoldRequest, request_set
 from scripts.graph_match import same_graph
 

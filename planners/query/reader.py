@@ -6,15 +6,12 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Protocol
 
-from inference.chat import ChatModel
 from ontology.errors import InvalidArgumentError
 from planners.query.domain import Domain
 from planners.query.query_graph import QueryGraph
 
-__all__ = ["PARSER_NAMES", "ParsedRequest", "Parser", "load_parser", "request_text"]
+__all__ = ["ParsedRequest", "Parser", "request_text"]
 
-PARSER_NAMES = ("rules.v1", "llm.v1")
-"""The names that :func:`load_parser` knows."""
 _MAX_CHARS = 1_000
 
 
@@ -47,29 +44,6 @@ class Parser(Protocol):
         :raises ModelError: when a model is needed and there is none.
         """
         ...
-
-
-def load_parser(name: str, model: ChatModel | None = None) -> Parser:
-    """Load a parser by name.
-
-    :param model: the chat model of ``llm.v1``.
-    :raises InvalidArgumentError: when no parser has this name, and when ``llm.v1`` gets no model.
-    """
-    if name == "rules.v1":
-        from planners.query.rules_reader import RulesParser
-
-        return RulesParser()
-    if name == "llm.v1" and model is not None:
-        from planners.query.llm_reader import LlmParser
-
-        return LlmParser(model)
-    if name == "llm.v1":
-        raise InvalidArgumentError(
-            "the parser llm.v1 needs a chat model", subject="parser", remedy="Name its endpoint, or use rules.v1"
-        )
-    raise InvalidArgumentError(
-        f"there is no parser {name!r}", subject="parser", remedy=f"Use one of: {', '.join(PARSER_NAMES)}"
-    )
 
 
 def request_text(request: str) -> str:

@@ -165,7 +165,7 @@ def _parsed(asked: Walk) -> ParsedRequest:
         return ParsedRequest(asked.graph)
     if not asked.request.strip():
         raise InvalidArgumentError("there is no request", subject="request", remedy="Write one, or give --graph")
-    from planners.query.reader import load_parser
+    from planners.query import load_parser
 
     parser = load_parser(asked.parser, asked.model)
     return parser.parse(asked.request, asked.domain, asked.today, best_effort=asked.best_effort)

@@ -13,8 +13,8 @@ from planners.calls.tool_access import CallLimits, ToolAccess
 from planners.calls.tool_finder import Documents, ToolFinder
 from planners.dfs.executor import answer_graph
 from planners.dfs.tool_resolver import ToolResolver
+from planners.query import load_parser
 from planners.query.domain import Domain
-from planners.query.reader import load_parser
 from services.web.observed_plan import observed
 from services.web.outlasting import in_thread
 from services.web.page_context import OpenClient

@@ -14,8 +14,8 @@ import pytest
 
 from benchmarks.personal.write_personal_data import TODAY
 from planners.dfs.executor import Execution
+from planners.query import load_parser
 from planners.query.query_graph import QueryGraph, words_of
-from planners.query.reader import load_parser
 from planners.query.request_set import GoldRequest, request_set
 from scripts.document_blocks import replace_block
 from scripts.execution_accuracy import Mailbox, ids_of, opened_mailbox

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from planners.query.reader import load_parser
+from planners.query import load_parser
 from scripts.parser_accuracy import measure, sampled, table
 
 PARSER = load_parser("rules.v1")

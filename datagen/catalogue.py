@@ -24,11 +24,10 @@ from ingest.linking import (
 )
 from ingest.word_lists import word_list
 from ontology.errors import NotFoundError
+from ontology.files import read_yaml
 from ontology.names import verb_lemma, words
-from ontology.ontology import Ontology
-from ontology.ontology_file import load_ontology
+from ontology.ontology import Ontology, load_ontology
 from ontology.tool import Parameter, Tool
-from ontology.yaml_data import read_yaml
 from retrieval.snapshot.reader import Snapshot
 
 __all__ = [

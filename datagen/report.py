@@ -17,11 +17,11 @@ from datagen.checks import contains_name
 from datagen.requests import RejectedRequest, SyntheticRequest
 from datagen.run import RunResult
 from datagen.writing import TemplateWriter
-from inference.arrays import Floats1d
+from inference.encoder import Floats1d
 from ontology.files import write_file, write_rows
-from ontology.markdown_text import escape_line, escape_markdown
 from ontology.names import words
-from retrieval.index.analysis import terms
+from ontology.reporting import escape_line, escape_markdown
+from retrieval.index.bm25 import terms
 
 __all__ = ["ClassFigures", "Coverage", "GroupCoverage", "RunFigures", "Wording", "figures_of", "write_result"]
 

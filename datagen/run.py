@@ -22,12 +22,11 @@ from datagen.paths.sampler import FoundPaths, find_paths
 from datagen.paths.sequence import SequenceRules
 from datagen.requests import CLASSES, DEPENDENT_CLASSES, RejectedRequest, SyntheticRequest, ToolLinks, ToolPath
 from datagen.writing import BlindReader, Writer
-from inference.arrays import Floats1d
-from inference.concurrent_map import concurrent_map
-from inference.encoder import Encoder
+from inference.encoder import Encoder, Floats1d
+from inference.retry import concurrent_map
 from ontology.errors import EgotoolsError, InvalidArgumentError
 from ontology.names import words
-from ontology.progress import Progress
+from ontology.reporting import Progress
 
 __all__ = [
     "MAX_COSINE",

@@ -17,9 +17,9 @@ from typing import Any
 from datagen.catalogue import FINDING_ACTIONS, ProfiledCatalogue, is_paging, word_set
 from datagen.requests import ToolPath
 from ingest.linking import ToolProfile, type_family
+from ontology.files import read_yaml
 from ontology.names import words
 from ontology.tool import Parameter, Tool
-from ontology.yaml_data import read_yaml
 
 __all__ = ["MAX_REQUIRED", "Slot", "fault_of_value", "find_unsayable", "sample", "slots_of"]
 

@@ -18,10 +18,9 @@ from typing import Any, NamedTuple
 from datagen.catalogue import ProfiledCatalogue
 from datagen.requests import SyntheticRequest
 from inference.minilm import WEIGHTS
-from ontology.names import identified_entity, is_noun, is_word, noun_lemma, verb_lemma, words
-from ontology.stop_words import stop_words
+from ontology.files import read_yaml
+from ontology.names import identified_entity, is_noun, is_word, noun_lemma, stop_words, verb_lemma, words
 from ontology.tool import Tool
-from ontology.yaml_data import read_yaml
 
 __all__ = ["UnanswerableRequest", "UnanswerableRequests", "make_unanswerable"]
 

@@ -30,10 +30,10 @@ from inference.structured_chat import (
     UnusableAnswerError,
 )
 from ingest.linking import action_of
+from ontology.files import read_yaml
 from ontology.names import verb_lemma, words
 from ontology.tool import Parameter, Tool
-from ontology.yaml_data import read_yaml
-from retrieval.index.analysis import terms
+from retrieval.index.bm25 import terms
 
 __all__ = ["LONG_TASK", "BlindReader", "ModelWriter", "TemplateWriter", "Writer"]
 

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from eval.answers import Run
-from eval.bootstrap import interval, resampled_means
 from eval.measured_set import MeasuredSet
-from eval.metrics import is_answered
+from eval.metrics import interval, is_answered, resampled_means
 from eval.queries import LabelledQuery
 
 __all__ = ["ANSWERABLE", "KIND", "UNANSWERABLE", "AbstentionRate", "abstains", "abstention_rates"]

@@ -24,7 +24,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 
 from ontology.errors import DocumentError, NotFoundError
 from ontology.files import write_file
-from ontology.first_error import first_error
+from ontology.json_values import first_error
 
 __all__ = [
     "READ_REMEDY",

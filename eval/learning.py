@@ -19,20 +19,17 @@ from typing import Any
 
 import numpy as np
 
-from inference.arrays import Floats2d
-from inference.encoder import Encoder
+from inference.encoder import Encoder, Floats2d
 from ontology.errors import DocumentError
 from ontology.files import read_bounded
-from ontology.progress import Progress, no_progress
+from ontology.reporting import Progress, no_progress
 from retrieval.graph_retriever import GraphRetriever
-from retrieval.index.analysis import terms
-from retrieval.index.bm25 import make_postings
+from retrieval.index.bm25 import make_postings, terms
 from retrieval.learned import PastRequests
+from retrieval.query.query import typed_text
 from retrieval.query.request import MAX_QUERY_CHARS, Request
-from retrieval.query.typed_text import typed_text
 from retrieval.query.typed_values import find_values
-from retrieval.ranking.boosts import add_votes
-from retrieval.ranking.fusion import FusionRanker
+from retrieval.ranking.fusion import FusionRanker, add_votes
 from retrieval.ranking.weights import FUSION, weights_of
 from retrieval.snapshot.reader import Snapshot
 

@@ -6,29 +6,149 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeAlias, TypeVar
 
 from pydantic import BeforeValidator, Field, PlainSerializer
 
-from eval.gold_slots import Slot, gold_slots, row_tools
-from eval.row_files import RowError, json_object, listed, read_rows
-from ontology.errors import InvalidArgumentError
+from ontology.errors import DocumentError, InvalidArgumentError
 from retrieval.query.request import Request, check_needs
 
 __all__ = [
     "LabelledQuery",
     "QuerySet",
+    "Slot",
+    "gold_slots",
     "missing_gold",
     "of_split",
     "read_queries",
     "require_gold",
+    "row_tools",
     "sample_queries",
+    "slot_name",
     "strict_queries",
     "with_needs",
 ]
+
+Slot: TypeAlias = tuple[str, ...]
+"""Ids of tools that would do equally, at least one, distinct."""
+
+
+def gold_slots(tools: Iterable[str | Sequence[str]]) -> tuple[Slot, ...]:
+    """Return the slots of a gold set as rows have it: a tool id, or a list of ids that would do equally, for each slot.
+
+    Slots of the same tools are one slot: a tool that is called twice is found once.
+    """
+    slots = (tuple(dict.fromkeys([one] if isinstance(one, str) else one)) for one in tools)
+    distinct: dict[frozenset[str], Slot] = {}
+    for slot in slots:
+        distinct.setdefault(frozenset(slot), slot)
+    return tuple(distinct.values())
+
+
+def row_tools(slots: Sequence[Slot]) -> list[str | list[str]]:
+    """The gold set as rows have it; the inverse of :func:`gold_slots`."""
+    return [slot[0] if len(slot) == 1 else list(slot) for slot in slots]
+
+
+def slot_name(slot: Slot) -> str:
+    """The slot in a report: its tools, in the order given."""
+    return " or ".join(slot)
+
+
+_Row = TypeVar("_Row")
+_NAMED = 10  # number of errors that a message names
+
+
+class RowError(Exception):
+    """The reason why a row cannot be used."""
+
+
+def read_rows(files: Sequence[Path], parse: Callable[[bytes], tuple[str, _Row]], what: str) -> dict[str, _Row]:
+    """Return a map from id to row of all files, in their order.
+
+    :raises DocumentError: for a file that cannot be read, and for all invalid rows together.
+    """
+    rows: dict[str, _Row] = {}
+    errors: list[tuple[str, str]] = []
+    first_at: dict[str, str] = {}
+    for path in files:
+        for place, line in _lines(path, what):
+            try:
+                row_id, row = parse(line)
+                _check_unique(row_id, place, first_at)
+            except RowError as error:
+                errors.append((place, str(error)))
+            else:
+                rows[row_id] = row
+    if errors:
+        raise _invalid_rows(errors, what)
+    return rows
+
+
+def _lines(path: Path, what: str) -> Iterator[tuple[str, bytes]]:
+    """Yield each line that is not blank, with its position ``file:line``."""
+    if path.exists() and not path.is_file() and not path.is_dir():  # a pipe or a device could be read without end
+        raise DocumentError(
+            f"the {what} are no regular file", subject=str(path), remedy="Give a file, not a device or a pipe"
+        )
+    try:
+        lines = path.read_bytes().removeprefix(b"\xef\xbb\xbf").split(b"\n")
+    except OSError as error:
+        raise DocumentError(
+            f"the {what} cannot be read ({error.strerror or error})",
+            subject=str(path),
+            remedy="Name a file with one JSON row for each request, as in docs/measuring.md",
+        ) from error
+    written = [(f"{path}:{number}", line) for number, line in enumerate(lines, start=1) if line.strip()]
+    if not written:
+        raise DocumentError(
+            "there is no request in this file", subject=str(path), remedy="Write one JSON row for each request"
+        )
+    yield from written
+
+
+def json_object(line: bytes) -> dict[str, Any]:
+    """Return the object of a line.
+
+    :raises RowError: when it is none.
+    """
+    try:
+        row = json.loads(line.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        raise RowError("it is not UTF-8") from error
+    except RecursionError as error:
+        raise RowError("it is nested too deeply") from error
+    except ValueError as error:
+        raise RowError(f"it is not JSON ({error})") from error
+    if not isinstance(row, dict):
+        raise RowError("it is not a JSON object")
+    return row
+
+
+def _check_unique(query_id: str, place: str, first_at: dict[str, str]) -> None:
+    if query_id in first_at:
+        raise RowError(f"the id {query_id!r} was already used at {first_at[query_id]}")
+    first_at[query_id] = place
+
+
+def _invalid_rows(errors: Sequence[tuple[str, str]], what: str) -> DocumentError:
+    remedy = "Correct or remove these rows"
+    if len(errors) == 1:
+        place, problem = errors[0]
+        return DocumentError(problem, subject=place, remedy="Correct or remove this row")
+    files = dict.fromkeys(place.rpartition(":")[0] for place, _ in errors)
+    named = listed([f"{place}: {problem}" for place, problem in errors])
+    return DocumentError(f"{len(errors):,} rows are not {what}: {named}", subject=", ".join(files), remedy=remedy)
+
+
+def listed(items: Sequence[str]) -> str:
+    """Return the first ten of these texts, and how many more there are."""
+    more = len(items) - _NAMED
+    return "; ".join(items[:_NAMED]) + (f"; and {more:,} more" if more > 0 else "")
+
 
 _USUAL_NAME = "queries.jsonl"  # a set in a file of this name has the name of the folder
 _REQUIRED = {"id": str, "query": str, "tools": list}

@@ -27,7 +27,6 @@ from eval.answers import (
 )
 from eval.queries import LabelledQuery, QuerySet
 from eval.system import NEEDS_ALONE, WHOLE, Ranked, System, asked_name
-from ontology.digests import config_hash
 from ontology.errors import (
     DeadlineError,
     DocumentError,
@@ -36,9 +35,9 @@ from ontology.errors import (
     ModelError,
     NotReadyError,
 )
-from ontology.files import only_writer, write_file
-from ontology.progress import Progress, no_progress
+from ontology.files import config_hash, only_writer, write_file
 from ontology.redaction import redact
+from ontology.reporting import Progress, no_progress
 
 __all__ = ["Answer", "Run", "keep_resources", "read_run", "read_runs", "run_system"]
 

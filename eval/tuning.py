@@ -13,14 +13,13 @@ from pathlib import Path
 
 import numpy as np
 
-from eval.gold_slots import Slot
 from eval.learning import mcnemar
-from eval.queries import LabelledQuery, read_queries
+from eval.queries import LabelledQuery, Slot, read_queries
 from ontology.errors import DocumentError, InvalidArgumentError
-from ontology.progress import Progress, no_progress
+from ontology.reporting import Progress, no_progress
 from retrieval.graph_retriever import GraphRetriever
 from retrieval.query.request import Request
-from retrieval.ranking.feature_matrix import FeatureMatrix, feature_matrix
+from retrieval.ranking.fusion import FeatureMatrix, feature_matrix
 from retrieval.ranking.ranking import Ranking
 from retrieval.ranking.weights import SHIPPED, RankingWeights
 from retrieval.snapshot.reader import Snapshot

@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 
 from egotools import Client
-from services.server.server_process import server_process
+from services.server.process import server_process
 
 REQUEST = "give Jan a spot award that fits his career level"
 

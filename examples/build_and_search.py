@@ -14,8 +14,8 @@ import tempfile
 from pathlib import Path
 
 from inference import DEFAULT_ENCODER, load_encoder
+from retrieval.engine import open_engine
 from retrieval.query.request import Request
-from retrieval.snapshot_engine import open_engine
 from services.jobs.build import build_snapshot
 
 CATALOG = Path(__file__).parent / "enterprise" / "catalog"

@@ -70,8 +70,8 @@ REQUEST = "send Acme a reminder for its open invoices"
 def main() -> None:
     """Build a snapshot of the functions above, search it, and call what was found."""
     from inference import DEFAULT_ENCODER, load_encoder
+    from retrieval.engine import open_engine
     from retrieval.query.request import Request
-    from retrieval.snapshot_engine import open_engine
     from services.jobs.build import build_snapshot
 
     encoder = load_encoder(DEFAULT_ENCODER)

@@ -10,31 +10,31 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from inference.allowed_models import (
+from inference.chat import ChatModel, Completion, Message, Sample
+from inference.encoder import Encoder, Floats1d, Floats2d
+from inference.registry import (
     ALLOWED_MODELS_VARIABLE,
+    DEFAULT_ENCODER,
     EMBEDDED_MODELS,
+    ENCODER_NAMES,
+    RERANKER_NAMES,
     allowed_by_environment,
+    load_encoder,
+    load_reranker,
     require_allowed_model,
 )
-from inference.arrays import Floats1d, Floats2d
-from inference.chat import ChatModel, Completion, Message, Sample
-from inference.concurrent_map import concurrent_map
-from inference.encoder import Encoder
-from inference.registry import DEFAULT_ENCODER, ENCODER_NAMES, RERANKER_NAMES, load_encoder, load_reranker
 from inference.reranker import Reranker
+from inference.retry import concurrent_map
 
 if TYPE_CHECKING:
-    from inference.budget import Budget, Reservation, Spend
-    from inference.cached_encoder import CachedEncoder
-    from inference.cross_encoder import CrossEncoderReranker
-    from inference.hashing import HashingEncoder
-    from inference.http_reranker import HttpReranker
+    from inference.chat import Budget, Reservation, ScriptedChat, Spend
+    from inference.encoder import HashingEncoder
+    from inference.encoder_wrappers import CachedEncoder
     from inference.minilm import MiniLmEncoder
-    from inference.openai_chat import OpenAIChat
-    from inference.openai_embeddings import OpenAIEncoder
+    from inference.openai_client import OpenAIChat, OpenAIEncoder
+    from inference.reranker import CrossEncoderReranker, HttpReranker
     from inference.result_cache import ResultCache
     from inference.retry import RetryPolicy
-    from inference.scripted import ScriptedChat
     from inference.sentence_transformers import SentenceTransformersEncoder
     from inference.structured_chat import (
         FailureBudget,

@@ -2,12 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol, runtime_checkable
+import re
+import zlib
+from collections.abc import Iterator, Sequence
+from typing import Protocol, TypeAlias, runtime_checkable
 
-from inference.arrays import Floats2d
+import numpy as np
+from numpy.typing import NDArray
 
-__all__ = ["Encoder", "has_content"]
+from ontology.errors import ModelError
+
+__all__ = ["Encoder", "Floats1d", "Floats2d", "HashingEncoder", "WrappedEncoder", "has_content", "unit_rows"]
+
+Floats1d: TypeAlias = NDArray[np.float32]
+"""One axis of float32."""
+
+Floats2d: TypeAlias = NDArray[np.float32]
+"""Two axes of float32; rows are texts, columns are dimensions."""
+
+
+def unit_rows(rows: NDArray[np.floating], *, subject: str) -> Floats2d:
+    """Scale each row to length 1; a row of zeros stays as it is.
+
+    :param rows: shape [n, dimensions].
+    :param subject: the model that made the rows, for the error.
+    :raises ModelError: when a value is NaN or infinite.
+    """
+    wide = np.asarray(rows, dtype=np.float64)
+    if not np.isfinite(wide).all():
+        raise ModelError(
+            "the model returned numbers that are not finite",
+            subject=subject,
+            remedy="Check the weights of the model, or choose another encoder",
+        )
+    largest = np.abs(wide).max(axis=1, keepdims=True, initial=0.0)
+    scaled = np.divide(wide, largest, out=np.zeros_like(wide), where=largest > 0)
+    lengths = np.sqrt((scaled * scaled).sum(axis=1, keepdims=True))
+    rows_of_one: Floats2d = np.divide(scaled, lengths, out=np.zeros_like(scaled), where=lengths > 0).astype(np.float32)
+    return rows_of_one
 
 
 @runtime_checkable
@@ -47,3 +79,63 @@ class Encoder(Protocol):
 def has_content(text: str) -> bool:
     """Whether a text has anything to encode."""
     return bool(text) and not text.isspace()
+
+
+class WrappedEncoder:
+    """The base of encoders that add something to the calls of another; they define ``encode``."""
+
+    def __init__(self, encoder: Encoder) -> None:
+        self._encoder = encoder
+
+    @property
+    def name(self) -> str:
+        """The encoder's name."""
+        return self._encoder.name
+
+    @property
+    def dimensions(self) -> int:
+        """The encoder's dimensions."""
+        return self._encoder.dimensions
+
+    @property
+    def digest(self) -> str:
+        """The encoder's digest."""
+        return self._encoder.digest
+
+
+WORD = re.compile(r"[^\W_]+|[^\w\s]")
+"""Words, split at underscores too; another character is a word of its own."""
+CAMEL_CASE_BOUNDARY = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+NGRAM = 3
+NGRAM_WEIGHT = 0.3
+MAX_CHARS = 8_192
+
+
+class HashingEncoder:
+    """Similarity of spelling in 256 dimensions, for tests and for installs without a model.
+
+    Texts that share words or parts of words are similar. Meaning has no influence.
+    """
+
+    name = "hashing.v1"
+    dimensions = 256
+    digest = ""
+
+    def encode(self, texts: Sequence[str]) -> Floats2d:
+        """Encode texts; see :class:`inference.encoder.Encoder`."""
+        rows = np.zeros((len(texts), self.dimensions), dtype=np.float64)
+        for row, text in zip(rows, texts, strict=True):
+            for feature, weight in _features(text.lstrip()[:MAX_CHARS]):
+                # Unlike hash(), crc32 gives the same value in every run and on every machine.
+                code = zlib.crc32(feature.encode("utf-8", "replace"))
+                row[code % self.dimensions] += weight if code & 0x8000_0000 else -weight
+        return unit_rows(rows, subject=self.name)
+
+
+def _features(text: str) -> Iterator[tuple[str, float]]:
+    words = WORD.findall(CAMEL_CASE_BOUNDARY.sub(" ", text).casefold()) or text.split()
+    for word in words:
+        yield f"w {word}", 1.0
+        padded = f"<{word}>"
+        for start in range(len(padded) - NGRAM + 1):
+            yield f"g {padded[start : start + NGRAM]}", NGRAM_WEIGHT

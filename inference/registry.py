@@ -2,13 +2,57 @@
 
 from __future__ import annotations
 
+import os
 import re
+from collections.abc import Iterable, Mapping
 
 from inference.encoder import Encoder
 from inference.reranker import Reranker
-from ontology.errors import InvalidArgumentError
+from ontology.errors import InvalidArgumentError, ModelNotAllowedError
 
-__all__ = ["DEFAULT_ENCODER", "ENCODER_NAMES", "RERANKER_NAMES", "load_encoder", "load_reranker"]
+__all__ = [
+    "ALLOWED_MODELS_VARIABLE",
+    "DEFAULT_ENCODER",
+    "EMBEDDED_MODELS",
+    "ENCODER_NAMES",
+    "RERANKER_NAMES",
+    "allowed_by_environment",
+    "load_encoder",
+    "load_reranker",
+    "require_allowed_model",
+]
+
+EMBEDDED_MODELS = frozenset(("egotools-minilm-int8.v1", "minilm-l6-int8.v1", "hashing.v1", "fusion.v2"))
+"""The models that ship with egotools: they import nothing else and contact nothing."""
+
+ALLOWED_MODELS_VARIABLE = "EGOTOOLS_ALLOWED_MODELS"
+"""Environment variable of the operator: further names, separated by commas."""
+
+
+def allowed_by_environment(environ: Mapping[str, str] | None = None) -> tuple[str, ...]:
+    """Return the names that the operator allows by :data:`ALLOWED_MODELS_VARIABLE`.
+
+    :param environ: default: the environment of this process.
+    """
+    text = (os.environ if environ is None else environ).get(ALLOWED_MODELS_VARIABLE, "")
+    return tuple(name.strip() for name in text.split(",") if name.strip())
+
+
+def require_allowed_model(name: str, allowed: Iterable[str], *, subject: str) -> None:
+    """Check the name of a model in a snapshot. Call it before the model is loaded.
+
+    :param allowed: the names that the operator allows beside :data:`EMBEDDED_MODELS`; each must be equal to ``name``.
+    :param subject: the snapshot, for the error.
+    :raises ModelNotAllowedError: when the name is neither embedded nor allowed.
+    """
+    if name not in EMBEDDED_MODELS and name not in set(allowed):
+        raise ModelNotAllowedError(
+            f"the snapshot names the model {name!r}, which is neither embedded nor allowed",
+            subject=subject,
+            remedy="If you trust this snapshot, allow that name with --allow-model or "
+            f"{ALLOWED_MODELS_VARIABLE}; else build it again with an embedded encoder",
+        )
+
 
 ENCODER_NAMES = (
     "egotools-minilm-int8.v1",
@@ -45,7 +89,7 @@ def load_encoder(name: str, *, workers: int = 1) -> Encoder:
 
         return MiniLmEncoder(WEIGHTS.parent / _WEIGHTS[name], workers=workers)
     if name == "hashing.v1":
-        from inference.hashing import HashingEncoder
+        from inference.encoder import HashingEncoder
 
         return HashingEncoder()
     kind, _, rest = name.partition(":")
@@ -55,7 +99,7 @@ def load_encoder(name: str, *, workers: int = 1) -> Encoder:
         return SentenceTransformersEncoder(rest)
     at = MODEL_AT_URL.fullmatch(rest)
     if kind == "openai" and at:
-        from inference.openai_embeddings import OpenAIEncoder
+        from inference.openai_client import OpenAIEncoder
 
         return OpenAIEncoder(at["model"], base_url=at["url"])
     raise _unknown("encoder", name, ENCODER_NAMES)
@@ -71,11 +115,11 @@ def load_reranker(name: str) -> Reranker:
     """
     kind, _, rest = name.partition(":")
     if kind == "cross-encoder" and rest:
-        from inference.cross_encoder import CrossEncoderReranker
+        from inference.reranker import CrossEncoderReranker
 
         return CrossEncoderReranker(rest)
     if kind == "http" and rest:
-        from inference.http_reranker import HttpReranker
+        from inference.reranker import HttpReranker
 
         at = None if rest.startswith(("http://", "https://")) else MODEL_AT_URL.fullmatch(rest)
         if at:

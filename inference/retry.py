@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from itertools import islice
 from threading import Event
 from typing import TypeVar
 
@@ -18,6 +21,7 @@ __all__ = [
     "RetryPolicy",
     "TransientFailure",
     "call_with_retries",
+    "concurrent_map",
     "end_retries_with",
     "parse_retry_after",
 ]
@@ -121,3 +125,35 @@ def _seconds_until(value: str) -> float | None:
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
     return max(0.0, (moment - datetime.now(UTC)).total_seconds())
+
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+def concurrent_map(
+    items: Iterable[Item], function: Callable[[Item], Result], *, concurrency: int
+) -> Iterator[tuple[Item, Result]]:
+    """Yield each item with its result, in order. At most ``2 * concurrency`` items are taken ahead of the consumer.
+
+    When the consumer stops early, calls that have begun are finished and those that wait are dropped.
+
+    :param concurrency: number of threads, at least 1.
+    """
+    waiting = iter(items)
+    pool = ThreadPoolExecutor(concurrency, thread_name_prefix="map")
+    submitted: deque[tuple[Item, Future[Result]]] = deque()
+
+    def submit(count: int) -> None:
+        for item in islice(waiting, count):
+            submitted.append((item, pool.submit(function, item)))
+
+    try:
+        submit(2 * concurrency)
+        while submitted:
+            item, future = submitted.popleft()
+            result = future.result()
+            submit(1)
+            yield item, result
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)

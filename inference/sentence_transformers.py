@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from inference.arrays import Floats2d, unit_rows
-from inference.encoder import has_content
+from inference.encoder import Floats2d, has_content, unit_rows
 from ontology.errors import InvalidArgumentError, MissingExtraError, ModelError
 
 __all__ = ["SentenceTransformersEncoder"]

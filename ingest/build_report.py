@@ -4,35 +4,39 @@ from __future__ import annotations
 
 import json
 import logging
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import TypeAdapter, ValidationError
 
-from ingest.catalog_health import NamespaceHealth, catalog_health
+from ingest.duplicate_tools import near_duplicates
 from ingest.extract.boilerplate import BoilerplateSentence
 from ingest.overlay.apply_overlay import AppliedOverlays
-from ingest.overlay.overlay_rules import Overlay
+from ingest.overlay.overlay_file import Overlay
 from ingest.pipeline import GraphBuild
 from ingest.sources import Catalog
-from ingest.sources.catalog import DocumentReport
-from ingest.sources.named_sources import named_sources
+from ingest.sources.catalog import DocumentReport, named_sources
 from ingest.stores import Counts
-from ingest.tool_hubs import Hub, find_hubs
 from ingest.trust.quarantine import FindingsReport
 from ontology.errors import InvalidArgumentError, StorageError
 from ontology.files import write_file
-from ontology.named_source import NamedSource
+from ontology.tool import NamedSource, Tool
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 __all__ = [
     "BuildReport",
+    "NamespaceHealth",
     "RejectedTriples",
     "ReuseReport",
     "build_report_from",
+    "catalog_health",
+    "find_hubs",
     "keep_build_report",
     "keep_report",
     "make_report",
@@ -40,6 +44,93 @@ __all__ = [
     "read_build_report",
     "report_file",
 ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamespaceHealth:
+    """The tools of one namespace that need their owner. Tools are given by their ids, sorted.
+
+    :param owner: of the source, or empty.
+    :param tools: number of all tools.
+    :param without_outputs: tools whose document names no field of the answer; what deletes needs none.
+    :param near_duplicates: groups of tools that their documents hardly tell apart.
+    :param cut: tools of which a text was too long or a schema too large or too deep to keep whole.
+    """
+
+    namespace: str
+    owner: str = ""
+    tools: int
+    without_description: tuple[str, ...] = ()
+    without_outputs: tuple[str, ...] = ()
+    near_duplicates: tuple[tuple[str, ...], ...] = ()
+    deprecated: tuple[str, ...] = ()
+    cut: tuple[str, ...] = ()
+
+
+def catalog_health(tools: Iterable[Tool]) -> tuple[NamespaceHealth, ...]:
+    """Return the health of each namespace, sorted by namespace. Time is linear in the tools."""
+    by_namespace: defaultdict[str, list[Tool]] = defaultdict(list)
+    for tool in tools:
+        by_namespace[tool.namespace].append(tool)
+    return tuple(_health(namespace, found) for namespace, found in sorted(by_namespace.items()))
+
+
+def _health(namespace: str, tools: Sequence[Tool]) -> NamespaceHealth:
+    def ids(holds: Callable[[Tool], bool]) -> tuple[str, ...]:
+        return tuple(sorted(tool.id for tool in tools if holds(tool)))
+
+    owner = next((str(tool.metadata["owner"]) for tool in tools if tool.metadata.get("owner")), "")
+    return NamespaceHealth(
+        namespace=namespace,
+        owner=owner,
+        tools=len(tools),
+        without_description=ids(lambda tool: not tool.description.strip()),
+        without_outputs=ids(lambda tool: not tool.returns and not _deletes(tool)),
+        near_duplicates=near_duplicates(tools),
+        deprecated=ids(lambda tool: tool.metadata.get("deprecated") is True),
+        cut=ids(lambda tool: bool(tool.metadata.get("cut"))),
+    )
+
+
+def _deletes(tool: Tool) -> bool:
+    """Whether a successful call has nothing to answer."""
+    return tool.call is not None and tool.call.method == "DELETE"
+
+
+_LISTED = 20
+_MIN_TOOLS = 10
+"""Objects of fewer tools are not reported: in a small catalogue each object belongs to most tools."""
+
+
+class Hub(NamedTuple):
+    """An object of many tools of a namespace.
+
+    :param tools: number of the namespace's tools that have it.
+    :param share: of the namespace's tools, in (0, 1].
+    """
+
+    namespace: str
+    entity: str
+    tools: int
+    share: float
+
+
+def find_hubs(graph: nx.MultiDiGraph[str], tools: Sequence[Tool]) -> tuple[Hub, ...]:
+    """Return the at most 20 objects with most tools in one namespace, the biggest first."""
+    sizes = Counter(tool.namespace for tool in tools)
+    counts = Counter(
+        (tool.namespace, graph.nodes[key]["id"])
+        for tool in tools
+        for key in graph.successors(f"tool:{tool.id}")
+        if graph.nodes[key]["type"] == "business_object"
+    )
+    hubs = (
+        Hub(namespace, entity, count, round(count / sizes[namespace], 3))
+        for (namespace, entity), count in counts.items()
+        if count >= _MIN_TOOLS
+    )
+    return tuple(sorted(hubs, key=lambda hub: (-hub.tools, hub.namespace, hub.entity))[:_LISTED])
+
 
 _EXAMPLES = 20
 _LOG = logging.getLogger(__name__)

@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING, TypeAlias, TypedDict
 
 from ingest.linking.derived_edge import DerivedEdge
 from ontology.ontology import Ontology
-from ontology.tool import Tool
-from ontology.tool_graph import Aliases, EdgeAttributes, NodeAttributes, SurfaceForms
-from ontology.tool_text import tool_text
-from ontology.triple import OVERLAY, Provenance, Triple
+from ontology.tool import Tool, tool_text
+from ontology.tool_graph import OVERLAY, Aliases, EdgeAttributes, NodeAttributes, Provenance, SurfaceForms, Triple
 
 if TYPE_CHECKING:
     import networkx as nx

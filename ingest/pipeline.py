@@ -10,23 +10,20 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from inference.result_cache import ResultCache
-from ingest.canonical.canonicalize import canonicalize
-from ingest.canonical.merges import Canonicalization
+from ingest.canonical.canonicalize import Canonicalization, canonicalize
 from ingest.canonical.system_aliases import system_aliases
 from ingest.extract.boilerplate import BoilerplateSentence, find_boilerplate
 from ingest.extract.extractor import Extraction, Extractor, RejectedTriple
 from ingest.extract.triple_validation import validate
 from ingest.graph import build_graph
 from ingest.linking.derive import derive_links
-from ingest.linking.observed_values import ObservedShapes
-from ingest.linking.shape_uses import shape_uses
-from ingest.overlay.declarations import NOTHING, Declarations
-from ingest.overlay.node_aliases import node_aliases
-from ontology.digests import code_digest
+from ingest.linking.shape_uses import ObservedShapes, shape_uses
+from ingest.overlay.declarations import NOTHING, Declarations, node_aliases
+from ontology.files import code_digest
 from ontology.ontology import Ontology
-from ontology.progress import Progress, no_progress, timed
+from ontology.reporting import Progress, no_progress, timed
 from ontology.tool import CONTEXT_PARAMETERS, OVERLAY_ORIGINS, Tool
-from ontology.triple import Triple
+from ontology.tool_graph import Triple
 from ontology.value_shape import ShapeUse
 
 if TYPE_CHECKING:

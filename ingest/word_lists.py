@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from ontology.yaml_data import read_yaml
+from ontology.files import read_yaml
 
 __all__ = ["word_groups", "word_list", "word_patterns", "word_sets"]
 

@@ -4,7 +4,6 @@ It also has shared helpers: atomic file writes, digests, progress, redacted addr
 folder but the values of ``egotools``.
 """
 
-from ontology.digests import code_digest, config_hash
 from ontology.errors import (
     BudgetExceededError,
     CatalogError,
@@ -29,12 +28,11 @@ from ontology.errors import (
     StorageError,
     UnknownFormatError,
 )
-from ontology.files import disk_errors, only_writer, replacing, write_file
-from ontology.first_error import first_error
+from ontology.files import code_digest, config_hash, disk_errors, only_writer, replacing, write_file
+from ontology.hosts import check_http_url
+from ontology.json_values import first_error
 from ontology.names import canonical_name, identified_entity, noun_lemma, verb_lemma, words
-from ontology.ontology import EntityType, Ontology, Predicate
-from ontology.ontology_file import Fault, check_ontology, load_ontology
-from ontology.progress import Progress, no_progress
+from ontology.ontology import EntityType, Fault, Ontology, Predicate, check_ontology, load_ontology
 from ontology.redaction import (
     RedactingFormatter,
     command_words,
@@ -45,9 +43,9 @@ from ontology.redaction import (
     redacted_url,
     secrets_in,
 )
+from ontology.reporting import Progress, no_progress
 from ontology.tool import Dependency, Parameter, Tool
-from ontology.triple import Provenance, Triple
-from ontology.urls import check_http_url
+from ontology.tool_graph import Provenance, Triple
 
 __all__ = [
     "BudgetExceededError",

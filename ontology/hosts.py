@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+from urllib.parse import urlsplit
 
-__all__ = ["registered_label"]
+from ontology.errors import InvalidArgumentError
+
+__all__ = ["check_http_url", "registered_label"]
 
 _HOST = re.compile(r"^(?:[a-z][a-z0-9+.-]*://)?(?:[^/@]*@)?(?P<host>[a-z0-9.-]+)", re.IGNORECASE)
 _ADDRESS = re.compile(r"[\d.]+")
@@ -34,3 +37,23 @@ def registered_label(address: str) -> str:
 
 def _ends(host: str, suffixes: tuple[str, ...]) -> bool:
     return any(host == one or host.endswith(f".{one}") for one in suffixes)
+
+
+def check_http_url(url: str, *, subject: str) -> str:
+    """Return an http or https URL unchanged.
+
+    :param subject: the field or option that contains it, for the error.
+    :raises InvalidArgumentError: when it is no http or https URL.
+    """
+    try:
+        parts = urlsplit(url)
+        valid = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        valid = False
+    if not valid:
+        raise InvalidArgumentError(
+            "this is not an http or https address",
+            subject=subject,
+            remedy="Use an address such as http://127.0.0.1:8080/v1",
+        )
+    return url

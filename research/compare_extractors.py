@@ -17,16 +17,15 @@ from typing import Annotated
 
 import typer
 
-from inference.budget import Budget
-from inference.openai_chat import OpenAIChat
+from inference.chat import Budget
+from inference.openai_client import OpenAIChat
 from inference.result_cache import ResultCache
 from ingest.canonical.canonicalize import canonicalize
 from ingest.extract.extractor import Extractor
 from ingest.extract.llm_extractor import LlmExtractor
 from ingest.extract.rules_extractor import RulesExtractor
 from ingest.extract.structure import structural_triples
-from ingest.extract.triple_rules import apply_triple_rules
-from ingest.extract.triple_validation import validate
+from ingest.extract.triple_validation import apply_triple_rules, validate
 from ingest.sources.catalog import read_catalog
 from ontology import Ontology, Tool, Triple, load_ontology
 from scripts.run_command import run_command

@@ -29,7 +29,7 @@ from ingest.linking.derived_edge import DerivedEdge
 from ingest.sources import read_catalog
 from ontology import Tool, load_ontology
 from ontology.files import write_rows
-from ontology.proportion import Proportion
+from ontology.reporting import Proportion
 
 __all__ = ["FoundDependencies", "draw_edges", "fit_bins", "found_dependencies", "of_split", "precision_by_bin"]
 

@@ -22,7 +22,7 @@ import typer
 from services.threads import pin_threads
 
 if TYPE_CHECKING:
-    from retrieval.snapshot_engine import SnapshotEngine
+    from retrieval.engine import SnapshotEngine
 
 _TEXT_CHARS = 160
 _CLAIM = re.compile(r"call (.+?) first for (\S+?)(?:;|$)")
@@ -39,7 +39,7 @@ def draw(
 ) -> None:
     """Write the claims of the answers, a JSON object a line."""
     from eval.queries import read_queries
-    from retrieval.snapshot_engine import open_engine
+    from retrieval.engine import open_engine
 
     pin_threads()
     engine = open_engine(store)

@@ -25,8 +25,8 @@ from services.threads import pin_threads
 if TYPE_CHECKING:
     from eval.learning import Learning, Session
     from eval.queries import LabelledQuery
+    from retrieval.engine import SnapshotEngine
     from retrieval.retriever import Retriever
-    from retrieval.snapshot_engine import SnapshotEngine
 
 TOOLLENS = Path(__file__).resolve().parent.parent.parent / "shared" / "bench" / "toollens"
 CUTOFFS = (3, 5, 10)
@@ -77,8 +77,8 @@ def opened(folder: Path, store: Path) -> tuple[SnapshotEngine, tuple[LabelledQue
     from eval.learning import known_sessions, read_usage_log
     from eval.queries import read_queries
     from inference import DEFAULT_ENCODER, load_encoder
+    from retrieval.engine import open_engine
     from retrieval.snapshot.publish import published_id
-    from retrieval.snapshot_engine import open_engine
     from services.jobs.build import build_snapshot
 
     if not published_id(store):

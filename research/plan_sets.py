@@ -23,9 +23,9 @@ from services.threads import pin_threads
 
 if TYPE_CHECKING:
     from egotools.tool_plan import ToolPlan
-    from eval.gold_slots import Slot
+    from eval.queries import Slot
     from retrieval.engine import Engine
-    from retrieval.query.plan_request import PlanRequest
+    from retrieval.query.request import PlanRequest
 
 _MOST = 100
 
@@ -50,7 +50,7 @@ def main(
     split: Annotated[str, typer.Option(help="only rows of this split, of sets that have it")] = "",
 ) -> None:
     """Measure, and print a table."""
-    from retrieval.snapshot_engine import open_engine
+    from retrieval.engine import open_engine
 
     pin_threads()
     print(
@@ -68,7 +68,7 @@ def main(
 
 def labelled(path: Path, split: str = "") -> Iterator[PlannedRequest]:
     """Yield the requests of a file."""
-    from eval.gold_slots import gold_slots
+    from eval.queries import gold_slots
 
     for line in path.read_text(encoding="utf-8").splitlines():
         row = json.loads(line)
@@ -107,7 +107,7 @@ class Measured:
 
 def measured(engine: Engine, requests: Iterable[PlannedRequest]) -> Measured:
     """The means of a set."""
-    from retrieval.query.plan_request import PlanRequest
+    from retrieval.query.request import PlanRequest
 
     rows, any_exact, goals, seconds = [], [], 0, 0.0
     for one in requests:

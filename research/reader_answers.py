@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from eval.gold_slots import Slot, gold_slots, slot_name
+from eval.queries import Slot, gold_slots, slot_name
 from ontology.errors import DocumentError, InvalidArgumentError
 
 __all__ = ["Answer", "Gold", "Label", "judged", "numbered_rows", "read_answers", "read_gold"]

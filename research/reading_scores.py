@@ -14,9 +14,9 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 
-from eval.gold_slots import slot_name
+from eval.queries import slot_name
 from ontology.errors import InvalidArgumentError
-from ontology.proportion import Proportion
+from ontology.reporting import Proportion
 from research.reader_answers import Answer, Gold, judged
 
 __all__ = ["adjudicate", "kappa", "report"]

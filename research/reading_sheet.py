@@ -20,8 +20,7 @@ from typing import Annotated, Any
 
 import typer
 
-from eval.gold_slots import Slot, row_tools
-from eval.queries import read_queries
+from eval.queries import Slot, read_queries, row_tools
 from ontology.errors import EgotoolsError, InvalidArgumentError
 from ontology.files import write_file, write_rows
 from research.reader_answers import numbered_rows, read_answers, read_gold
@@ -65,7 +64,7 @@ def draw(
     seed: Annotated[int, typer.Option(help="of the draw")] = 1,
 ) -> None:
     """Draw requests at random, and write the sheet and its key."""
-    from retrieval.snapshot_engine import open_engine
+    from retrieval.engine import open_engine
 
     pin_threads()
     engine = open_engine(store)

@@ -11,7 +11,7 @@ import numpy as np
 from ontology.tool import Tool
 
 if TYPE_CHECKING:
-    from retrieval.snapshot_engine import SnapshotEngine
+    from retrieval.engine import SnapshotEngine
 
 __all__ = ["Catalogue", "SnapshotCatalogue", "one_line", "tool_row"]
 

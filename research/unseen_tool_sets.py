@@ -27,9 +27,9 @@ from services.threads import pin_threads
 if TYPE_CHECKING:
     from eval.learning import Session
     from eval.queries import LabelledQuery
-    from inference.arrays import Floats2d
+    from inference.encoder import Floats2d
+    from retrieval.engine import SnapshotEngine
     from retrieval.learned import PastRequests
-    from retrieval.snapshot_engine import SnapshotEngine
 
 _ASKED, _SEED, _NEAREST = 300, 11, 20
 _WEIGHT = 32.0  # of the votes: what the usage log of ToolLens chooses

@@ -12,14 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inference.encoder import Encoder
-from retrieval.config import DEFAULT, DEPENDENCIES, RetrievalConfig
 from retrieval.graph_retriever import GraphRetriever
 from retrieval.index.adjacency import make_adjacency
-from retrieval.index.analysis import ngrams
-from retrieval.index.identifier_prefix import PrefixIndex
-from retrieval.index.text_fields import whole_text
+from retrieval.index.bm25 import ngrams, whole_text
+from retrieval.index.lookup import PrefixIndex
 from retrieval.ranking.weights import SHIPPED, RankingWeights
-from retrieval.retriever import Retriever
+from retrieval.retriever import DEFAULT, DEPENDENCIES, RetrievalConfig, Retriever
 from retrieval.snapshot.reader import DERIVED, Snapshot
 
 __all__ = ["CONTROLS", "make_control", "ngram_index", "rewired"]

@@ -16,20 +16,24 @@ from inference.encoder import Encoder
 from ontology.errors import ModelError
 from retrieval.candidates.candidate_generation import generate_candidates
 from retrieval.completion.complete import Completion
-from retrieval.config import DEFAULT, DEPENDENCIES, PAPER, RetrievalConfig
 from retrieval.query.context import QueryContext
 from retrieval.query.request import Request
-from retrieval.ranking.boosts import add_boosts, add_votes
 from retrieval.ranking.confidence import ConfidenceModel, ServedNeed
-from retrieval.ranking.fusion import FusionRanker, rank_with_fallback
-from retrieval.ranking.named_first import chosen_first, named_first
+from retrieval.ranking.fusion import (
+    FusionRanker,
+    PromotingReranker,
+    add_boosts,
+    add_votes,
+    chosen_first,
+    named_first,
+    rank_with_fallback,
+)
 from retrieval.ranking.need_fusion import fuse_needs
 from retrieval.ranking.ranking import Ranker, Ranking
-from retrieval.ranking.rerank import PromotingReranker
 from retrieval.ranking.weights import FUSION, SHIPPED, RankingWeights
-from retrieval.response import respond, respond_to_needs
+from retrieval.response import after_done, is_done, respond, respond_to_needs
+from retrieval.retriever import DEFAULT, DEPENDENCIES, PAPER, RetrievalConfig
 from retrieval.snapshot.reader import Snapshot
-from retrieval.task_state import after_done, is_done
 
 __all__ = ["GraphRetriever"]
 

@@ -15,9 +15,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from inference.arrays import Floats1d, Floats2d
+from inference.encoder import Floats1d, Floats2d
 from retrieval.index.bm25 import Bm25Index, Postings, read_postings, write_postings
-from retrieval.index.mapped_array import load_mapped
+from retrieval.index.records import load_mapped
 
 __all__ = ["PastRequests", "Votes", "read_past_requests", "write_past_requests"]
 

@@ -2,12 +2,53 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Protocol
 
 from egotools.values import Response
 from retrieval.query.request import Request
 
-__all__ = ["Retriever"]
+__all__ = ["DEFAULT", "DEPENDENCIES", "PAPER", "RetrievalConfig", "Retriever"]
+
+DEPENDENCIES = frozenset({"depends_on", "resolved_by", "supplies"})
+"""The predicates by which one tool needs another."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetrievalConfig:
+    """Which stages a retriever runs. How much each ranking feature counts is a weight, not a stage.
+
+    :param typed_values: values in the request are typed, and not matched as words.
+    :param semantic_entries: the nodes nearest to the request are entry nodes.
+    :param ngram_entries: the nodes that the request names are entry nodes.
+    :param ego_candidates: the tools of the ensemble of ego graphs are candidates.
+    :param text_candidates: the best tools of text search, lexical and semantic, are candidates.
+    :param query_decomposition: the clauses of the request are matched too.
+    :param resolver_boost: the tools that supply the open inputs of the best tools join the answer.
+    :param dependency_expansion: the tools that must be called before the best tools join the answer.
+    :param dependency_edges: the edges of :data:`DEPENDENCIES` are used in any stage.
+    """
+
+    typed_values: bool = True
+    semantic_entries: bool = True
+    ngram_entries: bool = True
+    ego_candidates: bool = True
+    text_candidates: bool = True
+    query_decomposition: bool = True
+    resolver_boost: bool = True
+    dependency_expansion: bool = True
+    dependency_edges: bool = True
+
+
+DEFAULT = RetrievalConfig()
+PAPER = RetrievalConfig(
+    typed_values=False,
+    text_candidates=False,
+    query_decomposition=False,
+    resolver_boost=False,
+    dependency_expansion=False,
+)
+"""The algorithm of the paper as printed."""
 
 
 class Retriever(Protocol):

@@ -116,7 +116,7 @@ def change_one_description(documents: Path) -> Path:
 def build_once(documents: Path, store: Path, *, encoder: str, cached: bool = True) -> MeasuredBuild:
     """Build in this process, and count its processor time and peak memory."""
     from inference import load_encoder
-    from ontology.progress import stage_clock
+    from ontology.reporting import stage_clock
     from services.jobs.build import build_snapshot
 
     loaded = load_encoder(encoder, workers=1)

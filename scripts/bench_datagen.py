@@ -20,8 +20,8 @@ from datagen.requests import CLASSES
 from datagen.run import Steps, make_requests
 from datagen.writing import TemplateWriter
 from inference import HashingEncoder, load_encoder
-from ontology.ontology_file import load_ontology
-from ontology.progress import no_progress
+from ontology.ontology import load_ontology
+from ontology.reporting import no_progress
 from ontology.tool import Tool
 from scripts.run_command import run_command
 from scripts.speed.builds import ENCODER, catalog_tools

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from pydantic import TypeAdapter
 
-from eval.report.numbers import points
+from eval.report.blocks import points
 from ontology.files import write_file
 from scripts.bench_sets import REAL, REAL_ABSENT, ROOT, SHIPPED_TEST, BenchSet, bench_sets, real_sets
 from scripts.document_blocks import replace_block
@@ -121,9 +121,8 @@ def collect(measured: Sequence[MeasuredSet], cost: Mapping[str, TokenCost], now:
 
 def _cost(measured: MeasuredSet, store: Path) -> TokenCost:
     """Tokens by the tokenizer of the embedded encoder."""
-    from inference.minilm import WEIGHTS
-    from inference.onnx_model import load_tokenizer, read_card, read_checked
-    from retrieval.snapshot_engine import open_engine
+    from inference.minilm import WEIGHTS, load_tokenizer, read_card, read_checked
+    from retrieval.engine import open_engine
     from services.schemas.call_schema import tool_schema_json
 
     tokenizer = load_tokenizer(read_checked(WEIGHTS, "tokenizer.json", read_card(WEIGHTS, set())), None)

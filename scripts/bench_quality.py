@@ -98,7 +98,7 @@ def _publish(measured: Sequence[MeasuredSet], part: Sequence[str]) -> None:
     :param part: the systems that were measured, where not everything was.
     """
     from inference import DEFAULT_ENCODER
-    from retrieval.ablations import ABLATIONS
+    from retrieval.presets import ABLATIONS
     from scripts.published_results import collect, read_results, with_halves, with_sets, with_system, write_results
     from scripts.results_page import renew_documents
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from eval.gold_slots import gold_slots
+from eval.queries import gold_slots
 from ontology.errors import NotFoundError
 from ontology.tool import Parameter, Tool
 

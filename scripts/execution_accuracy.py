@@ -42,7 +42,7 @@ from scripts.graph_match import same_graph
 from scripts.graph_truth import true_answer
 from scripts.parser_accuracy import kept_graphs, sampled
 from services.jobs.build import build_snapshot
-from services.server.server_process import server_process
+from services.server.process import server_process
 
 __all__ = ["Mailbox", "ids_of", "opened_mailbox"]
 

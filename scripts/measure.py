@@ -8,8 +8,8 @@ from pathlib import Path
 
 from eval.measured_set import MeasuredSet, read_measured
 from inference import DEFAULT_ENCODER, load_encoder
-from inference.recent_vectors import with_recent_vectors
-from ontology.progress import no_progress
+from inference.encoder_wrappers import with_recent_vectors
+from ontology.reporting import no_progress
 from scripts.bench_sets import BenchSet, catalog_address
 from services.jobs.build import build_snapshot
 from services.jobs.evaluate import evaluate, measure_systems

@@ -117,7 +117,7 @@ def run_gate(
 
 
 def _renew(measured: Sequence[MeasuredSet], candidate: str, path: Path) -> None:
-    from eval.gate_reference import read_reference, reference_of, write_reference
+    from eval.regression_gate import read_reference, reference_of, write_reference
 
     fresh = {one.queries.name: reference_of(one, candidate) for one in measured}
     write_reference(path, read_reference(path) | fresh)
@@ -152,7 +152,7 @@ def _baseline_faults(measured: Sequence[MeasuredSet], candidate: str) -> list[st
 
 def _reference_faults(measured: Sequence[MeasuredSet], candidate: str, path: Path) -> list[str]:
     """Falls below what was recorded, and sets that cannot be compared with it."""
-    from eval.gate_reference import falls, read_reference, stale
+    from eval.regression_gate import falls, read_reference, stale
 
     reference = read_reference(path)
     faults = [f"STALE  {reason}; record it with --renew-reference" for reason in stale(measured, reference)]

@@ -16,7 +16,7 @@ from eval.report import (
     table_to_markdown,
     text_columns,
 )
-from eval.report.numbers import points
+from eval.report.blocks import points
 from eval.summary import Figure, Summary
 from scripts.bench_sets import GRAPH_RULE_SETS, MACRO_SETS, SHIPPED, SHIPPED_GENERATED
 from scripts.graph_gain import SetGroups, mean_over_sets, set_differences, share_of

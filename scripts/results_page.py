@@ -31,7 +31,7 @@ from eval.report import (
     table3,
     text_columns,
 )
-from eval.report.numbers import milliseconds, percent
+from eval.report.blocks import milliseconds, percent
 from eval.summary import Summary
 from ontology.files import write_file
 from retrieval.presets import DEFAULT_PRESET

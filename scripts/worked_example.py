@@ -18,10 +18,10 @@ import typer
 from egotools.values import EgoGraph
 from inference import load_encoder
 from ontology.names import words
+from retrieval.engine import SnapshotEngine, open_engine
 from retrieval.query.request import Request
-from retrieval.snapshot_engine import SnapshotEngine, open_engine
 from scripts.run_command import run_command
-from services.cli.format_reasons import format_reasons
+from services.cli.search import format_reasons
 from services.jobs.build import build_snapshot
 
 ROOT = Path(__file__).resolve().parent.parent

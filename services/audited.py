@@ -46,7 +46,7 @@ def audited(action: str, subject: str) -> Iterator[AuditedChange]:
     if not is_audited():
         yield change
         return
-    from retrieval.snapshot.publication_log import this_actor
+    from retrieval.snapshot.publish import this_actor
     from services.server.observe.audit_log import AuditLog
 
     log, actor = AuditLog(Path(os.environ[AUDIT_LOG].strip())), this_actor()

@@ -19,7 +19,7 @@ import grpc.aio
 import pytest
 from hypothesis import HealthCheck, settings
 
-from inference import onnx_model
+from inference import minilm as onnx_model
 from ingest.extract import spacy_parser
 from ontology.errors import IsolationError
 from planners.calls.sandbox import Sandbox

@@ -21,8 +21,7 @@ from ingest.linking import (
     action_of,
     local_name,
 )
-from ontology.names import verb_lemma, words
-from ontology.stop_words import stop_words
+from ontology.names import stop_words, verb_lemma, words
 from ontology.tool import Parameter, Tool
 
 __all__ = ["InferredOutput", "OutputInferrer", "OutputRules", "produced_keys"]

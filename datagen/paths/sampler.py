@@ -21,7 +21,7 @@ from datagen.slots import find_unsayable
 from ingest.linking import ToolProfile, type_family
 from ontology.errors import InvalidArgumentError
 from ontology.names import noun_lemma, words
-from ontology.progress import Progress
+from ontology.reporting import Progress
 from ontology.tool import Parameter, Tool
 
 __all__ = [

@@ -9,7 +9,7 @@ import secrets
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from egotools.calling.tool_answer import MAX_DEPTH, TOO_DEEP, ToolAnswer
+from egotools.calling.invoker import MAX_DEPTH, TOO_DEEP, ToolAnswer
 
 __all__ = ["MAX_SHOWN_BYTES", "ShownAnswer", "answer_texts", "binary_size", "fenced", "left_out_note", "shown_answer"]
 

@@ -2,16 +2,136 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import asyncio
+import base64
+import concurrent.futures
+import re
+import threading
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from egotools.calling.send_aws import send_aws
-from egotools.calling.tool_answer import MAX_BYTES, TIMEOUT_S, ToolAnswer
+from egotools.calling.invoker import MAX_BYTES, TIMEOUT_S, ToolAnswer, too_large, too_slow, unreachable
 from egotools.calling.tool_request import AwsCall
-from egotools.client_errors import ToolRequestError
+from egotools.client_errors import MissingPackageError, ToolRequestError
 from egotools.values import Tool
 
-__all__ = ["AwsInvoker"]
+__all__ = ["AwsInvoker", "send_aws"]
+
+_VALUE = re.compile(r", value: .*?(?=, (?:type|valid|min|max))", re.DOTALL)  # in the errors of botocore
+
+
+async def send_aws(
+    call: AwsCall,
+    *,
+    endpoint_url: str = "",
+    timeout_s: float = TIMEOUT_S,
+    max_bytes: int = MAX_BYTES,
+    session: Any = None,
+) -> ToolAnswer:
+    """Call an operation of an AWS service, with the credentials and the region that botocore finds.
+
+    :param endpoint_url: instead of the service's own.
+    :param session: a session of botocore; a new one where left out.
+    :raises MissingPackageError: when botocore is not installed.
+    :raises ToolRequestError: when the operation, its arguments or the configuration are wrong.
+    :raises ClientDeadlineError: when the answer is not there in time.
+    :raises OverloadedError: when a streamed answer is too large.
+    :raises UnavailableError: when the service cannot be reached.
+    """
+    try:
+        import botocore.exceptions
+    except ImportError as error:
+        raise MissingPackageError("botocore") from error
+    try:
+        async with asyncio.timeout(timeout_s):
+            return await asyncio.wrap_future(_in_thread(_aws, call, session, endpoint_url, timeout_s, max_bytes))
+    except botocore.exceptions.ClientError as error:  # the service answered with an error
+        body = {key: value for key, value in error.response.items() if key != "ResponseMetadata"}
+        code = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", "")
+        return ToolAnswer(
+            ok=False, status=f"{code} {error.response.get('Error', {}).get('Code', '')}".strip(), body=body
+        )
+    except (TimeoutError, botocore.exceptions.ReadTimeoutError, botocore.exceptions.ConnectTimeoutError):
+        raise too_slow(call.service, timeout_s) from None
+    except (botocore.exceptions.HTTPClientError, botocore.exceptions.ConnectionError) as error:
+        raise unreachable(call.service, type(error).__name__) from None
+    except botocore.exceptions.BotoCoreError as error:
+        remedy = "Correct the arguments, or the configuration of AWS on this machine."
+        problem = " ".join(_VALUE.sub("", str(error)).split())[:500]
+        raise ToolRequestError(problem, subject=call.operation, remedy=remedy) from None
+
+
+def _in_thread(work: Callable[..., ToolAnswer], *arguments: Any) -> concurrent.futures.Future[ToolAnswer]:
+    """Run some work that cannot be cancelled in a thread that does not keep the program alive."""
+    future: concurrent.futures.Future[ToolAnswer] = concurrent.futures.Future()
+
+    def run() -> None:
+        if not future.set_running_or_notify_cancel():
+            return
+        try:
+            future.set_result(work(*arguments))
+        except BaseException as error:  # handed on to whoever waits
+            future.set_exception(error)
+
+    threading.Thread(target=run, name="egotools-aws", daemon=True).start()
+    return future
+
+
+def _aws(call: AwsCall, session: Any, endpoint_url: str, timeout_s: float, max_bytes: int) -> ToolAnswer:
+    import botocore.session
+    from botocore import xform_name
+    from botocore.config import Config
+
+    config = Config(connect_timeout=timeout_s, read_timeout=timeout_s, retries={"total_max_attempts": 1})
+    made = session or botocore.session.get_session()
+    client = made.create_client(call.service, endpoint_url=endpoint_url or None, config=config)
+    try:
+        operation: Callable[..., dict[str, Any]] | None = getattr(client, xform_name(call.operation), None)
+        if operation is None:
+            remedy = "Install a newer botocore."
+            raise ToolRequestError("the service has no such operation", subject=call.operation, remedy=remedy)
+        shape = client.meta.service_model.operation_model(call.operation).input_shape
+        answer = operation(**_with_bytes(call.arguments, shape, call.operation))
+        status = answer.pop("ResponseMetadata", {}).get("HTTPStatusCode", "")
+        return ToolAnswer(ok=True, status=str(status), body=_read_streams(answer, call.service, max_bytes))
+    finally:
+        client.close()
+
+
+def _with_bytes(value: Any, shape: Any, name: str) -> Any:
+    """The arguments with bytes where the service wants a blob: in JSON it is text in base64, which botocore would encode again.
+
+    :raises ToolRequestError: for a text that is no base64.
+    """
+    kind = getattr(shape, "type_name", "")
+    if kind == "blob" and isinstance(value, str):
+        try:
+            return base64.b64decode(value, validate=True)
+        except ValueError:
+            remedy = "Give bytes, or their base64."
+            raise ToolRequestError("the value is no base64", subject=name, remedy=remedy) from None
+    if kind == "structure" and isinstance(value, Mapping):
+        return {key: _with_bytes(inner, shape.members.get(key), key) for key, inner in value.items()}
+    if kind == "map" and isinstance(value, Mapping):
+        return {key: _with_bytes(inner, shape.value, name) for key, inner in value.items()}
+    if kind == "list" and isinstance(value, list):
+        return [_with_bytes(inner, shape.member, name) for inner in value]
+    return value
+
+
+def _read_streams(answer: Mapping[str, Any], service: str, max_bytes: int) -> dict[str, Any]:
+    read: dict[str, Any] = {}
+    for key, value in answer.items():
+        if hasattr(value, "read"):
+            try:
+                read[key] = value.read(max_bytes + 1)
+            finally:
+                value.close()
+            if len(read[key]) > max_bytes:
+                raise too_large(service, max_bytes)
+        else:
+            read[key] = value
+    return read
 
 
 class AwsInvoker:

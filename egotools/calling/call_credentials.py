@@ -10,10 +10,22 @@ from typing import TypeAlias
 from urllib.parse import urlsplit
 
 from egotools.call import Call, Security, SecurityScheme
-from egotools.calling.caller_headers import is_settable
 from egotools.client_errors import ToolRequestError
 
-__all__ = ["Credential", "Injected", "bound_credentials", "host_of", "inject_credentials"]
+__all__ = ["Credential", "Injected", "bound_credentials", "host_of", "inject_credentials", "is_settable"]
+
+# What belongs to the connection or to the client: with one of them a document could send the request to another service.
+_CLIENT_HEADERS = frozenset(
+    "accept-encoding connection content-length expect forwarded host keep-alive proxy-authorization proxy-connection te trailer"
+    " transfer-encoding upgrade via x-forwarded-for x-forwarded-host x-forwarded-proto".split()
+)
+_NAME = frozenset("!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
+
+
+def is_settable(name: str) -> bool:
+    """Whether a name is one of a header, and not of one that belongs to the connection or to the client."""
+    return bool(name) and set(name) <= _NAME and name.lower() not in _CLIENT_HEADERS
+
 
 Credential: TypeAlias = str | tuple[str, str]
 """An API key, a token, or user and password."""

@@ -2,21 +2,170 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
-from typing import Any
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
-from egotools.calling.address_guard import Network
-from egotools.calling.answer_body import of_http
+import httpx
+
+from egotools.calling.address_guard import IDENTITY, Network, is_encoded
+from egotools.calling.aws_invoker import send_aws
 from egotools.calling.call_credentials import Credential, bound_credentials
+from egotools.calling.http_call import ToolHttpRequest
+from egotools.calling.invoker import (
+    MAX_BYTES,
+    TIMEOUT_S,
+    ToolAnswer,
+    compressed,
+    of_http,
+    off_loop,
+    too_large,
+    too_slow,
+    unreachable,
+)
 from egotools.calling.known_secrets import KnownSecrets
-from egotools.calling.off_loop import off_loop
-from egotools.calling.send_call import send_http
-from egotools.calling.tool_answer import MAX_BYTES, TIMEOUT_S, ToolAnswer
+from egotools.calling.mcp_invoker import send_mcp
 from egotools.calling.tool_request import AwsCall, McpCall, PythonCall
 from egotools.client_errors import ToolRequestError
 from egotools.values import Tool
 
-__all__ = ["HttpInvoker"]
+if TYPE_CHECKING:
+    import ssl
+
+__all__ = ["HttpInvoker", "ToolAnswer", "send_aws", "send_http", "send_mcp"]
+
+_HEADER = "x-csrf-token"
+_FORBIDDEN = 403
+
+
+def wants_token(request: httpx.Request, response: httpx.Response) -> bool:
+    """Whether a service of OData refused a request for the want of a token."""
+    return (
+        isinstance(request, ToolHttpRequest)
+        and bool(request.service_root)
+        and response.status_code == _FORBIDDEN
+        and response.headers.get(_HEADER, "").lower() == "required"
+    )
+
+
+def fetch_requests(request: ToolHttpRequest) -> list[httpx.Request]:
+    """The requests of which one gets a token: HEAD, which has no answer to read, else GET, for services that know no HEAD."""
+    own = {name: value for name, value in request.headers.items() if name.lower() in request.secret_headers}
+    headers = {**own, "Accept": "application/json", _HEADER: "fetch"}
+    return [httpx.Request(method, request.service_root, headers=headers) for method in ("HEAD", "GET")]
+
+
+def token_of(response: httpx.Response) -> str:
+    """The token of an answer, or empty."""
+    token = str(response.headers.get(_HEADER, ""))
+    return "" if token.lower() in ("required", "fetch") else token
+
+
+def with_token(request: httpx.Request, token: str, cookies: httpx.Cookies) -> httpx.Request:
+    """The request with the token and the cookies of its session, beside those that it has."""
+    headers = httpx.Headers(request.headers)
+    headers[_HEADER] = token
+    blank = httpx.Request(request.method, request.url)
+    cookies.set_cookie_header(blank)
+    both = [jar["cookie"] for jar in (headers, blank.headers) if "cookie" in jar]
+    if both:
+        headers["cookie"] = "; ".join(both)
+    return httpx.Request(request.method, request.url, headers=headers, content=request.content)
+
+
+_NOT_FOLLOWED = " (redirects are not followed)"
+
+
+async def send_http(
+    request: httpx.Request,
+    *,
+    allowed_networks: Sequence[Network] = (),
+    timeout_s: float = TIMEOUT_S,
+    max_bytes: int = MAX_BYTES,
+) -> ToolAnswer:
+    """Send a request over HTTP. One of OData that is refused for the want of a CSRF token is sent once more, with one.
+
+    :param allowed_networks: that a server of a document may be in although they are not public; a server that the caller gave is
+        not checked. To one of a document the connection is direct, also where the environment names a proxy.
+    :raises PermissionDeniedError: when the server of a document is neither public nor allowed; nothing is sent.
+    :raises ClientDeadlineError: when the answer is not complete in time.
+    :raises OverloadedError: when the answer has more bytes.
+    :raises UnavailableError: when the server cannot be reached, breaks off or compresses its answer.
+    """
+    import httpx
+
+    from egotools.calling.http_call import ToolHttpRequest
+    from egotools.calling.http_invoker import wants_token, with_token
+
+    host = request.url.host
+    guarded = isinstance(request, ToolHttpRequest) and request.from_document
+    transport = _guarded(allowed_networks) if guarded else None
+    client = httpx.AsyncClient(follow_redirects=False, timeout=timeout_s, verify=_certificates(), transport=transport)
+    try:
+        async with asyncio.timeout(timeout_s), client:
+            response, body = await _sent(client, request, max_bytes)
+            if isinstance(request, ToolHttpRequest) and wants_token(request, response):
+                token = await _token(client, request, max_bytes)
+                if token:
+                    response, body = await _sent(client, with_token(request, token, client.cookies), max_bytes)
+    except (TimeoutError, httpx.TimeoutException):
+        raise too_slow(host, timeout_s) from None
+    except (httpx.HTTPError, httpx.StreamError, httpx.InvalidURL) as error:
+        # The texts of httpx may hold the URL, and it the key of the caller: the kind of the error is said, no more.
+        raise unreachable(host, type(error).__name__) from None
+    status = f"{response.status_code} {response.reason_phrase}".strip()
+    return ToolAnswer(
+        ok=response.is_success,
+        status=status + _NOT_FOLLOWED * response.is_redirect,
+        media_type=response.headers.get("content-type", "").partition(";")[0].strip(),
+        body=body,
+        retry_after=response.headers.get("retry-after", ""),
+        size=len(body),
+    )
+
+
+def _guarded(allowed_networks: Sequence[Network]) -> httpx.AsyncBaseTransport:
+    import httpx
+
+    from egotools.calling.address_guard import GuardedTransport
+
+    return GuardedTransport(httpx.AsyncHTTPTransport(verify=_certificates()), allowed_networks)
+
+
+@cache
+def _certificates() -> ssl.SSLContext:
+    """The certificates that servers are checked against, read once: that takes 30 ms, twenty times what a call on loopback takes."""
+    import httpx
+
+    return httpx.create_ssl_context()
+
+
+async def _sent(client: httpx.AsyncClient, request: httpx.Request, max_bytes: int) -> tuple[httpx.Response, bytes]:
+    request.headers.update(IDENTITY)
+    response = await client.send(request, stream=True)
+    body = bytearray()
+    try:
+        if is_encoded(response.headers) and request.method != "HEAD":
+            raise compressed(request.url.host)
+        async for chunk in response.aiter_raw():
+            body += chunk
+            if len(body) > max_bytes:
+                raise too_large(request.url.host, max_bytes)
+    finally:
+        await response.aclose()
+    return response, bytes(body)
+
+
+async def _token(client: httpx.AsyncClient, request: ToolHttpRequest, max_bytes: int) -> str:
+    """Return a token of the service, or empty where it gives none."""
+    from egotools.calling.http_invoker import fetch_requests, token_of
+
+    for fetch in fetch_requests(request):
+        response, _ = await _sent(client, fetch, max_bytes)
+        if token := token_of(response):
+            return token
+    return ""
 
 
 class HttpInvoker:

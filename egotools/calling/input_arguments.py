@@ -3,23 +3,404 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping, Sequence
+import hashlib
+import json
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
+from urllib.parse import unquote
 
 from egotools.call import Argument, Call
-from egotools.calling.legal_keys import source_names
-from egotools.calling.schema_kinds import items_of, kind_of, kinds, properties_of
-from egotools.calling.value_check import ValueCheck
 from egotools.client_errors import ToolRequestError
 
-__all__ = ["ANY_NAME", "PlacedArgument", "place_arguments"]
+__all__ = [
+    "ANY_NAME",
+    "PlacedArgument",
+    "ValueCheck",
+    "items_of",
+    "kind_of",
+    "kinds",
+    "legal_keys",
+    "place_arguments",
+    "properties_of",
+    "required_parts",
+    "resolved",
+]
+
+_MAX_KEY = 64
+_HASH_DIGITS = 8
+_ILLEGAL_IN_KEY = re.compile(r"[^a-zA-Z0-9_.-]+")
+
+
+def legal_keys(names: Iterable[str]) -> dict[str, str]:
+    """Return the map from name to legal key: the name itself where it is legal, else made legal, with hash digits where that key is taken.
+
+    A legal key has 1 to 64 characters of ``a-z A-Z 0-9 _ . -``.
+    """
+    names = list(names)
+    keys = {name: name for name in names if _is_legal(name)}
+    taken = set(keys)
+    for name in names:
+        if name in keys:
+            continue
+        key = _ILLEGAL_IN_KEY.sub("_", name).strip("_")[:_MAX_KEY]
+        if not key or key in taken:
+            digest = hashlib.sha256(name.encode("utf-8", "replace")).hexdigest()[:_HASH_DIGITS]
+            key = f"{key[: _MAX_KEY - _HASH_DIGITS - 1]}_{digest}" if key else f"field_{digest}"
+        taken.add(key)
+        keys[name] = key
+    return keys
+
+
+def source_names(properties: Mapping[str, Any]) -> dict[str, str]:
+    """Return the map from every key under which a property may be given to its name in the source.
+
+    :param properties: properties of a JSON Schema: those of the source, or those in which :func:`legal_keys` renamed some and
+        left the name of the source as ``title``.
+    """
+    names = {key: _source_name(key, schema) for key, schema in properties.items()}
+    made = {key: name for name, key in legal_keys(names.values()).items()}
+    return {**made, **names, **{name: name for name in names.values()}}
+
+
+def _source_name(key: str, schema: Any) -> str:
+    title = schema.get("title") if isinstance(schema, Mapping) else None
+    renamed = isinstance(title, str) and not _is_legal(title) and key in _possible_keys(title)
+    return str(title) if renamed else key
+
+
+def _possible_keys(name: str) -> set[str]:
+    """Return the keys that :func:`legal_keys` may have made of an illegal name."""
+    alone = legal_keys((name,))[name]
+    return {alone, legal_keys((alone, name))[name]}
+
+
+def _is_legal(name: str) -> bool:
+    return 0 < len(name) <= _MAX_KEY and not _ILLEGAL_IN_KEY.search(name)
+
+
+_MAX_PARTS = 200
+_KINDS = {str: "string", bool: "boolean", int: "integer", type(None): "null", bytes: "string"}
+_UNTYPED = {"properties": "object", "items": "array", "pattern": "string", "minLength": "string", "maxLength": "string"}
+
+
+def kind_of(value: Any) -> str:
+    """Return the JSON type of a value (``integer`` also for 2.0, ``string`` for bytes); ``file`` for a file; else the Python type's name."""
+    if isinstance(value, tuple) and len(value) == 3 and isinstance(value[1], bytes):
+        return "file"
+    if isinstance(value, float):
+        return "integer" if value.is_integer() else "number"
+    if isinstance(value, Mapping):
+        return "object"
+    if isinstance(value, list | tuple):
+        return "array"
+    return _KINDS.get(type(value), type(value).__name__)
+
+
+def kinds(schema: Any, root: Any) -> frozenset[str] | None:
+    """Return the JSON types that a schema allows; None where it allows any, or does not say within 200 parts.
+
+    :param root: the schema that local references (``#/$defs/…``) point into.
+    """
+    return _kinds(schema, root, frozenset(), [_MAX_PARTS])
+
+
+def resolved(schema: Any, root: Any) -> Mapping[str, Any]:
+    """Return the schema itself, or what it refers to; empty where that is no object or stands elsewhere."""
+    for _ in range(_MAX_PARTS):
+        if not isinstance(schema, Mapping):
+            return {}
+        reference = schema.get("$ref")
+        if not isinstance(reference, str):
+            return schema
+        schema = _pointed_at(reference, root)
+    return {}
+
+
+def required_parts(schema: Any, root: Any) -> Iterator[Mapping[str, Any]]:
+    """Yield the schema and all its parts under ``$ref`` and ``allOf``, each once."""
+    yield from _parts(schema, root, ("allOf",))
+
+
+def properties_of(schema: Any, root: Any) -> dict[str, Any]:
+    """Return the properties of an object, those of all parts and alternatives of its schema together.
+
+    Of a property that several parts state the first counts; one that only alternatives state may be as any of them says.
+    """
+    found: dict[str, Any] = {}
+    for name, inner in _stated(required_parts(schema, root)):
+        found.setdefault(name, inner)
+    alternatives: dict[str, list[Any]] = {}
+    for name, inner in _stated(_all_parts(schema, root)):
+        known = alternatives.setdefault(name, [])
+        known += [inner] if name not in found and inner not in known else []
+    for name, inners in alternatives.items():
+        if name not in found:
+            title = {key: inners[0][key] for key in ("title",) if isinstance(inners[0], Mapping) and key in inners[0]}
+            found[name] = inners[0] if len(inners) == 1 else {**title, "anyOf": inners}
+    return found
+
+
+def items_of(schema: Any, root: Any) -> Any:
+    """Return the schema of the items of a list, or None."""
+    return next((part["items"] for part in _all_parts(schema, root) if "items" in part), None)
+
+
+def _kinds(schema: Any, root: Any, outer: frozenset[int], left: list[int]) -> frozenset[str] | None:
+    """The kinds of a schema that stands in others; a schema that is an alternative of itself says nothing.
+
+    :param left: parts that are still looked at: alternatives that share parts can stand for more than there is time for.
+    """
+    allowed: frozenset[str] | None = None
+    for part in required_parts(schema, root):
+        left[0] -= 1
+        if left[0] < 0:
+            return None
+        own = _own_kinds(part, root, outer | {id(part)}, left) if id(part) not in outer else None
+        allowed = own if allowed is None else allowed if own is None else allowed & own
+    return allowed
+
+
+def _own_kinds(schema: Mapping[str, Any], root: Any, outer: frozenset[int], left: list[int]) -> frozenset[str] | None:
+    allowed: frozenset[str] | None = None
+    stated = schema.get("type")
+    if isinstance(stated, str):
+        allowed = frozenset({stated})
+    elif isinstance(stated, list):
+        allowed = frozenset(map(str, stated))
+    elif values := schema.get("enum") or ([schema["const"]] if "const" in schema else []):
+        allowed = frozenset(map(kind_of, values))
+    elif inferred := {kind for key, kind in _UNTYPED.items() if key in schema}:
+        allowed = frozenset(inferred)
+    if allowed is not None and schema.get("nullable") is True:
+        allowed |= {"null"}
+    for key in ("anyOf", "oneOf"):
+        branches = [_kinds(branch, root, outer, left) for branch in _list(schema.get(key))]
+        known = [branch for branch in branches if branch is not None]
+        if branches and len(known) == len(branches):
+            union = frozenset[str]().union(*known)
+            allowed = union if allowed is None else allowed | union if "null" in union else allowed
+    return allowed
+
+
+def _stated(parts: Iterator[Mapping[str, Any]]) -> Iterator[tuple[str, Any]]:
+    for part in parts:
+        properties = part.get("properties")
+        for name, inner in properties.items() if isinstance(properties, Mapping) else ():
+            yield str(name), inner
+
+
+def _all_parts(schema: Any, root: Any) -> Iterator[Mapping[str, Any]]:
+    yield from _parts(schema, root, ("allOf", "anyOf", "oneOf", "then", "else", "dependentSchemas"))
+
+
+def _parts(schema: Any, root: Any, keys: tuple[str, ...]) -> Iterator[Mapping[str, Any]]:
+    waiting, seen = [schema], 0
+    done: set[int] = set()
+    while waiting and seen < _MAX_PARTS:
+        part = waiting.pop(0)
+        seen += 1
+        if not isinstance(part, Mapping) or id(part) in done:
+            continue
+        done.add(id(part))
+        yield part
+        if isinstance(part.get("$ref"), str):
+            waiting.append(_pointed_at(part["$ref"], root))
+        waiting += [branch for key in keys for branch in _schemas(part.get(key))]
+
+
+def _pointed_at(reference: str, root: Any) -> Any:
+    if not reference.startswith("#"):
+        return None
+    node = root
+    for word in reference[1:].strip("/").split("/") if len(reference) > 1 else ():
+        key = unquote(word).replace("~1", "/").replace("~0", "~")
+        if isinstance(node, Mapping):
+            node = node.get(key)
+        elif isinstance(node, list) and key.isdecimal() and int(key) < len(node):
+            node = node[int(key)]
+        else:
+            return None
+    return node
+
+
+def _schemas(value: Any) -> list[Any]:
+    """The schemas under a keyword: those of a list, those of a map by name, or the one."""
+    if isinstance(value, list) or not isinstance(value, Mapping):
+        return _list(value)
+    return [value, *(inner for inner in value.values() if isinstance(inner, Mapping))]
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+_SHOWN = 20
+_SAYS_NO_MORE = frozenset({"type", "title", "description", "format", "example"})
+_MAX_DEPTH = 100
+_JSON_KINDS = frozenset({"string", "boolean", "integer", "number", "object", "array", "null", "file"})
+_NUMBER = re.compile(r"^-?\d+(\.\d+)?([eE][+-]?\d+)?\Z", re.ASCII)
+_INTEGER = re.compile(r"^-?\d+\Z", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ValueCheck:
+    """How the values of one argument are checked.
+
+    Alternatives (``anyOf``, ``oneOf``) are checked where the kind of the value leaves one of them, and accepted otherwise.
+    Patterns and bounds are not checked: a regular expression of a document may take time without end.
+
+    :param root: the schema that local references (``#/$defs/…``) point into.
+    :param as_text: whether the request carries the value as text, where ``7`` and ``"7"`` are the same.
+    :param any_python: whether values of Python that JSON does not have can be sent.
+    :param all_optional: whether members that the schema requires may be absent, as under strict schemas.
+    """
+
+    root: Any
+    as_text: bool = False
+    any_python: bool = False
+    all_optional: bool = False
+
+    def check(self, value: Any, schema: Any, path: str, depth: int = 0) -> None:
+        """Check a value and all that is in it.
+
+        :param schema: its schema; None where it is not known.
+        :param path: what an error names it: ``amount.currency``, ``lines[0].quantity``.
+        :raises ToolRequestError: for the first part that is of the wrong kind, none of its enum's values, or absent.
+        """
+        kind = kind_of(value)
+        if depth > _MAX_DEPTH or kind == "file" or not self._is_sent(value, kind, path):
+            return
+        self._check_kind(value, kind, schema, path)
+        for part in required_parts(schema, self.root):
+            if kind in ("string", "boolean", "integer", "number"):
+                _check_enum(value, part, path)
+            elif kind == "object":
+                self._check_members(value, part, path, depth)
+            elif kind == "array" and isinstance(part.get("items"), Mapping) and not _are_texts(value, part["items"]):
+                for number, item in enumerate(value):
+                    self.check(item, part["items"], f"{path}[{number}]", depth + 1)
+            for key in ("anyOf", "oneOf"):
+                self._check_alternatives(value, kind, part.get(key), path, depth)
+
+    def _is_sent(self, value: Any, kind: str, path: str) -> bool:
+        """Return whether the value is one of JSON.
+
+        :raises ToolRequestError: when it is not, and must be.
+        """
+        if kind not in _JSON_KINDS and not self.any_python:
+            problem = f"a value of the type {kind} cannot be sent"
+            raise ToolRequestError(problem, subject=path, remedy="Give a JSON value.")
+        if isinstance(value, float) and not math.isfinite(value):
+            raise ToolRequestError("the number is not finite", subject=path, remedy="Give a finite number.")
+        return kind in _JSON_KINDS
+
+    def _check_kind(self, value: Any, kind: str, schema: Any, path: str) -> None:
+        allowed = kinds(schema, self.root) if schema is not None else None
+        if not allowed or self._fits(value, kind, allowed):
+            return
+        known = allowed & _JSON_KINDS  # a schema may have any text in the place of a kind
+        wanted = " or ".join(sorted(known - {"null"})) or ("null" if known else "value of any kind of JSON")
+        problem = f"the value is {_article(kind)}, not {_article(wanted)}"
+        raise ToolRequestError(problem, subject=path, remedy=f"Give {_article(wanted)}.")
+
+    def _fits(self, value: Any, kind: str, allowed: frozenset[str]) -> bool:
+        if kind in allowed or (kind == "integer" and "number" in allowed):
+            return True
+        return self.as_text and _same_as_text(value, kind, allowed)
+
+    def _check_members(self, value: Mapping[str, Any], part: Mapping[str, Any], path: str, depth: int) -> None:
+        stated = part.get("properties")
+        properties: Mapping[str, Any] = stated if isinstance(stated, Mapping) else {}
+        names = source_names(properties)
+        if not self.all_optional:
+            _check_required(value, part, properties, names, path)
+        for key, inner in properties.items():
+            if names[key] in value:
+                self.check(value[names[key]], inner, f"{path}.{names[key]}", depth + 1)
+        further = part.get("additionalProperties")
+        if isinstance(further, Mapping) and "patternProperties" not in part:
+            for name in value.keys() - set(names.values()):
+                self.check(value[name], further, f"{path}.{name}", depth + 1)
+
+    def _check_alternatives(self, value: Any, kind: str, branches: Any, path: str, depth: int) -> None:
+        possible = []
+        for branch in branches if isinstance(branches, list) else ():
+            allowed = kinds(branch, self.root)
+            if allowed is None or self._fits(value, kind, allowed):
+                possible.append(branch)
+        if len(possible) == 1:
+            self.check(value, possible[0], path, depth + 1)
+
+
+def _are_texts(value: Any, items: Mapping[str, Any]) -> bool:
+    """Return whether a list of texts is wanted and given: one of many identifiers is checked at once."""
+    return (
+        items.get("type") == "string" and set(items) <= _SAYS_NO_MORE and all(isinstance(item, str) for item in value)
+    )
+
+
+def _check_enum(value: Any, part: Mapping[str, Any], path: str) -> None:
+    values = part.get("enum") or ([part["const"]] if "const" in part else [])
+    if not isinstance(values, list) or not values:
+        return
+    texts = [_text(each) for each in values]  # documents quote numbers, and leave words like true unquoted
+    if _text(value) not in texts:
+        more = f" and {len(texts) - _SHOWN} more" if len(texts) > _SHOWN else ""
+        listed = ", ".join(text[:100] for text in texts[:_SHOWN])
+        problem = "the value is none of those that the schema lists"
+        raise ToolRequestError(problem, subject=path, remedy=f"Give one of: {listed}{more}.")
+
+
+def _check_required(
+    value: Mapping[str, Any],
+    part: Mapping[str, Any],
+    properties: Mapping[str, Any],
+    names: Mapping[str, str],
+    path: str,
+) -> None:
+    stated = part.get("required")
+    keys = map(str, stated) if isinstance(stated, list | tuple) else ()
+    needed = [key for key in keys if not _read_only(properties.get(key))]
+    missing = [names.get(key, key) for key in needed if names.get(key, key) not in value]
+    if missing:
+        others = f" Also missing: {', '.join(missing[1:_SHOWN])}." if missing[1:] else ""
+        problem = "this required member is missing"
+        raise ToolRequestError(problem, subject=f"{path}.{missing[0]}", remedy=f"Give it.{others}")
+
+
+def _read_only(schema: Any) -> bool:
+    """Return whether a member belongs to answers only, also where it is required."""
+    return isinstance(schema, Mapping) and schema.get("readOnly") is True
+
+
+def _same_as_text(value: Any, kind: str, allowed: frozenset[str]) -> bool:
+    """Return whether a value of another kind is written the same in a URL, a header or a form."""
+    if kind in ("integer", "number", "boolean"):
+        return "string" in allowed
+    if kind == "string" and isinstance(value, str):
+        numeric = ("integer" in allowed and _INTEGER.match(value)) or ("number" in allowed and _NUMBER.match(value))
+        return bool(numeric) or ("boolean" in allowed and value in ("true", "false"))
+    return False
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _article(noun: str) -> str:
+    return f"an {noun}" if noun[:1] in "aeiou" else f"a {noun}"
+
 
 ANY_NAME = "*"
 """The name of an :class:`~egotools.call.Argument` that stands for any further names."""
-_SHOWN = 20
+
 _LONGEST = 100  # characters of names that are compared
-_MAX_DEPTH = 100
+
 _AS_TEXT = frozenset({"path", "query", "header", "form", "filter"})
 _CLOSED = frozenset({"http", "odata"})
 
@@ -65,7 +446,7 @@ def place_arguments(
         unknown = set(given) - set(places)
         if unknown:
             raise _unknown(min(unknown), list(places))
-    _check_required(call, given, () if null_is_absent else _required(schema, names))
+    _check_required_inputs(call, given, () if null_is_absent else _required(schema, names))
     placed = [
         PlacedArgument(argument=place, value=given[name], schema=schemas.get(name))
         for name, place in places.items()
@@ -156,7 +537,7 @@ def _required(schema: Mapping[str, Any], names: Mapping[str, str]) -> list[str]:
     return [names.get(str(key), str(key)) for key in stated] if isinstance(stated, list) else []
 
 
-def _check_required(call: Call, given: Mapping[str, Any], required: Sequence[str]) -> None:
+def _check_required_inputs(call: Call, given: Mapping[str, Any], required: Sequence[str]) -> None:
     needed = [*required, *(each.name for each in call.arguments if each.location == "path")]
     missing = [name for name in dict.fromkeys(needed) if name not in given]
     if not missing:
@@ -172,7 +553,3 @@ def _check_value(placed: PlacedArgument, check: ValueCheck) -> None:
     several = placed.argument.location == "filter" and kind_of(placed.value) == "array"  # one of several values
     for value in placed.value if several else [placed.value]:
         check.check(value, placed.schema, placed.argument.name)
-
-
-def _article(noun: str) -> str:
-    return f"an {noun}" if noun[:1] in "aeiou" else f"a {noun}"

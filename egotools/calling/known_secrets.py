@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from egotools.calling.call_credentials import Credential
-from egotools.calling.tool_answer import MAX_DEPTH, TOO_DEEP, ToolAnswer
+from egotools.calling.invoker import MAX_DEPTH, TOO_DEEP, ToolAnswer
 
 __all__ = ["KnownSecrets"]
 

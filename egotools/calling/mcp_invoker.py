@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -11,19 +12,80 @@ from types import TracebackType
 from typing import Any, Self, cast
 
 from egotools.call import Argument
-from egotools.calling.answer_body import of_mcp
-from egotools.calling.changed_tool import changed_tool_error
+from egotools.calling.input_arguments import kinds, properties_of
+from egotools.calling.invoker import MAX_BYTES, TIMEOUT_S, ToolAnswer, of_mcp, off_loop
 from egotools.calling.known_secrets import KnownSecrets
-from egotools.calling.live_tool import LiveTool, StrongerEffectError, stronger_effect
-from egotools.calling.mcp_session import McpSession
-from egotools.calling.off_loop import off_loop
-from egotools.calling.schema_kinds import kinds, properties_of
-from egotools.calling.tool_answer import MAX_BYTES, TIMEOUT_S, ToolAnswer
+from egotools.calling.mcp_session import LiveTool, McpSession, StrongerEffectError, stronger_effect
 from egotools.calling.tool_request import McpCall, build_request
 from egotools.client_errors import ToolRequestError
 from egotools.values import Tool
 
-__all__ = ["McpAddress", "McpInvoker"]
+__all__ = ["ChangedToolError", "McpAddress", "McpInvoker", "send_mcp"]
+
+_NAME = re.compile(r"[A-Za-z_$][\w$.\[\]-]{0,39}\Z", re.ASCII)
+_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|\d+")
+_MOST_WORDS = 4  # a longer name may be a sentence, and a sentence an instruction
+_REMEDY = (
+    "The inputs of this tool have changed since the catalogue was built: give the arguments that its server takes now."
+)
+
+
+class ChangedToolError(ToolRequestError):
+    """No request can be made, by the input schema that the server lists now and that is not the catalogue's.
+
+    :param live: that schema as an answer of the server, without credentials: to be shown as answers are, between marks.
+    """
+
+    def __init__(self, message: str, *, subject: str, remedy: str, live: ToolAnswer) -> None:
+        super().__init__(message, subject=subject, remedy=remedy)
+        self.live = live
+
+
+def changed_tool_error(
+    error: ToolRequestError, schema: Mapping[str, Any], arguments: Mapping[str, Any], secrets: KnownSecrets
+) -> ChangedToolError:
+    """Return the error without texts of the server; of its names only short ones, and those that the caller gave.
+
+    :param error: found with the live schema. Its message is in words of ours; its subject and remedy may be the server's.
+    """
+    live = ToolAnswer(ok=False, status="not called", body=secrets.without_in({"inputSchema": dict(schema)}))
+    subject = error.subject
+    if not _is_plain(subject, secrets) and subject not in arguments:
+        first = re.split(r"[.\[]", subject, maxsplit=1)[0]
+        subject = first if first in arguments else "arguments"
+    return ChangedToolError(error.message, subject=subject[:200], remedy=_REMEDY, live=live)
+
+
+def _is_plain(name: str, secrets: KnownSecrets) -> bool:
+    return bool(_NAME.match(name)) and len(_WORD.findall(name)) <= _MOST_WORDS and secrets.without_in(name) == name
+
+
+async def send_mcp(
+    call: McpCall,
+    session: str,
+    *,
+    headers: Mapping[str, str] | None = None,
+    env: Mapping[str, str] | None = None,
+    timeout_s: float = TIMEOUT_S,
+    max_bytes: int = MAX_BYTES,
+) -> ToolAnswer:
+    """Call a tool of an MCP server, in a session of its own.
+
+    :param session: ``mcp:COMMAND …`` to start a server on stdio, or ``mcp+http(s)://…``.
+    :param headers: of each HTTP request (a token); another host than that of the address never gets them.
+    :param env: environment variables of a server on stdio, beside the few that the SDK hands on.
+    :raises ToolRequestError: when the session is none of these.
+    :raises MissingPackageError: when the SDK ``mcp`` is not installed.
+    :raises ClientDeadlineError: when the answer is not there in time.
+    :raises OverloadedError: when the answer is too large.
+    :raises UnavailableError: when the server cannot be started or reached, or fails.
+    """
+    opened = McpSession(session, headers=headers, env=env, max_bytes=max_bytes)
+    try:
+        return await opened.call(call, timeout_s=timeout_s)
+    finally:
+        await opened.close()
+
 
 _CHANGED = "The inputs of this tool are not those of the catalogue any more: its server has changed it."
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from egotools.calling.answer_fence import fenced, left_out_note, shown_answer
-from egotools.calling.tool_answer import ToolAnswer
+from egotools.calling.invoker import ToolAnswer
 
 __all__ = ["answer_text", "answered_names"]
 

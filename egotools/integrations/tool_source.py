@@ -10,16 +10,13 @@ from contextvars import copy_context
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from egotools.calling.answer_body import of_http
 from egotools.calling.answer_fence import MAX_SHOWN_BYTES
 from egotools.calling.call_credentials import Credential
+from egotools.calling.http_invoker import send_http
+from egotools.calling.invoker import TIMEOUT_S, ToolAnswer, of_http, off_loop
 from egotools.calling.known_secrets import KnownSecrets
-from egotools.calling.live_tool import StrongerEffectError
 from egotools.calling.mcp_invoker import McpAddress, McpInvoker
-from egotools.calling.not_confirmed import not_confirmed
-from egotools.calling.off_loop import off_loop
-from egotools.calling.send_call import send_http
-from egotools.calling.tool_answer import TIMEOUT_S, ToolAnswer
+from egotools.calling.mcp_session import StrongerEffectError, not_confirmed
 from egotools.calling.tool_request import AwsCall, McpCall, PythonCall, arguments_schema
 from egotools.client_errors import ClientError, InvalidRequestError, NotFoundError, ToolRequestError
 from egotools.integrations.answer_text import answer_text, answered_names

@@ -18,11 +18,9 @@ from pydantic import PlainSerializer, TypeAdapter, computed_field
 from pydantic.dataclasses import dataclass as json_dataclass
 
 from eval.answers import Run
-from eval.bootstrap import check, interval, p_value, resampled_means
-from eval.gold_slots import slot_name
 from eval.measured_set import MeasuredSet
-from eval.metrics import complete_at, is_answered, ranks_of
-from eval.queries import LabelledQuery
+from eval.metrics import check, complete_at, interval, is_answered, p_value, ranks_of, resampled_means
+from eval.queries import LabelledQuery, slot_name
 from ontology.errors import InvalidArgumentError
 
 __all__ = [

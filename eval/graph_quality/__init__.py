@@ -4,10 +4,9 @@ Retrieval depends on the graph, so reports of retrieval include it. Everything i
 Gold edges and requests are for measuring only; they are never an input of the build.
 """
 
-from eval.graph_quality.build_counts import copy_build_report, find_build_report
-from eval.graph_quality.connectivity import ANY_TOOL_EDGE
-from eval.graph_quality.edge_files import read_external_edges
-from eval.graph_quality.quality import GraphQuality, graph_quality
+from eval.graph_quality.edge_precision import read_external_edges
+from eval.graph_quality.quality import GraphQuality, copy_build_report, find_build_report, graph_quality
+from eval.graph_quality.statistics import ANY_TOOL_EDGE
 
 __all__ = [
     "ANY_TOOL_EDGE",

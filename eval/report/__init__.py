@@ -20,21 +20,27 @@ from eval.report.blocks import (
     Quotation,
     Section,
     Table,
+    document_to_html,
+    document_to_markdown,
     make_table,
     number_columns,
+    pictures_of,
+    section_to_markdown,
+    table_to_markdown,
     text_columns,
 )
 from eval.report.comparison import comparison_document, comparison_to_markdown
-from eval.report.facts import configs_table, needs_notes, sets_table, warnings_of
-from eval.report.failure_page import failures_document
-from eval.report.figure_lookup import Figures
-from eval.report.graph_page import graph_section
-from eval.report.html import document_to_html
-from eval.report.markdown import document_to_markdown, pictures_of, section_to_markdown, table_to_markdown
-from eval.report.page import report_document
-from eval.report.plots import averages_picture, by_group_picture
-from eval.report.tables import difference_cell, difference_table, measure_table, per_set_table, table3
-from eval.report.write import per_query_rows, write_document, write_report
+from eval.report.facts import Figures, configs_table, needs_notes, sets_table, warnings_of
+from eval.report.page import (
+    averages_picture,
+    by_group_picture,
+    failures_document,
+    per_query_rows,
+    report_document,
+    write_document,
+    write_report,
+)
+from eval.report.tables import difference_cell, difference_table, graph_section, measure_table, per_set_table, table3
 
 __all__ = [
     "NOTHING",

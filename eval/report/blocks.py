@@ -4,8 +4,20 @@ here.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import base64
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from itertools import groupby
+from typing import Any
+
+from jinja2 import Template
+from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererHTML
+from markdown_it.token import Token
+
+from ontology.reporting import escape_line, escape_markdown, escape_title
 
 __all__ = [
     "NOTHING",
@@ -19,10 +31,64 @@ __all__ = [
     "Quotation",
     "Section",
     "Table",
+    "bytes_of",
+    "counted",
+    "document_to_html",
+    "document_to_markdown",
     "make_table",
+    "milliseconds",
     "number_columns",
+    "p_value",
+    "percent",
+    "pictures_of",
+    "points",
+    "rank_of",
+    "section_to_markdown",
+    "table_to_markdown",
     "text_columns",
 ]
+
+_MIN_P = 0.001
+_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
+
+
+def percent(share: float) -> str:
+    """A share in [0, 1] in percent, one decimal."""
+    return f"{100 * share:.1f}"
+
+
+def points(difference: float) -> str:
+    """A difference of shares in percentage points, signed, one decimal."""
+    text = f"{100 * difference:+.1f}"
+    return "0.0" if text in ("+0.0", "-0.0") else text
+
+
+def p_value(p: float) -> str:
+    """A p-value, three decimals."""
+    return f"< {_MIN_P}" if p < _MIN_P else f"{p:.3f}"
+
+
+def counted(count: int, noun: str) -> str:
+    """A number of things: ``1 request``, ``2 requests``."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def milliseconds(ms: float) -> str:
+    """Milliseconds: three significant digits below 1,000, whole ones above."""
+    return f"{ms:,.0f}" if ms >= 100 else f"{ms:.3g}"
+
+
+def bytes_of(count: float) -> str:
+    """A number of bytes in the unit that leaves fewest digits."""
+    unit = 0
+    while count >= 1024 and unit < len(_UNITS) - 1:
+        count, unit = count / 1024, unit + 1
+    return f"{count:.0f} {_UNITS[unit]}" if unit == 0 else f"{count:.1f} {_UNITS[unit]}"
+
+
+def rank_of(rank: int | None) -> str:
+    """A rank; a dash for none."""
+    return "–" if rank is None else str(rank)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,3 +215,119 @@ class Document:
     title: str
     warnings: tuple[str, ...] = ()
     sections: tuple[Section, ...] = ()
+
+
+_JOINED = " / "  # between the values of columns with a common heading
+
+
+def document_to_markdown(document: Document) -> str:
+    """The whole page; pictures are links to files beside it."""
+    parts = [f"# {escape_markdown(document.title)}"]
+    parts += [f"> **Attention**: {escape_markdown(warning)}" for warning in document.warnings]
+    for section in document.sections:
+        parts += _section(section, 2)
+    return "\n\n".join(parts) + "\n"
+
+
+def section_to_markdown(section: Section, level: int = 2) -> str:
+    """A section and those below it, its heading of this level."""
+    return "\n\n".join(_section(section, level)) + "\n"
+
+
+def table_to_markdown(table: Table) -> str:
+    """A table with its caption below; columns with a common heading are one column, their values joined by slashes."""
+    numbered = list(enumerate(table.columns))
+    spans = [[place for place, _ in run] for _, run in groupby(numbered, key=lambda item: item[1].group or item[0])]
+    names = [_heading([table.columns[place] for place in span]) for span in spans]
+    rules = ["---:" if table.columns[span[0]].number else "---" for span in spans]
+    lines = [_line(names), _line(rules)]
+    for number, row in enumerate(table.rows):
+        cells = [_JOINED.join(_cell(row[place]) for place in span) for span in spans]
+        if number in table.averages:
+            cells[0] = f"*{cells[0]}*"
+        lines.append(_line(cells))
+    caption = f"\n\n{escape_line(table.caption)}" if table.caption else ""
+    return "\n".join(lines) + caption
+
+
+def pictures_of(sections: Sequence[Section]) -> Iterator[Picture]:
+    """The pictures of the sections and of those below them."""
+    for section in sections:
+        yield from (block for block in section.blocks if isinstance(block, Picture))
+        yield from pictures_of(section.sections)
+
+
+def _section(section: Section, level: int) -> Iterator[str]:
+    yield f"{'#' * min(level, 6)} {escape_markdown(section.title)}"
+    yield from map(_block, section.blocks)
+    for inner in section.sections:
+        yield from _section(inner, level + 1)
+
+
+def _block(block: Block) -> str:
+    match block:
+        case Table():
+            return table_to_markdown(block)
+        case Picture():
+            return f"![{escape_title(block.title)}]({block.name})\n\n{escape_line(block.caption)}"
+        case Listing():
+            return "\n".join(f"- {escape_line(item)}" for item in block.items)
+        case Quotation():
+            return f"> {escape_line(block.text)}"
+        case Paragraph():
+            return escape_line(block.text)
+
+
+def _heading(columns: Sequence[Column]) -> str:
+    names = _JOINED.join(escape_markdown(column.name) for column in columns)
+    return f"{escape_markdown(columns[0].group)} {names}" if columns[0].group else names
+
+
+def _cell(cell: Cell) -> str:
+    text = escape_markdown(cell.text)
+    if cell.best:
+        text = f"**{text}**"
+    return f"{text} {escape_markdown(cell.detail)}" if cell.detail else text
+
+
+def _line(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+# No text of a catalogue can open any of these: the Markdown escapes it, and here they do not exist.
+_OFF = ("autolink", "backticks", "code", "entity", "fence", "html_block", "html_inline", "link", "reference")
+
+
+def document_to_html(document: Document) -> str:
+    """The whole page, with its pictures in it."""
+    pictures = {picture.name: _data_address(picture.png) for picture in pictures_of(document.sections)}
+    body = _parser().render(document_to_markdown(document), {"pictures": pictures})
+    return _template().render(title=document.title, body=body)
+
+
+def _data_address(png: bytes) -> str:
+    return f"data:image/png;base64,{base64.b64encode(png).decode('ascii')}"
+
+
+@cache
+def _template() -> Template:
+    template: Template = Template(
+        files("eval.report").joinpath("page.html").read_text(encoding="utf-8"), autoescape=True
+    )
+    return template
+
+
+@cache
+def _parser() -> MarkdownIt:
+    parser = MarkdownIt("commonmark", {"html": False, "xhtmlOut": False}).enable("table").disable(_OFF)
+    parser.add_render_rule("table_open", lambda *_: '<div class="scroll"><table>\n')
+    parser.add_render_rule("table_close", lambda *_: "</table></div>\n")
+    parser.add_render_rule("image", _image)
+    return parser
+
+
+def _image(renderer: RendererHTML, tokens: Sequence[Token], place: int, options: Any, env: dict[str, Any]) -> str:
+    """A picture of the document; the address of any other is left empty."""
+    token = tokens[place]
+    token.attrs["src"] = env["pictures"].get(token.attrs["src"], "")
+    return renderer.image(tokens, place, options, env)

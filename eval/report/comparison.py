@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from eval.analysis.compare import ChangedRequest, Comparison, Point, SetComparison, SystemComparison
-from eval.gold_slots import slot_name
 from eval.metrics import complete_at
+from eval.queries import slot_name
 from eval.report.blocks import (
     Block,
     Cell,
@@ -14,12 +14,16 @@ from eval.report.blocks import (
     Paragraph,
     Section,
     Table,
+    counted,
+    document_to_markdown,
     make_table,
     number_columns,
+    p_value,
+    percent,
+    points,
+    rank_of,
     text_columns,
 )
-from eval.report.markdown import document_to_markdown
-from eval.report.numbers import counted, p_value, percent, points, rank_of
 
 __all__ = ["comparison_document", "comparison_to_markdown"]
 

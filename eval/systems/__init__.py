@@ -2,9 +2,7 @@
 :class:`eval.system.System`.
 """
 
-from eval.systems.local import LocalSystem
-from eval.systems.remote import RemoteSystem
-from eval.systems.system_registry import DEFAULT_SYSTEMS, GROUPS, make_systems
+from eval.systems.system_registry import DEFAULT_SYSTEMS, GROUPS, LocalSystem, RemoteSystem, make_systems
 
 __all__ = [
     "DEFAULT_SYSTEMS",

@@ -32,7 +32,7 @@ def measure_footprint(
 
     :param store: folder of the published snapshot.
     :param reranker: name of the reranker to load.
-    :param allowed_models: see :func:`retrieval.snapshot_engine.open_engine`.
+    :param allowed_models: see :func:`retrieval.engine.open_engine`.
     :returns: ``load_s``: seconds from the imported code to the first answer, including the verification of the snapshot,
         the encoder, and every index that is built at first use; ``resident_bytes``: peak growth of the process's resident
         memory in that time, including mapped pages of the snapshot. Empty, with a logged warning, when the measurement
@@ -53,7 +53,7 @@ def measure_footprint(
 
 def _main(store: str, system: str, reranker: str, *allowed_models: str) -> None:
     from eval.systems import make_systems
-    from retrieval.snapshot_engine import open_engine, open_reranker
+    from retrieval.engine import open_engine, open_reranker
 
     query = sys.stdin.read()
     before, started = _resident("VmRSS"), time.perf_counter()

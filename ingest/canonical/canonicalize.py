@@ -5,31 +5,342 @@ Tools are never changed. Every merge is reported with its evidence; every surfac
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
 
-from ingest.canonical.abbreviations import Abbreviations, read_abbreviations
 from ingest.canonical.duplicates import Duplicate, near_duplicates
-from ingest.canonical.merges import Canonicalization, Merge, MergeKind
-from ingest.canonical.predicates import Resolution, Signature, resolve_predicates
-from ingest.canonical.single_type import one_type
 from ingest.extract.extractor import Partition, RejectedTriple
 from ingest.graph import node_key
+from ingest.word_lists import word_list
 from ontology.names import canonical_name, expansions, verb_lemma, words
 from ontology.ontology import Ontology
-from ontology.synonym import Synonym, Synonyms
 from ontology.tool import Tool
-from ontology.triple import Triple
+from ontology.tool_graph import Synonym, Synonyms, Triple
 
-__all__ = ["canonicalize"]
+__all__ = ["Canonicalization", "canonicalize"]
+
+# "Purchase Order (PO)", "bill of materials (BOMs)"; and in reverse order "PO (purchase order)".
+_LONG_SHORT = re.compile(r"((?:[^\W\d_][\w'’/-]*[ \t]+){1,8})\(\s*([A-Z][A-Z0-9&]{1,5})s?\s*\)")
+_SHORT_LONG = re.compile(r"\b([A-Z][A-Z0-9&]{1,5})s?[ \t]*\(\s*((?:[^\W\d_][\w'’/-]*[ \t]*){2,8})\)")
+_LOWER_WORD = re.compile(r"(?<![\w.`'\"_<{])[a-z][a-z0-9]{1,5}(?![\w`'\"=:>}])")
+_SMALL = word_list("canonical", "abbreviation_small_words")
+_MAX_CHARS = 20_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Abbreviations:
+    """Abbreviations with their expansions, and the scope of each.
+
+    :param everywhere: map from lower-case abbreviation to its expansion in the whole catalogue.
+    :param in_tool: map from tool id to all expansions in its document, for documents that differ from ``everywhere``.
+    :param declared_by: map from abbreviation to the id of the first tool that declares the expansion used everywhere.
+    :param warnings: conflicts between documents, one sentence each.
+    """
+
+    everywhere: Mapping[str, str]
+    in_tool: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    declared_by: Mapping[str, str] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+
+    def of(self, tool_id: str) -> Mapping[str, str]:
+        """Return the expansions in one tool's document."""
+        return self.in_tool.get(tool_id, self.everywhere)
+
+    def source(self, abbreviation: str, tool_id: str) -> str:
+        """Return the source of an expansion, one clause."""
+        own = self.in_tool.get(tool_id)
+        if own is not None and own.get(abbreviation) != self.everywhere.get(abbreviation):
+            return f"declared in the document of {tool_id}"
+        declared = self.declared_by.get(abbreviation)
+        return f"declared in the document of {declared}" if declared else "the ontology's list"
+
+
+def read_abbreviations(tools: Sequence[Tool], ontology: Ontology) -> Abbreviations:
+    """Collect the abbreviations that documents declare, and those of the ontology.
+
+    An expansion is used in the document that declares it. It is used everywhere when no other document and no entry of the
+    ontology has another one, and when the abbreviation is no ordinary word in the catalogue's descriptions.
+    """
+    meanings: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+    for tool in tools:
+        for short, meaning in sorted(set(_declared(tool))):
+            meanings[short][meaning].append(tool.id)
+    everywhere = dict(ontology.abbreviations)
+    declared_by: dict[str, str] = {}
+    warnings: list[str] = []
+    prose = _lower_words(tools, {short for short in meanings if short not in everywhere})
+    for short, found in sorted(meanings.items()):
+        listed = everywhere.get(short)
+        if listed is not None and set(found) != {canonical_name(listed)}:
+            warnings.append(_conflict(short, found, f"the ontology's list says {listed!r} and holds elsewhere"))
+        elif len(found) > 1:
+            warnings.append(_conflict(short, found, "it holds in those documents only"))
+        elif listed is None and short in prose:
+            warnings.append(_conflict(short, found, "it is also an ordinary word, so it holds in those documents only"))
+        elif listed is None:
+            ((everywhere[short], by),) = found.items()
+            declared_by[short] = by[0]
+    in_tool = _local(meanings, everywhere)
+    return Abbreviations(everywhere=everywhere, in_tool=in_tool, declared_by=declared_by, warnings=tuple(warnings))
+
+
+def _local(meanings: Mapping[str, Mapping[str, list[str]]], everywhere: Mapping[str, str]) -> dict[str, dict[str, str]]:
+    own: dict[str, dict[str, str]] = defaultdict(dict)
+    for short, found in sorted(meanings.items()):
+        for meaning, tool_ids in sorted(found.items()):
+            for tool_id in tool_ids:
+                if canonical_name(everywhere.get(short, "")) != meaning:
+                    own[tool_id].setdefault(short, meaning)
+    return {tool_id: {**everywhere, **local} for tool_id, local in own.items()}
+
+
+def _conflict(short: str, found: Mapping[str, list[str]], outcome: str) -> str:
+    declarations = "; ".join(f"{meaning!r} in {by[0]}" for meaning, by in sorted(found.items()))
+    return f"the abbreviation {short!r} is declared as {declarations}: {outcome}"
+
+
+def _declared(tool: Tool) -> Iterator[tuple[str, str]]:
+    for text in _texts(tool):
+        if "(" not in text:
+            continue
+        for match in _LONG_SHORT.finditer(text[:_MAX_CHARS]):
+            if meaning := _meaning(match[2], match[1], at_end=True):
+                yield match[2].lower(), meaning
+        for match in _SHORT_LONG.finditer(text[:_MAX_CHARS]):
+            if meaning := _meaning(match[1], match[2], at_end=False):
+                yield match[1].lower(), meaning
+
+
+def _texts(tool: Tool) -> Iterable[str]:
+    yield tool.description
+    yield from (parameter.description for parameter in (*tool.parameters, *tool.returns))
+
+
+def _meaning(short: str, text: str, *, at_end: bool) -> str:
+    """Return the canonical name of the words whose initials are ``short`` (initials of small words are optional), or empty."""
+    initials = [letter for letter in short.lower() if letter.isalnum()]
+    tokens = words(text)
+    if len(initials) < 2 or not tokens or tokens[-1] in _SMALL:
+        return ""
+    starts = range(len(tokens) - 1, -1, -1) if at_end else (0,)
+    for start in starts:
+        if tokens[start] not in _SMALL and _has_initials(tokens[start:], initials):
+            return canonical_name(" ".join(tokens[start:]))
+    return ""
+
+
+def _has_initials(tokens: Sequence[str], initials: Sequence[str]) -> bool:
+    if not tokens:
+        return not initials
+    if initials and tokens[0][0] == initials[0] and _has_initials(tokens[1:], initials[1:]):
+        return True
+    return tokens[0] in _SMALL and _has_initials(tokens[1:], initials)
+
+
+def _lower_words(tools: Sequence[Tool], wanted: set[str]) -> set[str]:
+    """Return the words of ``wanted`` that appear in lower case in some description: these are also ordinary words."""
+    seen: set[str] = set()
+    if wanted:
+        for tool in tools:
+            for text in _texts(tool):
+                seen.update(word for word in _LOWER_WORD.findall(text[:_MAX_CHARS]) if word in wanted)
+    return seen
+
+
+MergeKind: TypeAlias = Literal[
+    "case",
+    "inflection",
+    "abbreviation",
+    "synonym",
+    "near-duplicate",
+    "type",
+    "predicate-synonym",
+    "predicate-fallback",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, order=True)
+class Merge:
+    """One merge, for the report.
+
+    :param entity_type: type of the node, or ``predicate``.
+    :param surface: the form in the documents: a name, a type (``kind="type"``), or a predicate's phrase.
+    :param canonical: the canonical form.
+    :param evidence: the reason, one clause.
+    :param score: in [0, 1]; 1, and 0 for a predicate that only fell back.
+    :param count: occurrences of the surface form.
+    """
+
+    kind: MergeKind
+    entity_type: str
+    surface: str
+    canonical: str
+    evidence: str
+    score: float = 1.0
+    count: int = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Canonicalization:
+    """The result of canonicalisation.
+
+    :param triples: canonical triples in the order of the raw ones; triples with equal keys are not merged.
+    :param surface_forms: map from node key (``type:name``) to ``(form, count)``, most frequent first.
+    :param merges: every merge, sorted by kind, type, canonical name and surface form.
+    :param rejected: triples that are invalid after merging (``self-loop``, ``no-name``).
+    :param abbreviations: map from abbreviation to expansion in the whole catalogue, from the ontology and the documents;
+        requests must be parsed with the same map.
+    :param warnings: declared abbreviations that are not used everywhere, one sentence each.
+    """
+
+    triples: tuple[Triple, ...]
+    surface_forms: Mapping[str, tuple[tuple[str, int], ...]] = field(default_factory=dict)
+    merges: tuple[Merge, ...] = ()
+    rejected: tuple[RejectedTriple, ...] = ()
+    abbreviations: Mapping[str, str] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+
+
+Signature = tuple[str, str, str, str]
+"""``(predicate, phrase, head type, tail type)`` of a raw triple."""
+
+_AUXILIARIES = word_list("canonical", "auxiliaries")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resolution:
+    """The ontology predicate of a raw predicate, with a score in [0, 1].
+
+    :param kind: the kind of merge, or None when the raw predicate is of the ontology.
+    """
+
+    predicate: str
+    kind: MergeKind | None = None
+    evidence: str = ""
+    score: float = 1.0
+
+
+def resolve_predicates(signatures: Iterable[Signature], ontology: Ontology) -> dict[Signature, Resolution]:
+    """Map from each raw signature to the predicate of the ontology.
+
+    A predicate of the ontology is not changed, except the fallback with a phrase: then the phrase is mapped. A raw predicate without
+    a match is unchanged when the fallback does not allow its types either; validation rejects it.
+    """
+    synonyms = _base_synonyms(ontology)
+    return {
+        signature: _by_name(signature, ontology, synonyms) or _fallback(signature, ontology)
+        for signature in sorted(set(signatures))
+    }
+
+
+def _by_name(signature: Signature, ontology: Ontology, synonyms: Mapping[str, str]) -> Resolution | None:
+    predicate, phrase, head_type, tail_type = signature
+    known = ontology.predicates.get(predicate)
+    if known is not None and not (predicate == ontology.fallback and phrase):
+        return Resolution(predicate=predicate)
+    phrase_words = phrase or predicate
+    for found, evidence in (
+        (ontology.predicate_for(phrase_words), "a synonym in the ontology"),
+        (synonyms.get(_base(phrase_words), ""), "inflection of a synonym in the ontology"),
+    ):
+        if found and found == predicate:
+            return Resolution(predicate=predicate)
+        if found and not ontology.predicates[found].derived and ontology.allows(head_type, found, tail_type):
+            return Resolution(predicate=found, kind="predicate-synonym", evidence=evidence)
+    return None
+
+
+def _fallback(signature: Signature, ontology: Ontology) -> Resolution:
+    predicate, _, head_type, tail_type = signature
+    fallback = ontology.fallback
+    if predicate == fallback:
+        return Resolution(predicate=fallback)
+    if not ontology.allows(head_type, fallback, tail_type):
+        return Resolution(predicate=predicate)
+    evidence = f"no predicate of the ontology between {head_type} and {tail_type} has this name or synonym"
+    return Resolution(predicate=fallback, kind="predicate-fallback", evidence=evidence, score=0.0)
+
+
+def _base_synonyms(ontology: Ontology) -> dict[str, str]:
+    """Map from phrases without auxiliaries and third-person endings to predicate, for phrases of only one predicate."""
+    found: dict[str, set[str]] = {}
+    for predicate in ontology.predicates.values():
+        for phrase in (predicate.name, *predicate.synonyms):
+            found.setdefault(_base(phrase), set()).add(predicate.name)
+    return {base: min(names) for base, names in found.items() if base and len(names) == 1}
+
+
+def _base(phrase: str) -> str:
+    # Remove only -s: "managed by" and "manages" have opposite directions.
+    phrase_words = words(phrase)
+    kept = [word for word in phrase_words if word not in _AUXILIARIES] or phrase_words
+    return " ".join(verb_lemma(word) if word.endswith("s") else word for word in kept)
+
+
+Node = tuple[str, str]
+"""``(type, name)``"""
+
+Ends = tuple[Node, str, Node]
+"""``(head, predicate, tail)``"""
+
+
+def _declared_types(ontology: Ontology) -> frozenset[str]:
+    """Return the types that documents declare by structure or metadata; they never change (a department "sales")."""
+    declared = {"tool", "parameter", "value"}
+    for predicate in ontology.predicates.values():
+        if predicate.metadata:
+            declared.update(predicate.range)
+    return frozenset(declared)
+
+
+def one_type(counts: Mapping[Node, int], ends: Iterable[Ends], ontology: Ontology) -> dict[Node, str]:
+    """Map from each node whose type changes to its new type.
+
+    The new type is the most frequent type of the name, ties in alphabetical order. A change is left out when it would violate the
+    domain or range of a triple's predicate.
+
+    :param counts: map from node to its number of occurrences.
+    :param ends: the distinct triples, for the check of domain and range.
+    """
+    fixed = _declared_types(ontology)
+    by_name: dict[str, Counter[str]] = defaultdict(Counter)
+    for (entity_type, name), count in counts.items():
+        if entity_type not in fixed:
+            by_name[name][entity_type] += count
+    changes: dict[Node, str] = {}
+    for name, types in by_name.items():
+        chosen = min(types, key=lambda candidate: (-types[candidate], candidate))
+        changes.update(((entity_type, name), chosen) for entity_type in types if entity_type != chosen)
+    if changes:
+        _remove_invalid(changes, [end for end in set(ends) if end[0] in changes or end[2] in changes], ontology)
+    return changes
+
+
+def _remove_invalid(changes: dict[Node, str], ends: Iterable[Ends], ontology: Ontology) -> None:
+    """Remove the changes that make a valid triple invalid; repeat until there are none."""
+    valid = [(h, p, t) for h, p, t in ends if ontology.allows(h[0], p, t[0])]
+    while True:
+        invalid = {
+            node
+            for head, predicate, tail in valid
+            if not ontology.allows(changes.get(head, head[0]), predicate, changes.get(tail, tail[0]))
+            for node in (head, tail)
+            if node in changes
+        }
+        if not invalid:
+            return
+        for node in invalid:
+            del changes[node]
+
 
 _NEAR_DUPLICATE_TYPES = ("business_object", "capability")
 _WITHOUT_SYNONYMS = ("tool", "parameter", "value")
 _NAME_SEPARATORS = frozenset(" _-./,:;'’()[]&")
 
-Node = tuple[str, str]
+
 # Type, name as read, tool id where abbreviations or synonyms mean something of their own, else "".
 Surface = tuple[str, str, str]
 

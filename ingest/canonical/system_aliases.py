@@ -21,11 +21,9 @@ from dataclasses import dataclass, field
 from ingest.graph import node_key
 from ingest.word_lists import word_list
 from ontology.hosts import registered_label
-from ontology.names import canonical_name, is_word
-from ontology.stop_words import stop_words
+from ontology.names import canonical_name, is_word, stop_words
 from ontology.tool import Tool
-from ontology.tool_graph import Aliases
-from ontology.triple import Triple
+from ontology.tool_graph import Aliases, Triple
 
 __all__ = ["system_aliases"]
 

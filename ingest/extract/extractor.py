@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from ontology.tool import Tool
-from ontology.triple import Triple
+from ontology.tool_graph import Triple
 
 __all__ = ["Extraction", "Extractor", "Fault", "Partition", "RejectedTriple", "partition"]
 

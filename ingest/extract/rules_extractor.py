@@ -14,7 +14,7 @@ from itertools import islice
 from multiprocessing import get_context
 
 from ingest.extract.extractor import Extraction
-from ingest.extract.relations import Finding, Relation
+from ingest.extract.relations import Finding, Relation, Title, parse_path, parse_title
 from ingest.extract.sentences import (
     MAX_DESCRIPTION_CHARS,
     MAX_PARAMETER_CHARS,
@@ -24,13 +24,12 @@ from ingest.extract.sentences import (
 )
 from ingest.extract.spacy_parser import Language, find_model
 from ingest.extract.structure import structural_triples
-from ingest.extract.titles import Title, parse_path, parse_title
-from ingest.extract.triple_rules import apply_triple_rules
+from ingest.extract.triple_validation import apply_triple_rules
 from ontology.errors import CatalogError, InvalidArgumentError
 from ontology.names import verb_lemma, words
 from ontology.ontology import Ontology
 from ontology.tool import Tool
-from ontology.triple import Provenance, Triple
+from ontology.tool_graph import Provenance, Triple
 
 __all__ = ["MAX_PARSED_PARAMETERS", "RulesExtractor"]
 

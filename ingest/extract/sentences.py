@@ -11,17 +11,49 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ingest.extract.vocabulary import ALSO_NOUNS, LINKING_VERBS, MOSTLY_NOUNS, action
-from ontology.names import is_noun, noun_lemma, verb_lemma
+from ingest.word_lists import word_list
+from ontology.names import is_noun, noun_lemma, stop_words, verb_lemma
 
 __all__ = [
+    "ACTIONS",
+    "ALSO_NOUNS",
+    "DEPENDENT_NAMES",
+    "GENERIC_HEADS",
+    "LINKING_VERBS",
     "MAX_DESCRIPTION_CHARS",
     "MAX_PARAMETER_CHARS",
     "MIN_SENTENCE_CHARS",
+    "MOSTLY_NOUNS",
+    "STOP_WORDS",
+    "TRANSPARENT_HEADS",
     "Sentence",
+    "action",
     "sentence_spans",
     "sentences",
+    "vocabulary",
 ]
+
+
+def vocabulary(name: str) -> frozenset[str]:
+    """Return one list of ``extract_words.yaml``; raise KeyError for an unknown list."""
+    return word_list("extract", name)
+
+
+ACTIONS = vocabulary("actions")
+ALSO_NOUNS = vocabulary("also_nouns")
+DEPENDENT_NAMES = vocabulary("dependent_names")
+LINKING_VERBS = vocabulary("linking_verbs")
+MOSTLY_NOUNS = vocabulary("mostly_nouns")
+STOP_WORDS = stop_words("name_edges")
+TRANSPARENT_HEADS = vocabulary("transparent_heads")
+GENERIC_HEADS = TRANSPARENT_HEADS | vocabulary("generic_heads")
+
+
+def action(word: str) -> str:
+    """Return the base form of an operation's verb (``fetch`` for ``Fetches``), or empty for another word."""
+    base = verb_lemma(word.lower())
+    return base if base in ACTIONS else ""
+
 
 MAX_DESCRIPTION_CHARS = 600
 MAX_PARAMETER_CHARS = 200

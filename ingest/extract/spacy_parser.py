@@ -8,10 +8,8 @@ import logging
 from collections.abc import Iterable
 from typing import Any
 
-from ingest.extract.noun_phrases import Phrase, plain_phrases
-from ingest.extract.relations import Capability, Finding, findings
-from ingest.extract.sentences import Sentence
-from ingest.extract.vocabulary import action
+from ingest.extract.relations import Capability, Finding, Phrase, findings, plain_phrases
+from ingest.extract.sentences import Sentence, action
 from ontology.names import SPACY_MODELS, canonical_name
 
 __all__ = ["Language", "find_model"]

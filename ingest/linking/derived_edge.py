@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
-__all__ = ["DerivedEdge"]
+from ontology.tool_graph import Synonyms
+
+__all__ = ["NO_LINKS", "DeclaredLinks", "DerivedEdge"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,3 +66,23 @@ class DerivedEdge:
     def key(self) -> str:
         """The key of the edge, unique between two tools: ``supplies:supplier_id``."""
         return f"{self.predicate}:{self.parameter}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeclaredLinks:
+    """Declarations about tools, by tool id.
+
+    :param synonyms: the names that replace others in what is read of the tool.
+    :param context_parameters: inputs that name the surroundings of a call.
+    :param not_context_parameters: inputs that do not, whatever their frequency says.
+    :param preconditions: ``depends_on`` edges to the tools that bring a state about.
+    """
+
+    synonyms: Mapping[str, Synonyms] = field(default_factory=dict)
+    context_parameters: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    not_context_parameters: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    preconditions: tuple[DerivedEdge, ...] = ()
+
+
+NO_LINKS = DeclaredLinks()
+"""Nothing is declared."""

@@ -9,15 +9,75 @@ import re
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from ingest.linking.resource_names import RESOURCE_NAME, named_collection
 from ingest.linking.tool_subjects import CanonicalNames, PathStep, Subject, canonical_names, path_steps, subject_of
-from ingest.linking.type_families import type_family
 from ingest.word_lists import word_groups, word_list
 from ontology.names import identified_entity, words
 from ontology.ontology import Ontology
 from ontology.tool import Parameter, Tool
 
-__all__ = ["CONTAINER_NAMES", "GENERIC_NAMES", "Identifier", "IdentifierReader", "split_identifier"]
+__all__ = [
+    "CONTAINER_NAMES",
+    "GENERIC_NAMES",
+    "RESOURCE_NAME",
+    "Identifier",
+    "IdentifierReader",
+    "named_collection",
+    "split_identifier",
+    "type_family",
+    "type_fit",
+]
+
+RESOURCE_NAME = "resource name"
+"""The field of an entity that is a path."""
+
+_PLACE = r"(?:\[\^/\]\+|\{[^{}/]*\}|\[[A-Za-z_-]+\]|<[a-z_-]+>|\.\*|\*\*?)"
+_IN_PATTERN = re.compile(rf"(?P<collection>[A-Za-z]\w*)/{_PLACE}\$?$")
+_AFTER_FORMAT = re.compile(rf"[Ff]ormat(?: is)?(?: of)?:? *`?(?P<collection>[A-Za-z]\w*)/{_PLACE}(?![/\w])")
+_IN_TEXT = re.compile(rf"(?<![\w/])(?:[A-Za-z]\w*/{_PLACE}/)+(?P<collection>[A-Za-z]\w*)/{_PLACE}(?!/?\w)")
+
+
+@lru_cache(maxsize=50_000)
+def named_collection(pattern: str, description: str) -> str:
+    """Return the last collection of the path that a value is (``snapshots``), or empty where it is no such path."""
+    if "/" in pattern:
+        match = _IN_PATTERN.search(pattern)
+        return match["collection"] if match else ""
+    if "/" not in description:
+        return ""
+    found = {match["collection"] for rule in (_IN_TEXT, _AFTER_FORMAT) for match in rule.finditer(description)}
+    return found.pop() if len(found) == 1 else ""
+
+
+_FAMILY_OF = {name: family for family, names in word_groups("linking", "type_families").items() for name in names}
+
+
+@lru_cache(maxsize=20_000)
+def type_family(type_: str) -> str:
+    """Return ``string``, ``integer``, ``number``, ``boolean``, ``array``, ``object``, ``time``, or empty for an unknown type."""
+    text = type_.strip().lower()
+    if not text:
+        return "string"
+    if text in _FAMILY_OF:
+        return _FAMILY_OF[text]
+    if text.endswith("[]"):
+        return "array"
+    head = re.split(r"[<\[(,| ]", text, maxsplit=1)[0].rsplit(".", 1)[-1]
+    return _FAMILY_OF.get(head, "")
+
+
+def type_fit(given: str, needed: str, *, identifier: bool) -> float:
+    """Return the compatibility of a value's type with an input's type, in [0, 1]: 1 for the same family, 0 for incompatible."""
+    one, other = type_family(given), type_family(needed)
+    if not given or one == other:
+        return 1.0 if one or not given or given.lower() == needed.lower() else 0.6
+    pair = {one, other}
+    if "boolean" in pair:
+        return 0.0
+    if pair <= {"string", "integer", "number"}:
+        return 1.0 if identifier or pair == {"integer", "number"} else 0.7
+    if "array" in pair or pair == {"string", "time"}:
+        return 0.9
+    return 0.5 if "object" in pair or "" in pair else 0.4
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,22 +6,45 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ingest.linking.collection_paths import normal_path
-from ingest.linking.context_parameters import ContextParameters
-from ingest.linking.declared_links import NO_LINKS, DeclaredLinks
-from ingest.linking.object_shapes import ObjectShapes
+from ingest.linking.derived_edge import NO_LINKS, DeclaredLinks
 from ingest.linking.tool_draft import KnownEntities, ToolDraft, draft_tool
-from ingest.linking.tool_inputs import consumed_values, free_text_score
-from ingest.linking.tool_outputs import ConsumedKeys, learn_shapes, produced_values
+from ingest.linking.tool_inputs import ContextParameters, consumed_values, free_text_score, normal_path
+from ingest.linking.tool_outputs import ConsumedKeys, ObjectShapes, learn_shapes, produced_values
 from ingest.linking.tool_subjects import action_of, local_name, systems_of
 from ingest.linking.tool_values import ConsumedValue, Key, ProducedValue
-from ingest.linking.vendors import Vendors
 from ingest.word_lists import word_list
+from ontology.hosts import registered_label
 from ontology.names import noun_lemma, words
 from ontology.ontology import Ontology
 from ontology.tool import Tool
 
-__all__ = ["Needs", "ToolProfile", "profile_tools"]
+__all__ = ["ToolProfile", "profile_tools"]
+
+
+class Vendors:
+    """The vendors of a catalogue's tools."""
+
+    def __init__(self, tools: Sequence[Tool]) -> None:
+        by_namespace: dict[str, str] = {}
+        for tool in tools:
+            if tool.namespace not in by_namespace or not by_namespace[tool.namespace]:
+                by_namespace[tool.namespace] = _vendor(tool)
+        self._one = len(set(filter(None, by_namespace.values()))) <= 1
+        self._by_namespace = {} if self._one else by_namespace
+
+    def of(self, tool: Tool) -> str:
+        """Return the vendor of a tool; its namespace where the vendor is unknown; empty in a catalogue of one vendor."""
+        return "" if self._one else self._by_namespace[tool.namespace] or f"namespace {tool.namespace}"
+
+
+def _vendor(tool: Tool) -> str:
+    call = tool.call
+    if call is None:
+        return ""
+    if call.protocol == "aws":
+        return "aws"
+    return next(filter(None, map(registered_label, call.servers)), "")
+
 
 _SELF = word_list("linking", "self_words")
 _NO_NAMES = frozenset(("id", "name", "key", "code", "number", "type"))  # the same name does not mean the same value

@@ -2,20 +2,219 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
 
-from ingest.linking.documented_shapes import ShownShape, is_possible, shown_shapes
 from ingest.linking.identifiers import GENERIC_NAMES, Identifier, IdentifierReader
-from ingest.linking.observed_values import ObservedShapes
+from ingest.linking.tool_values import kinds_of
+from ontology.errors import DocumentError
+from ontology.names import canonical_name
 from ontology.ontology import Ontology
-from ontology.pattern_shape import facts_of
 from ontology.tool import Parameter, Tool
-from ontology.value_shape import ShapeUse, ValueShape
+from ontology.value_shape import (
+    KIND_SHAPES,
+    ShapeUse,
+    ValueShape,
+    facts_of,
+    is_specific,
+    kind_of_value,
+    shape_of,
+    shape_of_pattern,
+    widened,
+)
 
-__all__ = ["shape_uses"]
+__all__ = ["ObservedShapes", "read_observed_values", "shape_uses", "shown_shapes"]
+
+
+class ShownShape(NamedTuple):
+    """A specific shape of a parameter's values; ``source`` and ``is_widened`` as in :class:`ontology.value_shape.ShapeUse`."""
+
+    shape: ValueShape
+    source: str
+    is_widened: bool = False
+
+
+_MAX_ENUM = 50  # a longer list holds values of another system: countries, media types
+_MAX_CHARS = 1_000
+_MAX_SHOWN = 4
+_OWN = ("pattern", "example", "enum")  # sources that are not compared with the values that a document shows
+_NUMBERS = frozenset(("integer", "int", "int32", "int64", "long", "number", "float", "double"))
+_NO_VALUES = frozenset(("boolean", "bool", "object"))
+_NAMED_KINDS = ("arn", "email", "phone", "url", "uuid")
+# The words before an example in English descriptions. Chosen from general English, not from a catalogue.
+_LEAD = re.compile(
+    r"(?:\be\.\s?g\.?|\beg\b|\bfor example|\bfor instance|\bexamples?(?: value)?|\bsuch as|\blike|\bi\.e\.|\bformat(?:ted)?(?: is| as)?)"
+    r"[\s:,=]{1,4}(?P<values>[^\n;]{3,120})",
+    re.IGNORECASE,
+)
+# Not the second part of a number that is written with spaces, nor the rest of a long value.
+_VALUE = re.compile(r"(?<!\w)(?<!\d )[\"'`(“‘]{0,2}([A-Za-z0-9+/#][^\s,;()\"'`”’<>]{2,63})")
+_COUNTS = {word: count for count, word in enumerate("one two three four five six seven eight nine ten".split(), 1)}
+_FOLLOWED = re.compile(
+    r"[\"'`]?\b(?P<prefix>[A-Z]{1,6}-?)[\"'`]? (?:followed by|and|plus|with|then) (?:exactly )?"
+    rf"(?P<count>\d{{1,2}}|{'|'.join(_COUNTS)})[ -]digits?\b"
+)
+# The names of standards and of their parts: "Format: RFC-3339" shows no value. Chosen from standards bodies, not from a catalogue.
+_STANDARD = re.compile(
+    r"(?:RFC|ISO|IEC|ISO/IEC|IEEE|ITU(?:-T)?|ANSI|ECMA|FIPS|NIST|BCP|UTF|UCS|SHA|MD|GS1|CP|EIA|STD)[-_/ ]?\d[\w.:/-]{0,20}"
+    r"|[A-Z]\.\d{2,4}|(?:windows|latin|base|iso)-?\d[\d-]{0,8}",
+    re.IGNORECASE,
+)
+_NAME = re.compile(r"^[A-Za-z_]{1,30}=")
+_PLACEHOLDER = re.compile(r"#{3,}")
+
+
+@lru_cache(maxsize=50_000)
+def shown_shapes(parameter: Parameter) -> tuple[ShownShape, ...]:
+    """Return the specific shapes of a parameter's values, each once; those that its document states before those of examples.
+
+    None where the document shows an example that has none of them.
+    """
+    found: dict[ValueShape, ShownShape] = {}
+    for shown in _shapes(parameter):
+        if is_specific(shown.shape) and (shown.source in _OWN or is_possible(shown.shape, parameter)):
+            found.setdefault(shown.shape, shown)
+    if not found:
+        kinds = kinds_of(parameter)
+        named = (KIND_SHAPES[kind] for kind in _NAMED_KINDS if kind in kinds)
+        found = {shape: ShownShape(shape, "kind") for shape in named if is_possible(shape, parameter)}
+    examples = _parts(parameter.example)
+    if examples and not any(_has(value, shape) for value in examples for shape in found):
+        return ()
+    return tuple(found.values())
+
+
+def is_possible(shape: ValueShape, parameter: Parameter) -> bool:
+    """Whether the type of a parameter, its example, its default and its allowed values agree with a shape."""
+    type_ = parameter.type.lower()
+    if type_ in _NO_VALUES or (type_ in _NUMBERS and not facts_of(shape).digits_only):
+        return False
+    known = (*_parts(parameter.example), *_parts(parameter.default), *parameter.enum)
+    return all(_has(value, shape) for value in known)
+
+
+def _has(value: str, shape: ValueShape) -> bool:
+    return re.fullmatch(shape.pattern, value.strip(), re.ASCII) is not None
+
+
+def _shapes(parameter: Parameter) -> Iterator[ShownShape]:
+    stated = shape_of_pattern(parameter.pattern) if parameter.pattern else None
+    if stated is not None:
+        yield ShownShape(stated, "pattern")
+    elif followed := _FOLLOWED.search(parameter.description[:_MAX_CHARS]):
+        count = int(_COUNTS.get(followed["count"], 0) or followed["count"])
+        stated = ValueShape(re.escape(followed["prefix"]) + rf"\d{{{count}}}")
+        yield ShownShape(stated, "description")
+    if len(parameter.enum) <= _MAX_ENUM:
+        yield from (ShownShape(ValueShape(re.escape(value)), "enum") for value in parameter.enum if _is_code(value))
+    for value, source in _values(parameter):
+        shape = None if _STANDARD.fullmatch(value) else shape_of(value)
+        # What the document states is more exact than what an example of it lets guess.
+        if shape is None or (stated is not None and re.fullmatch(stated.pattern, value, re.ASCII)):
+            continue
+        yield ShownShape(shape, source)
+        if any_word := widened(value):
+            yield ShownShape(any_word, source, True)
+
+
+def _values(parameter: Parameter) -> Iterator[tuple[str, str]]:
+    """Yield the values that a document shows, each with its source."""
+    for source, text in (("example", parameter.example), ("default", parameter.default)):
+        yield from ((value, source) for value in _parts(text))
+    for match in _LEAD.finditer(parameter.description[:_MAX_CHARS]):
+        for shown in _VALUE.findall(match["values"])[:_MAX_SHOWN]:
+            value = _NAME.sub("", shown.rstrip(".:!?…"))
+            # A link in a description is no value, and an input that takes a link has the shape of its kind.
+            if kind_of_value(value) != "url":
+                yield _PLACEHOLDER.sub(lambda run: "0" * len(run[0]), value), "description"
+
+
+def _parts(text: str) -> list[str]:
+    """Return the value of an example, or the values of a list of them as JSON."""
+    if text[:1] not in ("[", "{"):
+        return [text] if text else []
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return []
+    return [str(one) for one in value if isinstance(one, (str, int))][:_MAX_SHOWN] if isinstance(value, list) else []
+
+
+def _is_code(value: str) -> bool:
+    """Whether an allowed value has the digits of a code, and is no number."""
+    return shape_of(value) is not None and not kind_of_value(value) and not value.isdigit()
+
+
+_MAX_BYTES = 1 << 26  # chosen, not tuned
+
+
+_SOURCE = "observed"
+
+
+class ObservedShapes:
+    """The shapes of observed values, by parameter and by entity.
+
+    :param rows: objects with ``value`` and one of ``parameter`` (a name; with ``tool``, of that tool alone) and ``entity``.
+    """
+
+    def __init__(self, rows: Iterable[dict[str, Any]] = ()) -> None:
+        self._shapes: defaultdict[tuple[str, str, str], dict[ShownShape, None]] = defaultdict(dict)
+        for row in rows:
+            shape = shape_of(row["value"])
+            if shape is not None and is_specific(shape):
+                key = (row.get("tool", ""), row.get("parameter", "").lower(), canonical_name(row.get("entity", "")))
+                self._shapes[key][ShownShape(shape, _SOURCE)] = None
+
+    def __bool__(self) -> bool:
+        return bool(self._shapes)
+
+    def of(self, tool: Tool, parameter: Parameter, entity: str) -> Iterator[ShownShape]:
+        """Yield the shapes of a parameter that identifies an entity, which may be empty."""
+        if not self._shapes:
+            return
+        name = parameter.name.rsplit(".", 1)[-1].removesuffix("[]").lower()
+        for key in ((tool.id, name, ""), ("", name, ""), ("", "", entity)):
+            yield from self._shapes.get(key, ())
+
+
+def read_observed_values(path: Path) -> ObservedShapes:
+    """Read the file.
+
+    :raises DocumentError: when it cannot be read, or with the line of a row that is invalid.
+    """
+    if path.exists() and (not path.is_file() or path.stat().st_size > _MAX_BYTES):  # a pipe could be read without end
+        problem = f"the observed values must be a file of at most {_MAX_BYTES:,} bytes"
+        raise DocumentError(
+            problem, subject=str(path), remedy="Give a sample of them: one value of each kind is enough"
+        )
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, ValueError) as error:
+        raise DocumentError(f"the observed values cannot be read: {error}", subject=str(path)) from error
+    return ObservedShapes(_row(line, f"{path}:{number}") for number, line in enumerate(lines, start=1) if line.strip())
+
+
+def _row(line: str, place: str) -> dict[str, Any]:
+    try:
+        row: Any = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise DocumentError("an observed value is no JSON", subject=place) from error
+    known = {"value", "parameter", "tool", "entity"}
+    is_text = isinstance(row, dict) and set(row) <= known and all(isinstance(one, str) for one in row.values())
+    if not is_text or not row.get("value") or bool(row.get("parameter")) == bool(row.get("entity")):
+        raise DocumentError(
+            "an observed value must be an object of texts",
+            subject=place,
+            remedy='Write {"value": "INC0012345", "parameter": "incident_id"}, or "entity" for "parameter"',
+        )
+    return dict(row)
+
 
 _Field: TypeAlias = tuple[str, str, str]
 """Namespace, entity and field of an identifier."""

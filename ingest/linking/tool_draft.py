@@ -12,12 +12,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from ingest.linking.identifiers import GENERIC_NAMES, Identifier, IdentifierReader
+from ingest.linking.identifiers import GENERIC_NAMES, Identifier, IdentifierReader, type_family
 from ingest.linking.tool_values import ConsumedValue
-from ingest.linking.type_families import type_family
 from ontology.ontology import Ontology
-from ontology.synonym import Synonym, Synonyms, preferred_name
 from ontology.tool import Parameter, Tool
+from ontology.tool_graph import Synonym, Synonyms, preferred_name
 
 __all__ = [
     "AUTH_NAMES",

@@ -2,23 +2,105 @@
 
 from __future__ import annotations
 
+import copy
+import json
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
+from typing import Any
 
-from ingest.linking.declared_links import DeclaredLinks
-from ingest.linking.derived_edge import DerivedEdge
-from ingest.overlay.declarations import NOTHING, Declarations
-from ingest.overlay.node_aliases import near
-from ingest.overlay.overlay_rules import NamePattern, NamespaceRules, Overlay, Requirement, TextRule, ToolRule
-from ingest.overlay.tool_texts import with_texts
+from ingest.linking.derived_edge import DeclaredLinks, DerivedEdge
+from ingest.linking.identifiers import type_family
+from ingest.overlay.declarations import NOTHING, Declarations, near
+from ingest.overlay.overlay_file import NamePattern, NamespaceRules, Overlay, Requirement, TextRule, ToolRule
+from ingest.sources.sanitize import sanitize_tool
+from ontology.json_values import as_dict
 from ontology.names import canonical_name
 from ontology.ontology import Ontology
-from ontology.synonym import Synonym
 from ontology.tool import CONTEXT_PARAMETERS, Dependency, Parameter, Tool
+from ontology.tool_graph import Synonym
 
 __all__ = ["AppliedOverlays", "apply_overlays"]
+
+_DEPRECATED = "deprecated"
+
+
+def with_texts(tool: Tool, rule: ToolRule) -> Tool:
+    """Return the tool with the texts and the mark ``deprecated`` of a rule."""
+    metadata = {**tool.metadata, **({"title": rule.title} if rule.title else {})}
+    if rule.deprecated:
+        metadata[_DEPRECATED] = True
+    elif rule.deprecated is False:
+        metadata.pop(_DEPRECATED, None)
+    return sanitize_tool(
+        replace(
+            tool,
+            description=_changed(tool.description, rule.text),
+            parameters=_parameters(tool.parameters, rule.parameters),
+            returns=_parameters(tool.returns, rule.returns),
+            input_schema=_schema(tool.input_schema, tool.parameters, rule.parameters),
+            output_schema=_schema(tool.output_schema, tool.returns, rule.returns),
+            metadata=metadata,
+        )
+    )
+
+
+def _changed(text: str, rule: TextRule) -> str:
+    parts = (rule.description or text, rule.appended)
+    return "\n\n".join(part for part in parts if part)
+
+
+def _parameters(parameters: Iterable[Parameter], rules: Mapping[str, TextRule]) -> tuple[Parameter, ...]:
+    return tuple(_parameter(one, rules[one.name]) if one.name in rules else one for one in parameters)
+
+
+def _parameter(parameter: Parameter, rule: TextRule) -> Parameter:
+    description = _changed(parameter.description, rule)
+    return replace(parameter, description=description, example=rule.example or parameter.example)
+
+
+def _schema(
+    schema: Mapping[str, Any] | None, parameters: Iterable[Parameter], rules: Mapping[str, TextRule]
+) -> Mapping[str, Any] | None:
+    """Return the schema with the new texts; a property behind a ``$ref``, which other tools' fields may share, keeps its own."""
+    if schema is None or not rules:
+        return schema
+    changed = copy.deepcopy(as_dict(schema))
+    for parameter in parameters:
+        node = _property(changed, parameter.name) if parameter.name in rules else None
+        if node is not None:
+            rule = rules[parameter.name]
+            if rule.description or rule.appended:
+                node["description"] = _changed(str(node.get("description", "")), rule)
+            if rule.example:
+                node["examples"] = [_value(rule.example, parameter.type)]
+    return changed
+
+
+def _property(schema: dict[str, Any], path: str) -> dict[str, Any] | None:
+    """Return the schema of a field by its dotted path, or None where it is not written out."""
+    node: dict[str, Any] = schema
+    for step in path.split("."):
+        properties = node.get("properties")
+        inner = properties.get(step.removesuffix("[]")) if isinstance(properties, dict) else None
+        if step.endswith("[]") and isinstance(inner, dict):
+            inner = inner.get("items")
+        if not isinstance(inner, dict) or "$ref" in inner:
+            return None
+        node = inner
+    return node
+
+
+def _value(text: str, type_: str) -> Any:
+    """Return an example as a JSON value of its type."""
+    if type_family(type_) == "string":
+        return text
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
 
 _REASON = "overlay"
 """Reason of a declared dependency; its line is in the graph only, so that lines that move change no tool."""

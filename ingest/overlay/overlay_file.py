@@ -5,28 +5,133 @@ from __future__ import annotations
 import hashlib
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import yaml
 
-from ingest.overlay.overlay_rules import (
-    NamePattern,
-    NamespaceRules,
-    Overlay,
-    Requirement,
-    SystemAliases,
-    TextRule,
-    ToolRule,
-)
 from ingest.sources.yaml_nodes import YamlNodes, compose_file
 from ontology.errors import OverlayFileError
 from ontology.names import canonical_name, words
-from ontology.ontology_file import Fault
+from ontology.ontology import Fault
 from ontology.redaction import redact_document_text
 
-__all__ = ["MAX_BOOST", "CheckedOverlay", "check_overlay", "is_overlay_file", "load_overlays"]
+__all__ = [
+    "NamePattern",
+    "NamespaceRules",
+    "Overlay",
+    "Requirement",
+    "SystemAliases",
+    "TextRule",
+    "ToolRule",
+    "check_overlay",
+    "is_overlay_file",
+    "load_overlays",
+]
+
+
+class NamePattern(NamedTuple):
+    """A name or a pattern of names, as :mod:`fnmatch` reads it."""
+
+    text: str
+    origin: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextRule:
+    """New texts of a tool, an input or an output; empty ones change nothing.
+
+    :param description: replaces the description.
+    :param appended: stands after the description.
+    :param example: replaces the example of an input or output.
+    """
+
+    description: str = ""
+    appended: str = ""
+    example: str = ""
+    origin: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Requirement:
+    """Another tool that must be called first.
+
+    :param tool: its id, or its name in the same namespace.
+    :param parameter: the input that it fills, or empty.
+    :param output: its output that fills it, or empty.
+    :param state: of a precondition: the state that it brings about.
+    :param required: False where the tool can only be called after it.
+    """
+
+    tool: str
+    parameter: str = ""
+    output: str = ""
+    state: str = ""
+    required: bool = True
+    origin: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolRule:
+    """What is said of the tools that a pattern matches. None: nothing is said.
+
+    :param pattern: matches ids and names of tools, and ids without the namespace.
+    :param title: replaces the title.
+    :param boost: standard deviations of the scores that are added to a candidate's score, in [-1, 1].
+    :param parameters: input → its new texts; likewise ``returns``.
+    """
+
+    pattern: NamePattern
+    hidden: bool | None = None
+    deprecated: bool | None = None
+    boost: float | None = None
+    title: str = ""
+    text: TextRule = TextRule()
+    parameters: Mapping[str, TextRule] = field(default_factory=dict)
+    returns: Mapping[str, TextRule] = field(default_factory=dict)
+    depends_on: tuple[Requirement, ...] = ()
+    preconditions: tuple[Requirement, ...] = ()
+
+
+class SystemAliases(NamedTuple):
+    """A system, and other names of it."""
+
+    name: str
+    aliases: tuple[str, ...]
+    origin: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamespaceRules:
+    """What is said of the namespaces that a pattern matches.
+
+    :param synonyms: (name, the name that replaces it, origin).
+    :param context_parameters: inputs that name the surroundings of a call.
+    :param not_context_parameters: inputs that do not, whatever their frequency says.
+    """
+
+    pattern: NamePattern
+    synonyms: tuple[tuple[str, str, str], ...] = ()
+    context_parameters: tuple[NamePattern, ...] = ()
+    not_context_parameters: tuple[NamePattern, ...] = ()
+    tools: tuple[ToolRule, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overlay:
+    """The content of one overlay file.
+
+    :param name: of the file, without its folder.
+    :param sha256: of its bytes, hexadecimal.
+    """
+
+    name: str
+    sha256: str
+    systems: tuple[SystemAliases, ...] = ()
+    namespaces: tuple[NamespaceRules, ...] = ()
+
 
 MAX_BOOST = 1.0
 """Largest boost, in standard deviations of the scores; chosen, not tuned: a boost may decide between tools that are close."""

@@ -6,8 +6,8 @@ tools with unique ids, and a record with the reason for everything that was reje
 
 from __future__ import annotations
 
+from ingest.sources.addresses import SOURCES, source_for
 from ingest.sources.catalog import Catalog, DocumentReport, read_catalog
-from ingest.sources.detect import SOURCES, source_for
 from ingest.sources.document import Document
 from ingest.sources.json_schema.schema import flatten_schema
 from ingest.sources.source import RejectedRecord, Source

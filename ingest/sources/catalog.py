@@ -5,28 +5,98 @@ from __future__ import annotations
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import Any, Final
 
-from ingest.sources.addresses import find_documents
-from ingest.sources.detect import source_for
+from ingest.sources.addresses import find_documents, source_for
 from ingest.sources.document import Document
 from ingest.sources.file_state import OUTSIDE, FileState
-from ingest.sources.name_claims import FOREIGN_NAMESPACE, HINT_IGNORED, settle_names
-from ingest.sources.namespaces import name_live_documents
-from ingest.sources.naming import DocumentRead, assign_ids
+from ingest.sources.naming import (
+    FOREIGN_NAMESPACE,
+    HINT_IGNORED,
+    DocumentRead,
+    assign_ids,
+    name_live_documents,
+    settle_names,
+)
 from ingest.sources.read_cache import ReadCache
-from ingest.sources.sanitize import printable, sanitize_tool
+from ingest.sources.sanitize import printable, sanitize_tool, secret_places, without_secrets
 from ingest.sources.source import RejectedRecord
-from ingest.sources.source_entry import SourceEntry
-from ingest.sources.tool_secrets import secret_places, without_secrets
-from ingest.sources.tool_selection import EXCLUDES_NOTHING, select_tools, unmatched_patterns, unmatched_records
+from ingest.sources.sources_file import SourceEntry
 from ontology.errors import CatalogError, DocumentError, MissingExtraError
-from ontology.redaction import redact
-from ontology.tool import Tool
+from ontology.redaction import redact, redacted_address
+from ontology.tool import NamedSource, Tool
 
-__all__ = ["Catalog", "DocumentReport", "read_catalog"]
+__all__ = ["Catalog", "DocumentReport", "named_sources", "read_catalog"]
+
+EXCLUDES_NOTHING: Final = "excludes-nothing"
+"""The reason of a record that is a warning: also under ``strict`` no error."""
+
+
+def select_tools(entry: SourceEntry, tools: Sequence[Tool]) -> list[Tool]:
+    """Return the tools that the entry keeps, with its metadata.
+
+    Dependencies on tools that are left out are removed.
+    """
+    kept = [tool for tool in tools if _is_kept(entry, tool)]
+    remaining = {name for tool in kept for name in (tool.id, tool.name)}
+    left_out = {name for tool in tools for name in (tool.id, tool.name)} - remaining
+    return [
+        replace(
+            tool,
+            metadata={**tool.metadata, **entry.metadata},
+            depends_on=tuple(one for one in tool.depends_on if one.tool not in left_out),
+        )
+        for tool in kept
+    ]
+
+
+def _is_kept(entry: SourceEntry, tool: Tool) -> bool:
+    names, tags = (tool.id, tool.name), _tags(tool.metadata)
+    return (
+        (not entry.include or _matches(names, entry.include))
+        and (not entry.include_tags or _matches(tags, entry.include_tags))
+        and not _matches(names, entry.exclude)
+        and not _matches(tags, entry.exclude_tags)
+    )
+
+
+def _matches(texts: Iterable[str], patterns: Sequence[str]) -> bool:
+    return any(fnmatchcase(text, pattern) for text in texts for pattern in patterns)
+
+
+def _tags(metadata: Mapping[str, Any]) -> tuple[str, ...]:
+    tags = metadata.get("tags")
+    return tuple(map(str, tags)) if isinstance(tags, (list, tuple)) else ()
+
+
+def unmatched_patterns(entry: SourceEntry, tools: Sequence[Tool]) -> frozenset[tuple[str, str]]:
+    """Return the (key, pattern) of an entry that match none of the tools of a document, before any is left out."""
+    names = [name for tool in tools for name in (tool.id, tool.name)]
+    tags = [tag for tool in tools for tag in _tags(tool.metadata)]
+    texts = {"include": names, "exclude": names, "include_tags": tags, "exclude_tags": tags}
+    return frozenset(
+        (key, pattern) for key in texts for pattern in getattr(entry, key) if not _matches(texts[key], [pattern])
+    )
+
+
+def unmatched_records(source: str, patterns: Iterable[tuple[str, str]]) -> list[RejectedRecord]:
+    """Return a record for each pattern that matches no tool of a source; for an exclusion, one that is no fault.
+
+    :param source: the name of the source.
+    """
+    return [
+        RejectedRecord(
+            f"source {source}",
+            "no-match" if key.startswith("include") else EXCLUDES_NOTHING,
+            f"The pattern {pattern!r} of {key} matches no tool; case counts.",
+        )
+        for key, pattern in sorted(patterns)
+    ]
+
 
 _MAX_LISTED = 20
 # The text of a rejected record may be written by a document or a server. Chosen, not tuned: a few lines of a terminal. Secrets are
@@ -276,3 +346,25 @@ def _check(catalog: Catalog, shown: Sequence[str], *, strict: bool) -> None:
 def _listed(texts: Sequence[str], separator: str) -> str:
     more = [f"and {len(texts) - _MAX_LISTED} more"] if len(texts) > _MAX_LISTED else []
     return separator.join([*texts[:_MAX_LISTED], *more])
+
+
+def named_sources(catalog: Catalog) -> tuple[NamedSource, ...]:
+    """Return the named sources of a catalogue, sorted by name."""
+    namespaces: dict[str, Counter[str]] = {entry.name: Counter() for entry in catalog.sources}
+    for tool in catalog.tools:
+        source = tool.metadata.get("source")
+        if source in namespaces:
+            namespaces[source][tool.namespace] += 1
+    return tuple(
+        NamedSource(
+            name=entry.name,
+            location=redacted_address(entry.location),
+            namespaces=tuple(sorted(namespaces[entry.name])),
+            owner=entry.owner,
+            description=entry.description,
+            aliases=entry.aliases,
+            refresh_s=entry.refresh_s,
+            tools=namespaces[entry.name].total(),
+        )
+        for entry in catalog.sources
+    )

@@ -17,7 +17,7 @@ from ontology.errors import DocumentError
 from ontology.redaction import redacted_address, secrets_in
 
 if TYPE_CHECKING:
-    from ingest.sources.source_entry import SourceEntry
+    from ingest.sources.sources_file import SourceEntry
 
 __all__ = ["MAX_BYTES", "Document"]
 

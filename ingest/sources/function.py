@@ -11,11 +11,18 @@ from ingest.sources.document import Document
 from ingest.sources.json_schema.cut_parts import cut_parts
 from ingest.sources.json_schema.schema import Fields, flatten, local_lookup
 from ingest.sources.json_schema.self_contained import self_contained
-from ingest.sources.json_values import as_mapping, as_text
 from ingest.sources.parsing import parse_json
 from ingest.sources.prose import plain
-from ingest.sources.rows import DATA_SUFFIXES, LINE_SUFFIXES, Row, json_lines
-from ingest.sources.source import RejectedRecord, Source
+from ingest.sources.source import (
+    DATA_SUFFIXES,
+    LINE_SUFFIXES,
+    RejectedRecord,
+    Row,
+    Source,
+    as_mapping,
+    as_text,
+    json_lines,
+)
 from ontology.errors import DocumentError
 from ontology.tool import Tool
 

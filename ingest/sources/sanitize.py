@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import json
+import operator
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
-from ingest.sources.json_schema.schema_text import json_value, schema_text
-from ontology.call_json import call_from_json, call_to_json
-from ontology.json_object import JsonObject
+from ingest.sources.json_schema.self_contained import json_value, schema_text
+from ontology.json_values import DEFINITIONS, JsonObject, call_from_json, call_to_json
+from ontology.redaction import redact_document_text
 from ontology.tool import Dependency, Parameter, Tool
 
-__all__ = ["MAX_DESCRIPTION_CHARS", "MAX_NAME_CHARS", "printable", "sanitize_tool"]
+__all__ = ["is_example", "printable", "sanitize_tool", "secret_places", "without_secrets"]
 
 MAX_DESCRIPTION_CHARS = 100_000
 MAX_NAME_CHARS = 2_000
@@ -105,3 +108,212 @@ def _value(value: Any, field: str, cut: list[str]) -> Any:
     if isinstance(value, (list, tuple)):
         return [_value(inner, field, cut) for inner in value]
     return str(value)
+
+
+# A text without one of these has no key and no password: searching for them is fast.
+_MARKS = (
+    *("PRIVATE KEY-----", "sk-", "gh", "glpat-", "AKIA", "ASIA", "xox", "eyJ", "://"),
+    *("k_live_", "AIza", "SG.", "npm_", "hf_", "pypi-", "sig=", "Signature=", "curl ", "uthorization", "UTHORIZATION"),
+    *("Bearer", "bearer", "BEARER", "Basic", "basic", "BASIC"),
+    *("assw", "ASSW", "pwd", "PWD", "ecret", "ECRET", "oken", "OKEN", "key", "Key", "KEY"),
+)
+_HIDDEN = "***"
+_SHORTEST = 8  # no key and no password with its name is shorter
+_NAMES = frozenset(("id", "name", "tool", "operation", "path"))
+_EXAMPLES = frozenset(("example", "default", "examples", "const", "x-example", "x-examples"))
+_VALUES = _EXAMPLES | {"enum", "pattern"}
+# What a schema says by these is what is valid: they are taken out whole or stay as they are.
+_EXACT = frozenset(("enum", "pattern", "const", "format", "$ref"))
+_EXAMPLE_PLACE = re.compile(rf"(?<!properties)\.(?:{'|'.join(sorted(_VALUES))})(?=[.\[]|\Z)")
+_REMEMBERED_CHARS = 500  # a longer text is searched each time: what is remembered stays below some 30 MB
+_PASSWORD_NAMES = frozenset(
+    ("password", "passwd", "pwd", "secret", "clientsecret", "apikey", "accesstoken", "privatekey")
+)
+# Of other names that say that a value is secret, only values go that look like keys: ``token`` is also a currency or a page.
+_KEY_NAMES = ("token", "secret", "password", "apikey", "accesskey", "secretkey", "authorization")
+_NO_KEY_NAMES = ("page", "next", "sync", "continu", "cursor", "clienttoken", "clientrequest", "idempot")
+# Letters and at least two digits, no placeholder (``<TOKEN>``, ``your_key_12345``) and no address of a blockchain.
+_LOOKS_LIKE_KEY = re.compile(
+    r"(?!.*(?:your|xxx|\*\*\*))(?!0x[0-9a-f]{40}\Z)(?=.*[a-z])(?=.*[0-9].*[0-9])[\w+/=.~:-]{12,400}", re.IGNORECASE
+)
+_LITERAL_PATTERN = re.compile(r"\^?([^\\^$.|?*+()\[\]{}]+)\$?")
+
+
+def without_secrets(tool: Tool, secrets: tuple[str, ...] = ()) -> Tool:
+    """Return the tool without secrets in any of its texts; ``***`` stands in their place.
+
+    Examples and defaults of passwords (by format or by name) are removed; under further names of keys and tokens, and in lists of
+    values and patterns, what looks like a key. Patterns, lists of values and references are left out or stay as they are: an edited one says
+    something else.
+
+    :param secrets: the values that are known to be secret, such as those of its source's environment.
+    """
+    if not secrets and _is_clean(tool):
+        return tool
+    text = tool.canonical_json()
+    known = any(json.dumps(secret, ensure_ascii=False)[1:-1] in text for secret in secrets)
+    if not known and not _has_mark(text):
+        return tool
+    row = tool.to_json()
+    cleaned = _cleaned(row, secrets)
+    return sanitize_tool(Tool.from_json(cleaned)) if cleaned != row else tool
+
+
+def _is_clean(tool: Tool) -> bool:
+    """Whether a tool surely has no secrets; each definition of its schemas is searched once for all tools that have it."""
+    definitions: set[tuple[str, str]] = set()
+    for schema in (tool.input_schema, tool.output_schema):
+        definitions.update(schema.definitions if isinstance(schema, JsonObject) else ())
+    own = replace(tool, input_schema=_own(tool.input_schema), output_schema=_own(tool.output_schema))
+    found = [_searched_definition(*each) for each in definitions]
+    if not _has_mark(own.canonical_json()) and not any(each.marked for each in found):
+        return True
+    row = own.to_json()
+    return all(each.clean for each in found) and _cleaned(row, ()) is row
+
+
+def _own(schema: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    return JsonObject(schema.own_text) if isinstance(schema, JsonObject) else schema
+
+
+class _Searched(NamedTuple):
+    """Whether a definition has a text of :data:`_MARKS`, and whether nothing in it is to be taken out."""
+
+    marked: bool
+    clean: bool
+
+
+@lru_cache(maxsize=1 << 13)
+def _searched_definition(name: str, text: str) -> _Searched:
+    definition = {name: json.loads(text)}
+    return _Searched(_has_mark(name) or _has_mark(text), _cleaned(definition, ()) is definition)
+
+
+def _has_mark(text: str) -> bool:
+    return any(mark in text for mark in _MARKS)
+
+
+def secret_places(before: Tool, after: Tool) -> list[str]:
+    """Return the fields of a tool that :func:`without_secrets` changed (``parameters[2].example``); never a value.
+
+    :param after: the tool without secrets.
+    """
+    return list(_changed(before.to_json(), after.to_json(), ""))
+
+
+def is_example(place: str) -> bool:
+    """Whether a place of :func:`secret_places` is an example, a default or a value that the document publishes for its readers."""
+    return _EXAMPLE_PLACE.search(place) is not None
+
+
+def _changed(before: Any, after: Any, place: str) -> Iterator[str]:
+    """Yield the places where two JSON values differ, of which the second may lack properties of the first."""
+    if isinstance(before, Mapping) and isinstance(after, Mapping):
+        kept = dict(after)
+        for key, inner in before.items():
+            if key in kept:
+                yield from _changed(inner, kept.pop(key), f"{place}.{key}".lstrip("."))
+            elif key in _VALUES or key in _EXACT:
+                yield f"{place}.{key}".lstrip(".")
+        yield from (f"{place}.{key}".lstrip(".") for key in kept)  # a name of a property was changed
+    elif isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
+        for number, (old, new) in enumerate(zip(before, after, strict=True)):
+            yield from _changed(old, new, f"{place}[{number}]")
+    elif before != after:
+        yield place
+
+
+def _cleaned(value: Any, secrets: tuple[str, ...], name: str = "", *, in_example: bool = False) -> Any:
+    """Return a JSON value without secrets, the same object where it has none.
+
+    :param name: of the property that it describes, or in an example of the property whose value it is.
+    :param in_example: whether it is part of an example.
+    """
+    if isinstance(value, str):
+        if in_example and (_is_password(name) or (_names_key(name) and _looks_like_key(value))):
+            return _HIDDEN
+        return _cleaned_text(value, secrets, name in _NAMES)
+    if isinstance(value, list):
+        items = [_cleaned(item, secrets, in_example=in_example) for item in value]
+        return items if any(map(operator.is_not, items, value)) else value
+    if not isinstance(value, dict):
+        return value
+    own = value.get("name")
+    described = own if isinstance(own, str) else name
+    has_values = not in_example and not _VALUES.isdisjoint(value)
+    hidden = has_values and (value.get("format") == "password" or _is_password(described))
+    suspected = has_values and (hidden or _names_key(described))
+    cleaned: dict[str, Any] = {}
+    changed = False
+    for key, inner in value.items():
+        if (hidden and key in _EXAMPLES and not isinstance(inner, Mapping)) or (
+            suspected and key in _VALUES and _looks_like_key(inner)
+        ):
+            changed = True
+            continue
+        if key in _EXACT and not in_example and not isinstance(inner, Mapping):
+            if any(_is_secret(text, secrets) for text in (inner if isinstance(inner, list) else [inner])):
+                changed = True
+            else:
+                cleaned[key] = inner
+            continue
+        shown = key if name == DEFINITIONS else _cleaned_text(key, secrets, True)
+        kept = _cleaned(inner, secrets, key, in_example=in_example or (key in _EXAMPLES and has_values))
+        changed |= shown is not key or kept is not inner
+        cleaned[shown] = kept
+    return cleaned if changed else value
+
+
+def _is_secret(text: Any, secrets: tuple[str, ...]) -> bool:
+    """Whether a text has a known secret, or is a key as a whole."""
+    if not isinstance(text, str) or any(secret in text for secret in secrets):
+        return isinstance(text, str)
+    literal = _LITERAL_PATTERN.fullmatch(text)
+    return _cleaned_text(literal[1] if literal else text, (), False) == _HIDDEN
+
+
+def _cleaned_text(text: str, secrets: tuple[str, ...], is_name: bool) -> str:
+    """The text without secrets, the same object where it has none."""
+    if secrets or len(text) > _REMEMBERED_CHARS:
+        cleaned = _changed_text(text, secrets, is_name)
+    else:
+        cleaned = None if len(text) < _SHORTEST else _remembered_text(text, secrets, is_name)
+    return text if cleaned is None else cleaned
+
+
+def _changed_text(text: str, secrets: tuple[str, ...], is_name: bool) -> str | None:
+    """The text without secrets; None where it has none."""
+    if not secrets and not _has_mark(text):
+        return None
+    cleaned = redact_document_text(text, secrets, is_name=is_name)
+    return None if cleaned == text else cleaned
+
+
+# The operations of one document repeat the texts of its schemas.
+_remembered_text = lru_cache(maxsize=1 << 15)(_changed_text)
+
+
+@lru_cache(maxsize=1 << 14)
+def _is_password(name: str) -> bool:
+    return _letters(name) in _PASSWORD_NAMES
+
+
+@lru_cache(maxsize=1 << 14)
+def _names_key(name: str) -> bool:
+    """Whether a name ends as those of keys and tokens do (``X-Auth-Token``, ``clientSecretKey``), and is none of paging."""
+    letters = _letters(name)
+    return letters.endswith(_KEY_NAMES) and not letters.startswith(_NO_KEY_NAMES)
+
+
+def _letters(name: str) -> str:
+    return "".join(filter(str.isalnum, name.rpartition(".")[2].lower()))
+
+
+def _looks_like_key(value: Any) -> bool:
+    """Whether a value, or one of a list, could be a key; of a pattern, only one that has no special characters."""
+    if isinstance(value, list):
+        return any(map(_looks_like_key, value))
+    if not isinstance(value, str):
+        return False
+    literal = _LITERAL_PATTERN.fullmatch(value)
+    return _LOOKS_LIKE_KEY.fullmatch(literal[1] if literal else value) is not None

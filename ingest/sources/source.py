@@ -6,16 +6,36 @@ that it cannot. Tool ids are unique in the document; :mod:`ingest.sources.naming
 
 from __future__ import annotations
 
+import json
 import logging
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import ClassVar, Protocol
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, NamedTuple, Protocol
 
+from egotools.call import Argument
 from ingest.sources.document import Document
+from ingest.sources.json_schema.object_schema import object_schema
+from ingest.sources.parsing import parse_json
 from ontology.errors import DocumentError, RejectionReason
 from ontology.tool import Tool
 
-__all__ = ["RejectedRecord", "Source"]
+__all__ = [
+    "DATA_SUFFIXES",
+    "LINE_SUFFIXES",
+    "CallInput",
+    "RejectedRecord",
+    "Row",
+    "Source",
+    "arguments_schema",
+    "as_list",
+    "as_mapping",
+    "as_number",
+    "as_text",
+    "distinct_names",
+    "is_true",
+    "json_lines",
+]
 
 _LOG = logging.getLogger(__name__)
 
@@ -49,7 +69,7 @@ class RejectedRecord:
 
 
 class Source(Protocol):
-    """The reader of one document format; a new reader is a subclass, added to :data:`ingest.sources.detect.SOURCES`."""
+    """The reader of one document format; a new reader is a subclass, added to :data:`ingest.sources.addresses.SOURCES`."""
 
     #: Versioned name, ``openapi.v1``.
     name: ClassVar[str]
@@ -65,3 +85,117 @@ class Source(Protocol):
         """Yield the tools and the rejected records, in the document's order.
         :raises DocumentError: when the document as a whole cannot be read.
         """
+
+
+LINE_SUFFIXES = frozenset({".jsonl", ".ndjson"})
+"""Endings of files with one JSON value per line."""
+DATA_SUFFIXES = frozenset({".json", ".yaml", ".yml", ""})
+"""Endings of files with one JSON or YAML value."""
+
+
+class Row(NamedTuple):
+    """One row.
+
+    :param location: ``address:line``, or ``address#number`` in a list; numbers from 1.
+    :param value: the parsed value, or a RejectedRecord where parsing failed.
+    """
+
+    location: str
+    value: Any
+
+
+def json_lines(document: Document) -> Iterator[Row]:
+    """Yield one row for each line that is not blank, streamed.
+
+    :raises DocumentError: when the file cannot be read, or has only blank lines.
+    """
+    empty = True
+    for number, line in document.lines():
+        if line.strip():
+            empty = False
+            location = f"{document.address}:{number}"
+            try:
+                yield Row(location, parse_json(line, subject=document.address, line=number))
+            except DocumentError as error:
+                yield Row(location, RejectedRecord.of_error(location, error))
+    if empty:
+        raise DocumentError("the file is empty", subject=document.address, reason="empty")
+
+
+_MAX_NUMBER_CHARS = 40
+
+
+def as_mapping(value: Any) -> Mapping[str, Any]:
+    """Return the value, or an empty mapping when it is no mapping."""
+    return value if isinstance(value, Mapping) else {}
+
+
+def as_list(value: Any) -> list[Any]:
+    """Return the value, or an empty list when it is no list."""
+    return value if isinstance(value, list) else []
+
+
+def as_text(value: Any) -> str:
+    """Return the value, or an empty string when it is no string."""
+    return value if isinstance(value, str) else ""
+
+
+def as_number(value: Any) -> float | None:
+    """Return a number, also one that a document writes as text (``"50"``); else None. A whole number stays an ``int``."""
+    if isinstance(value, str) and len(value) <= _MAX_NUMBER_CHARS:
+        try:
+            value = json.loads(value)
+        except ValueError:
+            return None
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+        return None
+    return value
+
+
+def is_true(value: Any) -> bool:
+    """Whether a flag is set, also one that a document writes as text (``"true"``)."""
+    return value is True or (isinstance(value, str) and value.strip().lower() == "true")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallInput:
+    """One property of the input schema of a tool.
+
+    :param argument: its name and its place in the request.
+    :param schema: its JSON Schema, as the document has it.
+    :param description: of the input, where it is not that of its schema.
+    """
+
+    argument: Argument
+    schema: Any
+    required: bool = False
+    description: str = ""
+
+    @property
+    def name(self) -> str:
+        """Its name in the input schema."""
+        return self.argument.name
+
+
+def distinct_names(inputs: Iterable[CallInput]) -> Iterator[CallInput]:
+    """Of two inputs of one name the later has its location before it: ``id`` and ``body_id``."""
+    taken: set[str] = set()
+    for each in inputs:
+        name = each.name
+        while name in taken:
+            name = f"{each.argument.location}_{name}"
+        taken.add(name)
+        renamed = name != each.name
+        yield replace(each, argument=replace(each.argument, name=name, wire_name=each.name)) if renamed else each
+
+
+def arguments_schema(inputs: Iterable[CallInput]) -> dict[str, Any]:
+    """The schema of an object that has the inputs as its properties."""
+    listed = list(inputs)
+    return object_schema({each.name: _described(each) for each in listed}, (e.name for e in listed if e.required))
+
+
+def _described(each: CallInput) -> Any:
+    if not each.description or not isinstance(each.schema, Mapping):
+        return each.schema
+    return {**each.schema, "description": each.description}

@@ -7,19 +7,101 @@ from __future__ import annotations
 
 import re
 import shlex
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import parse_qsl, urlsplit
 
 import yaml
 
-from ingest.sources.access import Access, Value
-from ingest.sources.source_entry import SourceEntry
-from ingest.sources.source_values import is_literal_secret, location_holds_secret, malformed_reference
+from ingest.sources.access import Access, Value, without_references
 from ingest.sources.yaml_nodes import YamlNodes, compose_file
 from ontology.errors import SourcesFileError
-from ontology.ontology_file import Fault
+from ontology.ontology import Fault
+from ontology.redaction import command_words, names_secret, redact, redact_document_text, secrets_in
 
-__all__ = ["CheckedSources", "check_sources", "is_sources_file", "load_sources", "overlays_of"]
+__all__ = ["SourceEntry", "check_sources", "is_sources_file", "load_sources", "overlays_of"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceEntry:
+    """One source of a sources file, or an address of the command line with a name.
+
+    :param name: unique in a build.
+    :param location: address, path or pattern; references in it are not replaced.
+    :param namespace: the first part of the ids of its tools.
+    :param access: environment variables, headers and references in the location.
+    :param include: patterns of names or ids, as :mod:`fnmatch` reads them; a tool must match one. Empty: all tools.
+    :param exclude: patterns of names or ids; a tool must match none.
+    :param include_tags: likewise for the tags of a tool.
+    :param exclude_tags: likewise.
+    :param refresh_s: seconds after which it should be read again; None where nothing is said. A sync that watches acts on it.
+    :param aliases: other names of the system.
+    """
+
+    name: str
+    location: str
+    namespace: str
+    access: Access = field(default_factory=Access)
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    include_tags: tuple[str, ...] = ()
+    exclude_tags: tuple[str, ...] = ()
+    owner: str = ""
+    refresh_s: int | None = None
+    description: str = ""
+    aliases: tuple[str, ...] = ()
+
+    @property
+    def metadata(self) -> dict[str, str]:
+        """What each of its tools has in its metadata: the name of the source, and its owner where there is one."""
+        return {"source": self.name, **({"owner": self.owner} if self.owner else {})}
+
+
+_SCHEME_WORDS = re.compile(r"\b(?:Bearer|Basic|Digest|Token|ApiKey)\b", re.IGNORECASE)
+_RANDOM = re.compile(r"[A-Za-z0-9_-]{20,}")
+
+
+def malformed_reference(text: str) -> bool:
+    """Whether a text has ``${`` that is no reference."""
+    return "${" in without_references(text)
+
+
+def is_literal_secret(name: str, text: str) -> bool:
+    """Whether a value is written out although it seems to be secret: by its name, or by its own shape."""
+    rest = without_references(text)
+    if not rest.strip():
+        return False
+    if names_secret(name) and re.search(r"\w", _SCHEME_WORDS.sub("", rest)):
+        return True
+    return redact(rest) != rest or redact_document_text(rest) != rest or any(map(_seems_random, _RANDOM.findall(rest)))
+
+
+def location_holds_secret(location: str) -> bool:
+    """Whether an address or a command has a secret that is written out."""
+    if "://" in location:
+        try:
+            parts = urlsplit(without_references(location))
+        except ValueError:
+            return True
+        user, colon, password = parts.netloc.rpartition("@")[0].partition(":")
+        if (password if colon else user) or parts.fragment:
+            return True
+        return any(is_literal_secret(key, value) for key, value in parse_qsl(parts.query)) or any(
+            is_literal_secret("", part) for part in parts.path.split("/")
+        )
+    if location.startswith("mcp:"):
+        hidden = (without_references(secret) for secret in secrets_in(location))
+        words = command_words(location)
+        return any(secret.strip() for secret in hidden) or any(is_literal_secret("", word) for word in words[1:])
+    return False
+
+
+def _seems_random(text: str) -> bool:
+    """Whether a text of at least 20 characters mixes cases and digits as keys do, and words do not."""
+    kinds = sum(bool(re.search(pattern, text)) for pattern in ("[a-z]", "[A-Z]", "[0-9]"))
+    return kinds == 3 and len(re.findall(r"[0-9]", text)) >= 3
+
 
 _TOP_KEY, _OVERLAYS = "sources", "overlays"
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,99}", re.ASCII)

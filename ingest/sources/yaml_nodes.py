@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from ontology.ontology_file import Fault
+from ontology.ontology import Fault
 
 __all__ = ["YamlNodes", "compose", "compose_file"]
 

@@ -11,8 +11,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ingest.export import NODE_LABEL
-from ingest.graph_rows import EDGE_COLUMNS, NODE_COLUMNS, edge_rows, node_rows, relations
+from ingest.export import EDGE_COLUMNS, NODE_COLUMNS, NODE_LABEL, edge_rows, node_rows, relations
 from ingest.stores.graph_store import Counts, check_counts, counts_of
 from ingest.stores.ladybug_building import COPY_OPTIONS, building_ladybug
 from ingest.stores.ladybug_connection import check_ladybug, ladybug_connection

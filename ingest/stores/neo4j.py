@@ -10,8 +10,7 @@ import hashlib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ingest.export import NODE_LABEL
-from ingest.graph_rows import batches, edge_rows, node_rows, relations
+from ingest.export import NODE_LABEL, batches, edge_rows, node_rows, relations
 from ingest.stores.bolt_connection import bolt_session, parse_bolt_address
 from ingest.stores.graph_store import Counts, check_counts, counts_of
 

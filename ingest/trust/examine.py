@@ -2,19 +2,246 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import Any, Literal, NamedTuple, TypeAlias
 
-from ingest.trust.changed_text import changes
 from ingest.trust.finding import QUARANTINE, REPORT, Finding, FindingKind, Severity, visible
 from ingest.trust.hidden_characters import bidirectional_runs, hidden_text, invisible_runs
 from ingest.trust.look_alikes import look_alikes
-from ingest.trust.named_hosts import hosts_in, site_of
-from ingest.trust.risky_values import risky_values
-from ingest.trust.tool_fields import FieldText, tool_fields
-from ontology.tool import Tool
+from ingest.trust.risky_values import addresses_in, any_of, hosts_in, is_documentation, risky_values, site_of
+from ontology.json_values import JsonObject
+from ontology.tool import Parameter, Tool
 
 __all__ = ["findings_of"]
+
+Role: TypeAlias = Literal["name", "label", "prose", "value"]
+"""A name of a tool or parameter; a title, or another text of the metadata; a description; a default, example or allowed value."""
+
+# Written by egotools, or places and hashes.
+_OWN_METADATA = frozenset(("format", "source", "method", "path", "cut", "overlay", "source_id"))
+_NAMES = frozenset(("namespace", "owner"))  # of all tools of a source: what changes there is no change of a tool
+_VALUES = frozenset(("default", "example", "examples", "enum", "const", "x-example", "x-examples"))
+_LABELS = frozenset(("title", "summary"))
+_PROSE = frozenset(("description",))
+
+
+class FieldText(NamedTuple):
+    """A text of a tool and its place in the tool's JSON form."""
+
+    field: str
+    text: str
+    role: Role
+
+
+def tool_fields(tool: Tool) -> Iterator[FieldText]:
+    """Yield the texts of a tool, each text once: descriptions in a schema that are also those of a parameter come as the latter."""
+    seen: set[str] = set()
+    for each in _all_fields(tool):
+        if each.text and each.text not in seen:
+            seen.add(each.text)
+            yield each
+
+
+def _all_fields(tool: Tool) -> Iterator[FieldText]:
+    yield FieldText("id", tool.id, "name")
+    yield FieldText("name", tool.name, "name")
+    yield FieldText("description", tool.description, "prose")
+    for title, parameters in (("parameters", tool.parameters), ("returns", tool.returns)):
+        for number, parameter in enumerate(parameters):
+            yield from _parameter_fields(f"{title}[{number}]", parameter)
+    for key, value in tool.metadata.items():
+        if key not in _OWN_METADATA:
+            yield from _walk(f"metadata.{key}", value, "name" if key in _NAMES else "label")
+    for number, dependency in enumerate(tool.depends_on):
+        yield FieldText(f"depends_on[{number}].reason", dependency.reason, "label")
+    for title, schema in (("input_schema", tool.input_schema), ("output_schema", tool.output_schema)):
+        if isinstance(schema, JsonObject):
+            for name, definition in schema.definitions:
+                place = f"{title}.$defs.{name}"
+                yield from (each._replace(field=f"{place}{each.field}") for each in _schema_fields(definition))
+            yield from (each._replace(field=f"{title}{each.field}") for each in _schema_fields(schema.own_text))
+        elif schema is not None:
+            yield from _walk(title, schema, "label")
+
+
+def _parameter_fields(place: str, parameter: Parameter) -> Iterator[FieldText]:
+    yield FieldText(f"{place}.name", parameter.name, "name")
+    yield FieldText(f"{place}.type", parameter.type, "name")
+    yield FieldText(f"{place}.description", parameter.description, "prose")
+    for key in ("default", "example"):
+        yield FieldText(f"{place}.{key}", getattr(parameter, key), "value")
+    for number, value in enumerate(parameter.enum):
+        yield FieldText(f"{place}.enum[{number}]", value, "value")
+
+
+@lru_cache(maxsize=1 << 14)
+def _schema_fields(text: str) -> tuple[FieldText, ...]:
+    """The texts of a JSON Schema, each once; definitions that many schemas have are read once."""
+    return tuple({each.text: each for each in _walk("", json.loads(text), "label")}.values())
+
+
+def _walk(place: str, value: Any, role: Role) -> Iterator[FieldText]:
+    """Yield the strings of a JSON value, and its keys where these are names of properties."""
+    if isinstance(value, str):
+        yield FieldText(place, value, role)
+    elif isinstance(value, (Mapping, JsonObject)):
+        for key, inner in value.items():
+            if len(key) > _LONG_KEY or not key.isascii():
+                yield FieldText(f"{place}.{key}", key, "name")
+            if key == "properties" and isinstance(inner, Mapping):
+                for name, schema in inner.items():
+                    yield FieldText(f"{place}.properties.{name}", name, "name")
+                    yield from _walk(f"{place}.properties.{name}", schema, role)
+            else:
+                yield from _walk(f"{place}.{key}", inner, _role(key, role))
+    elif isinstance(value, (list, tuple)):
+        for number, inner in enumerate(value):
+            yield from _walk(f"{place}[{number}]", inner, role)
+
+
+_LONG_KEY = 60  # chosen, not tuned: a key that long is a text
+
+
+def _role(key: str, role: Role) -> Role:
+    if key in _VALUES or role == "value":
+        return "value"
+    return "prose" if key in _PROSE else "label" if key in _LABELS else role
+
+
+_MONEY_OR_PLACE = any_of("places_of_change", re.IGNORECASE)
+_SWITCH = any_of("switches", re.IGNORECASE)
+_END = re.compile(r"[.!?](?=\s|$)|[;\n。！？；]")
+
+
+class Change(NamedTuple):
+    """A changed text of a tool: ``text[start:end]`` of a field was not there before."""
+
+    field: str
+    text: str
+    start: int
+    end: int
+    severity: Severity
+    rule: str
+    why: str
+
+
+def changes(tool: Tool, before: Tool) -> Iterator[Change]:
+    """Yield what was added to a tool since it was published; its severity depends on what it is."""
+    yield from _values(tool, before)
+    yield from _choices(tool, before)
+    yield from _inputs(tool, before)
+    yield from _texts(tool, before)
+
+
+def _texts(tool: Tool, before: Tool) -> Iterator[Change]:
+    old = {each.text for each in tool_fields(before)}
+    known = {_plain(text[start:end]) for text in old for start, end in _sentences(text)}
+    sites = {site_of(address.host) for text in old for address in addresses_in(text)}
+    inputs = {parameter.name for parameter in before.parameters}
+    for each in tool_fields(tool):
+        if each.role not in {"prose", "label"} or each.text in old:
+            continue
+        if each.field.startswith("parameters[") and _parameter(tool, each.field) not in inputs:
+            continue  # a new input: see ``_inputs``
+        added = [
+            (start, end)
+            for start, end in _sentences(each.text)
+            if _plain(each.text[start:end]) not in known and each.text[start:end].strip()
+        ]
+        if not added:
+            continue
+        new_host = any(
+            site_of(address.host) not in sites and not is_documentation(address.host)
+            for start, end in added
+            for address in addresses_in(each.text[start:end].rstrip(" .!?\n"))
+        )
+        severity: Severity = QUARANTINE if new_host else REPORT
+        why = f"the text was changed since it was published{': it names a new host or address' if new_host else ''}"
+        yield Change(each.field, each.text, added[0][0], added[-1][1], severity, "text", why)
+
+
+def _sentences(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the spans of the sentences of a text; linear."""
+    start = 0
+    for match in _END.finditer(text):
+        yield start, match.end()
+        start = match.end()
+    if start < len(text):
+        yield start, len(text)
+
+
+def _plain(sentence: str) -> str:
+    return " ".join(re.findall(r"\w+", sentence.casefold()))
+
+
+def _parameter(tool: Tool, field: str) -> str:
+    return tool.parameters[int(field.partition("[")[2].partition("]")[0])].name
+
+
+def _inputs(tool: Tool, before: Tool) -> Iterator[Change]:
+    """New inputs. What they send elsewhere by themselves is a risky value."""
+    old = {parameter.name for parameter in before.parameters}
+    for number, parameter in enumerate(tool.parameters):
+        if parameter.name not in old:
+            text = parameter.description or parameter.name
+            field = f"parameters[{number}].{'description' if parameter.description else 'name'}"
+            why = "an input was added since it was published"
+            yield Change(field, text, 0, len(text), REPORT, "input", why)
+
+
+def _values(tool: Tool, before: Tool) -> Iterator[Change]:
+    """Defaults and examples that were changed; those of accounts, addresses and switches are severe."""
+    old: Mapping[str, Parameter] = {parameter.name: parameter for parameter in before.parameters}
+    for number, parameter in enumerate(tool.parameters):
+        was = old.get(parameter.name)
+        if was is None:
+            continue
+        for key in ("default", "example"):
+            value, earlier = getattr(parameter, key), getattr(was, key)
+            if not value or value == earlier:
+                continue
+            risky = (
+                _MONEY_OR_PLACE.search(parameter.name)
+                or any(not is_documentation(address.host) for address in addresses_in(value))
+                or value.strip() == "*"
+            )
+            flipped = value in {"true", "false", "True", "False"} and bool(earlier) and _SWITCH.search(parameter.name)
+            severe = (key == "default" and (risky or flipped)) or (
+                key == "example" and risky and bool(addresses_in_list(value))
+            )
+            why = f"the {key} was changed since it was published, from {earlier[:60]!r}"
+            yield Change(
+                f"parameters[{number}].{key}", value, 0, len(value), QUARANTINE if severe else REPORT, key, why
+            )
+
+
+def _choices(tool: Tool, before: Tool) -> Iterator[Change]:
+    """New allowed values; one that says something, among others that only name, is severe."""
+    old: Mapping[str, Parameter] = {parameter.name: parameter for parameter in before.parameters}
+    for number, parameter in enumerate(tool.parameters):
+        was = old.get(parameter.name)
+        if was is None or parameter.enum == was.enum or not was.enum:
+            continue
+        longest = max(value.count(" ") for value in was.enum)
+        for at, value in enumerate(parameter.enum):
+            if value not in was.enum:
+                severe = value.count(" ") >= longest + _WORDS_MORE or bool(addresses_in_list(value))
+                why = "an allowed value was added since it was published"
+                severity: Severity = QUARANTINE if severe else REPORT
+                yield Change(f"parameters[{number}].enum[{at}]", value, 0, len(value), severity, "choice", why)
+
+
+_WORDS_MORE = 3
+
+
+def addresses_in_list(text: str) -> list[str]:
+    """The hosts of a text that data can leave to."""
+    return [address.host for address in addresses_in(text) if not is_documentation(address.host)]
+
 
 _REMEDIES: Mapping[FindingKind, str] = {
     "invisible-characters": "Ask the owner why the characters are there; take them out",

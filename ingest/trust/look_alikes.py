@@ -9,8 +9,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
 from ingest.trust.finding import QUARANTINE, Severity
-from ingest.trust.folded_text import is_mixed, skeleton
-from ingest.trust.hidden_characters import without_hidden
+from ingest.trust.hidden_characters import is_mixed, skeleton, without_hidden
 from ontology.tool import Tool
 
 __all__ = ["LookAlike", "look_alikes"]

@@ -19,7 +19,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from egotools import Tool
-from egotools.calling.schema_kinds import kinds, properties_of, required_parts
+from egotools.calling.input_arguments import kinds, properties_of, required_parts
 from ontology.errors import ToolCallError
 from ontology.names import canonical_name, identified_entity, noun_lemma, words
 

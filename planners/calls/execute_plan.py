@@ -13,10 +13,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from egotools import AsyncClient, ClientError, Tool, ToolRequestError
-from egotools.calling.invoker import ToolInvoker
-from egotools.calling.schema_kinds import items_of, kinds, properties_of
-from egotools.calling.tool_answer import ToolAnswer
-from egotools.calling.value_check import ValueCheck
+from egotools.calling.input_arguments import ValueCheck, items_of, kinds, properties_of
+from egotools.calling.invoker import ToolAnswer, ToolInvoker
 from egotools.tool_plan import OpenInput, PlanInput, PlanStep, ToolPlan
 from ontology.errors import ToolCallError
 from planners.calls.bindings import answer_rows, path_steps

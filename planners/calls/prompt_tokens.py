@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import inference
 from inference.chat import GREEDY, ChatModel, Completion, Message, Sample
-from ontology.json_object import canonical_text
+from ontology.json_values import canonical_text
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer

@@ -15,7 +15,7 @@ from typing import Any
 import pydantic_core
 
 from egotools import PythonCall, Tool, ToolRequestError
-from egotools.calling.tool_answer import MAX_BYTES, TIMEOUT_S, ToolAnswer, too_large, too_slow
+from egotools.calling.invoker import MAX_BYTES, TIMEOUT_S, ToolAnswer, too_large, too_slow
 
 __all__ = ["PythonInvoker"]
 

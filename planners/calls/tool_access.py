@@ -29,15 +29,13 @@ import yaml
 from egotools import OverloadedError, PermissionDeniedError, RankedTool, Tool, ToolRequestError, UnavailableError
 from egotools.calling.address_guard import Network
 from egotools.calling.http_invoker import HttpInvoker
-from egotools.calling.invoker import ToolInvoker
-from egotools.calling.live_tool import StrongerEffectError
+from egotools.calling.invoker import ToolAnswer, ToolInvoker
 from egotools.calling.mcp_invoker import McpAddress, McpInvoker
-from egotools.calling.not_confirmed import not_confirmed
-from egotools.calling.tool_answer import ToolAnswer
+from egotools.calling.mcp_session import StrongerEffectError, not_confirmed
 from inference.retry import RetryPolicy, parse_retry_after
 from ingest.sources.yaml_nodes import YamlNodes, compose_file
 from ontology.errors import InvalidArgumentError
-from ontology.ontology_file import Fault
+from ontology.ontology import Fault
 from ontology.tool_effects import Effect
 from planners.calls.python_invoker import PythonInvoker
 from planners.calls.untrusted import cleaned

@@ -15,7 +15,7 @@ from dataclasses import fields, is_dataclass, replace
 from typing import Any, NamedTuple, TypeVar
 
 from egotools.calling.answer_fence import MAX_SHOWN_BYTES, answer_texts, fenced, left_out_note, shown_answer
-from egotools.calling.tool_answer import MAX_DEPTH, TOO_DEEP, ToolAnswer
+from egotools.calling.invoker import MAX_DEPTH, TOO_DEEP, ToolAnswer
 from ingest.trust.finding import QUARANTINE, Severity, visible
 from ingest.trust.hidden_characters import bidirectional_runs, invisible_runs, without_hidden
 

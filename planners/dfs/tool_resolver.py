@@ -13,9 +13,9 @@ from functools import partial
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from egotools import ClientError, Tool
-from egotools.calling.first_cause import first_cause
+from egotools.calling.input_arguments import kinds, properties_of
 from egotools.calling.invoker import ToolInvoker
-from egotools.calling.schema_kinds import kinds, properties_of
+from egotools.calling.mcp_session import first_cause
 from ontology.errors import BudgetExceededError, ToolCallError
 from ontology.names import words
 from planners.calls.bindings import (

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeAlias
 
 from ontology.errors import ModelError
-from ontology.json_object import canonical_text
+from ontology.json_values import canonical_text
 from planners.graphseek.catalog.catalog import SemanticCatalog
 from planners.graphseek.operators.operator import Operator
 from planners.graphseek.results.result import Result

@@ -21,14 +21,11 @@ from pydantic import TypeAdapter, ValidationError
 
 import ontology.errors
 from egotools import ClientError, PermissionDeniedError, Tool
-from egotools.calling.invoker import ToolInvoker
-from egotools.calling.tool_answer import ToolAnswer
+from egotools.calling.invoker import ToolAnswer, ToolInvoker
 from egotools.client_errors import client_error_of
-from inference.budget import Budget
-from inference.chat import ChatModel, Completion
+from inference.chat import Budget, ChatModel, Completion
 from ontology.errors import BudgetExceededError, EgotoolsError, InvalidArgumentError, ModelError, StorageError
-from ontology.first_error import first_error
-from ontology.json_object import canonical_text
+from ontology.json_values import canonical_text, first_error
 from planners.calls.sandbox import Sandbox, SandboxResult
 from planners.calls.tool_access import Ask, never
 from planners.calls.tool_finder import Finder, FoundTools

@@ -24,7 +24,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ontology.errors import InvalidArgumentError, StorageError
 from ontology.files import disk_errors, flush_to_disk
-from ontology.first_error import first_error
+from ontology.json_values import first_error
 
 __all__ = [
     "DAMAGED",

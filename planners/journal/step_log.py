@@ -14,8 +14,7 @@ from typing import Any, ClassVar, Self, TypeAlias, TypeVar
 
 from pydantic import BaseModel, ConfigDict, model_serializer
 
-from inference.budget import Budget
-from inference.chat import GREEDY, ChatModel, Completion, Message, Sample
+from inference.chat import GREEDY, Budget, ChatModel, Completion, Message, Sample
 from inference.retry import end_retries_with
 from ontology.errors import BudgetExceededError, ModelError
 

@@ -22,8 +22,8 @@ from jinja2 import Environment, StrictUndefined
 from inference.chat import GREEDY, ChatModel, Message, Sample
 from inference.structured_chat import SchemaParser, StructuredChat, StructuredRequest, UnusableAnswerError
 from ontology.errors import ModelError
-from ontology.json_object import canonical_text
-from ontology.yaml_data import read_yaml
+from ontology.files import read_yaml
+from ontology.json_values import canonical_text
 from planners.calls.untrusted import FenceMarks
 from planners.journal.step_log import metered, on_a_thread
 from planners.kgot.kgot_events import Executor, ModelAsked

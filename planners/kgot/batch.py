@@ -16,8 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from egotools.client_errors import ClientError
 from ontology.errors import EgotoolsError, InvalidArgumentError
 from ontology.files import read_bounded, write_file
-from ontology.first_error import first_error
-from ontology.json_object import canonical_text
+from ontology.json_values import canonical_text, first_error
 from planners.journal.run_journal import ModelUse, RunJournal, ToolUse, account_of, open_run_journal
 from planners.kgot.kgot_controller import KgotRun
 from planners.kgot.kgot_task import KgotTask

@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import Any
 
 from ontology.files import write_file
-from ontology.json_object import canonical_text
-from ontology.proportion import Proportion
+from ontology.json_values import canonical_text
+from ontology.reporting import Proportion
 from planners.journal.run_journal import ModelUse, ToolUse
 from planners.kgot.batch import BatchTask, TaskResult
 

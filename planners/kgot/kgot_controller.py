@@ -12,10 +12,9 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from egotools import ClientError, PermissionDeniedError, Tool
-from egotools.calling.invoker import ToolInvoker
-from egotools.calling.tool_answer import TOO_DEEP, ToolAnswer
+from egotools.calling.invoker import TOO_DEEP, ToolAnswer, ToolInvoker
 from ontology.errors import BudgetExceededError, EgotoolsError, InvalidArgumentError
-from ontology.json_object import canonical_text
+from ontology.json_values import canonical_text
 from planners.calls.sandbox import Sandbox
 from planners.calls.tool_access import CallPipeline
 from planners.calls.tool_finder import Finder, FoundTools

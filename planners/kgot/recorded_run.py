@@ -17,10 +17,9 @@ from typing import Annotated, Any, TypeAlias
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from egotools.calling.invoker import ToolInvoker
-from inference.budget import Budget
-from inference.chat import ChatModel
+from inference.chat import Budget, ChatModel
 from ontology.errors import InvalidArgumentError
-from ontology.first_error import first_error
+from ontology.json_values import first_error
 from planners.calls.sandbox import Sandbox
 from planners.calls.tool_access import Ask, never
 from planners.calls.tool_finder import Finder

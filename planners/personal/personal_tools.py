@@ -20,7 +20,7 @@ from typing import Any, NamedTuple, TypeAlias
 import yaml
 
 from ontology.errors import InvalidArgumentError
-from ontology.yaml_data import SAFE_LOADER
+from ontology.files import SAFE_LOADER
 from planners.personal.index import open_to_read
 from planners.personal.mail import folded, url_key
 

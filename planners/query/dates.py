@@ -18,7 +18,7 @@ from dateutil.easter import easter  # type: ignore[import-untyped]
 from dateutil.relativedelta import relativedelta  # type: ignore[import-untyped]
 
 from ontology.errors import InvalidArgumentError
-from ontology.number_words import NUMBER_WORDS, WORDED_NUMBER, number_of, ordinal_of
+from ontology.names import NUMBER_WORDS, WORDED_NUMBER, number_of, ordinal_of
 
 __all__ = ["MONTHS", "DateOperator", "DateRange", "DateReading", "DateSpan", "date_spans", "read_range"]
 

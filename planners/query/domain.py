@@ -14,9 +14,8 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from ontology.errors import InvalidArgumentError
-from ontology.files import read_bounded
-from ontology.first_error import first_error
-from ontology.yaml_data import SAFE_LOADER
+from ontology.files import SAFE_LOADER, read_bounded
+from ontology.json_values import first_error
 
 __all__ = ["DOMAINS", "Domain", "EdgeType", "EntityType", "FieldType", "Lookup", "Operator", "read_domain"]
 

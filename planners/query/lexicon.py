@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
+from ontology.files import read_yaml
 from ontology.names import noun_lemma
-from ontology.yaml_data import read_yaml
 from planners.query.domain import Domain
 
 __all__ = ["ORDINALS", "WORDS", "EdgePhrase", "FieldName", "Lexicon", "lexicon"]

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from ontology.errors import InvalidArgumentError
-from ontology.names import noun_lemma, verb_lemma
-from ontology.number_words import number_of
+from ontology.names import noun_lemma, number_of, verb_lemma
 from planners.query.domain import Domain
 from planners.query.lexicon import EdgePhrase, FieldName, Lexicon
 from planners.query.mentions import Mention

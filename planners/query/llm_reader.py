@@ -23,8 +23,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from inference.chat import ChatModel, Message
 from ontology.errors import InvalidArgumentError, ModelError
-from ontology.first_error import first_error
-from ontology.yaml_data import read_yaml
+from ontology.files import read_yaml
+from ontology.json_values import first_error
 from planners.query.dates import date_spans, read_range
 from planners.query.domain import Domain, FieldType
 from planners.query.graph_faults import graph_faults

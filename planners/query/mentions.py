@@ -13,8 +13,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Any, NamedTuple, TypeAlias
 
-from ontology.names import is_noun, is_word, noun_lemma
-from ontology.number_words import NUMBER, number_of
+from ontology.names import NUMBER, is_noun, is_word, noun_lemma, number_of
 from planners.query.dates import MONTHS, date_spans
 from planners.query.lexicon import ORDINALS, WORDS, FieldName, Lexicon
 

@@ -15,7 +15,7 @@ from itertools import accumulate
 from typing import Any, Literal, Protocol, TypeAlias, TypeVar
 
 from ontology.errors import NotFoundError
-from ontology.json_object import canonical_text
+from ontology.json_values import canonical_text
 from planners.stores.property_graph import QueryLimits, Scalar, Value
 from planners.stores.statements import quoted_name
 

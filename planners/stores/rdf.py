@@ -29,11 +29,11 @@ from functools import lru_cache
 from typing import Any, NamedTuple, TypeAlias
 from urllib.parse import quote, unquote, urlsplit
 
-from egotools.calling.content_encoding import IDENTITY, is_encoded
-from inference.bounded_answers import MOST_ANSWER_BYTES
+from egotools.calling.address_guard import IDENTITY, is_encoded
+from inference.openai_client import MOST_ANSWER_BYTES
 from ontology.errors import MissingExtraError, StatementError, StorageError
+from ontology.hosts import check_http_url
 from ontology.redaction import redacted_url
-from ontology.urls import check_http_url
 from planners.stores.engine_process import EngineEndedError, EngineProcess
 from planners.stores.property_graph import (
     GraphState,

@@ -34,7 +34,7 @@ from research.agent_runs.agent_world import (
 )
 from research.agent_runs.chat_endpoint import ChatEndpoint
 from scripts.run_command import run_command
-from services.server.server_process import server_process
+from services.server.process import server_process
 
 __all__ = ["Run", "scripted"]
 

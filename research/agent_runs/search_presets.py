@@ -23,8 +23,8 @@ _TOOLS = 10
 def main() -> None:
     """Print for each preset the tasks that are complete: by words for each step, and by the request itself."""
     pin_threads()
+    from retrieval.engine import open_engine
     from retrieval.query.request import Request
-    from retrieval.snapshot_engine import open_engine
 
     def is_complete(retriever: Retriever, task: Task, words: str, auto_k: bool) -> bool:
         done: list[str] = []

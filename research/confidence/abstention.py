@@ -27,9 +27,9 @@ from egotools.values import Response
 from ontology.errors import InvalidArgumentError
 from research.confidence.confidence_evidence import Case, read_cases
 from research.enterprise_benchmark import FOLDER, read_rows
+from retrieval.engine import SnapshotEngine, open_engine
 from retrieval.query.request import Request
 from retrieval.retriever import Retriever
-from retrieval.snapshot_engine import SnapshotEngine, open_engine
 from scripts.bench_sets import ROOT
 from scripts.run_command import run_command
 

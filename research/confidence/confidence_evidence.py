@@ -16,15 +16,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from eval.gold_slots import Slot, gold_slots
-from inference.arrays import Floats1d, Floats2d
-from inference.encoder import Encoder
+from eval.queries import Slot, gold_slots
+from inference.encoder import Encoder, Floats1d, Floats2d
 from research.enterprise_benchmark import read_rows
+from retrieval.engine import SnapshotEngine, open_engine
 from retrieval.query.query import analyse
 from retrieval.query.request import MAX_K, Request
-from retrieval.ranking.confidence import RANKS, tool_evidence
-from retrieval.ranking.request_evidence import Background, CatalogueStatistics, catalogue_statistics
-from retrieval.snapshot_engine import SnapshotEngine, open_engine
+from retrieval.ranking.confidence import RANKS, Background, CatalogueStatistics, catalogue_statistics, tool_evidence
 from scripts.bench_sets import BenchSet
 
 __all__ = ["Asked", "Case", "Evidence", "gather", "read_case", "read_cases", "remembering"]

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from research.confidence.confidence_evidence import Evidence
-from retrieval.ranking.confidence import tool_evidence
-from retrieval.ranking.request_evidence import SERVED_EVIDENCE, TASK_EVIDENCE
+from retrieval.ranking.confidence import SERVED_EVIDENCE, TASK_EVIDENCE, tool_evidence
 
 __all__ = [
     "NAMES",

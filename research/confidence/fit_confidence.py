@@ -17,8 +17,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from inference.arrays import Floats1d, Floats2d
-from inference.encoder import Encoder
+from inference.encoder import Encoder, Floats1d, Floats2d
 from research.confidence.confidence_evidence import Case, Evidence, gather, read_case, remembering
 from research.confidence.confidence_models import (
     NAMES,
@@ -31,10 +30,9 @@ from research.confidence.confidence_models import (
 )
 from research.confidence.confidence_table import table
 from research.confidence.unserved import CATALOGUES, background_lines, foreign, written
-from retrieval.ranking.confidence import CALIBRATION
-from retrieval.ranking.request_evidence import Background
+from retrieval.engine import open_engine
+from retrieval.ranking.confidence import CALIBRATION, Background
 from retrieval.snapshot.reader import open_snapshot
-from retrieval.snapshot_engine import open_engine
 from scripts.bench_sets import REAL, REAL_LONG, SHIPPED, SHIPPED_LONG, bench_sets
 from scripts.run_command import run_command
 

@@ -29,8 +29,7 @@ from eval.measured_set import MeasuredSet, write_measured
 from eval.queries import QuerySet, missing_gold, read_queries
 from eval.report import make_table, number_columns, table_to_markdown, text_columns
 from eval.summary import Summary, SystemFacts, summarise, summary_to_json
-from ontology.digests import code_digest
-from ontology.files import write_file, write_rows
+from ontology.files import code_digest, write_file, write_rows
 from ontology.tool import Tool
 from research.peers import PEERS, Peer, PeerTask, measure_peer, peer_environment
 from research.peers.peer_baseline import ENCODER

@@ -47,7 +47,7 @@ def ask(system: str, folder: Path, k: int) -> None:
     from eval.queries import read_queries
     from eval.run import run_system
     from eval.systems import make_systems
-    from retrieval.snapshot_engine import open_engine
+    from retrieval.engine import open_engine
 
     memory = Memory.now()
     engine = open_engine(folder / "store")

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from eval.answers import Run, read_header, read_run, run_files, write_header
-from ontology.digests import config_hash
 from ontology.errors import DocumentError, StorageError
+from ontology.files import config_hash
 from research.peers import peer as protocol
 from research.peers.peer_registry import Peer
 

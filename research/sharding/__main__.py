@@ -12,8 +12,8 @@ import typer
 
 from egotools.values import Response
 from research.sharding.divided_search import divided, shards_of
+from retrieval.engine import SnapshotEngine, open_engine
 from retrieval.query.request import Request
-from retrieval.snapshot_engine import SnapshotEngine, open_engine
 from scripts.run_command import run_command
 
 __all__ = ["main"]

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from inference.arrays import Floats1d
+from inference.encoder import Floats1d
 from retrieval.index.bm25 import Bm25Index
 from retrieval.index.vectors import Nearest, NodeVectors
 from retrieval.snapshot.reader import Snapshot

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from ontology.names import is_verb, verb_lemma, words
 from ontology.tool import Tool
-from retrieval.index.text_fields import params_text
+from retrieval.index.bm25 import params_text
 
 __all__ = ["Wish", "ask", "document_without", "wish"]
 

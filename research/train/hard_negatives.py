@@ -8,10 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from inference.arrays import Floats1d, Floats2d
-from inference.encoder import Encoder
-from retrieval.index.analysis import terms
-from retrieval.index.bm25 import Bm25Index, make_postings
+from inference.encoder import Encoder, Floats1d, Floats2d
+from retrieval.index.bm25 import Bm25Index, make_postings, terms
 
 __all__ = ["Miner"]
 

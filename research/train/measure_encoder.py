@@ -19,18 +19,15 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from eval.gold_slots import gold_slots
+from eval.queries import gold_slots
 from inference import Encoder, MiniLmEncoder
-from inference.arrays import Floats1d
+from inference.encoder import Floats1d
 from ontology.errors import DocumentError
 from ontology.names import words
-from ontology.tool import Tool
-from ontology.tool_text import tool_text
+from ontology.tool import Tool, tool_text
 from research.train.jsonl import read_rows
-from retrieval.index.analysis import terms
-from retrieval.index.bm25 import Bm25Index, make_postings
-from retrieval.index.text_fields import params_text
-from retrieval.ranking.z_scores import standardise
+from retrieval.index.bm25 import Bm25Index, make_postings, params_text, terms
+from retrieval.ranking.features import standardise
 from scripts.run_command import run_command
 
 DEPTHS = (3, 5, 10)

@@ -20,17 +20,16 @@ from typing import Annotated, Any
 
 import typer
 
-from eval.gold_slots import gold_slots
+from eval.queries import gold_slots
 from inference import Encoder, MiniLmEncoder
 from ontology.names import words
-from ontology.tool import Tool
-from ontology.tool_text import tool_text
+from ontology.tool import Tool, tool_text
 from research.train.data_sources import describe_sources
 from research.train.documentation_requests import Wish, ask, document_without, wish
 from research.train.hard_negatives import Miner
 from research.train.jsonl import read_rows
 from research.train.training_catalogues import GENERATED, HELD_OUT, documented, generate, read_tools
-from retrieval.index.text_fields import params_text
+from retrieval.index.bm25 import params_text
 from scripts.run_command import run_command
 
 PER_CLASS = 150

@@ -41,11 +41,11 @@ def _systems(
 ) -> Iterator[tuple[str, str, Retriever]]:
     """Yield the name of each system, the system whose factors of clause fusion it has (none: the shipped ones), and the system."""
     from research.unseen.flat_tuned import FlatTunedRanker
-    from retrieval.ablations import ABLATIONS
     from retrieval.baselines.flat import FlatRetriever, make_flat
-    from retrieval.config import DEFAULT
     from retrieval.controls import CONTROLS, make_control
     from retrieval.graph_retriever import GraphRetriever
+    from retrieval.presets import ABLATIONS
+    from retrieval.retriever import DEFAULT
 
     snapshot, encoder = unseen.snapshot, unseen.encoder
     for flat in make_flat(snapshot, encoder):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from eval.bootstrap import interval, resampled_means
+from eval.metrics import interval, resampled_means
 from scripts.graph_gain import sign_flip_p
 
 __all__ = ["Difference", "OverSets", "complete", "difference", "over_sets"]

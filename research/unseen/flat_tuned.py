@@ -12,11 +12,9 @@ from eval.tuning import Case, gold_numbers
 from inference.encoder import Encoder
 from retrieval.query.context import QueryContext
 from retrieval.query.request import Request
-from retrieval.ranking.clause_fusion import clause_scores
-from retrieval.ranking.feature_matrix import FeatureMatrix
-from retrieval.ranking.features import bm25, cosine_name, cosine_text
+from retrieval.ranking.features import bm25, clause_scores, cosine_name, cosine_text, standardise
+from retrieval.ranking.fusion import FeatureMatrix
 from retrieval.ranking.ranking import Ranking
-from retrieval.ranking.z_scores import standardise
 from retrieval.snapshot.reader import Snapshot
 
 if TYPE_CHECKING:

@@ -119,30 +119,30 @@ _NO_WORDS = constant(frozenset())
 FOUND_RULES: tuple[FoundRule, ...] = (
     FoundRule(
         what="a tool that needs a session depends on the one that opens it",
-        where="ingest/linking/auth_dependencies.py",
+        where="ingest/linking/derive.py",
         found_on=("apibank",),
         switches=(Switch(f"{_LINKING}.derive:derive_auth_edges", nothing),),
     ),
     FoundRule(
         what="tools that turn words into an identifier",
-        where="ingest/linking/resolver_edges.py",
+        where="ingest/linking/rp_edges.py",
         found_on=("restbench",),
         switches=(Switch(f"{_LINKING}.derive:derive_resolver_edges", nothing),),
     ),
     FoundRule(
         what="tools that take no words turn none into an identifier",
-        where="ingest/linking/resolver_edges.py",
+        where="ingest/linking/rp_edges.py",
         found_on=("gtc",),
         switches=(Switch(f"{_LINKING}.resolver_edges:_MIN_STRENGTH", constant(0.0)),),
     ),
     FoundRule(
         what="the nearest supplier of a value",
-        where="ingest/linking/producer_choice.py",
+        where="ingest/linking/output_index.py",
         found_on=("toollinkos",),
     ),
     FoundRule(
         what="which producers cannot supply a value: they need it, or would copy it from a sibling",
-        where="ingest/linking/supplier_rules.py",
+        where="ingest/linking/output_index.py",
         found_on=("real", ELSEWHERE),
         switches=(
             Switch(f"{_LINKING}.output_index:needs_value", off(False)),
@@ -158,7 +158,7 @@ FOUND_RULES: tuple[FoundRule, ...] = (
     ),
     FoundRule(
         what="vendors: edges join the documents of one vendor only, and of single words those of one service",
-        where="ingest/linking/vendors.py",
+        where="ingest/linking/profiles.py",
         found_on=("enterprise", "real", ELSEWHERE),
         switches=(Switch(f"{_LINKING}.profiles:Vendors", constant(_OneVendor)),),
     ),
@@ -169,7 +169,7 @@ FOUND_RULES: tuple[FoundRule, ...] = (
     ),
     FoundRule(
         what="kinds of values must agree",
-        where="ingest/linking/value_kinds.py",
+        where="ingest/linking/tool_values.py",
         found_on=("enterprise", "real", ELSEWHERE),
         switches=(Switch(f"{_LINKING}.output_index:kind_fit", off(1.0)),),
     ),
@@ -180,7 +180,7 @@ FOUND_RULES: tuple[FoundRule, ...] = (
     ),
     FoundRule(
         what="context parameters, which no tool supplies",
-        where="ingest/linking/context_parameters.py",
+        where="ingest/linking/tool_inputs.py",
         found_on=("real", ELSEWHERE),
         switches=(Switch(f"{_LINKING}.context_parameters:_is_context", off(False)),),
     ),
@@ -240,7 +240,7 @@ FOUND_RULES: tuple[FoundRule, ...] = (
     ),
     FoundRule(
         what="the key of an object without an id; which objects are parts of others",
-        where="ingest/linking/object_keys.py",
+        where="ingest/linking/tool_outputs.py",
         found_on=("real", ELSEWHERE),
         switches=(
             Switch(f"{_LINKING}.tool_outputs:primary_values", nothing),
@@ -249,13 +249,13 @@ FOUND_RULES: tuple[FoundRule, ...] = (
     ),
     FoundRule(
         what="names of resources that are paths",
-        where="ingest/linking/resource_names.py",
+        where="ingest/linking/identifiers.py",
         found_on=("real", ELSEWHERE),
         switches=(Switch(f"{_LINKING}.identifiers:named_collection", off("")),),
     ),
     FoundRule(
         what="the collection of an item in a path",
-        where="ingest/linking/collection_paths.py",
+        where="ingest/linking/tool_inputs.py",
         found_on=(ELSEWHERE,),
     ),
     FoundRule(
@@ -299,7 +299,7 @@ FOUND_RULES: tuple[FoundRule, ...] = (
         found_on=("restbench",),
         switches=(
             Switch(
-                "ingest.extract.parameters:_ATTRIBUTES",
+                "ingest.extract.structure:_ATTRIBUTES",
                 lambda words: words - {"popularity", "homepage", "backdrop", "average", "overview"},
             ),
         ),
@@ -318,13 +318,13 @@ FOUND_RULES: tuple[FoundRule, ...] = (
     ),
     FoundRule(
         what="inputs that are credentials",
-        where="ingest/sources/openapi/security.py",
+        where="ingest/sources/openapi/http_request.py",
         found_on=("real",),
-        switches=(Switch("ingest.sources.openapi.security:_CREDENTIALS", constant({})),),
+        switches=(Switch("ingest.sources.openapi.http_request:_CREDENTIALS", constant({})),),
     ),
     FoundRule(
         what="system coherence (its weight is chosen without the set; its constants stay)",
-        where="retrieval/ranking/system_coherence.py",
+        where="retrieval/ranking/features.py",
         found_on=("enterprise", "real"),
     ),
     FoundRule(
@@ -334,26 +334,26 @@ FOUND_RULES: tuple[FoundRule, ...] = (
     ),
     FoundRule(
         what="boosts after executed tools (they act only where a caller gives `done`)",
-        where="retrieval/task_state.py",
+        where="retrieval/response.py",
         found_on=("enterprise", "real"),
     ),
     FoundRule(
         what="what the letters of an identifier abbreviate",
-        where="retrieval/index/identifier_prefix.py",
+        where="retrieval/index/lookup.py",
         found_on=("enterprise",),
-        switches=(Switch("retrieval.query.value_tools:letters_before_digits", off("")),),
+        switches=(Switch("retrieval.query.context:letters_before_digits", off("")),),
     ),
     FoundRule(
         what="the first person is resolved by the tool that says who calls",
-        where="retrieval/completion/own_profile.py",
+        where="retrieval/completion/complete.py",
         found_on=("enterprise",),
         switches=(Switch("retrieval.completion.complete:speaks_of_self", off(False)),),
     ),
     FoundRule(
         what="words before a value that make it an identifier",
-        where="retrieval/completion/given.py",
+        where="retrieval/completion/needs.py",
         found_on=("gtc", "sealtools"),
-        switches=(Switch("retrieval.completion.given:_MARKS", _NO_WORDS),),
+        switches=(Switch("retrieval.completion.needs:_MARKS", _NO_WORDS),),
     ),
     FoundRule(
         what="an input that identifies what its tool's name names is needed",

@@ -42,7 +42,7 @@ class Encoders:
 
     def __getitem__(self, name: str) -> Encoder:
         from inference import load_encoder
-        from inference.cached_encoder import CachedEncoder
+        from inference.encoder_wrappers import CachedEncoder
 
         if name not in self._known:
             self._known[name] = CachedEncoder(load_encoder(name), self._cache)
@@ -81,7 +81,7 @@ def unseen_sets(names: Sequence[str], folder: Path, encoders: Encoders, *, encod
 
     :param folder: where they are kept.
     """
-    from ontology.digests import code_digest
+    from ontology.files import code_digest
     from retrieval.snapshot.reader import open_snapshot
     from services.jobs.build import build_snapshot
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FACTORS", "FLAT", "Chosen", "SearchSpace", "best_mean"]
 
-_FUSION = "retrieval.ranking.clause_fusion"
+_FUSION = "retrieval.ranking.features"
 FACTORS = {"clause_factor": f"{_FUSION}:CLAUSE_FACTOR", "whole_factor": f"{_FUSION}:_WHOLE_FACTOR"}
 """Two constants of clause fusion that were chosen on the nine sets too, so they are searched like weights."""
 FLAT = ("bm25_text", "cosine_text", "cosine_name", "clause_fusion")

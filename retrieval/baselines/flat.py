@@ -10,15 +10,12 @@ from __future__ import annotations
 import numpy as np
 
 from egotools.values import Response
-from inference.arrays import Floats1d
-from inference.encoder import Encoder
+from inference.encoder import Encoder, Floats1d
 from retrieval.query.context import QueryContext
 from retrieval.query.request import Request
-from retrieval.ranking.clause_fusion import clause_scores, fuse_clauses
-from retrieval.ranking.features import bm25, cosine_name, cosine_text
+from retrieval.ranking.features import bm25, clause_scores, cosine_name, cosine_text, fuse_clauses, standardise
 from retrieval.ranking.fusion import FusionRanker
 from retrieval.ranking.ranking import Ranker, Ranking
-from retrieval.ranking.z_scores import standardise
 from retrieval.response import respond
 from retrieval.snapshot.reader import Snapshot
 

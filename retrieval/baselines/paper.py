@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from egotools.values import Response
-from inference.arrays import Floats1d
-from inference.encoder import Encoder
+from inference.encoder import Encoder, Floats1d
 from ontology.errors import MissingExtraError, ModelError
 from ontology.names import SPACY_MODELS
 from ontology.tool import Tool

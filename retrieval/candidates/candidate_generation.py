@@ -8,13 +8,40 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from retrieval.candidates.entry_nodes import ngram_entries, semantic_entries
-from retrieval.config import RetrievalConfig
 from retrieval.index.vectors import Nearest
-from retrieval.query.context import QueryContext
+from retrieval.query.context import EntryNode, QueryContext
 from retrieval.query.query import Clause
+from retrieval.retriever import RetrievalConfig
 
-__all__ = ["CLAUSE_POOL", "EF_SEARCH", "EGO_TOOLS", "POOL", "ensemble_tools", "generate_candidates"]
+__all__ = ["EF_SEARCH", "POOL", "ensemble_tools", "generate_candidates", "ngram_entries", "semantic_entries"]
+
+SEMANTIC_ENTRIES = 10  # paper: the top-10 most similar nodes
+
+
+def semantic_entries(
+    context: QueryContext, *, k: int = SEMANTIC_ENTRIES, tools: Nearest | None = None
+) -> list[EntryNode]:
+    """Return the ``k`` allowed nodes of any type nearest to the request, best first; none where the query has no vector.
+
+    :param tools: the nearest tools, ``k`` or more, where they are known.
+    """
+    if context.query.vector_D is None:
+        return []
+    nodes, scores = context.snapshot.vectors.nearest(context.query.vector_D, k, allowed=context.allowed, tools=tools)
+    return [EntryNode(int(node), "semantic", "", float(score)) for node, score in zip(nodes, scores, strict=True)]
+
+
+def ngram_entries(context: QueryContext) -> list[EntryNode]:
+    """Return every allowed node whose canonical name is a unigram, bigram or trigram of the request, longest n-gram first."""
+    snapshot, allowed, ngrams = context.snapshot, context.allowed, context.query.ngrams
+    found: dict[int, EntryNode] = {}
+    for ngram, nodes in zip(ngrams, snapshot.ngrams.many(ngrams), strict=True):
+        for node in map(int, nodes):
+            if node in found or (allowed is not None and not allowed[node]):
+                continue
+            found[node] = EntryNode(node, "ngram", ngram, snapshot.idf(node))
+    return list(found.values())
+
 
 POOL = 100
 """How many of the best tools of each text search become candidates."""

@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import count
+from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
-from retrieval.completion.needs import DEPENDS_ON, RESOLVED_BY, Need, Supplier
-from retrieval.query.supporting_tool import SupportingTool
+from retrieval.completion.needs import DEPENDS_ON, RESOLVED_BY, SUPPLIES, Need, Supplier
+from retrieval.query.context import SupportingTool
 
-__all__ = ["Costs", "OpenNeeds", "plan"]
+__all__ = ["CallChoices", "CallCosts", "Choice", "Costs", "OpenNeeds", "cheapest_choices", "plan"]
 
 _LEAST = 0.01
 """The cost of a step is at least this, so that a supporting tool is always below the tool that it serves."""
@@ -140,3 +141,200 @@ def _cheapest(need: Need, costs: Costs, standing: Callable[[int], float]) -> Ite
     steps.sort(key=lambda pair: (pair[0], pair[1].tool))
     for place, (step, supplier) in enumerate(steps[: costs.alternatives]):
         yield step + extra + costs.alternative * place, supplier
+
+
+_LEAST_CALL = 0.1
+_SAME = 1e-9
+"""Costs that differ by less are equal: the plan that was found first stays."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallCosts:
+    """What a plan costs, and its limits. The cost is the sum over its calls, goals aside, and over its choices.
+
+    Chosen, not tuned: an identifier is looked up by two calls rather than asked of the user, and not by four.
+
+    :param call: each tool that is no goal.
+    :param standing: less, for each standard deviation that the score of such a tool is above the mean.
+    :param words: more, for a tool that looks up by words where the request names nothing, and for one that only lists where it does.
+    :param supplies: an input that a tool fills which no document and no resolver edge names for it.
+    :param uncertainty: factor of −ln confidence of each choice.
+    :param ask: a required input, or a tool that must go first, without a supplier.
+    :param leave: an optional input without a supplier.
+    :param tools: the tools of a plan that are no goals.
+    :param suppliers: of one need that are tried.
+    :param tried: choices that are tried before the best plan so far is taken.
+    """
+
+    call: float = 1.0
+    standing: float = 0.2
+    words: float = 0.5
+    supplies: float = 0.5
+    uncertainty: float = 0.3
+    ask: float = 4.0
+    leave: float = 1.0
+    tools: int = 15
+    suppliers: int = 6
+    tried: int = 5_000
+
+    def of_call(self, standing: float = 0.0, *, fits: bool = True) -> float:
+        """The cost of a tool that is no goal.
+
+        :param fits: whether it takes words where the request has a name, and none where it has none.
+        """
+        return max(self.call - self.standing * standing, _LEAST_CALL) + self.words * (not fits)
+
+    def of_choice(self, need: Need, supplier: Supplier | None) -> float:
+        """The cost of a choice, without that of the supplier's call."""
+        if supplier is None:
+            return self.ask if need.required else self.leave
+        return self.supplies * (supplier.predicate == SUPPLIES) - self.uncertainty * math.log(supplier.confidence)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """How one need of a tool is met.
+
+    :param supplier: None: by no tool.
+    """
+
+    tool: int
+    need: Need
+    supplier: Supplier | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallChoices:
+    """The choices of a plan.
+
+    :param order: its tools, each after its suppliers; those of an earlier goal, and of an earlier need, first.
+    :param choices: tool → one for each of its open needs, in their order.
+    :param cost: see :class:`CallCosts`.
+    :param is_cheapest: whether every choice was tried or ruled out.
+    """
+
+    order: tuple[int, ...]
+    choices: Mapping[int, tuple[Choice, ...]]
+    cost: float
+    is_cheapest: bool
+
+
+def cheapest_choices(
+    goals: Sequence[int],
+    open_needs: OpenNeeds,
+    costs: CallCosts,
+    call_cost: Callable[[int], float] | None = None,
+) -> CallChoices:
+    """The plan of the least cost whose calls have an order; of equal ones the first in the order of goals, needs and tool numbers.
+
+    :param goals: distinct tools, which are called in any case.
+    :param call_cost: of a tool that is no goal, >= 0; None: the same for each.
+    """
+    search = _Search(
+        open_needs, costs, call_cost or (lambda tool: costs.of_call()), tools=list(goals), goals=len(goals)
+    )
+    search.run([pending for goal in goals for pending in search.needs_of(goal)], 0.0)
+    choices: dict[int, list[Choice]] = {}
+    for choice in search.best:
+        choices.setdefault(choice.tool, []).append(choice)
+    tools = (*goals, *(each.supplier.tool for each in search.best if each.supplier is not None))
+    return CallChoices(
+        order=tuple(_called_in_order(tools, choices)),
+        choices=MappingProxyType({tool: tuple(made) for tool, made in choices.items()}),
+        cost=search.least,
+        is_cheapest=search.tried <= costs.tried,
+    )
+
+
+def _called_in_order(tools: Iterable[int], choices: Mapping[int, Sequence[Choice]]) -> list[int]:
+    order: list[int] = []
+
+    def call(tool: int) -> None:
+        for choice in choices.get(tool, ()):
+            if choice.supplier is not None and choice.supplier.tool not in order:
+                call(choice.supplier.tool)
+        if tool not in order:
+            order.append(tool)
+
+    for tool in tools:
+        call(tool)
+    return order
+
+
+class _Pending(NamedTuple):
+    """A need that no choice was made for yet, and what any choice costs at least."""
+
+    tool: int
+    need: Need
+    least: float
+
+
+@dataclass(slots=True)
+class _Search:
+    open_needs: OpenNeeds
+    costs: CallCosts
+    call_cost: Callable[[int], float]
+    tools: list[int]
+    goals: int
+    made: list[Choice] = field(default_factory=list)
+    best: tuple[Choice, ...] = ()
+    least: float = math.inf
+    tried: int = 0
+    known: dict[int, list[_Pending]] = field(default_factory=dict)
+
+    def needs_of(self, tool: int) -> list[_Pending]:
+        """The open needs of a tool; found once."""
+        if tool not in self.known:
+            self.known[tool] = [_Pending(tool, need, self._least(need)) for need in self.open_needs(tool)]
+        return self.known[tool]
+
+    def run(self, pending: list[_Pending], cost: float) -> None:
+        """Try every choice for the first of the pending needs, then for those after it."""
+        if cost + sum(each.least for each in pending) >= self.least - _SAME:
+            return
+        if not pending:
+            self.best, self.least = tuple(self.made), cost
+            return
+        (tool, need, _), rest = pending[0], pending[1:]
+        for step, _, supplier in self._options(tool, need):
+            self.tried += 1
+            if self.tried > self.costs.tried and self.least < math.inf:
+                return
+            new = supplier is not None and supplier.tool not in self.tools
+            self.made.append(Choice(tool, need, supplier))
+            if supplier is not None and new:
+                self.tools.append(supplier.tool)
+                self.run([*rest, *self.needs_of(supplier.tool)], cost + step)
+                self.tools.pop()
+            else:
+                self.run(rest, cost + step)
+            self.made.pop()
+
+    def _least(self, need: Need) -> float:
+        """What any choice for a need costs at least: its supplier may be called already."""
+        return min(self.costs.of_choice(need, each) for each in (None, *need.suppliers))
+
+    def _options(self, tool: int, need: Need) -> list[tuple[float, int, Supplier | None]]:
+        """The choices for a need, the cheapest first; none that leads back to the tool itself."""
+        found: list[tuple[float, int, Supplier | None]] = [(self.costs.of_choice(need, None), -1, None)]
+        is_full = len(self.tools) - self.goals >= self.costs.tools
+        for each in need.suppliers:
+            new = each.tool not in self.tools
+            if (new and is_full) or (not new and self._leads_to(each.tool, tool)):
+                continue
+            call = self.call_cost(each.tool) if new else 0.0
+            found.append((call + self.costs.of_choice(need, each), each.tool, each))
+        return sorted(found, key=lambda option: option[:2])[: self.costs.suppliers + 1]
+
+    def _leads_to(self, tool: int, target: int) -> bool:
+        """Whether a tool is called after another one, by the choices made so far, or is it."""
+        waiting, seen = [tool], {tool}
+        while waiting:
+            one = waiting.pop()
+            if one == target:
+                return True
+            for choice in self.made:
+                if choice.tool == one and choice.supplier is not None and choice.supplier.tool not in seen:
+                    seen.add(choice.supplier.tool)
+                    waiting.append(choice.supplier.tool)
+        return False

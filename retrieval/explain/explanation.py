@@ -2,19 +2,243 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple
 
-from retrieval.explain.first_calls import MIN_CONFIDENCE, FirstCall, first_calls
-from retrieval.explain.given_inputs import GivenInputs, given_values, named_nouns
-from retrieval.explain.matched_phrase import matched_phrase, request_words
-from retrieval.explain.tool_facts import Input, tool_facts
+from ontology.names import phrases_of_verbs
+from retrieval.explain.tool_facts import GivenInputs, Input, ToolFacts, given_values, named_nouns, tool_facts
+from retrieval.index.bm25 import STOP_WORDS, terms
 from retrieval.query.context import QueryContext
-from retrieval.query.known_values import short_name
-from retrieval.query.typed_values import find_values
+from retrieval.query.typed_values import find_values, short_name
+from retrieval.snapshot.graph_views import supplier_edges
+from retrieval.snapshot.reader import Snapshot
 
 __all__ = ["MAX_WORDS", "Explainer"]
+
+Span = tuple[int, int]
+"""First character of a stretch of the request, and the one after it."""
+
+# Chosen, not tuned.
+_MAX_WORDS = 5
+_MAX_CHARS = 60
+_MAX_READ = 400  # words of the request
+_NAME_WEIGHT = 4.0
+_GAP_COST = 0.5  # of a word inside the phrase that does not match
+_WORD = re.compile(r"[^\W_]+(?:['’./-][^\W_]+)*")
+_BREAK = re.compile(r"[.!?;:,\n()\[\]\"“”]")
+_GENERAL = frozenset(
+    "put get take give make have do go let bring see set turn run come send use add new list find show".split()
+)
+"""Words that say nothing alone."""
+_JOINS = frozenset("and or but then if when while where who which because so before after until".split())
+"""Words that no stretch goes beyond."""
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word of the request.
+
+    :param terms: its index terms.
+    :param joined: whether the word after it follows in the same part of a sentence.
+    """
+
+    start: int
+    end: int
+    text: str
+    terms: tuple[str, ...]
+    joined: bool
+
+
+def request_words(text: str, values: Collection[Span]) -> tuple[Word, ...]:
+    """The words of a request, the first 400, without what lies in typed values."""
+    taken = {at for start, end in values for at in range(start, end)}
+    spans = [match.span() for match in _first(_WORD.finditer(text)) if match.start() not in taken]
+    after = [
+        not (_BREAK.search(text, one[1], two[0]) or taken & {*range(one[1], two[0])}) for one, two in pairwise(spans)
+    ]
+    return tuple(
+        Word(start, end, text[start:end], tuple(terms(text[start:end])), joined)
+        for (start, end), joined in zip(spans, (*after, False), strict=False)
+    )
+
+
+def _first(matches: Iterator[re.Match[str]]) -> Iterator[re.Match[str]]:
+    return (match for match, _ in zip(matches, range(_MAX_READ), strict=False))
+
+
+def matched_phrase(
+    text: str, words: Sequence[Word], name: Sequence[str], others: Collection[str], rarity: Callable[[str], float]
+) -> str:
+    """The stretch of a request, at most five words, that matches a tool best; empty where no more than a chance word does.
+
+    A stretch lies in one part of a sentence, and its first and last words match. A word of the name counts four times; so does an
+    everyday phrase for the name's verb ("get rid of" for *delete*).
+
+    :param words: the words of ``text``.
+    :param name: index terms of the tool's name and title, in order.
+    :param others: index terms of its description.
+    :param rarity: how rare a term is in the catalogue, > 0.
+    """
+    weights = {term: rarity(term) for word in words for term in word.terms if term in others}
+    weights |= {term: _NAME_WEIGHT * rarity(term) for word in words for term in word.terms if term in name}
+    everyday = _everyday(words, name)
+    matches = [_matches(word, weights, everyday.get(at)) for at, word in enumerate(words)]
+    best = max(_stretches(words, matches), default=None, key=lambda one: (one[0], -one[1], -one[2]))
+    if best is None:
+        return ""
+    _, start, stop = best
+    inside: dict[str, float] = {}
+    for one in matches[start:stop]:
+        inside |= one
+    is_said = bool(inside.keys() & {*name, *everyday.values()})
+    if (not is_said and len(inside) < 2) or (len(inside) == 1 and words[start].text.lower() in _GENERAL):
+        return ""
+    return " ".join(text[words[start].start : words[stop - 1].end].split())[:_MAX_CHARS]
+
+
+def _matches(word: Word, weights: Mapping[str, float], verb: str | None) -> dict[str, float]:
+    found = {term: weights[term] for term in word.terms if term in weights}
+    return found if verb is None else {verb: _NAME_WEIGHT, **found}
+
+
+def _stretches(words: Sequence[Word], matches: Sequence[Mapping[str, float]]) -> Iterator[tuple[float, int, int]]:
+    """Score, first word and end of each stretch."""
+    for start, first in enumerate(matches):
+        if not first:
+            continue
+        found: dict[str, float] = {}
+        for stop in range(start, min(start + _MAX_WORDS, len(words))):
+            found |= matches[stop]
+            if words[stop].text.lower() in _JOINS:
+                break
+            if matches[stop]:
+                gaps = sum(not one for one in matches[start : stop + 1])
+                yield sum(found.values()) - _GAP_COST * gaps, start, stop + 1
+            if not words[stop].joined:
+                break
+
+
+def _everyday(words: Sequence[Word], name: Sequence[str]) -> dict[int, str]:
+    """Position of each word that belongs to an everyday phrase for a verb of the name → that verb."""
+    said = [word.text.lower() for word in words]
+    places: dict[str, list[int]] = {}
+    for at, one in enumerate(said):
+        places.setdefault(one, []).append(at)
+    found: dict[int, str] = {}
+    for verb in name:
+        for phrase in phrases_of_verbs().get(verb, ()):
+            parts = phrase.partition("~")[0].split()
+            if not parts or (len(parts) == 1 and (parts[0] in _GENERAL or parts[0] in STOP_WORDS)):
+                continue
+            for at in places.get(parts[0], ()):
+                if said[at : at + len(parts)] == parts:
+                    found |= dict.fromkeys(range(at, at + len(parts)), verb)
+    return found
+
+
+MIN_CONFIDENCE = 0.9
+"""Of the edge behind a claim."""
+_MIN_OUTSIDE = 0.95  # for a tool that the answer does not have
+_CONFIDENCE_STEPS = 50
+_CREATES = frozenset("create add insert start register new put open request import issue make define".split())
+"""Verbs of tools that make an object."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FirstCall:
+    """A tool to call first.
+
+    :param supplier: its number.
+    :param parameter: the input that it fills.
+    :param output: its output with the value, or empty.
+    """
+
+    supplier: int
+    parameter: Input
+    output: str
+    confidence: float
+
+
+def first_calls(
+    snapshot: Snapshot,
+    tool: int,
+    facts: ToolFacts,
+    open_inputs: Collection[Input],
+    ranks: Mapping[int, int],
+    callable_first: Callable[[int], bool],
+) -> list[FirstCall]:
+    """The best supplier of each open input, in the order of the inputs; none where no claim is safe.
+
+    :param open_inputs: required inputs that the request does not give.
+    :param ranks: number of each tool of the answer → its rank; executed tools have rank 0.
+    :param callable_first: whether the request gives what a tool requires, or the consumer requires it too.
+    """
+    found: list[FirstCall] = []
+    by_name = {each.name: each for each in open_inputs if not _is_said(facts, each)}
+    claims = [(call, frozenset(terms(snapshot.tool_id(call.supplier)))) for call in _claims(snapshot, tool, by_name)]
+    claims = [(call, words) for call, words in claims if _is_safe(call, words, ranks, ranks[tool])]
+    claims.sort(key=lambda each: _order(each[0], each[1], facts, ranks))
+    for name in by_name:
+        rivals = [call for call, _ in claims if call.parameter.name == name]
+        best = next((call for call in rivals if callable_first(call.supplier)), None)
+        if best is not None:
+            found.append(best)
+    return found
+
+
+def _order(
+    call: FirstCall, words: frozenset[str], facts: ToolFacts, ranks: Mapping[int, int]
+) -> tuple[bool, bool, float, int, int]:
+    """Tools that find the object first, then those of the answer, then by confidence; of much the same confidence those that share
+    words with the consumer.
+    """
+    shared = len(words.intersection(facts.name))
+    return (
+        not _looks_up(call, words),
+        call.supplier not in ranks,
+        -round(call.confidence * _CONFIDENCE_STEPS),
+        -shared,
+        call.supplier,
+    )
+
+
+def _is_safe(call: FirstCall, words: frozenset[str], ranks: Mapping[int, int], rank: int) -> bool:
+    """Whether a claim is likely true, and the supplier finds the object, or makes it: then it is what the request asks for first."""
+    looks_up = _looks_up(call, words)
+    if call.supplier not in ranks:
+        return call.confidence >= _MIN_OUTSIDE and looks_up
+    return looks_up or ranks[call.supplier] < min(rank, 2)
+
+
+def _looks_up(call: FirstCall, words: frozenset[str]) -> bool:
+    """Whether a supplier finds objects: its value is in a list, so that it need not know the object already."""
+    return "[]" in call.output and not words & _CREATES
+
+
+def _is_said(facts: ToolFacts, needed: Input) -> bool:
+    """Whether a person says the value of an input: the name of a thing (``BudgetName``), or of what the tool makes."""
+    if needed.is_name:
+        return True
+    makes = facts.verb in _CREATES and (not needed.entity or needed.location != "path")
+    return makes and needed.entity[-1:] in ((), (facts.object,))
+
+
+def _claims(snapshot: Snapshot, tool: int, inputs: Mapping[str, Input]) -> Iterator[FirstCall]:
+    """The edges by which another tool fills one of these inputs."""
+    for edge, supplier, _ in supplier_edges(snapshot, tool):
+        confidence = float(snapshot.adjacency.confidences[edge])
+        if confidence < MIN_CONFIDENCE:
+            continue
+        record = snapshot.edges[edge]
+        if record.parameter in inputs:
+            yield FirstCall(
+                supplier=supplier, parameter=inputs[record.parameter], output=record.output, confidence=confidence
+            )
+
 
 MAX_WORDS = 25
 _MAX_NAME_CHARS = 60

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from egotools.values import EntryMatch, ParameterBinding, Reasons, TraversedEdge
 from ontology.tool import CONTEXT_PARAMETERS
-from ontology.triple import OVERLAY
+from ontology.tool_graph import OVERLAY
 from retrieval.explain.tool_facts import tool_facts
-from retrieval.index.analysis import name_key
+from retrieval.index.bm25 import name_key
 from retrieval.query.context import EntryNode, QueryContext
 from retrieval.snapshot.reader import Snapshot
 

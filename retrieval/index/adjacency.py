@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from retrieval.index.mapped_array import load_mapped
+from retrieval.index.records import load_mapped
 
 __all__ = ["Adjacency", "make_adjacency", "read_adjacency", "write_adjacency"]
 

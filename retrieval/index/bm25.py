@@ -11,28 +11,103 @@ import copy
 import hashlib
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
+from functools import lru_cache
 from itertools import compress
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from inference.arrays import Floats1d
-from retrieval.index.mapped_array import load_mapped
+from inference.encoder import Floats1d
+from ontology.names import expand, noun_lemma, stop_words, verb_lemma, words
+from ontology.tool import Tool, tool_text
+from ontology.tool_effects import effect_of
+from retrieval.index.records import load_mapped
 
 __all__ = [
+    "EFFECT_KEY",
+    "FIELDS",
+    "NAMES",
+    "STOP_WORDS",
     "Bm25Index",
     "Postings",
+    "coverage_scores",
+    "filter_pairs",
     "hash_text",
     "hash_texts",
+    "make_coverage_postings",
     "make_postings",
-    "pack_postings",
+    "name_key",
+    "name_terms",
+    "ngrams",
+    "params_text",
     "read_bm25",
     "read_postings",
+    "terms",
+    "whole_text",
     "write_postings",
 ]
+
+MAX_NGRAM = 3  # paper, algorithm 2: n_max = 3
+_MAX_TOKENS = 4_000
+_LONGEST_WORD = 40  # a longer one has no other form, and is not kept
+
+STOP_WORDS = stop_words("index")
+
+
+def _term(word: str) -> str:
+    return _short_term(word) if len(word) <= _LONGEST_WORD else word
+
+
+@lru_cache(maxsize=200_000)
+def _short_term(word: str) -> str:
+    return verb_lemma(noun_lemma(word))
+
+
+def terms(text: str) -> list[str]:
+    """Return the index terms of a text: lower-case words without stop words, lemmatised, in order."""
+    return [_term(word) for word in words(text) if word not in STOP_WORDS]
+
+
+def name_key(name: str) -> str:
+    """Return the n-gram that matches a node's name; empty for a name of more than three words."""
+    tokens = words(name)
+    return " ".join(map(noun_lemma, tokens)) if 1 <= len(tokens) <= MAX_NGRAM else ""
+
+
+def ngrams(texts: Sequence[str], abbreviations: Mapping[str, str]) -> list[str]:
+    """Return the distinct canonical trigrams, bigrams and unigrams of parts of a request, longest first, then in text order.
+
+    Each n-gram also occurs with its first word as a verb lemma (``sending reminders`` matches ``send reminder``).
+    N-grams that consist of stop words and numbers are left out.
+    """
+    parts: list[list[str]] = []
+    left = _MAX_TOKENS
+    for text in texts:
+        parts.append(expand(words(text), abbreviations)[:left])
+        left -= len(parts[-1])
+    found: dict[str, None] = {}
+    for size in range(MAX_NGRAM, 0, -1):
+        for tokens in parts:
+            found.update(dict.fromkeys(_of_size(tokens, size)))
+    return list(found)
+
+
+def _of_size(tokens: Sequence[str], size: int) -> Iterator[str]:
+    nouns = [noun_lemma(token) for token in tokens]
+    for start in range(len(tokens) - size + 1):
+        if not _no_content(tokens[start : start + size]):
+            rest = nouns[start + 1 : start + size]
+            yield " ".join((nouns[start], *rest))
+            yield " ".join((verb_lemma(tokens[start]), *rest))
+
+
+def _no_content(tokens: Sequence[str]) -> bool:
+    return all(token in STOP_WORDS or token.isdigit() for token in tokens)
+
 
 _K1 = 1.5
 _B = 0.75
@@ -256,3 +331,95 @@ def _bound(scores: Floats1d, terms: Iterable[NDArray[np.int32]], count: int) -> 
         if reached > 0:
             return np.float32(reached)
     return np.finfo(np.float32).tiny
+
+
+_FILTER_CHARS = 200
+
+
+def params_text(tool: Tool) -> str:
+    """Return the text of the parameters: names and descriptions of inputs (200 characters each), names of outputs."""
+    inputs = " ".join(f"{parameter.name} {parameter.description[:_FILTER_CHARS]}" for parameter in tool.parameters)
+    return f"{inputs} {' '.join(output.name for output in tool.returns)}"
+
+
+def _returns_text(tool: Tool) -> str:
+    """Return the text of the outputs: their names and descriptions (200 characters each)."""
+    return " ".join(f"{output.name} {output.description[:_FILTER_CHARS]}" for output in tool.returns)
+
+
+def _values_text(tool: Tool) -> str:
+    """Return the enumerated values of the inputs."""
+    return " ".join(str(value) for parameter in tool.parameters for value in parameter.enum)
+
+
+def whole_text(tool: Tool) -> str:
+    """Return title, description and parameters of a tool as one document."""
+    return f"{tool_text(tool)} {params_text(tool)}"
+
+
+FIELDS: Mapping[str, Callable[[Tool], str]] = {
+    "text": tool_text,
+    "params": params_text,
+    "returns": _returns_text,
+    "values": _values_text,
+    "whole": whole_text,
+}
+"""Map from each field with a BM25 index to the function that returns its text."""
+NAMES = "names"
+"""Name of the index of :mod:`retrieval.index.bm25`."""
+
+EFFECT_KEY = "effect"
+"""Key of filters: what a call does, see :mod:`ontology.tool_effects`."""
+
+
+def filter_pairs(tool: Tool) -> Iterator[tuple[str, str]]:
+    """Yield the keys and values by which a tool can be filtered: its effect, scalars of its metadata, and items of lists."""
+    yield EFFECT_KEY, effect_of(tool)
+    for key, value in tool.metadata.items():
+        # no document says that its tools only read; a key with = would be a value of another key in the table of filters
+        if key == EFFECT_KEY or "=" in key:
+            continue
+        for one in value if isinstance(value, (list, tuple)) else (value,):
+            text = _plain(one)
+            if text is not None and len(text) <= _FILTER_CHARS:
+                yield key, text
+
+
+def _plain(value: Any) -> str | None:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value) if isinstance(value, (str, int, float)) else None
+
+
+def name_terms(tool: Tool) -> list[str]:
+    """Return the index terms of a tool's title, and of its name where the two differ."""
+    return terms(tool.title) + (terms(tool.name) if tool.title != tool.name else [])
+
+
+def make_coverage_postings(names: Sequence[Sequence[str]]) -> Postings:
+    """Return for each term the tools with it in their name; the weight is the term's share of the name's IDF, in (0, 1].
+
+    :param names: the terms of each tool's name, in tool order.
+    """
+    frequency = Counter(term for name in names for term in set(name))
+    idf = {term: math.log1p(len(names) / (1 + count)) for term, count in frequency.items()}
+    entries: dict[str, list[tuple[int, float]]] = {}
+    for number, name in enumerate(names):
+        distinct = sorted(set(name))
+        total = sum(idf[term] for term in distinct)
+        for term in distinct:
+            entries.setdefault(term, []).append((number, idf[term] / total))
+    return pack_postings(entries)
+
+
+def coverage_scores(
+    index: Bm25Index, query_terms: Sequence[str] | Mapping[str, float], tools: NDArray[np.int64] | None = None
+) -> Floats1d:
+    """Return the share of each tool's name that the query terms cover, float32 [tools], in [0, 1].
+
+    :param query_terms: terms; or term → how much it counts, > 0, where more than 1 is 1.
+    :param tools: the tools in question; None for all.
+    """
+    weights = query_terms if isinstance(query_terms, Mapping) else dict.fromkeys(query_terms, 1.0)
+    distinct = {term: min(weights[term], 1.0) for term in sorted(weights)}
+    return index.scores(distinct) if tools is None else index.scores_of(tools, distinct)

@@ -31,9 +31,9 @@ from numpy.typing import NDArray
 from ontology.errors import InvalidArgumentError
 from ontology.tool import Tool
 from ontology.tool_effects import Effect
+from retrieval.index.bm25 import EFFECT_KEY, filter_pairs
 from retrieval.index.lookup import Lookup, write_lookup
 from retrieval.index.records import Records, write_records
-from retrieval.index.text_fields import EFFECT_KEY, filter_pairs
 
 __all__ = ["FILTERS", "ID_KEY", "FilterIndex", "write_filters"]
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import copy
 import json
+import mmap
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -13,10 +15,46 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ontology.errors import DocumentError, SnapshotCorruptError
-from ontology.json_object import canonical_text
-from retrieval.index.mapped_array import load_mapped, map_bytes
+from ontology.json_values import canonical_text
 
-__all__ = ["Records", "Texts", "refuse_invalid", "write_lines", "write_records", "write_texts"]
+__all__ = [
+    "READING_HEADERS",
+    "Records",
+    "Texts",
+    "load_mapped",
+    "refuse_invalid",
+    "write_lines",
+    "write_records",
+    "write_texts",
+]
+
+MAPPED_FROM_BYTES = 64 * 1024
+"""Smaller files are read: those of one snapshot are 3 MB at most."""
+
+READING_HEADERS = threading.RLock()
+"""Held by whoever reads an array's header, which NumPy parses as Python. CPython before 3.11.8 and 3.12.2 now and then fails where two
+threads parse at once (its issue 106905), and a server loads the catalogues of several tenants at once."""
+
+
+def load_mapped(path: Path) -> NDArray[Any]:
+    """Return the array of a ``.npy`` file, read-only and memory-mapped unless it is small. Pickled objects are refused with ``ValueError``.
+
+    It is a plain array over the mapping: each slice of NumPy's ``memmap`` costs a microsecond more.
+    """
+    small = path.stat().st_size < MAPPED_FROM_BYTES
+    with READING_HEADERS:
+        array = np.asarray(np.load(path, mmap_mode=None if small else "r"))
+    array.flags.writeable = False
+    return array
+
+
+def map_bytes(path: Path) -> mmap.mmap | bytes:
+    """Return the content of a file, memory-mapped unless it is small."""
+    if path.stat().st_size < MAPPED_FROM_BYTES:
+        return path.read_bytes()
+    with path.open("rb") as file:
+        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+
 
 _T = TypeVar("_T")
 _R = TypeVar("_R")

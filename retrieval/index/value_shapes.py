@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ontology.errors import SnapshotCorruptError
-from ontology.pattern_shape import ShapeFacts, facts_of
-from ontology.value_shape import KIND_SHAPES, MAX_VALUE_CHARS, ShapeUse, ValueShape
+from ontology.value_shape import KIND_SHAPES, MAX_VALUE_CHARS, ShapeFacts, ShapeUse, ValueShape, facts_of
 from retrieval.index.records import Records, write_records
 
 __all__ = ["ShapeMatch", "ValueShapes", "ValueUse", "write_value_shapes"]

@@ -19,11 +19,28 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from inference.arrays import Floats1d, Floats2d
-from retrieval.index.half_floats import as_float32
-from retrieval.index.mapped_array import load_mapped
+from inference.encoder import Floats1d, Floats2d
+from retrieval.index.records import load_mapped
 
-__all__ = ["EXACT_LIMIT", "Nearest", "NodeVectors", "write_vectors"]
+__all__ = ["Nearest", "NodeVectors", "write_vectors"]
+
+_FRACTION_BITS = 23 - 10
+_SIGN_AND_VALUE = np.int32(~0x70001FFF)  # not the copies of the sign in between, nor the new bits of the fraction
+_BIAS = np.float32(2.0 ** (127 - 15))
+
+
+def as_float32(halves_ND: NDArray[np.float16]) -> Floats2d:
+    """The same numbers as float32, exactly. Infinities and NaN are not numbers here.
+
+    :param halves_ND: contiguous, float16 of any shape.
+    """
+    bits = halves_ND.view(np.int16).astype(np.int32)  # widening copies the sign
+    bits <<= _FRACTION_BITS
+    bits &= _SIGN_AND_VALUE
+    floats: Floats2d = bits.view(np.float32)
+    floats *= _BIAS
+    return floats
+
 
 EXACT_LIMIT = 4_000
 # A filtered walk takes time in proportion to rows / allowed, a scan in proportion to allowed. They are equal where the square of

@@ -2,29 +2,251 @@
 
 from __future__ import annotations
 
+import hashlib
+import math
+import re
 import time
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from inference.arrays import Floats1d, Floats2d
-from inference.encoder import Encoder
+from inference.encoder import Encoder, Floats1d, Floats2d
 from ontology.errors import ModelError
+from ontology.tool import Tool
+from retrieval.index.bm25 import terms
+from retrieval.index.lookup import letters_before_digits
+from retrieval.index.value_shapes import ShapeMatch
 from retrieval.index.vectors import NodeVectors
-from retrieval.query.named_tools import named_tools
 from retrieval.query.query import Clause, Query, analyse, analyse_needs
 from retrieval.query.request import Request
-from retrieval.query.supporting_tool import SupportingTool
-from retrieval.query.typed_values import TypedValue, find_values
-from retrieval.query.value_tools import support_by_values
+from retrieval.query.typed_values import LEAST_SPECIFIC, TypedValue, find_values
 from retrieval.snapshot.reader import Snapshot
 
-__all__ = ["EntryNode", "QueryContext", "executed_tools"]
+__all__ = [
+    "EntryNode",
+    "QueryContext",
+    "SupportingTool",
+    "executed_tools",
+    "named_tools",
+    "support_by_values",
+    "tool_names",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SupportingTool:
+    """A tool that must be called before another one can be, and why: ``call tool first, its output gives the consumer's parameter``.
+
+    :param tool: its number.
+    :param answers: the tool of the request that it is needed for in the end.
+    :param consumer: the tool that it is needed for next; ``answers`` itself after one step.
+    :param parameter: the input of the consumer that it fills; empty where it only must go first.
+    :param output: its output that fills the input, or empty.
+    :param predicate: of the edge that says so: ``depends_on``, ``resolved_by`` or ``supplies``.
+    :param required: whether the consumer cannot be called without.
+    :param confidence: of that edge, in (0, 1].
+    :param cost: of all steps from ``answers`` to here, in standard deviations of the scores, > 0.
+    :param steps: their number, >= 1.
+    """
+
+    tool: int
+    answers: int
+    consumer: int
+    parameter: str
+    output: str
+    predicate: str
+    required: bool
+    confidence: float
+    cost: float
+    steps: int
+
+
+_MOST_NAMES = 20  # of one request
+# Tools that are compared with a name: those whose names fit its words best. Chosen by hand, not fitted to data. Checked, with 3
+# tools of a name first, on the tools of BFCL, a public benchmark, where many share a name (docs/asked.md).
+_LOOKED_AT = 16
+
+_NAME = re.compile(
+    r"(?<!`)`(?P<code>[^`\n]{1,200})`(?!`)|(?<!\w)[\"'“‘](?P<quoted>[^\"'“”‘’\n]{1,200})[\"'”’](?!\w)|(?P<plain>\w[\w./:#-]{0,198}\w)"
+)
+_CALL = re.compile(r"\(.{0,200}\)\Z")
+_IN_PIECES = re.compile(r"[a-z\d][A-Z]|\w[_./:#]+\w|\w-\w")
+_ENGLISH = re.compile(  # a hyphen alone makes no name: check-in, e-mail, follow-up
+    r"(?:\w-\w+|\w+-(?:up|in|out|on|off|over|down|back|by|to|through|free|only|based))\Z", re.IGNORECASE
+)
+_KINDS = r"(?:tool|function|operation|endpoint|method|command)"
+_BEFORE_NAME = re.compile(rf"\b(?:{_KINDS}|call|use|run|invoke)(?:\s+(?:the|named|called))?\s*\Z", re.IGNORECASE)
+_AFTER_NAME = re.compile(rf"\s*{_KINDS}\b", re.IGNORECASE)
+_RULED_OUT = re.compile(
+    r"(?:\b(?:not|without|avoid|never|except|excluding|instead of|rather than|other than)|n[o'’]t)(?!\s+only\b)"
+    rf"(?:\s+(?:use|using|call|calling|run|running|invoke|with|by|via|through|the|a|any|{_KINDS}))*\s*[`\"'“‘]?\Z",
+    re.IGNORECASE,
+)
+_ALSO_RULED_OUT = re.compile(
+    r"[`\"'”’]?\s*(?:,\s*)?(?:or|nor)\s+(?:the\s+)?[`\"'“‘]?\Z|[`\"'”’]?,\s*[`\"'“‘]?\Z", re.IGNORECASE
+)
+_DIGEST = re.compile(r"_([0-9a-f]{6})\Z")
+
+
+def named_tools(snapshot: Snapshot, text: str, allowed: NDArray[np.bool_] | None) -> tuple[tuple[int, ...], ...]:
+    """Return for each name in a request that some tool has the tools that have it, ascending.
+
+    :param allowed: the nodes that the request may see, bool [nodes]; None allows all.
+    """
+    found: dict[tuple[int, ...], None] = {}
+    for name in tool_names(text):
+        tools = tuple(sorted({tool for tool in _having(snapshot, name, allowed) if allowed is None or allowed[tool]}))
+        if tools:
+            found[tools] = None
+    return tuple(found)
+
+
+def tool_names(text: str) -> tuple[str, ...]:
+    """Return what is written as a name of a tool in a request, in its order, without repeats and without what is ruled out."""
+    names: dict[str, None] = {}
+    ruled_out_to = -1
+    for match in _NAME.finditer(text):
+        before, after = text[max(0, match.start() - 60) : match.start()], text[match.end() : match.end() + 20]
+        name = _CALL.sub("", match[str(match.lastgroup)]).strip()
+        if not _is_name(name, str(match.lastgroup), before, after):
+            continue
+        also = 0 <= ruled_out_to and _ALSO_RULED_OUT.fullmatch(text[ruled_out_to : match.start()])
+        if also or _RULED_OUT.search(before):
+            ruled_out_to = match.end()
+        else:
+            names[name] = None
+        if len(names) == _MOST_NAMES:
+            break
+    return tuple(names)
+
+
+def _is_name(name: str, written: str, before: str, after: str) -> bool:
+    if not name or written == "code":
+        return bool(name)
+    if _IN_PIECES.search(name) and not _ENGLISH.match(name):
+        return True
+    return written == "quoted" and bool(_BEFORE_NAME.search(before) or _AFTER_NAME.match(after))
+
+
+def _having(snapshot: Snapshot, name: str, allowed: NDArray[np.bool_] | None) -> Iterator[int]:
+    """Yield the tools with an id, name or call name: by the table of ids, else by the index of names."""
+    by_id = [number for id_ in _ids(name) if (number := snapshot.find_node(f"tool:{id_}")) is not None]
+    if by_id:
+        yield from by_id
+        return
+    words = dict.fromkeys(terms(_DIGEST.sub("", name)), 1.0)
+    near = snapshot.names_index.best(words, _LOOKED_AT, allowed=allowed) if words else ()
+    yield from (int(number) for number in near if _is_called(snapshot.tool(int(number)), name))
+
+
+def _ids(name: str) -> Iterator[str]:
+    """Yield the ids that a name may be: itself, that of a call name, and with the namespace before a point."""
+    yield name
+    yield name.replace("__", "/").replace("--", ".")
+    parts = name.split(".")
+    yield from (".".join(parts[:place]) + "/" + ".".join(parts[place:]) for place in range(1, min(len(parts), 6)))
+
+
+def _is_called(tool: Tool, name: str) -> bool:
+    folded, digest = name.casefold(), _DIGEST.search(name)
+    if folded in (tool.name.casefold(), tool.id.casefold(), f"{tool.namespace}.{tool.name}".casefold()):
+        return True
+    # a call name that was shortened ends in digits of the hash of the id
+    return digest is not None and hashlib.sha256(tool.id.encode("utf-8", "replace")).hexdigest().startswith(digest[1])
+
+
+# All chosen, not tuned.
+_WIDENED = 0.3  # a shape of any letters, next to one of those that were shown
+_TAKES_ENTITY, _ACTS_ON_ENTITY = 0.7, 0.4  # next to an input that shows the shape
+_MAX_ENTITIES = 3  # a shape of more entities names none of them
+_MAX_ABBREVIATED = 20  # a prefix of more entities says none of them
+_MAX_TOOLS = 200  # that are followed from one entity
+_IDENTIFIER = "identifier"
+_MAX_VALUES = 20  # distinct values of a request that speak
+
+
+def support_by_values(snapshot: Snapshot, values: Sequence[TypedValue]) -> dict[int, float]:
+    """Tool number → how strongly the values of a request fit its inputs, > 0; tools that no value speaks for are left out.
+
+    A value speaks at most with 1, for a tool that is the only one with an input of its shape. The fewer such tools there are, the more
+    it says (inverse document frequency over the tools). Outputs do not count.
+    """
+    support: dict[int, float] = {}
+    distinct = {value.text: value for value in values if value.matches or value.kind == _IDENTIFIER}
+    abbreviated = cache(partial(_tools_of_prefix, snapshot))  # identifiers of one request often begin alike
+    for value in list(distinct.values())[:_MAX_VALUES]:
+        for tool, strength in _tools_of(snapshot, value, abbreviated).items():
+            support[tool] = support.get(tool, 0.0) + strength
+    return support
+
+
+def _tools_of_prefix(snapshot: Snapshot, prefix: str) -> dict[int, float]:
+    """The tools of the entities that a prefix abbreviates; none where it may abbreviate too many."""
+    entities = snapshot.identified.named(prefix)
+    fit: dict[int, float] = {}
+    for node, quality in entities.items() if len(entities) <= _MAX_ABBREVIATED else ():
+        for tool, strength in _tools_of_entity(snapshot, node):
+            fit[tool] = max(fit.get(tool, 0.0), quality * strength)
+    return fit
+
+
+def _tools_of(
+    snapshot: Snapshot, value: TypedValue, abbreviated: Callable[[str], dict[int, float]]
+) -> dict[int, float]:
+    fit: dict[int, float] = {}
+    for match in value.matches:
+        if match.specificity < LEAST_SPECIFIC:
+            break
+        for tool, strength in _fitting(snapshot, match):
+            fit[tool] = max(fit.get(tool, 0.0), strength)
+    if not any(strength > _WIDENED for strength in fit.values()):
+        for tool, strength in abbreviated(letters_before_digits(value.text)).items():
+            fit[tool] = max(fit.get(tool, 0.0), strength)
+    rarity = _rarity(snapshot, len(fit))
+    return {tool: strength * rarity for tool, strength in fit.items()}
+
+
+def _fitting(snapshot: Snapshot, match: ShapeMatch) -> Iterator[tuple[int, float]]:
+    """Yield the tools that a shape speaks for with a strength in (0, 1]."""
+    for use in match.uses:
+        if not use.output:
+            yield use.tool, _WIDENED if use.is_widened else 1.0
+    if match.shape.kind or len(match.entities) > _MAX_ENTITIES or all(use.is_widened for use in match.uses):
+        return
+    for entity in match.entities:
+        node = snapshot.find_node(f"business_object:{entity}")
+        if node is not None:
+            yield from _tools_of_entity(snapshot, node)
+
+
+def _tools_of_entity(snapshot: Snapshot, node: int) -> Iterator[tuple[int, float]]:
+    """Yield the tools that act on an entity, and those that take an identifier of it."""
+    reached = [(head, _ACTS_ON_ENTITY) for head in _heads(snapshot, node, "acts_on")]
+    for parameter in _heads(snapshot, node, "identifies"):
+        reached += [(head, _TAKES_ENTITY) for head in _heads(snapshot, parameter, "has_parameter")]
+    yield from ((head, strength) for head, strength in reached if head < snapshot.tool_count)
+
+
+def _heads(snapshot: Snapshot, node: int, predicate: str) -> list[int]:
+    """The nodes with an edge of a predicate to a node."""
+    if predicate not in snapshot.predicates:
+        return []
+    adjacency, number = snapshot.adjacency, snapshot.predicates.index(predicate)
+    edges = adjacency.in_edges(node)
+    edges = edges[adjacency.predicates[edges] == number][:_MAX_TOOLS]
+    return [int(head) for head in adjacency.heads[edges]]
+
+
+def _rarity(snapshot: Snapshot, tools: int) -> float:
+    """Inverse document frequency, in (0, 1]."""
+    most = math.log1p(snapshot.visible_count)
+    return min(1.0, math.log1p(snapshot.visible_count / (1 + tools)) / most) if most else 1.0
+
 
 _T = TypeVar("_T")
 _MAX_NAMED, _MAX_NAMED_CHARS = 5, 100  # unknown ids that a fallback names

@@ -9,17 +9,7 @@ from dataclasses import dataclass, field
 from egotools.values import Query
 from ontology.errors import DeadlineError, InvalidArgumentError
 
-__all__ = [
-    "MAX_K",
-    "MAX_NEEDS",
-    "MAX_NEED_CHARS",
-    "MAX_QUERY_CHARS",
-    "Request",
-    "check_needs",
-    "check_task",
-    "is_unicode",
-    "never",
-]
+__all__ = ["MAX_K", "MAX_NEED_CHARS", "MAX_QUERY_CHARS", "PlanRequest", "Request", "check_needs", "is_unicode"]
 
 MAX_K = 1_000
 MAX_QUERY_CHARS = 20_000
@@ -144,3 +134,69 @@ def check_task(done: Sequence[str], have: Mapping[str, str]) -> None:
                 subject=f"have.{name[:100]}",
                 remedy="Leave the value empty: its name is enough",
             )
+
+
+MAX_GOALS = 20
+_MAX_GOAL_CHARS = 4_096
+_MATCHED = 50
+"""Tools whose scores say how well they match a request; any other has the lowest score of these."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanRequest:
+    """What is to be planned, and when the planner stops; the other fields as in :class:`retrieval.query.request.Request`.
+
+    :param goals: ids of the tools to be called in the end; empty: the best tool of each need, or else the best tools for ``query``.
+    :param query: the request in plain words; empty: nothing but ``have`` is known.
+    :param abstain: plan nothing for an unanswerable query without goals, nor for a need that nothing fits.
+    :raises InvalidArgumentError: naming the invalid field.
+    """
+
+    goals: Sequence[str] = ()
+    query: str = ""
+    done: Sequence[str] = ()
+    have: Mapping[str, str] = field(default_factory=dict)
+    preset: str = ""
+    abstain: bool = False
+    needs: Sequence[str] = ()
+    deadline: float | None = None
+    cancelled: Callable[[], bool] = field(default=never, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if len(self.goals) > MAX_GOALS or not all(0 < len(each) <= _MAX_GOAL_CHARS for each in self.goals):
+            raise InvalidArgumentError(
+                f"at most {MAX_GOALS} tool ids of 1 to {_MAX_GOAL_CHARS:,} characters are allowed",
+                subject="goals",
+                remedy="Give the tools to be called in the end; those before them are planned",
+            )
+        if not self.goals and not self.is_matched:
+            raise InvalidArgumentError(
+                "there is neither a goal nor a need nor a request",
+                subject="goals",
+                remedy="Give the ids of tools, needs or a query",
+            )
+        check_task(self.done, self.have)
+        if self.is_matched:
+            self.retrieval()
+
+    @property
+    def is_matched(self) -> bool:
+        """Whether there are words to match with tools."""
+        return bool(self.query or self.needs)
+
+    def retrieval(self) -> Request:
+        """The request for the tools that match :attr:`query` and :attr:`needs` best.
+
+        :raises InvalidArgumentError: where they are not valid.
+        """
+        return Request(
+            query=self.query,
+            needs=self.needs,
+            k=_MATCHED,
+            explain=False,
+            done=self.done,
+            have=self.have,
+            preset=self.preset,
+            deadline=self.deadline,
+            cancelled=self.cancelled,
+        )

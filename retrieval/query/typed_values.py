@@ -7,17 +7,31 @@ first, with their kind and their place; matching uses the noun of the kind inste
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 
+from ontology.files import read_yaml
+from ontology.names import noun_lemma, words
 from ontology.value_shape import kind_of_value
-from ontology.yaml_data import read_yaml
+from retrieval.index.bm25 import STOP_WORDS, terms
 from retrieval.index.value_shapes import ShapeMatch, ValueShapes
 
-__all__ = ["LEAST_SPECIFIC", "MAX_VALUES", "SELF", "VALUE_WORDS", "TypedValue", "find_values", "kind_of_token"]
+__all__ = [
+    "IDENTIFIER_WORDS",
+    "LEAST_SPECIFIC",
+    "SELF",
+    "VALUE_WORDS",
+    "TypedValue",
+    "find_values",
+    "kind_of_token",
+    "known_value",
+    "short_name",
+    "stated_numbers",
+]
 
 MAX_VALUES = 1_000
 """Values that are found in one request; the rest of it is words."""
@@ -229,3 +243,76 @@ def _token_patterns() -> dict[str, re.Pattern[str]]:
             pattern = pattern.replace(name, entries)
         patterns[kind] = re.compile(pattern)
     return patterns
+
+
+_STATED = re.compile(
+    r"\b([^\W\d_]{2,40})\s{1,3}(?:with\s{1,3})?(?:the\s{1,3}|an?\s{1,3})?(?:id|number|no\.|nr\.?|#)\s{0,3}(?:is\s{1,3}|of\s{1,3}|[=:#]\s{0,3})?"
+    r"['\"]?(\d{1,4})\b(?![.:/-]\d)",
+    re.IGNORECASE,
+)
+_MOST = 20
+
+
+def stated_numbers(text: str) -> dict[str, str]:
+    """The noun → its number, as :attr:`retrieval.query.request.Request.have` would say it; of a repeated noun the first."""
+    found: dict[str, str] = {}
+    for match, _ in zip(_STATED.finditer(text), range(_MOST), strict=False):
+        found.setdefault(match[1].lower(), match[2])
+    return found
+
+
+IDENTIFIER_WORDS = frozenset("id identifier uuid guid arn key name number no code slug handle login".split())
+"""Index terms that say that an input identifies something, and not what. Chosen, not tuned."""
+
+
+class _Name(NamedTuple):
+    """A name in words.
+
+    :param words: all of them, in the singular.
+    :param terms: those that are no stop words.
+    :param stop_words: the others: what tells ``travel_from`` from ``travel_to``.
+    """
+
+    words: tuple[str, ...]
+    terms: tuple[str, ...]
+    stop_words: frozenset[str]
+
+
+def known_value(have: Mapping[str, str], parameter: str) -> str | None:
+    """The value of an input, which may be empty; None where none is known.
+
+    A name means an input of that name, whatever its spelling (``customerId``, ``customer_id``), and the input that identifies such an
+    object (``customer``). Of several the one with all words of the input counts.
+
+    :param parameter: name of the input; a dotted path for a nested one.
+    """
+    if not have:
+        return None
+    wanted = _name(short_name(parameter))
+    exact = next((name for name in have if _name(name).words == wanted.words != ()), None)
+    name = exact if exact is not None else next((name for name in have if _means(_name(name), wanted)), None)
+    return None if name is None else have[name]
+
+
+def _means(said: _Name, wanted: _Name) -> bool:
+    """Whether a name that the caller gives means an input; words such as "from" and "to" may be left out, not exchanged."""
+    if said.stop_words and wanted.stop_words and said.stop_words != wanted.stop_words:
+        return False
+    identified = tuple(term for term in wanted.terms if term not in IDENTIFIER_WORDS)
+    return bool(said.terms) and said.terms in (wanted.terms, identified)
+
+
+@lru_cache(maxsize=10_000)
+def _name(name: str) -> _Name:
+    """The words of a name; each name of the caller is compared with every input of the answer."""
+    all_words = words(name)
+    return _Name(
+        tuple(map(noun_lemma, all_words)),
+        tuple(terms(name)),
+        frozenset(word for word in all_words if word in STOP_WORDS),
+    )
+
+
+def short_name(parameter: str) -> str:
+    """The name of an input without the path of a nested field, in one piece."""
+    return "_".join(parameter.replace("[]", "").rpartition(".")[2].split()) or parameter

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from inference.arrays import Floats1d, Floats2d
+from inference.encoder import Floats1d, Floats2d
 from retrieval.ranking.confidence import probability, tool_evidence
 from retrieval.ranking.ranking import Ranking
 

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from inference.arrays import Floats1d
+from inference.encoder import Floats1d
 from retrieval.query.context import QueryContext
 
 __all__ = ["Ranker", "Ranking"]

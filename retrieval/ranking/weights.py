@@ -34,7 +34,7 @@ class RankingWeights(Mapping[str, float]):
     """The weight of every feature of :data:`retrieval.ranking.features.FEATURES`, and three parameters. Immutable.
 
     ``clause_fusion`` is the weight of clause fusion, in standard deviations of the weighted sum of the features;
-    ``system_coherence`` is the weight of :mod:`retrieval.ranking.system_coherence`, in the same unit;
+    ``system_coherence`` is the weight of :mod:`retrieval.ranking.features`, in the same unit;
     ``resolver_margin`` is how many standard deviations of the scores a resolver of confidence 1 ends below the tool that
     needs it.
 

@@ -16,9 +16,7 @@ from ontology.errors import EgotoolsError, InvalidArgumentError
 from ontology.files import disk_errors, flush_to_disk
 from retrieval.snapshot.history import StoredSnapshot, list_snapshots
 from retrieval.snapshot.lease import unless_served
-from retrieval.snapshot.publish import SNAPSHOTS, named_id, remove_pointers
-from retrieval.snapshot.publish_lock import publishing
-from retrieval.snapshot.staging import remove_unfinished
+from retrieval.snapshot.publish import SNAPSHOTS, named_id, publishing, remove_pointers, remove_unfinished
 
 __all__ = ["Collected", "collect", "collect_after", "tidy"]
 

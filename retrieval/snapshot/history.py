@@ -11,10 +11,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ontology.errors import EgotoolsError, NotFoundError, SnapshotError, StorageError
-from retrieval.snapshot.layout import Layout
-from retrieval.snapshot.manifest import read_manifest
-from retrieval.snapshot.publication_log import Publication, read_log
-from retrieval.snapshot.publish import SNAPSHOTS, named_id, no_snapshot, publish_again, readable
+from retrieval.snapshot.manifest import Layout, read_manifest
+from retrieval.snapshot.publish import SNAPSHOTS, Publication, named_id, no_snapshot, publish_again, read_log, readable
 
 __all__ = ["Publication", "StoredSnapshot", "history", "list_snapshots", "rollback", "rollback_target"]
 

@@ -7,21 +7,27 @@ import json
 import os
 import stat
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from ontology.errors import SnapshotCorruptError, SnapshotVersionError
-from ontology.first_error import first_error
-from ontology.named_source import NamedSource
-from retrieval.snapshot.layout import FORMAT_VERSION, Layout
+from ontology.json_values import first_error
+from ontology.tool import NamedSource
 from retrieval.snapshot.signing import TrustedKeys, check_signature, is_signature
 
 __all__ = [
+    "FORMAT_VERSION",
+    "KEYS",
+    "NAME_VECTORS",
+    "NGRAMS",
+    "NODE_VECTORS",
     "Counts",
     "EncoderInfo",
     "FileInfo",
+    "Layout",
     "LearnedSection",
     "Manifest",
     "OntologyVersion",
@@ -32,6 +38,47 @@ __all__ = [
     "read_manifest",
     "write_manifest",
 ]
+
+FORMAT_VERSION = 6
+"""6: tools have a vector index of their own (``nodes.tools.hnsw``).
+5: usage lines, which are not written or read any more; the file ``value_shapes.jsonl``; nodes have aliases; the manifest has the overlay files and the boosts.
+4: tools have the JSON Schemas and the call of their source; the file ``filter_values.jsonl``.
+3: ``clause_fusion`` is the name of the weight of clause fusion.
+"""
+NODE_VECTORS, NAME_VECTORS = "nodes", "names"
+NGRAMS, KEYS = "ngrams", "keys"
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The paths of one snapshot folder. Paths of records and texts have no extension."""
+
+    folder: Path
+
+    @property
+    def manifest(self) -> Path:
+        """The path of the manifest."""
+        return self.folder / "manifest.json"
+
+    @property
+    def tools(self) -> Path:
+        """The path of the records of the tools."""
+        return self.folder / "tools"
+
+    @property
+    def nodes(self) -> Path:
+        """The path of the records of the nodes."""
+        return self.folder / "nodes"
+
+    @property
+    def edges(self) -> Path:
+        """The path of the records of the edges."""
+        return self.folder / "edges"
+
+    @property
+    def node_keys(self) -> Path:
+        """The path of the keys of the nodes."""
+        return self.folder / "node_keys"
 
 
 _MAX_MANIFEST_BYTES = 256 * 1024 * 1024

@@ -3,7 +3,7 @@
 A store is a folder::
 
     CURRENT                 the id of the published snapshot, one line
-    history.jsonl           the publications, a line each (:mod:`retrieval.snapshot.publication_log`)
+    history.jsonl           the publications, a line each (:mod:`retrieval.snapshot.publish`)
     snapshots/<id>/         immutable snapshots
     .building-<n>/          staging folder of a build; the next build removes those of dead processes
     .building-<n>.lease     held by its build (:mod:`retrieval.snapshot.lease`)
@@ -16,41 +16,290 @@ At every moment ``CURRENT`` names a complete snapshot or does not exist. One pub
 from __future__ import annotations
 
 import contextlib
+import getpass
+import hashlib
+import json
 import logging
 import os
 import re
+import secrets
 import shlex
 import shutil
+import socket
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
+from typing import Any, Literal, TypeAlias
 
-from ontology.errors import NotFoundError, SnapshotError
-from ontology.files import disk_errors, flush_to_disk, replacing
-from retrieval.snapshot.layout import Layout
-from retrieval.snapshot.lease import serving_lease
-from retrieval.snapshot.manifest import file_digest
-from retrieval.snapshot.publication_log import Action, Publication, logged
-from retrieval.snapshot.publish_lock import publishing
+from ontology.errors import NotFoundError, SnapshotCorruptError, SnapshotError, StorageError
+from ontology.files import append, disk_errors, flush_to_disk, lock_within, replacing
+from retrieval.snapshot.lease import held_lease, is_dead, serving_lease
+from retrieval.snapshot.manifest import Layout, file_digest
 from retrieval.snapshot.signing import is_signature, load_signing_key, sign_snapshot
-from retrieval.snapshot.staging import staging_folder
 from retrieval.snapshot.verify import verify_snapshot
 
 __all__ = [
     "SNAPSHOTS",
+    "Publication",
     "current_snapshot",
     "named_id",
     "no_snapshot",
     "publish",
     "publish_again",
     "published_id",
+    "publishing",
+    "read_log",
     "readable",
     "remove_pointers",
+    "remove_unfinished",
     "set_aside_changes",
     "staging_folder",
     "tell_unserved_changes",
+    "this_actor",
 ]
+
+_LOCK = ".lock"
+_LOCK_TIMEOUT_S = 60.0
+
+
+@contextlib.contextmanager
+def publishing(store: Path, *, wait_s: float | None = None) -> Iterator[None]:
+    """Wait until no other thread or process publishes in the store, and keep them waiting until the block ends.
+
+    :param wait_s: how long to wait; None for a minute.
+
+    The operating system frees the lock when its holder dies.
+
+    :raises StorageError: when another holds it for so long, or it is no file.
+    :raises OSError: when it cannot be opened.
+    """
+    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    descriptor = os.open(store / _LOCK, flags, 0o600)
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise StorageError(
+                "the lock of the store is no file", subject=str(store / _LOCK), remedy="Remove it and publish again"
+            )
+        lock_within(
+            descriptor,
+            _LOCK_TIMEOUT_S if wait_s is None else wait_s,
+            store / _LOCK,
+            remedy="Wait for it or end it, and publish again",
+        )
+        yield
+    finally:
+        os.close(descriptor)
+
+
+_PREFIX, _LEASE = ".building-", ".lease"
+_REMEDY = "Check permissions and free space, and build again. The published snapshot is unchanged"
+_UNLEASED_S = 86_400.0  # for folders of releases that had no leases
+
+
+@contextlib.contextmanager
+def staging_folder(store: Path) -> Iterator[Path]:
+    """Yield a new staging folder inside the store. It is removed at the end of the block unless it was published.
+
+    Its lease lies beside it, ``NAME.lease``. Folders whose builds are surely dead are removed first.
+
+    :raises StorageError: when the store cannot be written, or an operating-system error ends the build.
+    """
+    with disk_errors(store, remedy=_REMEDY, network_errors=True):  # a build may ask models
+        store.mkdir(parents=True, exist_ok=True)
+        # The name is chosen before the folder is made, so that an interruption in between leaves nothing behind.
+        folder = store / f"{_PREFIX}{secrets.token_hex(8)}"
+        with held_lease(_lease_of(folder)) as now:
+            _remove_unfinished(store, now)
+            try:
+                folder.mkdir()
+                yield folder
+            finally:
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+def remove_unfinished(store: Path) -> None:
+    """Remove the staging folders of dead builds.
+
+    :raises OSError: when the store cannot be written.
+    """
+    with held_lease(store / f"{_PREFIX}{secrets.token_hex(8)}{_LEASE}") as now:
+        _remove_unfinished(store, now)
+
+
+def _remove_unfinished(store: Path, now: float) -> None:
+    leases = {path for path in store.glob(f"{_PREFIX}*{_LEASE}") if is_dead(path, now)}
+    folders = {path for path in store.glob(f"{_PREFIX}*") if path.suffix != _LEASE}
+    for folder in folders:
+        lease = _lease_of(folder)
+        if lease in leases or (not os.path.lexists(lease) and _is_old(folder, now)):
+            shutil.rmtree(folder, ignore_errors=True)
+    for lease in leases:
+        with contextlib.suppress(OSError):
+            lease.unlink(missing_ok=True)
+
+
+def _lease_of(folder: Path) -> Path:
+    return folder.with_name(folder.name + _LEASE)
+
+
+def _is_old(folder: Path, now: float) -> bool:
+    """Whether nothing in a folder was written for a day."""
+    try:
+        times = [folder.lstat().st_mtime, *(path.lstat().st_mtime for path in folder.iterdir())]
+    except OSError:  # its build has just ended
+        return False
+    return now - max(times) > _UNLEASED_S
+
+
+Action: TypeAlias = Literal["publish", "rollback"]
+LOG = "history.jsonl"
+_MAX_ACTOR = 200
+_FIELDS = {"sequence": int, "snapshot_id": str, "previous_id": str, "time": str, "action": str, "actor": str}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Publication:
+    """One change of the published snapshot.
+
+    :param sequence: its number in the store, from 1, without gaps.
+    :param snapshot_id: what was published.
+    :param previous_id: what was published before; empty for nothing.
+    :param time: when, UTC.
+    :param action: whether it was a new publication or a way back.
+    :param actor: who did it: ``user@host``, or what the caller named.
+    """
+
+    sequence: int
+    snapshot_id: str
+    previous_id: str
+    time: datetime
+    action: Action
+    actor: str
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the JSON form; the time in ISO 8601."""
+        return {**asdict(self), "time": self.time.isoformat()}
+
+
+def read_log(store: Path, current_id: str) -> tuple[Publication, ...]:
+    """Return the publications of a store, oldest first, without those that ``CURRENT`` never confirmed.
+
+    :param current_id: the id that ``CURRENT`` names; empty for none.
+    :raises SnapshotCorruptError: for a damaged line that is not the last one.
+    """
+    return _confirmed(_parsed(store)[0], current_id)
+
+
+@contextlib.contextmanager
+def logged(store: Path, snapshot_id: str, previous_id: str, action: Action, actor: str) -> Iterator[Publication]:
+    """Append a publication, and yield it; the line is taken back when the block fails. The caller holds the store's lock.
+
+    :raises SnapshotCorruptError: when the log is damaged.
+    :raises OSError: when the disk fails; the log is then as before.
+    """
+    found, whole_bytes = _parsed(store)
+    entry = Publication(
+        sequence=len(_confirmed(found, previous_id)) + 1,
+        snapshot_id=snapshot_id,
+        previous_id=previous_id,
+        time=datetime.now(UTC),
+        action=action,
+        actor=(actor or this_actor())[:_MAX_ACTOR],
+    )
+    path = store / LOG
+    existed = path.exists()
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o644)
+    try:
+        os.ftruncate(descriptor, whole_bytes)  # a torn last line
+        append(descriptor, _line(entry), whole_bytes)
+        if not existed:
+            flush_to_disk(store)
+        yield entry
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.ftruncate(descriptor, whole_bytes)
+        raise
+    finally:
+        os.close(descriptor)
+
+
+def this_actor() -> str:
+    """Return ``user@host`` of this process."""
+    try:
+        user = getpass.getuser()
+    except (KeyError, OSError):  # a container's user may have no name
+        user = str(os.getuid())
+    return f"{user}@{socket.gethostname()}"
+
+
+def _line(entry: Publication) -> bytes:
+    row = entry.to_json()
+    return json.dumps({**row, "checksum": _checksum(row)}).encode() + b"\n"
+
+
+def _checksum(row: dict[str, Any]) -> str:
+    text = json.dumps(row, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _parsed(store: Path) -> tuple[list[Publication], int]:
+    """Return the entries of the log, and the bytes of its whole lines."""
+    lines = _read(store / LOG).splitlines(keepends=True)
+    found: list[Publication] = []
+    whole_bytes = 0
+    for number, line in enumerate(lines, 1):
+        entry = _entry(line)
+        if entry is None:
+            if number == len(lines):
+                break
+            raise SnapshotCorruptError(
+                "a line of the history is damaged",
+                subject=f"{store / LOG}:{number}",
+                remedy="Move the file away; the next publication begins a new one. What is published is unchanged",
+            )
+        found.append(entry)
+        whole_bytes += len(line)
+    return found, whole_bytes
+
+
+def _read(path: Path) -> bytes:
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return b""
+    with open(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise SnapshotCorruptError("the history is no file", subject=str(path), remedy="Move it away")
+        return file.read()
+
+
+def _entry(line: bytes) -> Publication | None:
+    """Return the entry of a line; None for a torn or damaged one."""
+    if not line.endswith(b"\n"):
+        return None
+    try:
+        row = json.loads(line)
+        checksum = row.pop("checksum")
+        time = datetime.fromisoformat(row["time"])
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return None
+    whole = row.keys() == _FIELDS.keys() and all(type(row[name]) is kind for name, kind in _FIELDS.items())
+    if not whole or row["action"] not in ("publish", "rollback") or checksum != _checksum(row):
+        return None
+    return Publication(**{**row, "time": time})
+
+
+def _confirmed(found: Sequence[Publication], current_id: str) -> tuple[Publication, ...]:
+    """Return the entries that took effect: the next one, or ``CURRENT``, says so."""
+    kept = [entry for entry, following in pairwise(found) if following.previous_id == entry.snapshot_id]
+    if found and found[-1].snapshot_id == current_id:
+        kept.append(found[-1])
+    return tuple(kept)
+
 
 _LOG = logging.getLogger(__name__)
 _CURRENT = "CURRENT"
@@ -58,7 +307,6 @@ _CHANGES, _MAX_HEADER = "changes", 1_000
 _ID, _MAX_NAMED = re.compile(r"[0-9A-Za-z_][0-9A-Za-z_.-]{0,99}"), 200
 SNAPSHOTS = "snapshots"
 """The folder of a store that holds its snapshots."""
-_REMEDY = "Check permissions and free space, and build again. The published snapshot is unchanged"
 
 
 def publish(

@@ -5,37 +5,139 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from inference.arrays import Floats1d
+from inference.encoder import Floats1d
 from ontology.errors import NotFoundError, SnapshotCorruptError
-from ontology.profile_tools import is_own_profile, may_be_own_profile
-from ontology.tool import Tool
-from ontology.tool_text import tool_text
+from ontology.tool import Tool, is_own_profile, may_be_own_profile, tool_text
+from ontology.tool_graph import Aliases, EdgeAttributes, NodeAttributes, Provenance, SurfaceForms
 from retrieval.index.adjacency import Adjacency, read_adjacency
-from retrieval.index.bm25 import read_bm25
+from retrieval.index.bm25 import FIELDS, NAMES, read_bm25
 from retrieval.index.filters import FilterIndex
-from retrieval.index.identifier_prefix import PrefixIndex
-from retrieval.index.lookup import Lookup
+from retrieval.index.lookup import Lookup, PrefixIndex
 from retrieval.index.records import Records, Texts
-from retrieval.index.text_fields import FIELDS, NAMES
 from retrieval.index.value_shapes import ValueShapes
 from retrieval.index.vectors import NodeVectors
 from retrieval.learned import PastRequests, read_past_requests
-from retrieval.snapshot.check_arrays import check_arrays
-from retrieval.snapshot.graph_records import EdgeRecord, NodeRecord
-from retrieval.snapshot.layout import KEYS, NAME_VECTORS, NGRAMS, NODE_VECTORS, Layout
 from retrieval.snapshot.lease import ServingLease, serving_lease
-from retrieval.snapshot.manifest import Manifest
+from retrieval.snapshot.manifest import KEYS, NAME_VECTORS, NGRAMS, NODE_VECTORS, Layout, Manifest
 from retrieval.snapshot.publish import SNAPSHOTS, current_snapshot, tell_unserved_changes
-from retrieval.snapshot.verify import verify_snapshot
+from retrieval.snapshot.verify import check_arrays, verify_snapshot
 
-__all__ = ["DERIVED", "Snapshot", "open_snapshot", "tool_functions"]
+__all__ = ["DERIVED", "EdgeRecord", "NodeRecord", "Snapshot", "open_snapshot", "tool_functions"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeRecord:
+    """A node.
+
+    :param type: entity type.
+    :param name: canonical name; for a tool its title.
+    :param text: the text that is embedded; empty for a tool, whose text comes from its own record.
+    :param surface_forms: each form in which documents write it, with its number of occurrences.
+    :param aliases: each other name that is declared for it, with its origin.
+    """
+
+    type: str
+    name: str
+    text: str
+    surface_forms: SurfaceForms
+    aliases: Aliases = ()
+
+    @classmethod
+    def of(cls, node: NodeAttributes) -> NodeRecord:
+        """Return the record for a node's attributes in the tool graph."""
+        text = node["text"] if node["type"] != "tool" else ""
+        return cls(
+            type=node["type"],
+            name=node["name"],
+            text=text,
+            surface_forms=node["surface_forms"],
+            aliases=node.get("aliases", ()),
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the JSON form; ``aliases`` only where there are any."""
+        forms = [[form, count] for form, count in self.surface_forms]
+        row = {"type": self.type, "name": self.name, "text": self.text, "forms": forms}
+        return {**row, "aliases": [list(alias) for alias in self.aliases]} if self.aliases else row
+
+    @classmethod
+    def from_json(cls, row: Mapping[str, Any]) -> NodeRecord:
+        """Return the record for a JSON form.
+
+        :raises TypeError: when a name is no text; ValueError, KeyError for another form.
+        """
+        forms = tuple((str(form), int(count)) for form, count in row["forms"])
+        aliases = tuple((str(alias), str(origin)) for alias, origin in row.get("aliases", ()))
+        if not all(isinstance(row[name], str) for name in ("type", "name", "text")):
+            raise TypeError("a name of a node is no text")
+        return cls(type=row["type"], name=row["name"], text=row["text"], surface_forms=forms, aliases=aliases)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EdgeRecord:
+    """An edge.
+
+    :param key: distinguishes edges between the same two nodes.
+    :param phrases: the words that express it in the documents, where they differ from the predicate's name.
+    :param provenance: the places in documents where it was found.
+    :param evidence_count: number of these places; ``provenance`` may hold only the first ones.
+    :param parameter: for an edge between two tools: the input that is filled, or empty.
+    :param output: the output that fills it, or empty.
+    :param entity: canonical name of the entity that input and output share, or empty.
+    :param field: the field of that entity, or empty.
+    """
+
+    key: str
+    phrases: tuple[str, ...] = ()
+    provenance: tuple[Provenance, ...] = ()
+    evidence_count: int | None = None
+    parameter: str = ""
+    output: str = ""
+    entity: str = ""
+    field: str = ""
+
+    @classmethod
+    def of(cls, key: str, edge: EdgeAttributes) -> EdgeRecord:
+        """Return the record for an edge's attributes in the tool graph."""
+        return cls(
+            key=key,
+            phrases=edge["phrases"],
+            provenance=edge["provenance"],
+            evidence_count=edge["evidence_count"],
+            parameter=edge.get("parameter", ""),
+            output=edge.get("output", ""),
+            entity=edge.get("entity", ""),
+            field=edge.get("field", ""),
+        )
+
+    def attributes(self) -> dict[str, Any]:
+        """Return the attributes in the tool graph; empty ones are left out, except ``phrases`` and ``provenance``."""
+        others = {name: getattr(self, name) for name in ("evidence_count", "parameter", "output", "entity", "field")}
+        given = {name: value for name, value in others.items() if value not in ("", None)}
+        return {"phrases": self.phrases, "provenance": self.provenance, **given}
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the JSON form, without empty fields."""
+        row = {name: value for name, value in self.attributes().items() if value != ()}
+        if self.provenance:
+            row["provenance"] = [[p.tool_id, p.field, p.extractor, p.start, p.end] for p in self.provenance]
+        return {"key": self.key, **row}
+
+    @classmethod
+    def from_json(cls, row: Mapping[str, Any]) -> EdgeRecord:
+        """Return the record for a JSON form."""
+        others = {name: value for name, value in row.items() if name not in ("phrases", "provenance")}
+        provenance = tuple(Provenance(*place) for place in row.get("provenance", ()))
+        return cls(phrases=tuple(row.get("phrases", ())), provenance=provenance, **others)
+
 
 DERIVED = ("tool_degrees", "tool_systems", "system_count", "identified")
 """What a snapshot keeps that follows from its edges."""

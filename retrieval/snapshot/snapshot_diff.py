@@ -14,18 +14,55 @@ import numpy as np
 from ontology.names import words
 from ontology.tool import CONTEXT_PARAMETERS
 from retrieval.index.records import refuse_invalid
-from retrieval.snapshot.json_changes import Change, json_changes
 from retrieval.snapshot.reader import Snapshot
 
-__all__ = [
-    "ContextChange",
-    "EntityChanges",
-    "SnapshotDiff",
-    "ToolChange",
-    "ToolDiff",
-    "ToolEdge",
-    "diff_snapshots",
-]
+__all__ = ["Change", "ContextChange", "EntityChanges", "SnapshotDiff", "ToolEdge", "diff_snapshots"]
+
+
+class Change(NamedTuple):
+    """One difference.
+
+    :param field: its place, ``inputs.order_id.type``.
+    :param before: the JSON value before; None where there was none.
+    :param after: the JSON value now; None where there is none.
+    """
+
+    field: str
+    before: Any
+    after: Any
+
+
+def json_changes(before: Any, after: Any, field: str = "") -> Iterator[Change]:
+    """Yield the innermost differences of two JSON values, in the order of the second.
+
+    Objects are compared by key; lists of objects with names by these, and their order too; all else as a whole.
+
+    :param field: the place of the two values.
+    """
+    old, new = _by_name(before), _by_name(after)
+    if not (isinstance(old, Mapping) and isinstance(new, Mapping)):
+        if old != new:
+            yield Change(field, before, after)
+        return
+    prefix = f"{field}." if field else ""
+    for key in [*new, *(key for key in old if key not in new)]:
+        if key not in old:
+            yield Change(f"{prefix}{key}", None, new[key])
+        elif key not in new:
+            yield Change(f"{prefix}{key}", old[key], None)
+        else:
+            yield from json_changes(old[key], new[key], f"{prefix}{key}")
+    if isinstance(before, list) and old.keys() == new.keys() and [*old] != [*new]:
+        yield Change(f"{field} order", [*old], [*new])
+
+
+def _by_name(value: Any) -> Any:
+    """Return a list of objects with different names as an object; any other value as it is."""
+    if not isinstance(value, list) or not all(isinstance(item, Mapping) and "name" in item for item in value):
+        return value
+    named = {str(item["name"]): {key: inner for key, inner in item.items() if key != "name"} for item in value}
+    return named if len(named) == len(value) else value
+
 
 _NOT_SETTINGS = ("files", "counts", "format_version")
 _OF_THE_SOURCE = ("namespace", "source", "owner", CONTEXT_PARAMETERS)

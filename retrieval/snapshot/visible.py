@@ -18,10 +18,9 @@ from functools import cached_property, partial
 import numpy as np
 from numpy.typing import NDArray
 
-from inference.arrays import Floats1d
+from inference.encoder import Floats1d
 from ontology.tool import Tool
-from retrieval.snapshot.graph_records import EdgeRecord, NodeRecord
-from retrieval.snapshot.reader import DERIVED, Snapshot, tool_functions
+from retrieval.snapshot.reader import DERIVED, EdgeRecord, NodeRecord, Snapshot, tool_functions
 
 __all__ = ["VisibleSnapshot", "VisibleSnapshots"]
 

@@ -9,33 +9,42 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from inference.encoder import Encoder
-from ontology.named_source import NamedSource
 from ontology.names import words
 from ontology.ontology import Ontology
-from ontology.tool import Tool
+from ontology.tool import NamedSource, Tool
 from ontology.tool_graph import EdgeAttributes, NodeAttributes
 from ontology.value_shape import ShapeUse
 from retrieval.index.adjacency import write_adjacency
-from retrieval.index.analysis import name_key, terms
-from retrieval.index.bm25 import make_postings, write_postings
+from retrieval.index.bm25 import (
+    FIELDS,
+    NAMES,
+    make_coverage_postings,
+    make_postings,
+    name_key,
+    name_terms,
+    terms,
+    write_postings,
+)
 from retrieval.index.filters import write_filters
 from retrieval.index.lookup import write_lookup
-from retrieval.index.name_coverage import make_coverage_postings, name_terms
 from retrieval.index.records import write_lines, write_records, write_texts
-from retrieval.index.text_fields import FIELDS, NAMES
 from retrieval.index.value_shapes import write_value_shapes
 from retrieval.index.vectors import write_vectors
-from retrieval.snapshot.graph_records import EdgeRecord, NodeRecord
-from retrieval.snapshot.layout import KEYS, NAME_VECTORS, NGRAMS, NODE_VECTORS, Layout
 from retrieval.snapshot.manifest import (
+    KEYS,
+    NAME_VECTORS,
+    NGRAMS,
+    NODE_VECTORS,
     Counts,
     EncoderInfo,
+    Layout,
     Manifest,
     OntologyVersion,
     OverlayInfo,
     RankingSection,
     write_manifest,
 )
+from retrieval.snapshot.reader import EdgeRecord, NodeRecord
 
 if TYPE_CHECKING:
     import networkx as nx

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from eval.bootstrap import interval, resampled_means
-from ontology.proportion import Proportion
+from eval.metrics import interval, resampled_means
+from ontology.reporting import Proportion
 
 __all__ = ["markdown_table", "paired_difference", "ratio_table", "share"]
 

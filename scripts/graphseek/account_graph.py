@@ -25,7 +25,7 @@ from scripts.graphseek.ev_questions import ev_questions, random_ev_questions
 from scripts.graphseek.load_tables import load_tables
 from scripts.graphseek.question import Question, question_of_record
 from scripts.graphseek.tool_graph_questions import tool_graph_questions
-from services.jobs.shipped_store import shipped_store
+from services.jobs.cached_store import shipped_store
 from services.jobs.tool_graph_file import tool_graph_file
 
 __all__ = [

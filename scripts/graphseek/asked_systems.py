@@ -24,8 +24,8 @@ from scripts.graphseek.answer_score import Answer
 from scripts.graphseek.direct_cypher import ask_directly
 from scripts.graphseek.question import Question
 from scripts.graphseek.system_answer import SystemAnswer, shown_tables
-from services.jobs.operator_store import operator_store
-from services.server.server_process import server_process
+from services.jobs.cached_store import operator_store
+from services.server.process import server_process
 
 __all__ = ["SYSTEMS", "AskedSystem", "ask_graphseek", "operator_finder"]
 

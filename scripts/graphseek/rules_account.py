@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ontology.ontology_file import load_ontology
+from ontology.ontology import load_ontology
 from planners.graphseek.catalog.draft import draft_by_rules
 from planners.graphseek.rules_turns import RulesTurns
 from planners.graphseek.turn import AgentSettings

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Mapping
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from retrieval.snapshot.graph_views import snapshot_graph
 from retrieval.snapshot.reader import Snapshot
-from retrieval.snapshot.to_networkx import snapshot_graph
 from scripts.graphseek.question import Question, Truth
 
 if TYPE_CHECKING:

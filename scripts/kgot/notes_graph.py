@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from inference.chat import ChatModel
 from inference.encoder import Encoder
-from ontology.json_object import canonical_text
+from ontology.json_values import canonical_text
 from planners.kgot.kgot_settings import KgotSettings
 from planners.kgot.kgot_task import MadeCall, TaskView
 from planners.kgot.steps import LlmSteps

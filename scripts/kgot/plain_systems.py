@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from egotools import ClientError, Tool
-from egotools.calling.invoker import ToolInvoker
-from egotools.calling.tool_answer import ToolAnswer
+from egotools.calling.invoker import ToolAnswer, ToolInvoker
 from inference.chat import ChatModel, Message, Sample
 from ontology.errors import EgotoolsError
 from planners.calls.tool_finder import Finder

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from egotools import Tool
-from egotools.calling.tool_answer import ToolAnswer
+from egotools.calling.invoker import ToolAnswer
 from inference.chat import GREEDY, Completion, Message, Sample
 from planners.calls.sandbox import Sandbox
 from planners.calls.tool_finder import FoundTool, FoundTools

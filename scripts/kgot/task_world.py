@@ -21,10 +21,10 @@ from planners.kgot.tools.standard_tools import ToolModels, standard_tools
 from planners.kgot.tools.task_files import TaskFiles
 from planners.kgot.tools.tool_set import NAMESPACE
 from scripts.kgot.account_tasks import AccountTask
-from services.cli.demo_company import demo_company
+from services.cli.demo import demo_company
 from services.company.shipped_documents import SHIPPED_CATALOG
 from services.jobs.build import build_snapshot
-from services.server.server_process import server_process
+from services.server.process import server_process
 
 __all__ = ["TaskWorld", "task_world"]
 

@@ -19,7 +19,7 @@ from egotools import AsyncClient, ClientError
 from egotools.v1 import egotools_pb2 as pb
 from egotools.v1 import egotools_pb2_grpc as pb_grpc
 from inference import HashingEncoder
-from retrieval.snapshot_engine import SnapshotEngine, open_engine
+from retrieval.engine import SnapshotEngine, open_engine
 from scripts.reliability.row import Figure, Row
 from services.jobs.build import build_snapshot
 from services.server.server import Server

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from egotools import AsyncClient, Response
 from inference import Floats1d, Floats2d, HashingEncoder
-from inference.bounded_wait import PunctualEncoder, PunctualReranker
+from inference.encoder_wrappers import PunctualEncoder, PunctualReranker
 from ontology.errors import ModelError
-from retrieval.snapshot_engine import open_engine
+from retrieval.engine import open_engine
 from scripts.reliability.row import Figure, Row
 from services.jobs.build import build_snapshot
 from services.server.server import Server

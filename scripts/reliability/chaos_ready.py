@@ -17,9 +17,9 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from egotools.v1 import egotools_pb2_grpc as pb_grpc
 from retrieval.engine import Engine
 from scripts.reliability.row import Figure, Row
-from services.server.catalog_store import CatalogStore
+from services.server.catalogs import CatalogStore
+from services.server.process import server_process
 from services.server.server import SERVICE_NAME, Server
-from services.server.server_process import server_process
 from services.server.settings import ServerSettings
 from tests.harness.editions import build_editions, whole_request
 

@@ -19,9 +19,9 @@ import grpc
 from egotools.v1 import egotools_pb2 as pb
 from egotools.v1 import egotools_pb2_grpc as pb_grpc
 from inference import HashingEncoder
+from retrieval.engine import SnapshotEngine, open_engine
 from retrieval.query.request import Request
 from retrieval.retriever import Retriever
-from retrieval.snapshot_engine import SnapshotEngine, open_engine
 from scripts.reliability.row import Figure, Row
 from services.jobs.build import build_snapshot
 from services.server.logs import JsonFormatter

@@ -21,15 +21,15 @@ from inference import HashingEncoder
 from ingest.extract.rules_extractor import RulesExtractor
 from ontology import Tool, load_ontology
 from ontology.errors import EgotoolsError, SnapshotError, StorageError
+from retrieval.engine import SnapshotEngine
 from retrieval.query.request import Request
 from retrieval.snapshot.collect import collect
 from retrieval.snapshot.history import history, rollback
 from retrieval.snapshot.publish import SNAPSHOTS, current_snapshot, publish, published_id, staging_folder
 from retrieval.snapshot.reader import open_snapshot
-from retrieval.snapshot_engine import SnapshotEngine
 from scripts.reliability.row import Figure, Row
 from services.jobs.build import build_snapshot
-from services.server.catalog_store import CatalogStore
+from services.server.catalogs import CatalogStore
 from tests.harness.faults import acting_at, failing
 
 __all__ = ["ROWS"]

@@ -22,9 +22,9 @@ from egotools.v1 import egotools_pb2 as pb
 from egotools.v1 import egotools_pb2_grpc as pb_grpc
 from inference import DEFAULT_ENCODER
 from scripts.reliability.row import Figure, Row
-from services.server.catalog_store import CatalogStore
+from services.server.catalogs import CatalogStore
+from services.server.process import server_process
 from services.server.server import Server
-from services.server.server_process import server_process
 from services.server.settings import ServerSettings
 from tests.harness.editions import QUERY, EditionStore, build_editions, editions_in, whole_request
 

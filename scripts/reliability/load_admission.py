@@ -19,8 +19,8 @@ import numpy as np
 from egotools.v1 import egotools_pb2 as pb
 from egotools.v1 import egotools_pb2_grpc as pb_grpc
 from inference import DEFAULT_ENCODER, load_encoder
+from retrieval.engine import open_engine
 from retrieval.query.request import Request
-from retrieval.snapshot_engine import open_engine
 from scripts.reliability.raw_load import closed_loop, open_loop
 from scripts.reliability.replica import replicas, row_store
 from scripts.reliability.row import Figure, Row

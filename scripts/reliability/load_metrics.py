@@ -17,7 +17,7 @@ import grpc
 from egotools.v1 import egotools_pb2 as pb
 from egotools.v1 import egotools_pb2_grpc as pb_grpc
 from inference import HashingEncoder
-from retrieval.snapshot_engine import open_engine
+from retrieval.engine import open_engine
 from scripts.reliability.row import Figure, Row
 from services.jobs.build import build_snapshot
 from services.server.server import Server

@@ -18,9 +18,9 @@ from typing import Any
 
 from egotools import AsyncClient
 from inference import load_encoder
-from ontology.progress import no_progress
+from ontology.reporting import no_progress
+from retrieval.engine import open_engine
 from retrieval.query.request import Request
-from retrieval.snapshot_engine import open_engine
 from scripts.reliability.row import Figure, Row
 from scripts.speed.load import Ask, closed_loop, measured_point, open_loop, poisson_schedule
 from scripts.speed.speed_queries import bench_queries, mixed
@@ -28,7 +28,7 @@ from scripts.speed.speed_results import Point
 from services.company.shipped_documents import ENTERPRISE
 from services.jobs.build import build
 from services.jobs.plans import BuildPlan
-from services.server.server_process import server_process
+from services.server.process import server_process
 from services.threads import pin_threads
 
 __all__ = ["ROWS"]

@@ -15,7 +15,7 @@ from typing import Annotated
 import numpy as np
 import typer
 
-from inference.arrays import Floats2d
+from inference.encoder import Floats2d
 from retrieval.candidates.candidate_generation import EF_SEARCH, POOL
 from retrieval.index.vectors import NodeVectors, write_vectors
 from retrieval.snapshot.publish import current_snapshot

@@ -22,8 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from egotools import Tool
-from egotools.calling.invoker import ToolInvoker
-from egotools.calling.tool_answer import ToolAnswer
+from egotools.calling.invoker import ToolAnswer, ToolInvoker
 from planners.dfs.resolver import Entity, Resolver, Step
 from planners.query.query_graph import FilterConstraint
 from planners.query.request_set import request_set

@@ -17,9 +17,9 @@ from scripts.speed.speed_queries import bench_queries, mixed
 from scripts.speed.speed_results import InProcess
 
 if TYPE_CHECKING:
-    from inference.arrays import Floats2d
+    from inference.encoder import Floats2d
+    from retrieval.engine import SnapshotEngine
     from retrieval.snapshot.reader import Snapshot
-    from retrieval.snapshot_engine import SnapshotEngine
 
 __all__ = ["PRESETS", "RECALL_K", "probed"]
 
@@ -46,8 +46,8 @@ def _probe(store: Path, rounds: int) -> InProcess:
 
     from inference import load_encoder
     from ontology.names import noun_lemma
+    from retrieval.engine import SnapshotEngine
     from retrieval.snapshot.reader import open_snapshot
-    from retrieval.snapshot_engine import SnapshotEngine
 
     queries = mixed(bench_queries())
     encoder = load_encoder(_ENCODER)
@@ -99,7 +99,7 @@ def _needs(engine: SnapshotEngine, queries: Sequence[str], rounds: int) -> dict[
     """
     import numpy as np
 
-    from retrieval.query.decompose import decompose
+    from retrieval.query.query import decompose
     from retrieval.query.request import MAX_NEED_CHARS, Request
 
     retriever = engine.retriever("default")

@@ -27,9 +27,9 @@ def main(store: Path, rounds: int = _ROUNDS) -> None:
 
     :param rounds: how often every request is asked, after one that warms up.
     """
-    from retrieval.query.decompose import decompose
+    from retrieval.engine import open_engine
+    from retrieval.query.query import decompose
     from retrieval.query.request import Request
-    from retrieval.snapshot_engine import open_engine
 
     engine = open_engine(store)
     retriever, encoder = engine.retriever(_PRESET), engine.encoder

@@ -22,7 +22,7 @@ from pathlib import Path
 import httpx
 
 from egotools import AsyncClient
-from services.server.server_process import server_process
+from services.server.process import server_process
 
 _QUERIES = Path("examples/enterprise/requests.jsonl")
 _START_S = 60.0

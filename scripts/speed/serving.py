@@ -16,7 +16,7 @@ from scripts.bench_sets import ROOT
 from scripts.speed.linux_accounts import read_memory
 from scripts.speed.load_client import POINTS, LoadPlan
 from scripts.speed.speed_results import Point, Serving
-from services.server.server_process import server_process
+from services.server.process import server_process
 
 __all__ = ["measure_serving"]
 

@@ -2,20 +2,102 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
-from services.cli.admin_connection import LOCAL, AdminConnection
+from ontology.errors import error_from_status
+from ontology.files import disk_errors, read_bounded
 from services.cli.console import plain, print_json, stdout, table
 from services.cli.options import Json, command
 
 if TYPE_CHECKING:
-    from egotools.admin import PublishedSnapshot
+    import grpc
 
-__all__ = ["admin_app"]
+    from egotools.admin import AdminClient, PublishedSnapshot
+
+__all__ = ["CaFile", "TokenFile", "admin_app", "read_tls", "read_token"]
+
+TokenFile: TypeAlias = Annotated[
+    Path | None,
+    typer.Option("--token-file", envvar="EGOTOOLS_TOKEN_FILE", help="File with the bearer token for the server."),
+]
+CaFile: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        "--ca-file", envvar="EGOTOOLS_CA_FILE", help="Certificates that the server's must come from; makes it TLS."
+    ),
+]
+
+
+def read_token(token_file: Path | None) -> str | None:
+    """Return the token of a file; None without a file.
+
+    :raises StorageError: when it cannot be read.
+    """
+    if token_file is None:
+        return None
+    with disk_errors(token_file, remedy="Name a file that can be read", done="read"):
+        return read_bounded(token_file, 2**20).decode("utf-8").strip()
+
+
+def read_tls(ca_file: Path | None) -> grpc.ChannelCredentials | bool:
+    """Return the credentials of a channel; False, plain text, without a file.
+
+    :raises StorageError: when it cannot be read.
+    """
+    if ca_file is None:
+        return False
+    from services.server.access.tls import client_credentials
+
+    return client_credentials(ca_file)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdminConnection:
+    """Where the admin service is, and who calls it."""
+
+    target: Annotated[
+        str, typer.Option("--target", envvar="EGOTOOLS_ADMIN_TARGET", help="Address of the admin service, HOST:PORT.")
+    ] = "127.0.0.1:50052"
+    tenant: Annotated[
+        str,
+        typer.Option("--tenant", envvar="EGOTOOLS_TENANT", help="Whose catalogue. Not needed for a server with one."),
+    ] = ""
+    token_file: TokenFile = None
+    ca_file: CaFile = None
+
+    @contextmanager
+    def client(self) -> Iterator[AdminClient]:
+        """Yield a client; raise its errors as those of the command.
+
+        :raises StorageError: when a file cannot be read.
+        :raises EgotoolsError: when nothing answers within seconds, and when a token would be sent in plain text to another machine.
+        """
+        from egotools.admin import AdminClient
+        from egotools.client_errors import ClientError
+
+        token, tls = read_token(self.token_file), read_tls(self.ca_file)
+        try:
+            with AdminClient(self.target, tenant=self.tenant, tls=tls, token=token) as client:
+                client.connect()
+                yield client
+        except ClientError as error:
+            remedy = error.remedy
+            if not remedy and error.code in ("UNAVAILABLE", "DEADLINE_EXCEEDED"):
+                remedy = "Check the address; of a server with TLS also --ca-file, and --token-file"
+            subject = error.subject or self.target
+            raise error_from_status(error.code, error.message, subject=subject, remedy=remedy) from error
+
+
+LOCAL = AdminConnection()
+"""Where the admin service is by default."""
+
 
 admin_app = typer.Typer(
     help="Publish, roll back, list and compare the catalogues of a running server.", no_args_is_help=True

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import logging
 import sys
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated
+from types import MappingProxyType
+from typing import Annotated, Any
 
 import typer
 from rich.markup import escape
+from typer.core import TyperGroup
 
 from ontology.errors import InvalidArgumentError
 from ontology.redaction import RedactingFormatter
@@ -20,7 +23,7 @@ from services.cli.call_options import NO_CALL_OPTIONS, CallOptions
 from services.cli.call_tool import call
 from services.cli.catalog_command import catalog_app
 from services.cli.company import company_app
-from services.cli.console import print_json, stderr, stdout
+from services.cli.console import print_json, show_error, stderr, stdout
 from services.cli.datagen import datagen
 from services.cli.demo import demo
 from services.cli.diff import diff
@@ -34,7 +37,6 @@ from services.cli.operators_command import operators_app
 from services.cli.options import Json, On, Store, command
 from services.cli.plan_command import plan
 from services.cli.plan_tools import plan_tools
-from services.cli.removed import RefusingGroup
 from services.cli.rest_command import rest
 from services.cli.search import search
 from services.cli.serve_page import NO_PAGE, PageOptions, page_beside
@@ -49,7 +51,58 @@ from services.cluster.ray_cluster import on_ray
 from services.jobs.plans import DEFAULT_RERANKER, DEFAULT_STORE, AllowedModels, Reranker
 from services.threads import pin_threads
 
-__all__ = ["app", "main"]
+__all__ = ["REMOVED", "app", "main"]
+
+_NO_RULES = "A model takes the steps: name one with --llm-url and --llm-model"
+_WRITES = "With --generator llm a model writes the whole request, and another call reads it back"
+REMOVED: Mapping[str, str] = MappingProxyType(
+    {
+        "audit": "The audit log is JSON lines without a chain: read it with any tool, and ship it to a store that only appends",
+        "serve --processes": "One server is one process: run replicas, and name all to the client: ipv4:HOST:PORT,HOST:PORT",
+        "solve --write": _NO_RULES,
+        "solve --domain": _NO_RULES,
+        "solve --today": _NO_RULES,
+        "tune --report": "The report is kept in the store, as reports/SNAPSHOT.tuning.json, and printed with --json",
+        "solve --graph ladybug": "The graph of a task stands in memory (the default), rdf or neo4j:bolt://USER:PASSWORD@HOST:PORT; "
+        "egotools ask --graph ladybug:PATH asks a file",
+        "learn --half-life": "The newest 20,000 sessions count alike: give fewer with --log to forget older ones",
+        "datagen --llm-steps": _WRITES,
+        "datagen --reworded-only": _WRITES,
+        "serve --web-runs": "A recorded run is told again by egotools solve --replay --journal FILE",
+    }
+)
+"""Command, with its option and the value of that where one is meant, without ``egotools`` → what to do in its place."""
+
+
+class RefusingGroup(TyperGroup):
+    """The command ``egotools``, which says what took the place of what is gone."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Refuse what is gone, and parse the rest."""
+        for gone, remedy in REMOVED.items():
+            if _has(gone.split(), args):
+                error = InvalidArgumentError("it was removed", subject=gone, remedy=remedy)
+                show_error(error, as_json="--json" in args)
+                raise typer.Exit(error.exit_code)
+        return super().parse_args(ctx, args)
+
+
+def _has(gone: Sequence[str], args: Sequence[str]) -> bool:
+    """Whether a command line begins with the words of a command, and has its option and value, if they are named.
+
+    A value is also meant by what begins with it and a colon (``ladybug:PATH``).
+    """
+    at = next((at for at, word in enumerate(gone) if word.startswith("-")), len(gone))
+    words, option = list(gone[:at]), gone[at:]
+    given = [each for each in args if each not in ("-v", "--verbose")]
+    if given[:at] != words or not option:
+        return given[:at] == words
+    for name, after in zip(given[at:], [*given[at + 1 :], ""], strict=False):
+        name, equals, value = name.partition("=")
+        if name == option[0] and (not option[1:] or (value if equals else after).partition(":")[0] == option[1]):
+            return True
+    return False
+
 
 app = typer.Typer(
     name="egotools",
@@ -136,9 +189,8 @@ def serve(
 ) -> None:
     """Serve snapshots over gRPC until SIGTERM. What a store publishes later is swapped in; SIGHUP does it at once."""
     pin_threads()  # before a numeric library is imported
-    from services.server.catalogs_file import CatalogEntry, read_catalogs
     from services.server.process import serve_catalogs
-    from services.server.settings import ServerSettings
+    from services.server.settings import CatalogEntry, ServerSettings, read_catalogs
 
     settings = ServerSettings.from_env(
         host=host,
@@ -184,8 +236,8 @@ def graph_export(
 ) -> None:
     """Write the tool graph to a file for other programs."""
     from ingest.export import export_graph
+    from retrieval.snapshot.graph_views import snapshot_graph
     from retrieval.snapshot.reader import open_snapshot
-    from retrieval.snapshot.to_networkx import snapshot_graph
 
     endings = {".graphml": "graphml", ".json": "json", ".cypher": "cypher", ".cql": "cypher", ".ttl": "turtle"}
     form = form or endings.get(out.suffix.lower(), "")

@@ -72,8 +72,8 @@ class AskOptions:
         from planners.graphseek.operators.operator import known_operators
         from planners.graphseek.turn import AgentSettings, Descriptors
         from services.jobs.ask_parts import AskPlan
+        from services.jobs.cached_store import shipped_store
         from services.jobs.model_factory import open_chat
-        from services.jobs.shipped_store import shipped_store
 
         url = endpoint.base_url if endpoint.base_url != os.environ.get("OPENAI_BASE_URL") else ""
         for option, given in (("--llm-url", url), ("--operators", self.operators)):

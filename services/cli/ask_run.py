@@ -16,8 +16,8 @@ from planners.graphseek.agent.recorded_question import replay_question
 from planners.graphseek.agent_events import AgentEvent
 from services.cli.tools_client import tools_client
 from services.jobs.ask_parts import AskPlan, OpenedGraph, open_asked_graph
+from services.jobs.cached_store import operator_store
 from services.jobs.conversation import conversation_turns, next_turn
-from services.jobs.operator_store import operator_store
 from services.jobs.result_page import ShownResults
 
 __all__ = ["Asked", "Told", "ask", "ask_opened", "replay", "with_lookup"]

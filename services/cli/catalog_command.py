@@ -54,7 +54,7 @@ def draft(
     as_json: Json = False,
 ) -> None:
     """Draft the catalog of a graph. It serves no question before a person has read it, and `egotools catalog accept` was run."""
-    from ontology.ontology_file import load_ontology
+    from ontology.ontology import load_ontology
     from planners.graphseek.catalog.catalog import read_glossary, write_catalog, yaml_of_catalog
     from planners.graphseek.catalog.draft import draft_by_rules
     from planners.graphseek.catalog.llm_draft import LlmDraft, draft_by_llm

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import textwrap
+import unicodedata
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Any
@@ -17,9 +18,27 @@ from rich.table import Table
 from rich.text import Text
 
 from ontology.errors import EgotoolsError
-from services.cli.printable import printable
 
-__all__ = ["plain", "print_id_lines", "print_json", "show_error", "stderr", "stdout", "table", "whole_words"]
+__all__ = [
+    "plain",
+    "print_id_lines",
+    "print_json",
+    "printable",
+    "show_error",
+    "stderr",
+    "stdout",
+    "table",
+    "whole_words",
+]
+
+
+def printable(text: str) -> str:
+    """Return the text without characters that could command a terminal."""
+    return "".join(
+        character if character in "\n\t" or unicodedata.category(character) not in ("Cc", "Cf", "Cs") else "�"
+        for character in text
+    )
+
 
 # `list:books:all` is an id, not an emoji.
 # JSON escapes the others itself.

@@ -17,9 +17,8 @@ from services.jobs.plans import DEFAULT_STORE
 
 if TYPE_CHECKING:
     from ingest.trust.finding import Finding
-    from retrieval.snapshot.json_changes import Change
     from retrieval.snapshot.reader import Snapshot
-    from retrieval.snapshot.snapshot_diff import SnapshotDiff, ToolEdge
+    from retrieval.snapshot.snapshot_diff import Change, SnapshotDiff, ToolEdge
 
 __all__ = ["DIFFERENT", "diff"]
 

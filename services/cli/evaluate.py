@@ -10,9 +10,8 @@ from rich.markup import escape
 from typer.core import TyperGroup
 
 from ontology.errors import ModelError
-from services.cli.console import print_json, stderr, stdout, table
+from services.cli.console import print_json, printable, stderr, stdout, table
 from services.cli.options import Json, command
-from services.cli.printable import printable
 from services.cli.progress_display import shown_progress
 from services.jobs.plans import EvaluationPlan
 from services.threads import pin_threads
@@ -109,7 +108,7 @@ def compare(
 
 
 def _show(done: Evaluation) -> None:
-    from eval.report.plots import missing_plots
+    from eval.report.page import missing_plots
 
     for note in done.notes:
         stdout.print(f"[yellow]note[/] {escape(printable(note))}", soft_wrap=True)

@@ -35,8 +35,7 @@ def list_findings(
     as_json: Json = False,
 ) -> None:
     """List the findings of the last build, tool by tool, and the approvals."""
-    from ingest.trust.approvals import read_approvals
-    from ingest.trust.quarantine import read_record
+    from ingest.trust.quarantine import read_approvals, read_record
 
     record, approvals = read_record(_store(store)), read_approvals(store)
     shown = [each for each in record.findings if not quarantined or each.tool in record.quarantined]
@@ -73,9 +72,8 @@ def approve(
 
     What was held back is taken in by the next build, or the next sync or call that sends it.
     """
-    from ingest.trust.approvals import APPROVALS
-    from ingest.trust.approvals import approve as release
-    from ingest.trust.quarantine import read_record
+    from ingest.trust.quarantine import APPROVALS, read_record
+    from ingest.trust.quarantine import approve as release
 
     record = read_record(_store(store))
     matched = _matched(record, tools or [], every=every)

@@ -38,7 +38,7 @@ def health(
     from grpc_health.v1 import health_pb2, health_pb2_grpc
 
     from egotools.v1 import egotools_pb2
-    from services.server.access.client_tls import own_target
+    from services.server.access.tls import own_target
     from services.server.settings import ServerSettings
 
     settings = ServerSettings.from_env(port=port)
@@ -63,7 +63,7 @@ def health(
 def _channel(settings: ServerSettings, target: str, certificate: Path | None, key: Path | None) -> grpc.Channel:
     import grpc
 
-    from services.server.access.client_tls import own_credentials
+    from services.server.access.tls import own_credentials
 
     if settings.tls_cert is None:
         if certificate is not None or key is not None:

@@ -15,11 +15,11 @@ from typer import Option
 from egotools.client_errors import ClientDeadlineError, ClientError, UnavailableError
 from ontology.errors import InvalidArgumentError, MissingExtraError
 from ontology.redaction import redacted_url
+from services.cli.admin_commands import CaFile, TokenFile, read_tls, read_token
 from services.cli.call_options import NO_CALL_OPTIONS, CallOptions
 from services.cli.command_error import command_error
 from services.cli.console import stderr
 from services.cli.options import Store
-from services.cli.server_options import CaFile, TokenFile, read_tls, read_token
 from services.cli.tools_client import tools_client
 from services.jobs.plans import DEFAULT_STORE, AllowedModels
 
@@ -89,8 +89,8 @@ async def _serve(
     from mcp.server.stdio import stdio_server
 
     from services.mcp.gateway_server import McpGateway
+    from services.mcp.mcp_caller import McpSettings
     from services.mcp.mcp_http_server import McpHttpSettings, serve_mcp_http
-    from services.mcp.mcp_settings import McpSettings
     from services.server.logs import configure_logging
 
     async with tools_client(server.server, store, allowed_models, **_client_options(server, offered)) as client:

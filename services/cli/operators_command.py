@@ -120,7 +120,7 @@ def rollback_version(
 
 def _opened(folder: Path | None) -> VersionFolder:
     from planners.graphseek.adapt.operator_version import VersionFolder
-    from services.jobs.user_folders import versions_folder
+    from services.jobs.cached_store import versions_folder
 
     return VersionFolder(folder or versions_folder())
 

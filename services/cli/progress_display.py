@@ -33,7 +33,7 @@ _SMALLEST_NAME = 8
 
 
 class ProgressDisplay(Protocol):
-    """Shows a job; it is also the job's :data:`ontology.progress.Progress`."""
+    """Shows a job; it is also the job's :data:`ontology.reporting.Progress`."""
 
     def __call__(self, stage: str, done: int, total: int) -> None:
         """Show how far a stage is. Another stage than before ends the one before."""

@@ -12,13 +12,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
-from egotools.values import NeedResult, Query, RankedTool, Response
+from egotools.values import NeedResult, Query, RankedTool, Reasons, Response
 from ontology.errors import InvalidArgumentError
 from services.cli.command_error import command_error
-from services.cli.console import plain, print_id_lines, print_json, stdout, whole_words
-from services.cli.format_reasons import format_reasons
+from services.cli.console import plain, print_id_lines, print_json, printable, stdout, whole_words
 from services.cli.options import Json, Needs, Store
-from services.cli.printable import printable
 from services.jobs.plans import DEFAULT_STORE, AllowedModels
 
 if TYPE_CHECKING:
@@ -26,7 +24,48 @@ if TYPE_CHECKING:
     from retrieval.query.request import Request
     from services.server.query_model import Improved
 
-__all__ = ["read_have", "search", "show_needs"]
+__all__ = ["format_reasons", "read_have", "search", "show_needs"]
+
+_SHOWN = 2
+
+
+def format_reasons(tool_id: str, reasons: Reasons) -> str:
+    """The words that matched, the edges that led to the tool, and which tools supply its inputs; at most two of each."""
+    node = f"tool:{tool_id}"
+    parts = []
+    words = [f'"{match.text}"{_declared(match.origin)}' for match in reasons.entries if match.kind == "ngram"]
+    if words:
+        parts.append("says " + ", ".join(dict.fromkeys(words[:_SHOWN])))
+    elif any(match.node == node for match in reasons.entries):
+        parts.append("near in meaning")
+    edges = [
+        f"{edge.predicate} {(edge.tail if edge.head == node else edge.head).partition(':')[2]}{_declared(edge.origin)}"
+        for edge in reasons.edges
+    ]
+    if edges:
+        parts.append("via " + ", ".join(dict.fromkeys(edges[:_SHOWN])))
+    supplied = [
+        f"{binding.parameter or 'it'} from {binding.supplier}{_declared(binding.origin)}"
+        for binding in reasons.bindings
+        if binding.supplier
+    ]
+    if supplied:
+        parts.append("gets " + ", ".join(supplied[:_SHOWN]))
+    missing = [
+        f"{binding.parameter}{_declared(binding.origin)}" for binding in reasons.bindings if not binding.supplier
+    ]
+    if missing:
+        parts.append("asks for " + ", ".join(missing[:_SHOWN]))
+    boost = reasons.features.get("overlay_boost")
+    if boost:
+        parts.append(f"{'raised' if boost > 0 else 'lowered'} by an overlay")
+    return "; ".join(parts) or "near in text"
+
+
+def _declared(origin: str) -> str:
+    """Where an overlay file declares it, in parentheses; empty where none does."""
+    return f" ({origin})" if origin else ""
+
 
 _INDENT = "    "  # of evidence below its tool
 _MODEL_S = 30.0  # that a chat model has to write needs
@@ -124,8 +163,8 @@ def search(
 
 def _search_store(store: Path, query: Query, allowed_models: Sequence[str], query_model: str) -> Response:
     """Search the published snapshot of a store in this process."""
+    from retrieval.engine import open_engine
     from retrieval.query.request import Request
-    from retrieval.snapshot_engine import open_engine
 
     request = Request(**asdict(query))
     engine = open_engine(store, allowed_models=allowed_models)

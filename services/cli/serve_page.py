@@ -146,7 +146,7 @@ def _plan(options: PageOptions, server: Server, calling: CallOptions) -> Plan:
     from planners.query.domain import read_domain
     from services.cli.plan_command import DOMAIN_MODULES
     from services.cli.walk_plan import walk_plan
-    from services.web.own_server import client_maker
+    from services.web.web_page import client_maker
 
     domains = {Path(name).stem: read_domain(name) for name in options.web_domain}
     shipped = [module for domain in domains.values() for module in DOMAIN_MODULES.get(domain.name, ())]

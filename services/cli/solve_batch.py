@@ -29,8 +29,7 @@ from services.cli.command_error import command_error
 from services.cli.console import plain, print_json, stderr, stdout
 from services.cli.solve_options import BatchOptions
 from services.cli.solve_run import Catalogue, opened_tools
-from services.cluster.ray_cluster import on_ray
-from services.cluster.ray_tasks import each_on_ray
+from services.cluster.ray_cluster import each_on_ray, on_ray
 from services.jobs.solve_parts import open_solve_parts
 from services.jobs.solve_plan import SolvePlan
 

@@ -18,7 +18,7 @@ from planners.kgot.kgot_task import KgotTask
 from planners.kgot.recorded_run import OtherRunError, header_of, replay_recorded, solve_recorded
 from planners.kgot.steps import steps_factory
 from services.cli.tools_client import tools_client
-from services.jobs.integrated_store import integrated_store
+from services.jobs.cached_store import integrated_store
 from services.jobs.solve_parts import SolveTools, open_solve_parts
 from services.jobs.solve_plan import SolvePlan
 

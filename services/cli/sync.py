@@ -77,8 +77,7 @@ def sync(
     """
     pin_threads()  # before a numeric library is imported
     from ingest.trust.quarantine import read_record
-    from services.jobs.source_sync import sources_of, sync_sources
-    from services.jobs.sync_watch import watch
+    from services.jobs.source_sync import sources_of, sync_sources, watch
 
     plan = BuildPlan(
         addresses=tuple(addresses),

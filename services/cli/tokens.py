@@ -29,7 +29,7 @@ def create(
     as_json: Json = False,
 ) -> None:
     """Make a token and print it. The file keeps its hash only: the token cannot be shown again."""
-    from services.server.access.static_tokens import create_token
+    from services.server.access.tokens import create_token
 
     if days is not None and not 0 < days <= 3_650:
         raise InvalidArgumentError(f"days must be more than 0 and at most 3,650, not {days}", subject="--days")
@@ -44,7 +44,7 @@ def create(
 @command(tokens_app, "list")
 def list_(file: _File, as_json: Json = False) -> None:
     """List the tokens of a file, without their secrets."""
-    from services.server.access.static_tokens import list_tokens
+    from services.server.access.tokens import list_tokens
 
     tokens = list_tokens(file)
     if as_json:
@@ -60,7 +60,7 @@ def list_(file: _File, as_json: Json = False) -> None:
 @command(tokens_app)
 def revoke(name: Annotated[str, typer.Argument(help="Name or id of the token.")], file: _File) -> None:
     """Remove a token. Running servers refuse it within two seconds."""
-    from services.server.access.static_tokens import revoke_token
+    from services.server.access.tokens import revoke_token
 
     revoke_token(file, name)
     stderr.print(f"Revoked {escape(name)}.", soft_wrap=True)

@@ -31,8 +31,8 @@ async def server_address(server: str, store: Path, allowed_models: Sequence[str]
     if server:
         yield server
         return
+    from retrieval.engine import open_engine
     from retrieval.snapshot.publish import current_snapshot
-    from retrieval.snapshot_engine import open_engine
     from services.server.server import Server
     from services.server.settings import ServerSettings
 

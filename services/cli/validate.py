@@ -101,7 +101,7 @@ def validate(
 
 
 def _ontology_faults(path: Path) -> list[_Finding]:
-    from ontology.ontology_file import check_ontology
+    from ontology.ontology import check_ontology
 
     _, faults = check_ontology(path)
     return [_Finding(f"{path}:{fault.line}", f"{fault.problem}. {fault.remedy}".strip(" .")) for fault in faults]
@@ -153,7 +153,7 @@ def _server_key(path: Path) -> str:
 
 def _server_faults(path: Path) -> list[_Finding]:
     from services.server.access.policy import read_policy
-    from services.server.catalogs_file import read_catalogs
+    from services.server.settings import read_catalogs
 
     try:
         if _server_key(path) == "rules":

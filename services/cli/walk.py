@@ -17,7 +17,7 @@ from pydantic import ValidationError
 from egotools.calling.invoker import ToolInvoker
 from ontology.errors import InvalidArgumentError
 from ontology.files import read_bounded
-from ontology.first_error import first_error
+from ontology.json_values import first_error
 from planners.calls.prompt_tokens import CountedModel
 from planners.calls.tool_access import Ask, CallLimits, ToolAccess, always
 from planners.calls.tool_finder import Finder, ToolFinder

@@ -15,10 +15,8 @@ from planners.dfs.executor import answer_graph
 from planners.dfs.tool_resolver import ToolResolver
 from planners.query import load_parser
 from planners.query.domain import Domain
-from services.web.observed_plan import observed
-from services.web.outlasting import in_thread
 from services.web.page_context import OpenClient
-from services.web.run_events import Plan, PlanRequest, RunEvent
+from services.web.run_events import Plan, PlanRequest, RunEvent, in_thread, observed
 
 __all__ = ["walk_plan"]
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from inference.retry import RetryPolicy
 from services.cluster.ray_cluster import RECONNECT
-from services.server.ready_file import read_ready_file
+from services.server.server import read_ready_file
 
 __all__ = ["NodeServer"]
 

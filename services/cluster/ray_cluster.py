@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import logging
 import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor, Future
+from contextlib import contextmanager
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, TypeVar
 
-from ontology.errors import InvalidArgumentError, MissingExtraError, NotReadyError
+from ontology.errors import CatalogError, EgotoolsError, InvalidArgumentError, MissingExtraError, NotReadyError
 
-__all__ = ["RECONNECT", "connected", "on_ray"]
+__all__ = ["RECONNECT", "connected", "each_on_ray", "on_ray", "ray_pool"]
 
 RECONNECT = "RAY_gcs_rpc_server_reconnect_timeout_s"
 """The variable that says how long a node and a command live without the head. Ray's default, about a minute, ends all of them."""
@@ -55,3 +58,100 @@ def connected() -> Any:
             remedy=f"Start one: {RECONNECT}={_RECONNECT_S} .venv/bin/ray start --head --disable-usage-stats",
         ) from error
     return ray
+
+
+T = TypeVar("T")
+_RETRIES = 20  # of one task whose worker dies; an error of the task itself is raised at once
+
+
+class RayPool(Executor):
+    """As :class:`concurrent.futures.ProcessPoolExecutor`, with tasks of the cluster that the command is connected to.
+
+    :param workers: is not used: the cluster decides how many tasks run.
+    :param initializer: called in each worker before its first task, with ``initargs``.
+    """
+
+    def __init__(self, workers: int, *, initializer: Callable[..., None], initargs: tuple[Any, ...]) -> None:
+        import ray
+
+        self._task: Any = ray.remote(max_retries=_RETRIES, num_cpus=1)(_run)
+        self._prepared = ray.put((initializer, initargs))
+        self._key = self._prepared.hex()
+
+    def submit(self, fn: Callable[..., T], /, *args: Any, **kwargs: Any) -> Future[T]:
+        """Start a task."""
+        future: Future[T] = self._task.remote(self._key, self._prepared, fn, args, kwargs).future()
+        return future
+
+
+_initialised: set[str] = set()  # the pools that this worker is prepared for
+
+
+def _run(
+    key: str, prepared: tuple[Callable[..., None], tuple[Any, ...]], fn: Callable[..., T], args: Any, kwargs: Any
+) -> T:
+    if key not in _initialised:
+        initializer, initargs = prepared
+        initializer(*initargs)
+        _initialised.add(key)
+    return fn(*args, **kwargs)
+
+
+@contextmanager
+def ray_pool() -> Iterator[Callable[..., Executor]]:
+    """Connect to the cluster, and yield what makes pools of it.
+
+    :raises NotReadyError: when no cluster answers.
+    :raises CatalogError: when the worker of a task died each time, or the cluster is lost.
+    """
+    connected()
+    from ray.exceptions import RayError, RayTaskError
+
+    try:
+        yield RayPool
+    except RayTaskError as error:
+        raise error.cause from None  # what the task itself raised
+    except RayError as error:
+        raise CatalogError(
+            f"a task was given up: {' '.join(str(error).split())[:300]}",
+            subject="--on ray",
+            remedy="Give the nodes more memory, or build without --on ray",
+        ) from error
+
+
+R = TypeVar("R")
+_TASK_RETRIES = 3  # of a call whose worker dies; it goes on with the journal of the task
+
+
+def each_on_ray(
+    function: Callable[..., R], items: Sequence[T], *shared: Any, at_once: int
+) -> Iterator[tuple[T, R | EgotoolsError]]:
+    """Yield each item with what the function returns for it and the shared arguments, in the order in which they end.
+
+    :param function: of a module that every node has.
+    :param shared: sent to the cluster once.
+    :param at_once: calls at the same time; a call counts as one processor.
+    :raises NotReadyError: when no cluster answers.
+    """
+    ray = connected()
+    task: Any = ray.remote(max_retries=_TASK_RETRIES, num_cpus=1)(function)
+    kept = [ray.put(each) for each in shared]
+    waiting = list(reversed(items))
+    running: dict[Any, T] = {}
+    while waiting or running:
+        while waiting and len(running) < at_once:
+            item = waiting.pop()
+            running[task.remote(item, *kept)] = item
+        done, _ = ray.wait(list(running), num_returns=1)
+        for each in done:
+            yield running.pop(each), _result(ray, each)
+
+
+def _result(ray: Any, reference: Any) -> Any:
+    """Return what a call gave, or an error that says why it gave nothing."""
+    from ray.exceptions import RayError
+
+    try:
+        return ray.get(reference)
+    except RayError as error:
+        return EgotoolsError(f"the task was given up: {' '.join(str(error).split())[:300]}", subject="--on ray")

@@ -16,8 +16,7 @@ from ontology.errors import InvalidArgumentError, NotReadyError
 from ontology.files import disk_errors, replacing
 from services.cluster.node_server import NodeServer
 from services.cluster.ray_cluster import connected
-from services.server.catalogs_file import CatalogEntry
-from services.server.settings import ENV_PREFIX, ServerSettings
+from services.server.settings import ENV_PREFIX, CatalogEntry, ServerSettings
 
 __all__ = ["node_variables", "serve_on_ray"]
 

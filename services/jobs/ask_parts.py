@@ -23,8 +23,8 @@ from planners.graphseek.rules_turns import RulesTurns
 from planners.graphseek.turn import AgentSettings, Question, TurnMaker
 from planners.journal.run_journal import RunJournal
 from planners.stores.graph_schema import GraphSchema
+from services.jobs.cached_store import versions_folder
 from services.jobs.question_graph import open_question_graph
-from services.jobs.user_folders import versions_folder
 
 __all__ = ["AskPlan", "OpenedGraph", "open_asked_graph"]
 

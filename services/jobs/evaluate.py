@@ -25,11 +25,11 @@ from eval.systems.footprint import measure_footprint
 from inference import Encoder, load_encoder
 from ontology.errors import InvalidArgumentError, MissingExtraError
 from ontology.files import write_file
-from ontology.progress import Progress
+from ontology.reporting import Progress
+from retrieval.engine import SnapshotEngine, open_engine, open_reranker
 from retrieval.presets import DEFAULT_PRESET
 from retrieval.query.request import MAX_K
 from retrieval.snapshot.reader import Snapshot
-from retrieval.snapshot_engine import SnapshotEngine, open_engine, open_reranker
 from services.jobs.plans import EvaluationPlan
 
 __all__ = ["Evaluation", "compare_results", "evaluate", "measure_systems", "write_comparison"]

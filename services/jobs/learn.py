@@ -13,13 +13,13 @@ from eval.learning import Learning, Session, known_sessions, learn, read_usage_l
 from inference.encoder import Encoder
 from ingest.build_report import keep_report
 from ontology.errors import InvalidArgumentError
-from ontology.progress import Progress
+from ontology.reporting import Progress
+from retrieval.engine import open_engine
 from retrieval.snapshot.collect import collect_after
-from retrieval.snapshot.layout import Layout
+from retrieval.snapshot.manifest import Layout
 from retrieval.snapshot.publish import published_id
+from retrieval.snapshot.publish_version import publish_learned
 from retrieval.snapshot.reader import Snapshot, open_snapshot
-from retrieval.snapshot.relearn import publish_learned
-from retrieval.snapshot_engine import open_engine
 from services.jobs.plans import DEFAULT_KEEP, LearningPlan
 from services.outcomes import Outcome, read_outcomes
 

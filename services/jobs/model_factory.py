@@ -6,8 +6,7 @@ import contextlib
 import os
 from pathlib import Path
 
-from inference.budget import Budget
-from inference.chat import ChatModel
+from inference.chat import Budget, ChatModel
 from inference.result_cache import ResultCache
 from inference.retry import RetryPolicy
 from ingest.extract.extractor import Extractor
@@ -51,7 +50,7 @@ def open_chat(
         if not value:
             remedy = "Add --llm-url http://HOST:PORT/v1 --llm-model MODEL"
             raise InvalidArgumentError(f"{needed_by} needs this option", subject=option, remedy=remedy)
-    from inference.openai_chat import OpenAIChat
+    from inference.openai_client import OpenAIChat
 
     key = os.environ.get("OPENAI_API_KEY", "")
     return OpenAIChat(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 from typer import Argument, Option
 
 if TYPE_CHECKING:
-    from inference.budget import Budget
+    from inference.chat import Budget
 
 __all__ = [
     "DEFAULT_KEEP",
@@ -107,7 +107,7 @@ class ChatEndpoint:
 
     def budget(self) -> Budget:
         """Return a new budget, of all models of the job."""
-        from inference.budget import Budget
+        from inference.chat import Budget
 
         return Budget(
             max_tokens=self.max_tokens or None,

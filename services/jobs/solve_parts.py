@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from egotools import AsyncClient
-from inference.budget import Budget
-from inference.chat import ChatModel
+from inference.chat import Budget, ChatModel
 from inference.openai_client import OpenAIEndpoint
 from inference.retry import RetryPolicy
 from ontology.errors import IsolationError

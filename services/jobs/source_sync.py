@@ -5,12 +5,18 @@ Everything that a build keeps is reused: what was read of unchanged files, extra
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import asyncio
+import contextlib
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ontology.errors import InvalidArgumentError, NotFoundError
-from ontology.progress import Progress, no_progress
+from ingest.sources.sources_file import SourceEntry
+from ontology.errors import EgotoolsError, InvalidArgumentError, NotFoundError
+from ontology.reporting import Progress, no_progress
 from services.jobs.plans import BuildPlan
 
 if TYPE_CHECKING:
@@ -19,7 +25,7 @@ if TYPE_CHECKING:
     from ingest.sources.addresses import Found
     from retrieval.snapshot.reader import Snapshot
 
-__all__ = ["KeptSource", "SyncReport", "sources_of", "sync_sources"]
+__all__ = ["SyncReport", "sources_of", "sync_sources", "watch"]
 
 _NAMED = 3
 _REBUILD = "Run `egotools build` with the addresses and options that it was built with"
@@ -94,7 +100,7 @@ def sync_sources(
     cannot be read as a whole keeps its published tools; a tool of no source of the plan is removed.
 
     :param plan: addresses, store, ``strict``, ``findings``, ``keep``, ``signing_key`` and ``workers`` count.
-    :param allowed_models: as for :func:`retrieval.snapshot_engine.open_engine`.
+    :param allowed_models: as for :func:`retrieval.engine.open_engine`.
     :raises InvalidArgumentError: as :func:`sources_of`; also when the published snapshot has tools of no named source, or was built
         with options that it does not tell.
     :raises SnapshotError: when another snapshot was published meanwhile.
@@ -149,7 +155,7 @@ def _as_built(before: Snapshot, plan: BuildPlan, allowed_models: Sequence[str]) 
     :raises InvalidArgumentError: for one that it does not tell.
     """
     from inference import allowed_by_environment, require_allowed_model
-    from ontology.ontology_file import load_ontology
+    from ontology.ontology import load_ontology
     from services.jobs.build import overlays_of_sources
 
     manifest = before.manifest
@@ -181,7 +187,7 @@ class _Keeping:
     kept: list[KeptSource] = field(default_factory=list)
 
     def __call__(self, catalog: Catalog) -> Catalog:
-        from services.jobs.examination import as_read
+        from services.jobs.build import as_read
 
         before, tools = self.before, {tool.id: tool for tool in catalog.tools}
         for name, problem in catalog.unread.items():
@@ -202,8 +208,8 @@ def _with_learned(before: Snapshot | None, plan: BuildPlan, snapshot_id: str) ->
     import numpy as np
 
     from retrieval.snapshot.publish import SNAPSHOTS
+    from retrieval.snapshot.publish_version import publish_learned
     from retrieval.snapshot.reader import open_snapshot
-    from retrieval.snapshot.relearn import publish_learned
 
     if before is None or before.learned is None:
         return snapshot_id
@@ -244,6 +250,116 @@ def _differ(old: str, new: str) -> bool:
     import json
 
     from ontology.tool import Tool
-    from services.jobs.examination import as_read
+    from services.jobs.build import as_read
 
     return old != new and as_read(Tool.from_json(json.loads(old))) != as_read(Tool.from_json(json.loads(new)))
+
+
+_LOG = logging.getLogger("egotools.sync")
+_MCP = ("mcp:", "mcp+http://", "mcp+https://")
+_LOOK_EVERY_S = 1.0
+_LONGEST_PAUSE_S = 60.0
+
+
+def watch(
+    addresses: Sequence[str],
+    run: Callable[[], SyncReport],
+    stopped: threading.Event,
+    *,
+    now: Callable[[], float] = time.monotonic,
+    look_every_s: float = _LOOK_EVERY_S,
+) -> Iterator[SyncReport | EgotoolsError]:
+    """Yield what came of each sync, until ``stopped`` is set. The first one is made at once.
+
+    A sync that fails is tried again, after a pause that grows to a minute.
+
+    :param addresses: sources files and ``NAME=ADDRESS``.
+    :param run: syncs them all.
+    """
+    told, listening = threading.Event(), _Listening()
+    seen, read_at, pause = "", 0.0, 0.0
+    try:
+        while not stopped.is_set():
+            look = _look(addresses)
+            listening.to(look.sources, told)
+            since = now() - read_at
+            refresh = min((entry.refresh_s for entry in look.sources if entry.refresh_s is not None), default=None)
+            changed = look.state != seen or told.is_set() or (refresh is not None and since >= refresh)
+            if since >= pause if pause else changed:
+                told.clear()
+                seen, read_at = look.state, now()
+                done: SyncReport | EgotoolsError
+                try:
+                    done, pause = run(), 0.0
+                except EgotoolsError as error:
+                    done, pause = error, min(2 * pause or look_every_s, _LONGEST_PAUSE_S)
+                yield done
+            stopped.wait(look_every_s)
+    finally:
+        listening.to((), told)
+
+
+class _Look(NamedTuple):
+    """What tells whether anything on disk has changed, and the sources; none where a sources file cannot be read."""
+
+    state: str
+    sources: tuple[SourceEntry, ...]
+
+
+def _look(addresses: Sequence[str]) -> _Look:
+    from services.jobs.build import overlays_of_sources
+
+    try:
+        found = sources_of(addresses)
+        paths = [document.path for document in found.documents if document.path is not None]
+        paths += overlays_of_sources(addresses)
+    except EgotoolsError as error:
+        return _Look(str(error), ())
+    states = []
+    for path in paths:
+        with contextlib.suppress(OSError):
+            state = path.stat()
+            states.append((str(path), state.st_ino, state.st_size, state.st_mtime_ns))
+    return _Look(repr((found.sources, states)), found.sources)
+
+
+class _Listening:
+    """Threads that listen to MCP servers, by source."""
+
+    def __init__(self) -> None:
+        self._stops: dict[str, threading.Event] = {}
+
+    def to(self, sources: Sequence[SourceEntry], told: threading.Event) -> None:
+        """Listen to the servers of these sources and to no others; what they say sets ``told``."""
+        wanted = {repr(entry): entry for entry in sources if entry.location.startswith(_MCP)}
+        for key in self._stops.keys() - wanted.keys():
+            self._stops.pop(key).set()
+        for key in wanted.keys() - self._stops.keys():
+            stop = self._stops[key] = threading.Event()
+            name = f"list_changed {wanted[key].name}"
+            threading.Thread(target=_listen, args=(wanted[key], told, stop), name=name, daemon=True).start()
+
+
+def _listen(entry: SourceEntry, told: threading.Event, stopped: threading.Event) -> None:
+    """Set ``told`` whenever the server of a source says that its tools changed, and when it can be reached again."""
+    from ingest.sources.mcp.live import watch_tools
+
+    pause = _LOOK_EVERY_S
+    while not stopped.is_set():
+        try:
+            asyncio.run(_until_stopped(watch_tools(entry.location, told.set, access=entry.access), stopped))
+            pause = _LOOK_EVERY_S
+        except Exception as error:  # the SDK raises errors of different classes
+            _LOG.warning("source %s: the server cannot be listened to: %s", entry.name, type(error).__name__)
+            pause = min(2 * pause, _LONGEST_PAUSE_S)
+        if not stopped.wait(pause):
+            told.set()  # what it said meanwhile was missed
+
+
+async def _until_stopped(listening: object, stopped: threading.Event) -> None:
+    task = asyncio.ensure_future(listening)  # type: ignore[call-overload]
+    while not stopped.is_set() and not task.done():
+        await asyncio.wait({task}, timeout=_LOOK_EVERY_S)
+    if not task.done():
+        task.cancel()
+    await asyncio.gather(task, return_exceptions=stopped.is_set())

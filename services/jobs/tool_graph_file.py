@@ -10,14 +10,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ingest.export import NODE_LABEL
-from ingest.graph_rows import edge_rows, node_rows, relations
+from ingest.export import NODE_LABEL, edge_rows, node_rows, relations
 from ontology.tool_effects import known_effect_of
 from planners.stores.loading import ColumnType, NodeTable, RelationshipTable, load_once
+from retrieval.snapshot.graph_views import snapshot_graph
 from retrieval.snapshot.publish import current_snapshot
 from retrieval.snapshot.reader import Snapshot, open_snapshot
-from retrieval.snapshot.to_networkx import snapshot_graph
-from services.jobs.user_folders import cache_folder
+from services.jobs.cached_store import cache_folder
 
 if TYPE_CHECKING:
     import networkx as nx

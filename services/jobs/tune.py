@@ -13,17 +13,16 @@ from eval.tuning import Tuning, collect, read_parts, tune
 from inference.encoder import Encoder
 from ingest.build_report import keep_report
 from ontology.errors import InvalidArgumentError, NotFoundError
-from ontology.progress import Progress
+from ontology.reporting import Progress
+from retrieval.engine import open_engine
 from retrieval.graph_retriever import GraphRetriever
 from retrieval.presets import DEFAULT_PRESET
 from retrieval.ranking.weights import SHIPPED, RankingWeights, ranking_section, weights_of
 from retrieval.snapshot.collect import collect_after
-from retrieval.snapshot.layout import Layout
-from retrieval.snapshot.manifest import RankingSection
+from retrieval.snapshot.manifest import Layout, RankingSection
 from retrieval.snapshot.publish import published_id
+from retrieval.snapshot.publish_version import publish_reweighted, rolled_back, tuned_after
 from retrieval.snapshot.reader import Snapshot, open_snapshot
-from retrieval.snapshot.reweight import publish_reweighted, rolled_back, tuned_after
-from retrieval.snapshot_engine import open_engine
 from services.jobs.plans import DEFAULT_KEEP, TuningPlan
 
 __all__ = ["NOT_BETTER", "Tuned", "roll_back_weights", "tune_snapshot"]

@@ -19,8 +19,8 @@ from mcp.shared.message import ServerMessageMetadata
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from egotools import OverloadedError, PermissionDeniedError, Tool, ToolRequestError
-from egotools.calling.call_url import base_url
-from egotools.calling.not_confirmed import NOT_CONFIRMED
+from egotools.calling.http_call import base_url
+from egotools.calling.mcp_session import NOT_CONFIRMED
 from planners.calls.tool_access import ToolAccess
 from services.mcp.mcp_caller import McpCaller
 

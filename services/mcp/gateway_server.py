@@ -29,18 +29,15 @@ from egotools import (
     Tool,
     ToolRequestError,
 )
-from egotools.calling.changed_tool import ChangedToolError
 from egotools.calling.input_arguments import place_arguments
-from egotools.calling.off_loop import off_loop
-from egotools.calling.tool_answer import ToolAnswer
+from egotools.calling.invoker import ToolAnswer, off_loop
+from egotools.calling.mcp_invoker import ChangedToolError
 from egotools.search_tool import search_description, usable_needs
 from planners.calls.tool_access import ToolAccess
 from planners.calls.untrusted import fence_answer
-from services.mcp.callable_here import why_not_callable
 from services.mcp.consent_question import ASKED_IN, ConsentQuestions, InputNeeded
-from services.mcp.mcp_caller import McpCaller, set_token
-from services.mcp.mcp_settings import McpSettings
-from services.mcp.model_sessions import ModelSession, ModelSessions
+from services.mcp.mcp_caller import McpCaller, McpSettings, set_token
+from services.mcp.model_sessions import ModelSession, ModelSessions, SnapshotWatch
 from services.mcp.model_tools import (
     ARGUMENTS,
     CallArguments,
@@ -50,9 +47,15 @@ from services.mcp.model_tools import (
     own_tools,
     read_arguments,
 )
-from services.mcp.snapshot_watch import SnapshotWatch
-from services.mcp.tool_names import ToolNames
-from services.mcp.tool_replies import found_reply, listed_tool, plan_reply, shown_text, tool_reply
+from services.mcp.tool_replies import (
+    ToolNames,
+    found_reply,
+    listed_tool,
+    plan_reply,
+    shown_text,
+    tool_reply,
+    why_not_callable,
+)
 
 __all__ = ["McpGateway"]
 

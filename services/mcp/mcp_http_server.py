@@ -18,11 +18,10 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from egotools import AsyncClient, ClientError
-from services.http.http_server import serve_http
-from services.http.http_status import http_status
+from services.http.http_server import http_status, serve_http
 from services.mcp.gateway_server import McpGateway
 from services.mcp.mcp_caller import McpCaller, set_token
-from services.server.access.listening import web_tls
+from services.server.access.tls import web_tls
 
 __all__ = ["PATH", "McpHttpSettings", "serve_mcp_http"]
 

@@ -3,15 +3,118 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
+from urllib.parse import urlsplit
 
 import mcp_types as types
 
-from egotools import RankedTool, Response, Tool, ToolPlan
+from egotools import AsyncClient, NotFoundError, RankedTool, Response, Tool, ToolPlan, ToolRequestError
+from egotools.calling.address_guard import is_refused_literal
+from egotools.calling.call_credentials import bound_credentials, inject_credentials
+from egotools.search_tool import slug
 from ingest.trust.hidden_characters import bidirectional_runs, invisible_runs, without_hidden
+from planners.calls.tool_access import ToolAccess
 
-__all__ = ["NotCallable", "found_reply", "listed_tool", "plan_reply", "shown_text", "tool_reply"]
+__all__ = ["ToolNames", "found_reply", "listed_tool", "plan_reply", "shown_text", "tool_reply", "why_not_callable"]
+
+_MOST = 50_000
+_SEARCHED = 10
+
+
+class ToolNames:
+    """Call names that answers of this process had, with their ids.
+
+    A call name depends on its tool alone, so one map serves all callers. It opens nothing: each tool is fetched with the rights of its
+    caller.
+    """
+
+    def __init__(self, client: AsyncClient) -> None:
+        self._client = client
+        self._ids: OrderedDict[str, str] = OrderedDict()
+
+    def learn(self, tool: RankedTool | Tool) -> None:
+        """Remember a tool of an answer."""
+        self._ids[tool.call_name] = tool.id
+        self._ids.move_to_end(tool.call_name)
+        if len(self._ids) > _MOST:
+            self._ids.popitem(last=False)
+
+    def id_of(self, text: str) -> str:
+        """Return the id for an id or a call name, without asking: of a name that is not known, as names are made of ids."""
+        return self._ids.get(text) or (text if "/" in text else _unmade(text))
+
+    async def tool(self, text: str) -> Tool:
+        """Return the tool with this id or call name, also where no search has found it.
+
+        :raises NotFoundError: when the caller sees none.
+        """
+        for tool_id in dict.fromkeys(self._candidates(text)):
+            tool = await self._get(tool_id)
+            if tool is not None and text in (tool.id, tool.call_name):
+                self.learn(tool)
+                return tool
+        for found in (await self._client.retrieve(text[:1_000], k=_SEARCHED, explain=False)).tools:
+            self.learn(found)
+            if found.call_name == text:
+                return await self._client.get_tool(found.id, schema_format="mcp")
+        raise NotFoundError(
+            f"there is no tool {text[:200]!r}",
+            code="NOT_FOUND",
+            subject="id",
+            remedy="Give an id or a name as search_tools returned it.",
+        )
+
+    def _candidates(self, text: str) -> Iterator[str]:
+        yield self.id_of(text)
+        yield text
+        yield _unmade(text)
+
+    async def _get(self, tool_id: str) -> Tool | None:
+        if not 0 < len(tool_id) <= 4_096:
+            return None
+        try:
+            return await self._client.get_tool(tool_id, schema_format="mcp")
+        except NotFoundError:
+            return None
+
+
+def _unmade(name: str) -> str:
+    """The id of which a call name was made, where it was not shortened."""
+    return name.replace("__", "/").replace("--", ".")
+
+
+def why_not_callable(tool: RankedTool | Tool, access: ToolAccess) -> str:
+    """Return why a call of a tool would be refused, one clause; empty where nothing speaks against it."""
+    call = tool.call
+    if access.policy.decision(tool) == "deny":
+        return "the policy of the operator refuses it"
+    if call.protocol in ("http", "odata"):
+        return _why_not_over_http(tool, access)
+    if call.protocol == "mcp":
+        known = call.session in access.sessions or "" in access.sessions
+        return "" if known else f"no session is given for {slug(call.session) or 'this tool'}"
+    if call.protocol == "python":
+        module = call.operation.partition(":")[0]
+        return "" if module in access.modules else f"the module {module} is not allowed"
+    return f"tools of {call.protocol} are not called here" if call.protocol else "its source does not say how"
+
+
+def _why_not_over_http(tool: RankedTool | Tool, access: ToolAccess) -> str:
+    server = access.servers.get(tool.namespace, access.servers.get("", ""))
+    hosts = [host for url in tool.call.servers if (host := urlsplit(url).hostname)]
+    if not server and not hosts:
+        return f"no base URL is given for {slug(tool.namespace) or 'this tool'}"
+    if not server and is_refused_literal(hosts[0], access.allowed_networks):
+        return f"its document leads to {hosts[0]}, which is no public address and not allowed"
+    try:
+        bound = bound_credentials(tool.call, access.credentials, namespace=tool.namespace, server=server)
+        inject_credentials(tool.call.security, bound)
+    except ToolRequestError as error:
+        return error.message
+    return ""
+
 
 NotCallable: TypeAlias = Callable[[RankedTool | Tool], str]
 """Why a tool cannot be called here; empty where nothing speaks against it."""

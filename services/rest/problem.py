@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import math
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import cache
 from http import HTTPStatus
-from typing import Any
+from typing import Any, TypeVar
 
 from fastapi.exceptions import RequestValidationError
+from google.protobuf.descriptor import Descriptor, FieldDescriptor
+from google.protobuf.json_format import ParseDict
+from google.protobuf.message import Message
 from grpc.aio import AioRpcError
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
@@ -18,12 +23,67 @@ from starlette.responses import Response
 from egotools.client_errors import ClientError, UnavailableError
 from egotools.codec import error_from_rpc
 from ontology.errors import EgotoolsError, OverloadedError
-from services.http.http_status import http_status
-from services.rest.message_json import json_bytes
+from services.http.http_server import http_status
 from services.server.error_status import error_message
 from services.server.logs import fields
 
-__all__ = ["PROBLEM_MEDIA_TYPE", "Problem", "problem_json", "problem_of", "problem_response"]
+__all__ = [
+    "PROBLEM_MEDIA_TYPE",
+    "Problem",
+    "json_bytes",
+    "message_json",
+    "message_of",
+    "problem_json",
+    "problem_of",
+    "problem_response",
+]
+
+_M = TypeVar("_M", bound=Message)
+
+
+def message_of(kind: type[_M], body: BaseModel, **more: Any) -> _M:
+    """Return the message of a checked body.
+
+    :param more: fields that are not part of the body.
+    """
+    return ParseDict(body.model_dump(exclude_unset=True, exclude_none=True) | more, kind())
+
+
+def json_bytes(value: Any) -> bytes:
+    """Return a value as compact JSON in UTF-8."""
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+
+
+def message_json(message: Message) -> dict[str, Any]:
+    """Return a message as an object. A field is left out only when it has a presence of its own and no value."""
+    return {
+        name: write(getattr(message, name))
+        for name, has_presence, write in _writers(message.DESCRIPTOR)
+        if not has_presence or message.HasField(name)
+    }
+
+
+@cache
+def _writers(message: Descriptor) -> tuple[tuple[str, bool, Callable[[Any], Any]], ...]:
+    return tuple((field.name, field.has_presence, _writer(field)) for field in message.fields)
+
+
+def _writer(field: FieldDescriptor) -> Callable[[Any], Any]:
+    if field.message_type is not None and field.message_type.GetOptions().map_entry:
+        one = _one(field.message_type.fields_by_name["value"])
+        return lambda values: {key: one(values[key]) for key in sorted(values)}
+    one = _one(field)
+    return (lambda values: [one(each) for each in values]) if field.is_repeated else one
+
+
+def _one(field: FieldDescriptor) -> Callable[[Any], Any]:
+    if field.message_type is not None:
+        return message_json
+    if field.enum_type is not None:
+        names = {value.number: value.name for value in field.enum_type.values}
+        return lambda number: names.get(number, number)
+    return lambda value: value
+
 
 PROBLEM_MEDIA_TYPE = "application/problem+json"
 _LOG = logging.getLogger("egotools.rest")

@@ -15,8 +15,7 @@ from ontology.errors import InvalidArgumentError
 from services.http.http_server import serve_http
 from services.rest.rest_app import rest_app
 from services.rest.tool_service import ToolService
-from services.server.access.listening import web_tls
-from services.server.access.loopback import is_loopback
+from services.server.access.tls import is_loopback, web_tls
 from services.server.settings import ServerSettings
 
 __all__ = ["RestSettings", "serve_rest", "until_signal"]

@@ -18,9 +18,8 @@ from starlette.requests import ClientDisconnect
 from egotools.channel import DEFAULT_MAX_MESSAGE_BYTES, channel_options
 from egotools.v1 import egotools_pb2 as pb
 from egotools.v1 import egotools_pb2_grpc as pb_grpc
-from services.rest.message_json import json_bytes, message_json
-from services.rest.problem import problem_json, problem_of
-from services.server.access.client_tls import client_credentials
+from services.rest.problem import json_bytes, message_json, problem_json, problem_of
+from services.server.access.tls import client_credentials
 
 __all__ = ["CallContext", "CallerHeaders", "ToolService"]
 

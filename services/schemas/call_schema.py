@@ -2,21 +2,178 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import logging
+import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
-from egotools.calling.schema_kinds import kinds
+from egotools.calling.input_arguments import kinds, legal_keys
 from ontology.errors import InvalidArgumentError
-from ontology.json_object import as_dict
+from ontology.json_values import as_dict
 from ontology.tool import Tool
-from services.schemas.call_name import call_name
-from services.schemas.input_schema import MAX_DESCRIPTION, input_schema, shortened
-from services.schemas.source_schema import AcceptedSchema, accepted_schema
+from services.schemas.input_schema import MAX_DESCRIPTION, input_schema, merged_inputs, shortened
 from services.schemas.strict_schema import StrictSchema, strict_schema
 
-__all__ = ["SCHEMA_FORMATS", "CallSchema", "call_schema", "tool_schema", "tool_schema_json"]
+__all__ = ["SCHEMA_FORMATS", "call_name", "call_schema", "tool_schema", "tool_schema_json"]
+
+MAX_NAME = 64
+"""Characters of a name: the limit of OpenAI and Anthropic."""
+# Chosen, not tuned. Six digits: two of 1,000 shortened names that are alike but for them meet with 3 %, and only such names can.
+_HASH_DIGITS = 6
+_MAX_NAMESPACE = 24  # so that most of the name has room
+_LEGAL_NAME = re.compile(r"^[a-zA-Z0-9_-]+\Z")
+_ILLEGAL_IN_NAME = re.compile(r"[^a-zA-Z0-9_-]+")
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[_-]+")
+_SLASH, _POINT = "__", "--"
+# A part of an id with one of these could give two ids one name: "a/b" and "a__b", "a-.b" and "a.-b".
+_AMBIGUOUS = re.compile(r"__|--|\.\.|-\.|\.-")
+
+
+def call_name(tool: Tool) -> str:
+    """The name by which a model calls the tool: 1 to 64 characters of ``a-z A-Z 0-9 _ -``, different for different ids.
+
+    It depends on the tool alone, so it is the same in every response and every snapshot. A legal id is its own name;
+    ``namespace/name`` becomes ``namespace__name``, a point ``--``. An id that is too long or not legal is shortened: words that stand
+    twice are left out, then words after the first; six hex digits of the hash of the id follow.
+    """
+    id_has_name = tool.id == tool.name or tool.id.endswith("/" + tool.name)
+    if id_has_name and (pure := _pure(tool.id)):
+        return pure
+    digest = hashlib.sha256(tool.id.encode("utf-8", "replace")).hexdigest()[:_HASH_DIGITS]
+    namespace = tool.id.removesuffix("/" + tool.name) if id_has_name and tool.id != tool.name else ""
+    return f"{_shortened(namespace, tool.name, MAX_NAME - _HASH_DIGITS - 1) or 'tool'}_{digest}"
+
+
+def _pure(id_: str) -> str:
+    """The id with its slashes and points replaced; empty where that is too long, or could be the name of another id."""
+    if len(id_) <= MAX_NAME and _LEGAL_NAME.match(id_) and not _AMBIGUOUS.search(id_):
+        return id_
+    parts = id_.split("/")
+    legal = all(
+        _LEGAL_NAME.match(part.replace(".", "_")) and not _AMBIGUOUS.search(part) and part.strip("_.-") == part
+        for part in parts
+    )
+    name = _SLASH.join(parts).replace(".", _POINT)
+    return name if legal and len(name) <= MAX_NAME else ""
+
+
+def _shortened(namespace: str, name: str, max_chars: int) -> str:
+    """Namespace and name without repeated words, then without the words after the first, until they fit."""
+    space = _ILLEGAL_IN_NAME.sub("_", namespace).strip("_-")
+    words = _WORD.findall(_ILLEGAL_IN_NAME.sub("_", name).strip("_-"))
+    if not words:
+        return space[:max_chars]
+    if len(space) > _MAX_NAMESPACE:
+        space = space[:_MAX_NAMESPACE].rpartition("_")[0] or space[:_MAX_NAMESPACE]
+    prefix = f"{space}{_SLASH}" if space else ""
+    known = _WORD.findall(space)
+    if len(words) > 2 and words[0] in known:  # "compute/compute.networks.list"
+        words = words[2:] if not words[1].isalnum() else words[1:]
+    words = _fitting(words, known, max_chars - len(prefix))
+    return (prefix + "".join(words).strip("_-"))[:max_chars].rstrip("_-")
+
+
+def _fitting(words: list[str], known: list[str], max_chars: int) -> list[str]:
+    """The words that fit: repeated ones go first, then those after the first word and its separator."""
+    words = list(words)
+    while sum(map(len, words)) > max_chars and len(words) > 2:
+        del words[_to_drop(words, known)]
+        words = [
+            word
+            for number, word in enumerate(words)
+            if word.isalnum() or (number and words[number - 1].isalnum())  # of several separators in a row one is left
+        ]
+    return words
+
+
+def _to_drop(words: list[str], known: list[str]) -> int:
+    """The number of the first word that stands before, or in the namespace, else of the word after the first."""
+    seen = {word.lower() for word in known}
+    for number, word in enumerate(words):
+        if number and word.isalnum() and word.lower() in seen:
+            return number
+        seen.add(word.lower())
+    return 1 if words[1].isalnum() else 2
+
+
+# Model vendors refuse these beside ``type: object`` at the top of a tool's parameters.
+_NOT_AT_TOP = ("allOf", "anyOf", "oneOf", "not", "if", "then", "else", "enum", "const", "$ref")
+_PARTS = frozenset(("allOf", "anyOf", "oneOf", "then", "else", "dependentSchemas", "$ref"))
+_MAX_SETS = 10
+
+
+class AcceptedSchema(NamedTuple):
+    """A schema as an object at its top, and what it cannot say: which inputs belong together."""
+
+    schema: dict[str, Any]
+    notes: tuple[str, ...] = ()
+
+
+def accepted_schema(schema: Mapping[str, Any], *, rename: bool = False) -> AcceptedSchema:
+    """The schema as an object at its top; the values that the source describes stay valid.
+
+    The inputs of ``allOf`` and of alternatives at the top are among its properties; those that not every alternative requires are optional.
+
+    :param rename: rename properties to 1 to 64 characters of ``a-z A-Z 0-9 _ . -``, as some runtimes require; a renamed
+        property has its own name as ``title``.
+    """
+    schema = as_dict(schema)
+    top = {key: value for key, value in schema.items() if key not in _NOT_AT_TOP}
+    notes: list[str] = []
+    if not _PARTS.isdisjoint(schema):
+        found = merged_inputs(schema)
+        top |= {
+            **found.further,
+            "properties": found.properties,
+            **({"required": found.required} if found.required else {}),
+        }
+        notes = [f"The tool takes one of these sets of inputs: {_listed(choice)}" for choice in found.choices]
+        notes += [f"Inputs that depend on others: {', '.join(found.depending)}"] if found.depending else []
+    if notes:
+        top["description"] = " ".join([str(top.get("description") or ""), *(f"{note}." for note in notes)]).strip()
+    top["type"] = "object"
+    top.setdefault("properties", {})
+    return AcceptedSchema(_walk(top, rename), tuple(notes))
+
+
+def _listed(choice: list[list[str]]) -> str:
+    sets = [", ".join(names) or "further names" for names in dict.fromkeys(map(tuple, choice))]
+    return "; or ".join(sets[:_MAX_SETS]) + (f"; or {len(sets) - _MAX_SETS} more" if len(sets) > _MAX_SETS else "")
+
+
+def _walk(node: Any, rename: bool) -> Any:
+    if isinstance(node, list):
+        return [_walk(inner, rename) for inner in node]
+    if not isinstance(node, Mapping):
+        return node
+    walked = {
+        key: value if key in ("default", "examples", "enum", "const") else _walk(value, rename)
+        for key, value in node.items()
+        if key not in ("properties", "required", "$defs")
+    }
+    if "items" not in walked and "array" in (types if isinstance(types := node.get("type"), list) else [types]):
+        walked["items"] = {}  # vendors refuse a list that does not state them
+    if isinstance(walked.get("description"), str):
+        walked["description"] = shortened(walked["description"], MAX_DESCRIPTION)
+    properties = node.get("properties")
+    names = list(properties) if isinstance(properties, Mapping) else []
+    keys = legal_keys(names) if rename else {name: name for name in names}
+    if isinstance(properties, Mapping):
+        walked["properties"] = {
+            keys[name]: _titled(name, keys[name], _walk(properties[name], rename)) for name in names
+        }
+    if isinstance(node.get("required"), list):
+        walked["required"] = [keys.get(name, name) for name in node["required"]]
+    if isinstance(node.get("$defs"), Mapping):
+        walked["$defs"] = {name: _walk(inner, rename) for name, inner in node["$defs"].items()}
+    return walked
+
+
+def _titled(name: str, key: str, schema: Any) -> Any:
+    return schema if name == key or not isinstance(schema, dict) else {**schema, "title": name}
+
 
 _LOG = logging.getLogger(__name__)
 _MAX_OPENAI_DESCRIPTION = 1_024

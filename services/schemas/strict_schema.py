@@ -5,7 +5,7 @@ The rules are those of OpenAI's guides *Structured Outputs: supported schemas* a
 - Every object has ``additionalProperties: false`` and all its properties in ``required``. An optional property takes null instead.
 - The root is an object. ``allOf``, ``not``, ``if``, ``dependent…`` and maps (``additionalProperties``, ``patternProperties``) are refused.
 - Of texts ``pattern`` and nine formats, of numbers the bounds and ``multipleOf``, of lists ``minItems`` and ``maxItems`` are supported.
-- Limits: see :mod:`services.schemas.strict_limits`.
+- Limits: see :mod:`services.schemas.strict_schema`.
 
 A keyword that only restricts a value more (``maxLength``, ``uniqueItems``) is left out and said in the description where it is short.
 What would take away values that a call may need (a map, a value of any kind) is a reason against strict mode.
@@ -18,11 +18,69 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from services.schemas.input_schema import shortened
-from services.schemas.merge_all_of import as_list, dependent_fields, merged_all_of
-from services.schemas.strict_limits import limit_problems
+from services.schemas.input_schema import as_list, dependent_fields, merged_all_of, shortened
 
-__all__ = ["FORMATS", "StrictSchema", "strict_schema"]
+__all__ = ["StrictSchema", "strict_schema"]
+
+_MAX_PROPERTIES = 5_000
+_MAX_DEPTH = 10
+_MAX_CHARS = 120_000
+_MAX_ENUM_VALUES = 1_000
+_LARGE_ENUM, _MAX_LARGE_ENUM_CHARS = 250, 15_000
+
+
+def limit_problems(schema: Mapping[str, Any]) -> list[str]:
+    """The limits that a schema exceeds, one sentence each; empty for a schema within them."""
+    nodes = list(_nodes(schema))
+    properties = [name for node in nodes for name in node.get("properties", ())]
+    enums = [list(map(_text, node["enum"])) for node in nodes if isinstance(node.get("enum"), list)]
+    names = [*properties, *schema.get("$defs", ())]
+    chars = sum(map(len, names)) + sum(len(value) for values in enums for value in values)
+    large = max((sum(map(len, values)) for values in enums if len(values) > _LARGE_ENUM), default=0)
+    depth = _depth(schema, schema.get("$defs", {}), {})
+    return [
+        f"{what}: {count:,}, and the limit is {limit:,}"
+        for what, count, limit in (
+            ("number of properties", len(properties), _MAX_PROPERTIES),
+            ("levels of nesting", depth, _MAX_DEPTH),
+            ("characters of names and allowed values", chars, _MAX_CHARS),
+            ("number of allowed values", sum(map(len, enums)), _MAX_ENUM_VALUES),
+            ("characters of the allowed values of one field", large, _MAX_LARGE_ENUM_CHARS),
+        )
+        if count > limit
+    ]
+
+
+def _nodes(node: Any) -> Iterator[Mapping[str, Any]]:
+    """Yield a schema and all schemas inside it."""
+    if not isinstance(node, Mapping):
+        return
+    yield node
+    for key in ("properties", "$defs"):
+        for inner in node.get(key, {}).values():
+            yield from _nodes(inner)
+    for inner in (node.get("items"), *node.get("anyOf", ())):
+        yield from _nodes(inner)
+
+
+def _depth(node: Any, definitions: Mapping[str, Any], known: dict[str, int]) -> int:
+    """Levels of objects; a schema that refers to itself is entered once."""
+    if not isinstance(node, Mapping):
+        return 0
+    ref = node.get("$ref")
+    if isinstance(ref, str):
+        if ref not in known:
+            known[ref] = 0
+            known[ref] = _depth(definitions.get(ref.removeprefix("#/$defs/")), definitions, known)
+        return known[ref]
+    inner = [*node.get("properties", {}).values(), node.get("items"), *node.get("anyOf", ())]
+    below = max((_depth(each, definitions, known) for each in inner), default=0)
+    return below + (node.get("type") == "object")
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
 
 FORMATS = frozenset(("date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"))
 """The formats of texts that are supported."""
@@ -184,7 +242,7 @@ class _Writer:
     def _described(self, node: Mapping[str, Any], written: dict[str, Any]) -> dict[str, Any]:
         """The schema with the description, and in it the short keywords that are left out."""
         said = [
-            f"{key}: {_text(node[key])}" for key in _SAID if key in node and key not in written and _is_short(node[key])
+            f"{key}: {_said(node[key])}" for key in _SAID if key in node and key not in written and _is_short(node[key])
         ]
         text = " ".join([str(node.get("description") or ""), f"({', '.join(said)})" if said else ""]).strip()
         if not text:
@@ -252,8 +310,8 @@ def _is_simple(pattern: Any) -> bool:
 
 
 def _is_short(value: Any) -> bool:
-    return value is not None and len(_text(value)) <= _MAX_SAID
+    return value is not None and len(_said(value)) <= _MAX_SAID
 
 
-def _text(value: Any) -> str:
+def _said(value: Any) -> str:
     return shortened(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False), _MAX_SAID + 1)

@@ -8,8 +8,7 @@ from typing import NamedTuple
 
 from egotools.v1 import egotools_pb2 as pb
 from ontology.errors import InvalidArgumentError
-from retrieval.query.plan_request import PlanRequest
-from retrieval.query.request import Request
+from retrieval.query.request import PlanRequest, Request
 
 __all__ = [
     "Neighborhood",

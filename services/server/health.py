@@ -11,8 +11,7 @@ from google.protobuf.message import DecodeError
 from grpc_health.v1 import health, health_pb2
 
 from ontology.errors import EgotoolsError, InvalidArgumentError
-from services.server.admission.admission import Admission, peer_of
-from services.server.admission.peer_calls import PeerCalls
+from services.server.admission.admission import Admission, PeerCalls, peer_of
 
 __all__ = ["Health", "StandardInterceptor"]
 

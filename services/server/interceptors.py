@@ -18,9 +18,8 @@ from google.protobuf.message import DecodeError, Message
 
 from egotools.v1 import egotools_pb2 as pb
 from ontology.errors import EgotoolsError, InvalidArgumentError, NotReadyError, OverloadedError
-from services.server.admission.admission import Admission, peer_of
-from services.server.admission.byte_budget import HeldBytes
-from services.server.call_record import TENANT_METADATA_KEY, TRACE_METADATA_KEY, CallRecord, begin_call
+from services.server.admission.admission import Admission, HeldBytes, peer_of
+from services.server.caller import TENANT_METADATA_KEY, TRACE_METADATA_KEY, CallRecord, begin_call
 from services.server.error_status import (
     ERROR_METADATA_KEY,
     answer_too_large,
@@ -30,7 +29,7 @@ from services.server.error_status import (
     status_code,
 )
 from services.server.logs import fields
-from services.server.observe.audit_trail import AuditTrail
+from services.server.observe.audit_log import AuditTrail
 from services.server.observe.call_observer import NO_OBSERVERS, CallObservers
 from services.server.settings import ServerSettings
 

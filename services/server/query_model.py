@@ -119,7 +119,7 @@ def open_query_chat(name: str) -> ChatModel:
     :raises MissingExtraError: without the extra ``llm``.
     """
     model, address = query_endpoint(name)
-    from inference.openai_chat import OpenAIChat
+    from inference.openai_client import OpenAIChat
     from inference.retry import RetryPolicy
 
     key = os.environ.get("OPENAI_API_KEY", "")

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import ctypes
+import json
 import logging
+import os
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -18,32 +21,81 @@ from egotools.v1 import admin_pb2_grpc as admin_grpc
 from egotools.v1 import egotools_pb2_grpc as pb_grpc
 from inference.chat import ChatModel
 from ontology.errors import EgotoolsError, InvalidArgumentError
+from ontology.files import disk_errors, replacing
 from retrieval.engine import Engine
-from services.server.access.loopback import is_loopback
 from services.server.access.server_access import Access, access_of
-from services.server.access.unknown_filters import warn_of_unknown_filters
-from services.server.access.visible_engine import prepare
-from services.server.admin_servicer import CatalogAdmin
-from services.server.admission.admission import Admission, read_limit
-from services.server.admission.peer_calls import PeerCalls
-from services.server.background import in_background
-from services.server.catalog_store import CatalogStore
-from services.server.catalogs import Catalogs
+from services.server.access.tls import is_loopback
+from services.server.access.visible_engine import prepare, warn_of_unknown_filters
+from services.server.admission.admission import Admission, PeerCalls, read_limit
+from services.server.admission.limiter import Limiter
+from services.server.catalogs import Catalogs, CatalogStore
 from services.server.health import Health, StandardInterceptor
 from services.server.interceptors import MOST_TRUSTED_FIELDS, CallInterceptor
-from services.server.limiter import Limiter
 from services.server.logs import fields
-from services.server.memory import return_memory
 from services.server.observe.observing import Observing
-from services.server.publisher import Publisher
+from services.server.publisher import CatalogAdmin, Publisher, in_background, watch_stores
 from services.server.query_model import QueryModel, open_query_chat
-from services.server.ready_file import write_ready_file
 from services.server.reports import Reports
 from services.server.servicer import ToolRetrieval, flow_of
 from services.server.settings import ServerSettings
-from services.server.store_watcher import watch_stores
 
-__all__ = ["ADMIN_MESSAGE_BYTES", "ADMIN_SERVICE_NAME", "SERVICE_NAME", "Server"]
+__all__ = ["SERVICE_NAME", "Server", "limit_heap", "read_ready_file"]
+
+
+def write_ready_file(path: Path, address: str, snapshot_id: str, *, admin_address: str = "") -> None:
+    """Write ``address``, ``host``, ``port``, ``pid`` and ``snapshot_id`` as JSON.
+
+    :param admin_address: of the admin service, where there is one; it becomes ``admin_address``.
+    :raises StorageError: when the file cannot be written.
+    """
+    host, _, port = address.rpartition(":")
+    ready: dict[str, Any] = {
+        "address": address,
+        "host": host,
+        "port": int(port),
+        "pid": os.getpid(),
+        "snapshot_id": snapshot_id,
+    }
+    if admin_address:
+        ready["admin_address"] = admin_address
+    with disk_errors(path, remedy="Choose a folder that exists and can be written"), replacing(path) as temporary:
+        temporary.write_text(json.dumps(ready) + "\n", encoding="utf-8")
+
+
+def read_ready_file(path: Path) -> dict[str, Any]:
+    """Read what :func:`write_ready_file` wrote."""
+    content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return content
+
+
+# Chosen: above the arrays of a request over 60,000 tools, below those of an engine. The library's own threshold rises to the largest
+# block that was freed, 32 MiB at most: then each swapped engine lies between blocks that stay, and leaves holes in the heap.
+_MAPPED_BYTES, _TRIMMED_BYTES = 256 * 1024, 8 * 1024 * 1024
+_ARENAS = 2
+_OPTIONS = (  # of mallopt, the variable that overrides it, and the value
+    (-8, "MALLOC_ARENA_MAX", _ARENAS),
+    (-3, "MALLOC_MMAP_THRESHOLD_", _MAPPED_BYTES),
+    (-1, "MALLOC_TRIM_THRESHOLD_", _TRIMMED_BYTES),
+)
+
+
+def limit_heap() -> None:
+    """Let all threads share two arenas, and let large blocks lie outside of them, so that they go back when they are freed.
+
+    The variables of the C library say otherwise where they are set. Call it before threads start.
+    """
+    set_option = getattr(ctypes.CDLL(None), "mallopt", None)
+    for option, variable, value in _OPTIONS:
+        if set_option is not None and variable not in os.environ:
+            set_option(option, value)
+
+
+def return_memory() -> None:
+    """Give memory that was freed back to the operating system."""
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is not None:
+        trim(0)
+
 
 SERVICE_NAME = egotools_pb2.DESCRIPTOR.services_by_name["ToolRetrieval"].full_name
 ADMIN_SERVICE_NAME = admin_pb2.DESCRIPTOR.services_by_name["CatalogAdmin"].full_name

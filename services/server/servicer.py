@@ -17,13 +17,19 @@ from egotools.v1 import egotools_pb2_grpc as pb_grpc
 from egotools.values import Response
 from ontology.errors import DeadlineError, EgotoolsError, InvalidArgumentError
 from retrieval.engine import Engine
-from retrieval.query.plan_request import PlanRequest
-from retrieval.query.request import Request
+from retrieval.query.request import PlanRequest, Request
 from services.schemas.call_schema import call_schema
 from services.server.access.visible_engine import engine_for
-from services.server.admission.cost import check_call_cost, least_answer_bytes, plan_cost, request_cost
-from services.server.admission.fair_queue import Flow
-from services.server.call_record import CallRecord, add_log_fields, current_call
+from services.server.admission.limiter import (
+    Flow,
+    Limiter,
+    Slot,
+    check_call_cost,
+    least_answer_bytes,
+    plan_cost,
+    request_cost,
+)
+from services.server.caller import CallRecord, add_log_fields, current_call
 from services.server.catalogs import Catalogs
 from services.server.decode import (
     decode_neighborhood,
@@ -38,7 +44,6 @@ from services.server.decode import (
 from services.server.encode import catalog_message, ego_graph_message, plan_message, response_message, tool_message
 from services.server.error_status import answer_too_large, error_message
 from services.server.interceptors import report_incident
-from services.server.limiter import Limiter, Slot
 from services.server.query_model import Improved, QueryModel, what_is_searched
 from services.server.reports import Reports
 from services.server.settings import ServerSettings

@@ -12,8 +12,7 @@ from typing import Any
 from egotools import Tool
 from ontology.errors import NotFoundError, OverloadedError, UnsupportedError
 from planners.journal.step_log import abandoned_calls
-from services.web.error_json import error_json
-from services.web.run_events import Plan, PlanRequest, RunEvent
+from services.web.run_events import Plan, PlanRequest, RunEvent, error_json
 
 __all__ = ["LiveRun", "LiveRuns"]
 

@@ -17,9 +17,7 @@ from services.jobs.ask_outcome import outcome_error
 from services.jobs.ask_parts import AskPlan, open_asked_graph
 from services.jobs.conversation import conversation_turns, next_turn
 from services.jobs.result_page import ShownResults, result_page
-from services.web.error_json import error_json
-from services.web.observed_plan import observed
-from services.web.run_events import Plan, PlanRequest, RunEvent
+from services.web.run_events import Plan, PlanRequest, RunEvent, error_json, observed
 
 __all__ = ["PageTalks", "Talk"]
 

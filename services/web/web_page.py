@@ -2,26 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from egotools import AsyncClient
 from ontology.errors import InvalidArgumentError
 from services.http.http_server import serve_http
 from services.jobs.ask_parts import AskPlan
-from services.server.access.certificates import web_context
-from services.server.access.loopback import is_loopback
+from services.server.access.tls import is_loopback, own_credentials, own_target, web_context
 from services.server.server import Server
 from services.web.live_runs import LiveRuns
-from services.web.own_server import client_maker
-from services.web.page_access import PageAccess
 from services.web.page_app import page_app
-from services.web.page_context import PageContext
+from services.web.page_context import PageAccess, PageContext
 from services.web.page_talks import PageTalks
 from services.web.run_events import Plan
 
-__all__ = ["WebSettings", "serve_web"]
+__all__ = ["WebSettings", "client_maker", "serve_web"]
+
+
+def client_maker(server: Server) -> Callable[[str, str], AsyncClient]:
+    """Return what makes a client of a server that has started, from a token and a tenant (both may be empty).
+
+    The certificate of the server is trusted as it is, as its own: the connection does not leave the machine.
+    """
+    host, _, port = server.address.rpartition(":")
+    target = own_target(host, port)
+    certificate = server.settings.tls_cert
+
+    def make(token: str, tenant: str) -> AsyncClient:
+        tls, options = (
+            (False, []) if certificate is None else own_credentials(certificate)
+        )  # read again: it may be replaced
+        return AsyncClient(
+            target, tls=tls, options=options, token=token or None, tenant=tenant, insecure_token=certificate is None
+        )
+
+    return make
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

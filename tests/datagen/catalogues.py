@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from datagen.catalogue import ProfiledCatalogue
 from datagen.requests import ToolLinks
-from ontology.ontology_file import load_ontology
+from ontology.ontology import load_ontology
 from ontology.tool import Parameter, Tool
 
 __all__ = ["catalogue_of", "edge_ends", "tool"]

@@ -17,12 +17,11 @@ from datagen.requests import CLASSES
 from datagen.run import MAX_COSINE, NearDuplicates, RunResult, Steps, make_requests
 from datagen.writing import BlindReader, ModelWriter, TemplateWriter
 from inference import HashingEncoder
-from inference.chat import ChatModel
+from inference.chat import ChatModel, ScriptedChat
 from inference.result_cache import ResultCache
-from inference.scripted import ScriptedChat
 from ingest.sources import read_catalog
 from ontology.errors import BudgetExceededError
-from ontology.progress import no_progress
+from ontology.reporting import no_progress
 from tests.conftest import ROOT
 from tests.datagen.author import Author
 from tests.datagen.catalogues import catalogue_of
@@ -125,7 +124,7 @@ from datagen.requests import CLASSES
 from datagen.writing import BlindReader, ModelWriter, TemplateWriter
 from inference import HashingEncoder
 from ingest.sources import read_catalog
-from ontology.progress import no_progress
+from ontology.reporting import no_progress
 from tests.datagen.catalogues import catalogue_of
 from tests.datagen.test_run import RECORDED
 folder = "examples/enterprise/catalog"

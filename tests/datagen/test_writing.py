@@ -14,9 +14,8 @@ from datagen.models import RecordedChat, prompt_key
 from datagen.requests import PathEdge, RejectedRequest, SyntheticRequest, ToolPath
 from datagen.slots import fault_of_value, find_unsayable, kind_of, sample, slots_of
 from datagen.writing import BlindReader, ModelWriter, TemplateWriter
-from inference.chat import Message
+from inference.chat import Message, ScriptedChat
 from inference.result_cache import ResultCache
-from inference.scripted import ScriptedChat
 from ontology.errors import InvalidArgumentError
 from ontology.tool import Parameter, Tool
 from tests.datagen.author import Author

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from services.server.access.identity import Identity
 from services.server.access.policy import read_policy
+from services.server.access.tokens import Identity
 from services.server.settings import ServerSettings
 from tests.conftest import ROOT
 from tests.harness.commands import Run

@@ -12,7 +12,7 @@ import pytest
 
 from egotools import AsyncClient, Client, InvalidRequestError, PermissionDeniedError
 from egotools.call_metadata import CallMetadata
-from services.server.access.static_tokens import create_token
+from services.server.access.tokens import create_token
 from tests.harness.issuers import Authority, write_pair, write_policy
 from tests.services.server.memory_engine import serving, small_settings
 

@@ -28,7 +28,7 @@ from egotools import (
     build_request,
 )
 from egotools.calling.http_call import ToolHttpRequest
-from egotools.calling.send_call import ToolAnswer, send_aws, send_http, send_mcp
+from egotools.calling.http_invoker import ToolAnswer, send_aws, send_http, send_mcp
 from tests.egotools.guarded_mcp import guarded_mcp
 from tests.harness.http_server import Arrived, Loopback, Reply
 from tests.harness.waiting import LIMIT_S, wait_until

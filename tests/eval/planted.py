@@ -8,11 +8,10 @@ from dataclasses import replace
 from typing import Any
 
 from eval.answers import Answer, Run
-from eval.gold_slots import gold_slots
 from eval.graph_quality import GraphQuality
-from eval.graph_quality.residual_duplicates import ResidualDuplicates
+from eval.graph_quality.quality import ResidualDuplicates
 from eval.graph_quality.statistics import GraphStatistics, Hubs, NodeDegree, ToolSample
-from eval.queries import LabelledQuery, QuerySet
+from eval.queries import LabelledQuery, QuerySet, gold_slots
 
 GRAPH = GraphQuality(
     snapshot_id="s1",

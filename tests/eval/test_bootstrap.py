@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from eval.bootstrap import check, interval, p_value, resampled_means
+from eval.metrics import check, interval, p_value, resampled_means
 from ontology.errors import InvalidArgumentError
 
 

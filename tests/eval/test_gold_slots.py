@@ -8,9 +8,9 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eval.gold_slots import gold_slots, row_tools
 from eval.measured_set import SET_FILE, MeasuredSet, read_measured, write_measured
-from eval.report.write import per_query_rows
+from eval.queries import gold_slots, row_tools
+from eval.report.page import per_query_rows
 from tests.eval.planted import query_set, run_of
 
 TOOL = st.sampled_from("abcdef")

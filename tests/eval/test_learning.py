@@ -23,7 +23,7 @@ from eval.learning import (
 from inference import HashingEncoder
 from ontology.errors import DocumentError
 from retrieval.graph_retriever import GraphRetriever
-from retrieval.index.analysis import terms
+from retrieval.index.bm25 import terms
 from retrieval.learned import PastRequests
 from retrieval.query.request import Request
 from retrieval.snapshot.reader import Snapshot, open_snapshot

@@ -17,7 +17,6 @@ from eval.measured_set import MeasuredSet, read_measured, write_measured
 from eval.queries import LabelledQuery, QuerySet
 from eval.run import Run, keep_resources, read_run, read_runs, run_system
 from eval.system import Ranked
-from ontology.digests import config_hash
 from ontology.errors import (
     DeadlineError,
     DocumentError,
@@ -27,6 +26,7 @@ from ontology.errors import (
     NotFoundError,
     NotReadyError,
 )
+from ontology.files import config_hash
 from tests.eval.planted import GRAPH
 
 TOOLS = tuple(f"t{number}" for number in range(6))

@@ -14,10 +14,10 @@ from eval.tuning import Case, collect, read_parts, tune
 from inference import HashingEncoder
 from ontology import load_ontology
 from ontology.errors import DocumentError, EgotoolsError, InvalidArgumentError
-from ontology.progress import no_progress
+from ontology.reporting import no_progress
 from retrieval.graph_retriever import GraphRetriever
 from retrieval.query.request import MAX_K, Request
-from retrieval.ranking.feature_matrix import FeatureMatrix
+from retrieval.ranking.fusion import FeatureMatrix
 from retrieval.ranking.weights import BASELINE, SHIPPED, RankingWeights
 from retrieval.snapshot.reader import open_snapshot
 from tests.retrieval.conftest import REQUESTS, TOOLS, content_of, published

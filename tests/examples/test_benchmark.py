@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from datagen.requests import SyntheticRequest
-from eval.gold_slots import gold_slots
-from eval.queries import read_queries
+from eval.queries import gold_slots, read_queries
 from ingest.sources import Catalog
 from ontology.tool import Parameter, Tool
 from research.enterprise_benchmark import FOLDER, HALVES, SOURCES, half_of, read_rows

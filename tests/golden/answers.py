@@ -13,9 +13,9 @@ from typing import Any, TypeAlias
 
 from egotools.values import Response
 from inference import DEFAULT_ENCODER, load_encoder
-from retrieval.ablations import make_ablations
+from retrieval.engine import SnapshotEngine, open_engine
+from retrieval.presets import make_ablations
 from retrieval.query.request import Request
-from retrieval.snapshot_engine import SnapshotEngine, open_engine
 from scripts.bench_sets import BENCH, BenchSet, bench_sets, catalog_address, real_sets, reduced, sampled
 from services.company.shipped_documents import SHIPPED_CATALOG, SHIPPED_REQUESTS
 from services.jobs.build import build_snapshot

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.personal import write_personal_data
-from services.cli.demo_company import demo_company
+from services.cli.demo import demo_company
 from services.company.shipped_documents import SHIPPED_CATALOG
 from tests.golden.answers import Recorder, company_store, digest
 from tests.golden.surfaces import invoke, steady

@@ -23,7 +23,7 @@ from egotools.v1 import admin_pb2, egotools_pb2
 from planners.calls.tool_access import ToolAccess
 from services.cli.app import app
 from services.mcp.gateway_server import McpGateway
-from services.mcp.mcp_settings import McpSettings
+from services.mcp.mcp_caller import McpSettings
 from services.rest.rest_server import RestSettings, serve_rest
 from services.server.settings import ServerSettings
 from tests.golden.answers import Recorder, company_store, digest

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import pytest
 
 if TYPE_CHECKING:
-    from eval.systems.local import LocalSystem
-    from eval.systems.remote import RemoteSystem
+    from eval.systems.system_registry import LocalSystem, RemoteSystem
 
 __all__ = ["FILE_LIMIT", "FULL", "KILLED_AMID_A_FILE", "Run", "in_process", "signal_at", "started"]
 
@@ -41,7 +40,7 @@ def in_process(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[st
 
     Figures are made and not drawn, which takes a second each: tests of pictures and the command in a process of its own draw them.
     """
-    from eval.report import plots
+    from eval.report import page as plots
     from services.cli import app as cli
     from services.cli.console import stderr, stdout
 
@@ -91,8 +90,7 @@ def signal_at(system: str, answers: int, sent: int, pid: int = 0) -> str:
 
 def send_signal_at(system: str, answers: int, sent: int, pid: int) -> None:
     """Make the systems of this process do what :func:`signal_at` says."""
-    from eval.systems.local import LocalSystem
-    from eval.systems.remote import RemoteSystem
+    from eval.systems.system_registry import LocalSystem, RemoteSystem
 
     for kind in (LocalSystem, RemoteSystem):
         _count(kind, system, answers + 1, sent, pid or os.getpid())  # one more: the first is asked twice, to warm up

@@ -16,7 +16,7 @@ from typing import Any
 import httpx
 import uvicorn
 
-from egotools.calling.send_call import send_http
+from egotools.calling.http_invoker import send_http
 from egotools.calling.tool_request import AwsCall, McpCall, PythonCall, build_request
 from ingest.sources.catalog import read_catalog
 from ontology.tool import Tool

@@ -11,10 +11,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from egotools import AsyncClient
-from services.server.catalog_store import catalog_stores
-from services.server.catalogs_file import CatalogEntry
+from services.server.catalogs import catalog_stores
 from services.server.server import Server
-from services.server.settings import ServerSettings
+from services.server.settings import CatalogEntry, ServerSettings
 
 __all__ = ["client_of", "end_loop", "loaded", "running_server", "serving"]
 
@@ -88,7 +87,7 @@ async def loaded(server: Server) -> AsyncIterator[Server]:
 @asynccontextmanager
 async def serving(store: Path) -> AsyncIterator[Server]:
     """A server of what a store publishes, on the loop of the test."""
-    from retrieval.snapshot_engine import open_engine
+    from retrieval.engine import open_engine
 
     server = Server(ServerSettings(port=0, workers=2, drain_s=0.0))
     await server.start()

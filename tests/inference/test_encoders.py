@@ -19,9 +19,8 @@ from inference import (
     SentenceTransformersEncoder,
     load_encoder,
 )
-from inference.clause_vectors import encode_clauses
-from inference.joined_calls import JoinedCalls
-from inference.recent_vectors import with_recent_vectors
+from inference.encoder_wrappers import JoinedCalls, with_recent_vectors
+from inference.minilm import encode_clauses
 from tests.harness.http_server import Arrived, Loopback, Reply, as_json
 from tests.inference.conftest import Serve
 

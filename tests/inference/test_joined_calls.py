@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from inference import HashingEncoder
-from inference.arrays import Floats2d
-from inference.joined_calls import JoinedCalls
+from inference.encoder import Floats2d
+from inference.encoder_wrappers import JoinedCalls
 from ontology.errors import ModelError
 from tests.harness.waiting import LIMIT_S
 

@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 from inference import MiniLmEncoder
-from inference.minilm import WEIGHTS
-from inference.onnx_model import MAX_CHARS_PER_TOKEN
+from inference.minilm import MAX_CHARS_PER_TOKEN, WEIGHTS
 from ontology.errors import InvalidArgumentError, ModelError
 from tests.inference.cards import assert_files_are_those_of_the_card
 from tests.inference.counting import CountingTokenizer

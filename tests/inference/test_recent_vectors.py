@@ -9,9 +9,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from inference import HashingEncoder, MiniLmEncoder
-from inference.arrays import Floats2d
-from inference.clause_vectors import SpanEncoder, encode_clauses
-from inference.recent_vectors import RecentVectors, with_recent_vectors
+from inference.encoder import Floats2d
+from inference.encoder_wrappers import RecentVectors, with_recent_vectors
+from inference.minilm import SpanEncoder, encode_clauses
 
 
 class Counting(HashingEncoder):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from egotools.call import Call
-from ingest.catalog_health import catalog_health
+from ingest.build_report import catalog_health
 from ingest.duplicate_tools import near_duplicates
 from ontology.tool import Parameter, Tool
 from tests.harness.waiting import bounded_work

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import networkx as nx
 import pytest
 
-from ingest.export import EXPORT_FORMATS, NODE_LABEL, export_graph
-from ingest.graph_rows import EDGE_COLUMNS, NODE_COLUMNS, clean
+from ingest.export import EDGE_COLUMNS, EXPORT_FORMATS, NODE_COLUMNS, NODE_LABEL, clean, export_graph
 from ingest.stores import Counts
 from ingest.stores.graph_store import counts_of
 from ontology import InvalidArgumentError, StorageError

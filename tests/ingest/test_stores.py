@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from ingest.export import node_rows
 from ingest.graph import build_graph
-from ingest.graph_rows import node_rows
 from ingest.stores import Counts, GraphStore, LadybugStore, Neo4jStore, open_store
 from ingest.stores.graph_store import counts_of
 from ingest.stores.ladybug_building import building_ladybug

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ontology.appended_file import append, is_named, locked
+from ontology.files import append, is_named, locked
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from ontology.digests import code_digest, config_hash
+from ontology.files import code_digest, config_hash
 
 
 def test_a_configuration_has_one_hash_whatever_the_order_of_its_keys() -> None:

@@ -7,7 +7,7 @@ import pickle
 
 import pytest
 
-from ontology.json_object import JsonObject, canonical_text
+from ontology.json_values import JsonObject, canonical_text
 from ontology.tool import Tool
 
 VALUE = {"type": "object", "properties": {"b": {"type": "integer", "maximum": 1e30}, "ä": {"enum": ["'", '"', None]}}}

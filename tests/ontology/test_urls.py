@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from ontology.errors import InvalidArgumentError
-from ontology.urls import check_http_url
+from ontology.hosts import check_http_url
 
 
 @pytest.mark.parametrize("url", ["", "host:80", "ftp://host", "http://", "http://host:0", "http://[::1", "http://h:x"])

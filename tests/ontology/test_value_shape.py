@@ -7,8 +7,15 @@ import time
 
 import pytest
 
-from ontology.pattern_shape import facts_of, is_specific, shape_of_pattern
-from ontology.value_shape import KIND_SHAPES, ValueShape, kind_of_value, shape_of
+from ontology.value_shape import (
+    KIND_SHAPES,
+    ValueShape,
+    facts_of,
+    is_specific,
+    kind_of_value,
+    shape_of,
+    shape_of_pattern,
+)
 
 
 @pytest.mark.parametrize(

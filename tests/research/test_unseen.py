@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 from ingest.linking.derive import derive_edges
-from ontology.ontology_file import load_ontology
+from ontology.ontology import load_ontology
 from ontology.tool import Parameter, Tool
 from research.unseen import cases as cases_module
 from research.unseen.answers import Ranks

@@ -15,10 +15,10 @@ from ingest.graph import build_graph
 from ingest.linking.derive import derive_edges
 from ingest.linking.shape_uses import shape_uses
 from ontology import Ontology, Parameter, Tool, Triple, load_ontology
+from retrieval.engine import SnapshotEngine
 from retrieval.snapshot.publish import publish, staging_folder
 from retrieval.snapshot.reader import Snapshot, open_snapshot
 from retrieval.snapshot.writer import SnapshotContent, write_snapshot
-from retrieval.snapshot_engine import SnapshotEngine
 
 
 def _parameter(name: str, *, required: bool = True, description: str = "", enum: tuple[str, ...] = ()) -> Parameter:

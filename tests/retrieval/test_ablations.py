@@ -9,13 +9,11 @@ import pytest
 
 from egotools.values import RankedTool, Response
 from inference import HashingEncoder
-from retrieval.ablations import ABLATIONS
-from retrieval.config import DEFAULT, PAPER, RetrievalConfig
 from retrieval.graph_retriever import GraphRetriever
-from retrieval.presets import make_presets
+from retrieval.presets import ABLATIONS, make_presets
 from retrieval.query.request import MAX_K, Request
 from retrieval.ranking.weights import BASELINE, SHIPPED
-from retrieval.retriever import Retriever
+from retrieval.retriever import DEFAULT, PAPER, RetrievalConfig, Retriever
 from retrieval.snapshot.reader import Snapshot
 
 QUERIES = (

@@ -14,10 +14,10 @@ import pytest
 
 from inference import Floats2d, HashingEncoder
 from ontology.errors import DeadlineError, InvalidArgumentError, ModelError
+from retrieval.engine import SnapshotEngine
 from retrieval.presets import make_presets
 from retrieval.query.request import MAX_QUERY_CHARS, Request
 from retrieval.snapshot.reader import Snapshot
-from retrieval.snapshot_engine import SnapshotEngine
 
 PRESETS = ("default", "fast", "paper", "rrf", "fusion")
 SAID = "please give Jan Ohnesorg of building nine a spot award"

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from inference import HashingEncoder
-from retrieval.config import DEPENDENCIES
 from retrieval.controls import CONTROLS, make_control, rewired
 from retrieval.query.request import Request
+from retrieval.retriever import DEPENDENCIES
 from retrieval.snapshot.reader import Snapshot
 
 QUERY = "find the supplier and create a purchase order"

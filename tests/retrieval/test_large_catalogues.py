@@ -14,7 +14,7 @@ from retrieval.candidates.candidate_generation import ensemble_tools
 from retrieval.index.filters import FilterIndex
 from retrieval.query.context import EntryNode, QueryContext
 from retrieval.query.request import Request
-from retrieval.ranking.rerank import CrossEncoderRanker
+from retrieval.ranking.fusion import CrossEncoderRanker
 from retrieval.snapshot.reader import Snapshot, open_snapshot
 
 QUERY = "find the supplier and create a purchase order for an amount of 500"

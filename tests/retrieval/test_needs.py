@@ -9,10 +9,10 @@ import pytest
 
 from egotools.v1 import egotools_pb2 as pb
 from inference import DEFAULT_ENCODER, load_encoder
+from retrieval.engine import SnapshotEngine, open_engine
 from retrieval.query.request import Request
-from retrieval.snapshot_engine import SnapshotEngine, open_engine
 from services.jobs.build import build_snapshot
-from services.server.admission.cost import request_cost
+from services.server.admission.limiter import request_cost
 from services.server.decode import decode_request
 from tests.services.server.memory_engine import serving
 from tests.services.server.test_admission import INVALID, connected

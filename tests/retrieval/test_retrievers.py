@@ -16,13 +16,13 @@ from inference import Floats1d, Floats2d, HashingEncoder
 from ontology.errors import InvalidArgumentError, ModelError
 from ontology.ontology import Ontology
 from ontology.tool import CONTEXT_PARAMETERS
-from retrieval.index.analysis import name_key, ngrams
+from retrieval.engine import SnapshotEngine, open_engine
+from retrieval.index.bm25 import name_key, ngrams
 from retrieval.presets import make_presets
 from retrieval.query.request import MAX_K, Request
+from retrieval.snapshot.graph_views import snapshot_graph
 from retrieval.snapshot.reader import Snapshot, open_snapshot
-from retrieval.snapshot.to_networkx import snapshot_graph
 from retrieval.snapshot.writer import SnapshotContent
-from retrieval.snapshot_engine import SnapshotEngine, open_engine
 from tests.retrieval.conftest import content_of, published
 
 PRESETS = (

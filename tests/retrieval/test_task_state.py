@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from ontology.errors import InvalidArgumentError
-from retrieval.query.known_values import known_value
+from retrieval.engine import SnapshotEngine
 from retrieval.query.request import Request
-from retrieval.snapshot_engine import SnapshotEngine
+from retrieval.query.typed_values import known_value
 from tests.retrieval.test_retrievers import PRESETS
 
 TASK = "find the supplier Acme and create a purchase order for it, then give Jan a spot award"

@@ -14,10 +14,9 @@ from inference import HashingEncoder
 from ontology import Dependency, Ontology, Parameter, Tool
 from ontology.errors import DeadlineError, InvalidArgumentError, NotFoundError
 from ontology.tool import CONTEXT_PARAMETERS
-from retrieval.query.plan_request import PlanRequest
-from retrieval.query.request import Request
+from retrieval.engine import SnapshotEngine, open_engine
+from retrieval.query.request import PlanRequest, Request
 from retrieval.retriever import Retriever
-from retrieval.snapshot_engine import SnapshotEngine, open_engine
 from retrieval.tool_planner import ToolPlanner
 from services.jobs.build import build_snapshot
 

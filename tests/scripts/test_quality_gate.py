@@ -10,14 +10,22 @@ from pathlib import Path
 
 import pytest
 
-from eval.gate_reference import falls, read_reference, reference_of, stale, write_reference
 from eval.measured_set import MeasuredSet
-from eval.regression_gate import GATE_MEASURES, losses, missing_gains
+from eval.regression_gate import (
+    GATE_MEASURES,
+    falls,
+    losses,
+    missing_gains,
+    read_reference,
+    reference_of,
+    stale,
+    write_reference,
+)
 from eval.summary import summarise
 from inference import Floats1d
 from ingest.sources import read_catalog
 from ontology.errors import DocumentError, InvalidArgumentError, NotFoundError
-from retrieval.ranking.feature_matrix import FeatureMatrix
+from retrieval.ranking.fusion import FeatureMatrix
 from retrieval.ranking.weights import SHIPPED, RankingWeights
 from scripts import bench_sets as sets_module
 from scripts.bench_sets import BenchSet, bench_sets, catalog_address, reduced

@@ -12,11 +12,11 @@ import pytest
 
 from inference import HashingEncoder
 from ingest.sources import read_catalog
+from retrieval.engine import open_engine
 from retrieval.query.request import Request
-from retrieval.snapshot_engine import open_engine
 from services.jobs.build import build_snapshot
-from services.server.access.identity import Identity
 from services.server.access.policy import read_policy
+from services.server.access.tokens import Identity
 from services.server.access.visible_engine import engine_for
 from tests.harness.commands import Run
 from tests.harness.http_server import Loopback

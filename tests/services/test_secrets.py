@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from egotools import AsyncClient
-from retrieval.snapshot_engine import open_engine
+from retrieval.engine import open_engine
 from services.server.server import Server
 from services.server.settings import ServerSettings
 from tests.harness.commands import Run

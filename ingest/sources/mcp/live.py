@@ -5,16 +5,16 @@ from __future__ import annotations
 import asyncio
 import logging
 import shlex
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from egotools.calling.first_cause import first_cause
-from egotools.calling.mcp_stdio import ServerOutput, stdio_server
+from egotools.calling.mcp_session import ServerOutput, first_cause, stdio_server
 from ingest.sources.access import NO_ACCESS, Access
-from ingest.sources.run_async import run_async
+from ingest.sources.fetch import run_async
 from ontology.errors import DocumentError, MissingExtraError
 from ontology.redaction import redact, redacted_address, secrets_in
 
-__all__ = ["MAX_PAGES", "TIMEOUT_S", "connection", "list_tools"]
+__all__ = ["list_tools", "watch_tools"]
 
 #: Timeout in seconds to start a server and to list all its tools.
 TIMEOUT_S = 60.0
@@ -36,7 +36,7 @@ def list_tools(address: str, *, timeout_s: float = TIMEOUT_S, access: Access = N
     :param timeout_s: seconds for the whole exchange.
     :param access: environment variables, headers and references in the address.
     :raises DocumentError: when the server cannot be started or reached, fails, is too slow, gives no valid answer, or
-        writes more than :data:`egotools.calling.mcp_stdio.MAX_ANSWER_BYTES`.
+        writes more than :data:`egotools.calling.mcp_session.MAX_ANSWER_BYTES`.
     :raises MissingExtraError: when the SDK is not installed, or is older than the high-level client.
     """
     try:
@@ -88,7 +88,7 @@ async def _list(address: str, output: ServerOutput, timeout_s: float, access: Ac
 def connection(address: str, output: ServerOutput, access: Access) -> Any:
     """Return the connection to a server, as the client of the SDK takes it."""
     if address.startswith(("mcp+http://", "mcp+https://")):
-        from egotools.calling.mcp_http import http_server
+        from egotools.calling.mcp_session import http_server
 
         return http_server(access.expand(address.removeprefix("mcp+")), access.resolved_headers(), output)
     try:
@@ -131,3 +131,29 @@ def _failure(address: str, error: Exception, output: ServerOutput, timeout_s: fl
 
 def _one_line(error: BaseException) -> str:
     return " ".join(str(error).split())[:300] or type(error).__name__
+
+
+_METHOD = "notifications/tools/list_changed"
+
+
+async def watch_tools(address: str, changed: Callable[[], None], *, access: Access = NO_ACCESS) -> None:
+    """Call ``changed`` after each change that the server at ``mcp:COMMAND …`` or ``mcp+http(s)://…`` tells, until it ends the
+    connection or the task is cancelled.
+
+    :raises Exception: of the SDK, when the server cannot be reached or the connection breaks.
+    """
+    from mcp import Client
+    from mcp.client.subscriptions import ListenNotSupportedError
+    from mcp.shared.exceptions import MCPError
+
+    async def on_message(message: Any) -> None:
+        if getattr(getattr(message, "root", message), "method", "") == _METHOD:
+            changed()
+
+    async with Client(connection(address, ServerOutput(), access), message_handler=on_message) as client:
+        try:
+            async with client.listen(tools_list_changed=True) as events:
+                async for _ in events:
+                    changed()
+        except (ListenNotSupportedError, MCPError):  # an older server sends it without being asked
+            await asyncio.Event().wait()

@@ -2,12 +2,196 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+from xml.etree.ElementTree import Element
 
-from ingest.sources.odata.annotations import Annotations
+__all__ = [
+    "Annotations",
+    "EntitySet",
+    "Navigation",
+    "Operation",
+    "Property",
+    "Service",
+    "StructuredType",
+    "children_of",
+    "describe",
+    "flag_of",
+    "inline_annotations",
+    "label_of",
+    "local_attribute",
+    "sap_flag",
+    "sap_restrictions",
+    "tag_of",
+    "target_annotations",
+    "text_of",
+    "vocabularies",
+]
 
-__all__ = ["EntitySet", "Navigation", "Operation", "Property", "Service", "StructuredType"]
+Annotations: TypeAlias = Mapping[str, Any]
+"""Map from term to value; a term is vocabulary and name: ``Core.Description``, ``Capabilities.InsertRestrictions``."""
+
+_VERSION = re.compile(r"[vV]\d+")
+_TEXTS = ("String", "PropertyPath", "NavigationPropertyPath", "Path", "EnumMember", "Int", "Decimal", "AnnotationPath")
+
+
+def tag_of(element: Element) -> str:
+    """Return the tag without its namespace; empty for a comment."""
+    tag = element.tag
+    return tag.rpartition("}")[2] if isinstance(tag, str) else ""
+
+
+def vocabularies(root: Element) -> dict[str, str]:
+    """Map from alias to vocabulary namespace (``<edmx:Include Alias=… Namespace=…>``)."""
+    return {
+        element.get("Alias", ""): element.get("Namespace", "")
+        for element in root.iter()
+        if tag_of(element) == "Include" and element.get("Alias")
+    }
+
+
+def target_annotations(
+    schemas: Iterable[Element], qualify: Callable[[str], str], aliases: Mapping[str, str]
+) -> dict[str, dict[str, Any]]:
+    """Map from qualified target to the annotations in ``Annotations`` elements, which are outside their targets."""
+    found: dict[str, dict[str, Any]] = {}
+    for schema in schemas:
+        for group in schema:
+            if tag_of(group) == "Annotations" and not group.get("Qualifier"):
+                target = _target(group.get("Target", ""), qualify)
+                found.setdefault(target, {}).update(inline_annotations(group, aliases))
+    return found
+
+
+def inline_annotations(element: Element, aliases: Mapping[str, str]) -> dict[str, Any]:
+    """Map from term to value of the annotations inside an element; those with a qualifier, for special clients, are left out."""
+    return {
+        _term(child.get("Term", ""), aliases): _value(child)
+        for child in element
+        if tag_of(child) == "Annotation" and child.get("Term") and not child.get("Qualifier")
+    }
+
+
+def text_of(annotations: Annotations, term: str) -> str:
+    """Return the text of an annotation, or of its field ``Value`` (``Core.Example``); empty where there is none."""
+    value = annotations.get(term)
+    if isinstance(value, Mapping):
+        value = value.get("Value")
+    return value if isinstance(value, str) else ""
+
+
+def _target(target: str, qualify: Callable[[str], str]) -> str:
+    """Return ``alias.op(alias.T, Edm.String)/p`` with every alias resolved and one space after each comma."""
+    head, bracket, rest = target.partition("(")
+    if not bracket:
+        first, slash, path = target.partition("/")
+        return f"{qualify(first)}{slash}{path}"
+    types, _, path = rest.rpartition(")")
+    inner = ", ".join(qualify(part.strip()) for part in types.split(","))
+    return f"{qualify(head)}({inner}){path}"
+
+
+def _term(term: str, aliases: Mapping[str, str]) -> str:
+    """Return the short form of a term: ``Core.Description`` for ``Org.OData.Core.V1.Description``."""
+    prefix, _, name = term.rpartition(".")
+    parts = [part for part in aliases.get(prefix, prefix).split(".") if not _VERSION.fullmatch(part)]
+    return f"{parts[-1]}.{name}" if parts else name
+
+
+def _value(element: Element) -> Any:
+    """Return the value of an annotation or of a record's property; true for an annotation without a value."""
+    for name in _TEXTS:
+        if (text := element.get(name)) is not None:
+            return text
+    if (flag := element.get("Bool")) is not None:
+        return flag.strip().lower() == "true"
+    for child in _values(element):
+        return _plain(child)
+    return True
+
+
+def _values(element: Element) -> Iterator[Element]:
+    return (child for child in element if tag_of(child) != "Annotation")
+
+
+def _plain(element: Element) -> Any:
+    tag = tag_of(element)
+    if tag == "Record":
+        return {p.get("Property", ""): _value(p) for p in element if tag_of(p) == "PropertyValue"}
+    if tag == "Collection":
+        return [_plain(child) for child in _values(element)]
+    text = (element.text or "").strip()
+    return text.lower() == "true" if tag == "Bool" else text
+
+
+_SAP = "{http://www.sap.com/Protocols/SAPData}"
+_RESTRICTIONS = {
+    "addressable": ("Capabilities.ReadRestrictions", "Readable"),
+    "creatable": ("Capabilities.InsertRestrictions", "Insertable"),
+    "updatable": ("Capabilities.UpdateRestrictions", "Updatable"),
+    "deletable": ("Capabilities.DeleteRestrictions", "Deletable"),
+    "searchable": ("Capabilities.SearchRestrictions", "Searchable"),
+}
+
+
+def children_of(element: Element, *tags: str) -> Iterator[Element]:
+    """Yield the child elements with one of the tags."""
+    return (child for child in element if tag_of(child) in tags)
+
+
+def flag_of(element: Element, name: str, default: bool = True) -> bool:
+    """Return a boolean attribute, or ``default`` where it is missing."""
+    value = element.get(name)
+    return default if value is None else value.strip().lower() == "true"
+
+
+def sap_flag(element: Element, name: str) -> bool:
+    """Return a boolean SAP attribute, true where it is missing."""
+    return flag_of(element, f"{_SAP}{name}")
+
+
+def local_attribute(element: Element, name: str) -> str:
+    """Return an attribute by its local name, in any namespace (``m:HttpMethod``), or empty."""
+    return next((value for key, value in element.attrib.items() if key.rpartition("}")[2] == name), "")
+
+
+def label_of(element: Element, annotations: Annotations) -> str:
+    """Return the label, or empty."""
+    return str(element.get(f"{_SAP}label") or annotations.get("Common.Label") or "").strip()
+
+
+def describe(element: Element, annotations: Annotations) -> str:
+    """Join quick info, descriptions and documentation; equal texts appear once."""
+    parts = [
+        element.get(f"{_SAP}quickinfo"),
+        annotations.get("Common.QuickInfo"),
+        annotations.get("Core.Description"),
+        annotations.get("Core.LongDescription"),
+        _documentation(element),
+    ]
+    texts = dict.fromkeys(" ".join(part.split()) for part in parts if isinstance(part, str) and part.strip())
+    return ". ".join(text.rstrip(".") for text in texts)
+
+
+def sap_restrictions(element: Element) -> dict[str, Any]:
+    """Convert the SAP v2 attributes of an entity set to v4 capability annotations."""
+    return {
+        term: {key: sap_flag(element, attribute)}
+        for attribute, (term, key) in _RESTRICTIONS.items()
+        if element.get(f"{_SAP}{attribute}") is not None
+    }
+
+
+def _documentation(element: Element) -> str:
+    """Return the text of a v2 or v3 ``Documentation`` element."""
+    texts = [
+        " ".join("".join(part.itertext()).split())
+        for documentation in children_of(element, "Documentation")
+        for part in children_of(documentation, "Summary", "LongDescription")
+    ]
+    return " ".join(text for text in texts if text)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,36 +6,183 @@ bindings, annotations, actions).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from xml.etree.ElementTree import Element
+from typing import TypedDict
+from urllib.parse import urlsplit
+from xml.etree.ElementTree import Element, ParseError
+
+from defusedxml import DefusedXmlException
+from defusedxml.ElementTree import fromstring
 
 from ingest.sources.document import Document
-from ingest.sources.odata.annotations import (
+from ingest.sources.odata.csdl import (
     Annotations,
+    EntitySet,
+    Navigation,
+    Operation,
+    Property,
+    Service,
+    StructuredType,
+    children_of,
+    describe,
+    flag_of,
     inline_annotations,
+    label_of,
+    local_attribute,
+    sap_flag,
+    sap_restrictions,
     tag_of,
     target_annotations,
     text_of,
     vocabularies,
 )
-from ingest.sources.odata.associations import Associations
-from ingest.sources.odata.csdl import EntitySet, Navigation, Operation, Property, Service, StructuredType
-from ingest.sources.odata.facets import facets_of
 from ingest.sources.odata.fields import is_collection, item_type
-from ingest.sources.odata.service_root import parse_xml, servers_of, version_of
-from ingest.sources.odata.xml_elements import (
-    children_of,
-    describe,
-    flag_of,
-    label_of,
-    local_attribute,
-    sap_flag,
-    sap_restrictions,
-)
 from ontology.errors import DocumentError
 
 __all__ = ["parse_edmx"]
+
+
+class Facets(TypedDict):
+    """The fields of a :class:`~ingest.sources.odata.csdl.Property` that its facets fill."""
+
+    nullable: bool
+    max_length: int | None
+    precision: int | None
+    scale: int | None
+
+
+def facets_of(element: Element) -> Facets:
+    """The facets of a property or a parameter; ``Max``, ``variable`` and ``floating`` are no limit."""
+    return Facets(
+        nullable=flag_of(element, "Nullable"),
+        max_length=_number(element, "MaxLength"),
+        precision=_number(element, "Precision"),
+        scale=_number(element, "Scale"),
+    )
+
+
+def _number(element: Element, name: str) -> int | None:
+    text = (element.get(name) or "").strip()
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
+
+
+class Associations:
+    """The associations of a document.
+
+    :param qualify: replaces the alias in a name by its namespace.
+    """
+
+    def __init__(self, schemas: Sequence[Element], qualify: Callable[[str], str]) -> None:
+        self._qualify = qualify
+        self._associations = _by_name(schemas, "Association")
+        self._types = _by_name(schemas, "EntityType")
+
+    def navigation(self, element: Element) -> Navigation | None:
+        """Return a navigation property without its name; None where it has no association (v4)."""
+        association = self._associations.get(self._qualify(element.get("Relationship", "")))
+        if association is None:
+            return None
+        here, there = element.get("FromRole", ""), element.get("ToRole", "")
+        end = {end.get("Role", ""): end for end in children_of(association, "End")}.get(there)
+        columns: dict[str, list[str]] = {}
+        for constraint in children_of(association, "ReferentialConstraint"):
+            for side in children_of(constraint, "Principal", "Dependent"):
+                refs = children_of(side, "PropertyRef")
+                columns[side.get("Role", "")] = [ref.get("Name", "") for ref in refs]
+        return Navigation(
+            name="",
+            type=self._qualify(end.get("Type", "")) if end is not None else "",
+            many=end is not None and end.get("Multiplicity") == "*",
+            pairs=tuple(zip(columns.get(here, ()), columns.get(there, ()), strict=False)),
+        )
+
+    def target_sets(self, container: Element) -> dict[str, dict[str, str]]:
+        """Map from entity set and navigation property to the target entity set."""
+        targets: dict[tuple[str, str, str], str] = {}
+        for element in children_of(container, "AssociationSet"):
+            name = self._qualify(element.get("Association", ""))
+            ends = [(end.get("Role", ""), end.get("EntitySet", "")) for end in children_of(element, "End")]
+            targets |= {(name, role, set_): target for role, set_ in ends for other, target in ends if other != role}
+        found: dict[str, dict[str, str]] = defaultdict(dict)
+        for element in children_of(container, "EntitySet"):
+            set_ = element.get("Name", "")
+            for type_ in self._lineage(self._qualify(element.get("EntityType", ""))):
+                for navigation in children_of(type_, "NavigationProperty"):
+                    association = self._qualify(navigation.get("Relationship", ""))
+                    target = targets.get((association, navigation.get("FromRole", ""), set_))
+                    if target is not None:
+                        found[set_][navigation.get("Name", "")] = target
+        return found
+
+    def _lineage(self, name: str) -> Iterator[Element]:
+        """Yield the type and its base types; a cycle ends the list."""
+        seen: set[str] = set()
+        while name in self._types and name not in seen:
+            seen.add(name)
+            yield self._types[name]
+            name = self._qualify(self._types[name].get("BaseType", ""))
+
+
+def _by_name(schemas: Sequence[Element], tag: str) -> dict[str, Element]:
+    return {
+        f"{schema.get('Namespace')}.{element.get('Name')}": element
+        for schema in schemas
+        for element in children_of(schema, tag)
+    }
+
+
+_METADATA = "/$metadata"
+
+
+def parse_xml(document: Document) -> Element:
+    """Parse the XML of a document.
+
+    :raises DocumentError: for invalid XML (with its line), and for a DOCTYPE or an entity declaration.
+    """
+    if not document.content.strip():
+        raise DocumentError("the file is empty", subject=document.address, reason="empty")
+    try:
+        root: Element = fromstring(document.content)
+    except ParseError as error:
+        raise _invalid_xml(str(error), f"{document.address}:{error.position[0]}", "Correct the XML") from error
+    except DefusedXmlException as error:
+        fault = "it declares a document type or entities, which are not expanded"
+        raise _invalid_xml(fault, document.address, "Remove its DOCTYPE and entities") from error
+    except (ValueError, LookupError, RecursionError) as error:
+        raise _invalid_xml(str(error), document.address) from error
+    return root
+
+
+def version_of(root: Element) -> str:
+    """``v4`` for OData 4.x, else ``v2``: version 3 has the same keys, filters and envelopes of answers as version 2."""
+    version = root.get("Version", "") if tag_of(root) == "Edmx" else ""
+    namespace = root.tag if isinstance(root.tag, str) else ""
+    return "v4" if version.startswith("4") or (not version and "oasis-open.org" in namespace) else "v2"
+
+
+def servers_of(root: Element, document: Document) -> tuple[str, ...]:
+    """The base URL: where ``$metadata`` was read from, else the document's link to itself; a placeholder is none."""
+    links = (element.get("href", "") for element in root.iter() if tag_of(element) == "link")
+    own = [document.address] if document.is_url else []
+    return tuple(dict.fromkeys(_base_urls([*own, *links])))
+
+
+def _base_urls(addresses: list[str]) -> Iterator[str]:
+    for address in addresses:
+        base, metadata, _ = address.partition(_METADATA)
+        try:
+            parts = urlsplit(base)
+            known = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        except ValueError:  # https://host:port/…
+            continue
+        if metadata and known and not (parts.username or parts.password):
+            yield base
+
+
+def _invalid_xml(fault: str, subject: str, remedy: str = "") -> DocumentError:
+    return DocumentError(f"invalid XML: {fault}", subject=subject, remedy=remedy, reason="invalid-xml")
 
 
 def parse_edmx(document: Document) -> Service:

@@ -6,20 +6,439 @@ navigation property that does not contain them, are read only: these tools find 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
-from typing import NamedTuple
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
 
-from ingest.sources.json_values import as_list
-from ingest.sources.odata.annotations import Annotations
-from ingest.sources.odata.csdl import EntitySet, Navigation, Property, StructuredType
-from ingest.sources.odata.fields import ServiceTypes, key_parameter
-from ingest.sources.odata.resource import GENERIC_KEYS, Resource, key_dependencies, key_name
-from ingest.sources.prose import name_words
+from ingest.sources.json_schema.cut_parts import cut_parts
+from ingest.sources.odata.csdl import Annotations, EntitySet, Navigation, Property, StructuredType
+from ingest.sources.odata.fields import (
+    EdmSchemas,
+    ServiceTypes,
+    body_inputs,
+    call_of,
+    filter_inputs,
+    first_of_each_name,
+    input_schema_of,
+    is_collection,
+    key_inputs,
+    key_parameter,
+    option_inputs,
+)
+from ingest.sources.prose import name_words, sentences, with_article
+from ingest.sources.source import CallInput, RejectedRecord, as_list
 from ontology.errors import DocumentError
-from ontology.tool import Parameter
+from ontology.tool import Dependency, Parameter, Tool
 
-__all__ = ["MAX_CONTAINED", "MAX_NESTING", "find_resources"]
+__all__ = ["Resource", "declared_dependencies", "find_resources", "key_dependencies", "key_name", "resource_tools"]
+
+GENERIC_KEYS = frozenset({"id", "key", "name", "code", "guid", "uuid", "number"})
+"""Names of keys, in lower case, that do not say of what they are the key."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resource:
+    """A collection of entities, or a single entity, with its own path.
+
+    :param id: unique in the service: ``users``, ``users_messages``.
+    :param type: qualified type of the entities.
+    :param single: whether it is a single entity, without a key.
+    :param name: last part of the path.
+    :param label: its label in the document, or empty.
+    :param owner: name of the entity that contains it (``user``), or empty.
+    :param inputs: the owner's keys.
+    :param depends_on: dependencies on the tools that return the owner's keys.
+    :param bindings: map from navigation property to its target.
+    :param limits: capability annotations, the most specific first.
+    :param owner_keys: the owner's keys as properties, under the names of ``inputs``.
+    :param read_only: whether it has tools that find and read only.
+    :param linked: whether it is behind a navigation property that does not contain it: its entities have no path below it.
+    """
+
+    id: str
+    type: str
+    name: str
+    path: str
+    single: bool = False
+    label: str = ""
+    description: str = ""
+    owner: str = ""
+    inputs: tuple[Parameter, ...] = ()
+    depends_on: tuple[Dependency, ...] = ()
+    bindings: Mapping[str, str]
+    limits: tuple[Annotations, ...]
+    owner_keys: tuple[Property, ...] = ()
+    read_only: bool = False
+    linked: bool = False
+
+    @property
+    def noun(self) -> str:
+        """The name of one entity in words: *purchase order item*."""
+        short = self.type.rpartition(".")[2]
+        return name_words(self.name if short.removesuffix("Type") == self.name else short)
+
+    def allows(self, restrictions: str, key: str) -> bool:
+        """Whether no annotation forbids a capability: ``allows("InsertRestrictions", "Insertable")``."""
+        return self.capability(restrictions, key) in (None, True)
+
+    def capability(self, term: str, key: str = "") -> Any:
+        """Return the most specific value of a capability term, or of one of its properties; None without an annotation."""
+        for terms in self.limits:
+            value = terms.get(f"Capabilities.{term}")
+            if key:
+                value = value.get(key) if isinstance(value, Mapping) else None
+            if value is not None:
+                return value
+        return None
+
+
+def key_name(key: str, noun: str, taken: frozenset[str] = frozenset()) -> str:
+    """Return the input name for an entity's key; a generic key (``id``) gets the entity's name as prefix."""
+    if key.lower() in GENERIC_KEYS or key in taken:
+        return f"{noun.replace(' ', '_')}_{key}"
+    return key
+
+
+def key_dependencies(
+    resource: Resource, keys: Sequence[Property], inputs: Sequence[str], reason: str
+) -> tuple[Dependency, ...]:
+    """Return one dependency for each key: the query tool of a resource returns the value of an input."""
+    return tuple(
+        Dependency(tool=f"query_{resource.id}", parameter=name, output=f"value[].{key.name}", reason=reason)
+        for key, name in zip(keys, inputs, strict=True)
+    )
+
+
+#: Maximum number of properties that a query tool can filter by.
+MAX_FILTERS = 40
+
+
+def projection_options(types: ServiceTypes, resource: Resource) -> Iterator[Parameter]:
+    """Yield the options that select the properties and related entities of the response."""
+    if resource.allows("SelectSupport", "Supported"):
+        yield _option("$select", "Properties to return, separated by commas")
+    related = [navigation.name for navigation in types.navigations(resource.type)][:MAX_FILTERS]
+    if related and resource.allows("ExpandRestrictions", "Expandable"):
+        yield _option("$expand", "Related entities to return as well: " + ", ".join(related))
+
+
+def query_options(types: ServiceTypes, resource: Resource, properties: list[Property]) -> Iterator[Parameter]:
+    """Yield the options of a query: filter, search, order, page, projection."""
+    names = [p.name for p in _filterable(types, resource, properties)]
+    if names:
+        yield _option("$filter", "OData filter over: " + ", ".join(names))
+    if resource.capability("SearchRestrictions", "Searchable") is True:
+        yield _option("$search", "Free text to search for")
+    if resource.allows("SortRestrictions", "Sortable"):
+        yield _option("$orderby", "Properties to sort by, each with asc or desc")
+    if resource.capability("TopSupported") is not False:
+        yield _option("$top", "How many records to return at most", "integer")
+    if resource.capability("SkipSupported") is not False:
+        yield _option("$skip", "How many records to pass over", "integer")
+    yield from projection_options(types, resource)
+
+
+def filters(types: ServiceTypes, resource: Resource, properties: list[Property]) -> list[Property]:
+    """Return the properties that are inputs to compare with, without names that the path has."""
+    taken = {parameter.name for parameter in resource.inputs}
+    return [each for each in _filterable(types, resource, properties) if each.name not in taken]
+
+
+def _option(name: str, description: str, type_: str = "string") -> Parameter:
+    return Parameter(name=name, type=type_, description=description, location="query")
+
+
+def _filterable(types: ServiceTypes, resource: Resource, properties: list[Property]) -> list[Property]:
+    """Return the primitive properties that a filter may use."""
+    if not resource.allows("FilterRestrictions", "Filterable"):
+        return []
+    excluded = resource.capability("FilterRestrictions", "NonFilterableProperties") or ()
+    return [
+        p
+        for p in properties
+        if p.filterable
+        and p.name not in excluded
+        and not is_collection(p.type)
+        and p.type != "Edm.Stream"
+        and not types.is_structured(p.type)
+    ][:MAX_FILTERS]
+
+
+_METHODS = {"query": "GET", "read": "GET", "create": "POST", "update": "PATCH", "delete": "DELETE"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Draft:
+    """What a verb says about its tool.
+
+    :param parameters: the flat view of the inputs.
+    :param inputs: the inputs beside the owner's keys, with places and schemas.
+    :param answer: JSON Schema of the answer, or None.
+    """
+
+    text: str
+    parameters: tuple[Parameter, ...]
+    inputs: Sequence[CallInput]
+    returns: tuple[Parameter, ...] = ()
+    answer: dict[str, Any] | None = field(default=None)
+
+
+_Make = Callable[[EdmSchemas, ServiceTypes, Resource], _Draft]
+
+
+def resource_tools(
+    schemas: EdmSchemas, types: ServiceTypes, resource: Resource, address: str
+) -> Iterator[Tool | RejectedRecord]:
+    """Yield the tools of a resource; one that needs a type that is not defined is rejected."""
+    for verb, make in _verbs(resource):
+        id_ = f"{verb}_{resource.id}"
+        try:
+            tool = _tool(schemas, types, resource, verb, make(schemas, types, resource))
+        except Exception as error:  # whatever is wrong with one, the others are read
+            yield RejectedRecord.of_error(f"{address}#{id_}", error)
+        else:
+            yield replace(tool, id=id_, name=id_, depends_on=resource.depends_on)
+
+
+def _verbs(resource: Resource) -> Iterator[tuple[str, _Make]]:
+    """Yield the verbs that the capabilities of a resource allow, with the functions that describe their tools."""
+    readable = resource.allows("ReadRestrictions", "Readable")
+    by_key = resource.capability("ReadRestrictions", "ReadByKeyRestrictions")
+    if readable and not resource.single:
+        yield "query", _query
+    if resource.linked:
+        return
+    if by_key.get("Readable", readable) is not False if isinstance(by_key, dict) else readable:
+        yield "read", _read
+    if resource.read_only:
+        return
+    if resource.allows("InsertRestrictions", "Insertable") and not resource.single:
+        yield "create", _create
+    if resource.allows("UpdateRestrictions", "Updatable"):
+        yield "update", _update
+    if resource.allows("DeleteRestrictions", "Deletable") and not resource.single:
+        yield "delete", _delete
+
+
+def _query(schemas: EdmSchemas, types: ServiceTypes, resource: Resource) -> _Draft:
+    properties = types.properties(resource.type)
+    options = list(query_options(types, resource, properties))
+    compared = filters(types, resource, properties)
+    return _Draft(
+        text=f"Find {_plural(resource)}{_of(resource)}: filter, sort and page through them",
+        parameters=(*options, *(types.parameter(each, location="query") for each in compared)),
+        inputs=[*option_inputs(options), *filter_inputs(schemas, compared)],
+        returns=types.parameters(properties, prefix="value[]."),
+        answer=schemas.answer(f"Collection({resource.type})"),
+    )
+
+
+def _read(schemas: EdmSchemas, types: ServiceTypes, resource: Resource) -> _Draft:
+    one = f"the {_one(resource)}" if resource.single else f"one {_one(resource)} by its key"
+    options = list(projection_options(types, resource))
+    return _Draft(
+        text=f"Read {one}{_of(resource)}",
+        parameters=(*_keys(types, resource), *options),
+        inputs=[*_key_inputs(schemas, types, resource), *option_inputs(options)],
+        returns=types.parameters(types.properties(resource.type)),
+        answer=schemas.answer(resource.type),
+    )
+
+
+def _create(schemas: EdmSchemas, types: ServiceTypes, resource: Resource) -> _Draft:
+    properties = types.properties(resource.type)
+    keys = [key.name for key in types.keys(resource.type)]
+    body = [
+        # The server usually assigns a single key (a number, a GUID), so it is optional.
+        replace(p, required=p.required and keys != [p.name])
+        for p in properties
+        if p.creatable
+    ]
+    members = body_inputs(schemas.created(resource.type, body), [p.name for p in body if p.required])
+    return _Draft(
+        text=f"Create {with_article(_one(resource))}{_of(resource)}",
+        parameters=_without_taken(resource.inputs, types.parameters(body, location="body", required=True)),
+        inputs=members,
+        returns=types.parameters(properties),
+        answer=schemas.answer(resource.type),
+    )
+
+
+def _update(schemas: EdmSchemas, types: ServiceTypes, resource: Resource) -> _Draft:
+    keys = _keys(types, resource)
+    names = {key.name for key in keys}
+    body = [p for p in types.properties(resource.type) if p.updatable and p.name not in names]
+    members = {each.name: schemas.value(replace(each, default=None)) for each in body}
+    one = f"the {_one(resource)}" if resource.single else f"one {_one(resource)}"
+    flat = types.parameters(body, location="body")
+    return _Draft(
+        text=f"Change fields of {one}{_of(resource)}",
+        parameters=(*keys, *_without_taken((*resource.inputs, *keys), flat)),
+        inputs=[*_key_inputs(schemas, types, resource), *body_inputs(members)],
+    )
+
+
+def _delete(schemas: EdmSchemas, types: ServiceTypes, resource: Resource) -> _Draft:
+    return _Draft(
+        text=f"Delete one {_one(resource)}{_of(resource)}",
+        parameters=_keys(types, resource),
+        inputs=_key_inputs(schemas, types, resource),
+    )
+
+
+def _tool(schemas: EdmSchemas, types: ServiceTypes, resource: Resource, verb: str, draft: _Draft) -> Tool:
+    subject = name_words(resource.name) if verb == "query" else _one(resource)
+    label = "" if name_words(resource.label).lower() in draft.text.lower() else resource.label
+    path = resource.path
+    if verb not in {"query", "create"} and not resource.single:
+        keys = [p.name for p in draft.parameters if p.location == "path"]
+        path += "(" + (f"{{{keys[0]}}}" if len(keys) == 1 else ",".join(f"{k}={{{k}}}" for k in keys)) + ")"
+    inputs = first_of_each_name([*key_inputs(schemas, resource.owner_keys), *draft.inputs])
+    taken = input_schema_of(schemas, inputs)
+    given = schemas.alone(draft.answer, output=True) if draft.answer is not None else None
+    service = types.service
+    return Tool(
+        id="",
+        name="",
+        description=sentences(draft.text, label, resource.description),
+        parameters=(*resource.inputs, *draft.parameters),
+        returns=draft.returns,
+        metadata={
+            "title": f"{verb.capitalize()} {subject}{_of(resource)}",
+            "entity": resource.noun,
+            "entity_set": resource.id,
+            "entity_type": resource.type,
+            "method": _METHODS[verb],
+            "path": path,
+            "tags": [resource.noun, *([resource.owner] if resource.owner else [])],
+            **cut_parts(input_schema=taken, output_schema=given),
+        },
+        input_schema=taken.schema,
+        output_schema=given.schema if given is not None else None,
+        call=call_of(_METHODS[verb], path, inputs, version=service.version, servers=service.servers),
+    )
+
+
+def _plural(resource: Resource) -> str:
+    name = name_words(resource.name)
+    return f"{name} records" if name == resource.noun else name
+
+
+def _one(resource: Resource) -> str:
+    """Return the name of one entity, with its collection where the names differ (*event of calendar view*)."""
+    noun, name = resource.noun, name_words(resource.name)
+    if resource.single:
+        return name
+    return noun if name.lower().startswith(noun.lower()[:-1]) else f"{noun} of {name}"
+
+
+def _of(resource: Resource) -> str:
+    if not resource.owner:
+        return ""
+    return f" of {with_article(resource.owner) if resource.inputs else resource.owner}"
+
+
+def _without_taken(inputs: tuple[Parameter, ...], body: tuple[Parameter, ...]) -> tuple[Parameter, ...]:
+    """Return body fields, without those that have the name of a path input."""
+    taken = {parameter.name for parameter in inputs}
+    return tuple(parameter for parameter in body if parameter.name not in taken)
+
+
+def _key_properties(types: ServiceTypes, resource: Resource) -> list[Property]:
+    return [] if resource.single else [replace(key, required=True) for key in types.keys(resource.type)]
+
+
+def _keys(types: ServiceTypes, resource: Resource) -> tuple[Parameter, ...]:
+    keys = _key_properties(types, resource)
+    return tuple(types.parameter(key, location="path", required=True) for key in keys)
+
+
+def _key_inputs(schemas: EdmSchemas, types: ServiceTypes, resource: Resource) -> list[CallInput]:
+    return key_inputs(schemas, _key_properties(types, resource))
+
+
+class _DependencyOf(NamedTuple):
+    """A dependency and the id of the tool that has it."""
+
+    tool: str
+    dependency: Dependency
+
+
+def declared_dependencies(
+    types: ServiceTypes, resources: Sequence[Resource], tools: Sequence[Tool]
+) -> dict[str, tuple[Dependency, ...]]:
+    """Map from tool id to dependencies: the tool's own, then those from navigation properties; only on existing tools.
+
+    The tool that reads A depends on the tool that reads B when A has a navigation property to B. Contained resources are left out:
+    they already depend on their owner. A tool that creates the dependent end of a referential constraint needs the key of the
+    principal end, so it depends on the query tool of that end.
+    """
+    known = {tool.id: tool for tool in tools}
+    by_id = {resource.id: resource for resource in resources}
+    sets = [resource for resource in resources if not resource.owner and not resource.single]
+    counts = Counter(resource.type for resource in sets)
+    only_sets = {resource.type: resource for resource in sets if counts[resource.type] == 1}
+    found: dict[str, list[Dependency]] = {tool.id: list(tool.depends_on) for tool in tools}
+    for resource in resources:
+        for navigation in _navigations(types, resource):
+            target = None if navigation.contained else _target(resource, navigation, by_id, only_sets)
+            if target is not None:
+                for tool, dependency in _dependencies(resource, navigation, target, known):
+                    found[tool].append(dependency)
+    return {
+        id_: tuple(dict.fromkeys(one for one in dependencies if one.tool in known and one.tool != id_))
+        for id_, dependencies in found.items()
+    }
+
+
+def _navigations(types: ServiceTypes, resource: Resource) -> list[Navigation]:
+    try:
+        return types.navigations(resource.type)
+    except DocumentError:
+        return []
+
+
+def _target(
+    resource: Resource,
+    navigation: Navigation,
+    by_id: Mapping[str, Resource],
+    only_sets: Mapping[str, Resource],
+) -> Resource | None:
+    """Return the target resource of a navigation property: the bound one, else the only set of that type, else None."""
+    bound = resource.bindings.get(navigation.name)
+    if not bound:
+        return only_sets.get(navigation.type)
+    parts = bound.split("/")
+    ids = ("_".join(parts[start:]) for start in range(len(parts)))
+    return next((by_id[id_] for id_ in ids if id_ in by_id), None)
+
+
+def _dependencies(
+    resource: Resource, navigation: Navigation, target: Resource, known: Mapping[str, Tool]
+) -> Iterator[_DependencyOf]:
+    reason = f"navigation {navigation.name}"
+    consumer, producer = _reader(resource, known), _reader(target, known)
+    if consumer is not None and producer is not None:
+        inputs = {parameter.name for parameter in consumer.parameters if parameter.required}
+        outputs = {output.name.removeprefix("value[]."): output.name for output in producer.returns}
+        pairs = [(own, outputs[other]) for own, other in navigation.pairs if own in inputs and other in outputs]
+        for own, output in pairs or [("", "")]:
+            found = Dependency(tool=producer.id, parameter=own, output=output, reason=reason, required=bool(own))
+            yield _DependencyOf(consumer.id, found)
+    dependent, principal = (target, resource) if navigation.many else (resource, target)
+    creation = known.get(f"create_{dependent.id}")
+    fields = {parameter.name for parameter in creation.parameters} if creation else set()
+    for pair in navigation.pairs:
+        own, key = reversed(pair) if navigation.many else pair
+        if creation is not None and own in fields:
+            dependency = Dependency(tool=f"query_{principal.id}", parameter=own, output=f"value[].{key}", reason=reason)
+            yield _DependencyOf(creation.id, dependency)
+
+
+def _reader(resource: Resource, known: Mapping[str, Tool]) -> Tool | None:
+    return known.get(f"read_{resource.id}") or known.get(f"query_{resource.id}")
+
 
 #: Maximum number of navigation properties with tools, in one document; the deepest are left out first.
 MAX_CONTAINED = 2_000

@@ -3,7 +3,7 @@
 An entity set S has the tools ``query_S``, ``read_S``, ``create_S``, ``update_S`` and ``delete_S``, if its capabilities allow them; a
 singleton has ``read_S`` and ``update_S``; a contained collection N has ``query_S_N``, …; what is contained deeper is found and read
 only, a linked collection is found only. Operations are tools too (:mod:`ingest.sources.odata.operations`). Navigation properties
-become dependencies (:mod:`ingest.sources.odata.navigation`).
+become dependencies (:mod:`ingest.sources.odata.resources`).
 """
 
 from __future__ import annotations
@@ -13,13 +13,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from ingest.sources.document import Document
-from ingest.sources.odata.edm_schemas import EdmSchemas
 from ingest.sources.odata.edmx import parse_edmx
-from ingest.sources.odata.fields import ServiceTypes
-from ingest.sources.odata.navigation import declared_dependencies
+from ingest.sources.odata.fields import EdmSchemas, ServiceTypes
 from ingest.sources.odata.operations import operation_tools
-from ingest.sources.odata.resource_tools import resource_tools
-from ingest.sources.odata.resources import find_resources
+from ingest.sources.odata.resources import declared_dependencies, find_resources, resource_tools
 from ingest.sources.source import RejectedRecord, Source
 from ontology.tool import Tool
 

@@ -7,17 +7,121 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from egotools.call import Argument
+from egotools.call import Argument, Security, SecurityScheme
 from egotools.calling.input_arguments import ANY_NAME
-from ingest.sources.call_inputs import CallInput, distinct_names
 from ingest.sources.json_schema.references import References
-from ingest.sources.json_schema.schema_view import parts_of, states, view_of
-from ingest.sources.json_values import as_list, as_mapping, as_text, is_true
-from ingest.sources.openapi.operation import Operation
-from ingest.sources.openapi.security import is_credential
+from ingest.sources.json_schema.schema import parts_of, states, view_of
+from ingest.sources.source import CallInput, as_list, as_mapping, as_text, distinct_names, is_true
 from ontology.errors import DocumentError
+from ontology.names import words
 
-__all__ = ["HttpRequest", "MediaType", "media_type_of", "request_of"]
+__all__ = [
+    "HttpRequest",
+    "Operation",
+    "answer_of",
+    "dangling_schemes",
+    "request_of",
+    "security_of",
+    "success_responses",
+    "with_credential_parameters",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operation:
+    """One operation and its path item.
+
+    :param method: in upper case.
+    :param item: the path item that contains it, with references resolved.
+    """
+
+    id: str
+    method: str
+    path: str
+    item: Mapping[str, Any]
+    body: Mapping[str, Any]
+
+
+# The last words of names of credentials; from general usage of HTTP APIs, found on the documents of VictorOps and GoToWebinar.
+_CREDENTIALS = {
+    "header": ("authorization", "api key", "apikey", "api token", "auth token", "access token", "subscription key"),
+    "query": ("api key", "apikey"),
+}
+
+
+def is_credential(name: str, location: str) -> bool:
+    """Whether a parameter is a credential by its name and location (``header``, ``query``)."""
+    spoken = " ".join(words(name))
+    return any(spoken == one or spoken.endswith(f" {one}") for one in _CREDENTIALS.get(location, ()))
+
+
+def with_credential_parameters(
+    security: tuple[Security, ...], parameters: Iterable[tuple[str, str]]
+) -> tuple[Security, ...]:
+    """Return the alternatives with an API key for each credential that is declared as a required parameter, as (name, location).
+
+    Each alternative then needs them too. One that a scheme has already is not added again; nor is the header ``Authorization`` where a scheme
+    fills it.
+    """
+    known = {(one.location, one.name.lower()) for each in security for one in each.schemes if one.type == "apiKey"}
+    if any(one.type != "apiKey" for each in security for one in each.schemes):
+        known.add(("header", "authorization"))
+    added = tuple(
+        SecurityScheme(key=name, type="apiKey", location=location, name=name)
+        for name, location in parameters
+        if (location, name.lower()) not in known
+    )
+    if not added:
+        return security
+    return tuple(Security(schemes=(*each.schemes, *added)) for each in security or (Security(),))
+
+
+def security_of(body: Mapping[str, Any], root: Mapping[str, Any], references: References) -> tuple[Security, ...]:
+    """The security of an operation, else that of the whole document; a scheme that is not defined has its name alone."""
+    declared = as_list(body["security"] if "security" in body else root.get("security"))
+    defined = _defined(root)
+
+    def scheme(key: Any) -> Mapping[str, Any]:
+        try:
+            return references.resolve(defined.get(key))
+        except DocumentError:  # told once for the document
+            return {}
+
+    return tuple(
+        Security(schemes=tuple(_scheme(str(key), scheme(key), as_list(scopes)) for key, scopes in each.items()))
+        for each in declared
+        if isinstance(each, Mapping)
+    )
+
+
+def dangling_schemes(root: Mapping[str, Any], references: References) -> Iterator[tuple[str, DocumentError]]:
+    """Yield the security schemes whose reference leads nowhere, with the error."""
+    for key, node in _defined(root).items():
+        try:
+            references.resolve(node)
+        except DocumentError as error:
+            yield str(key), error
+
+
+def _defined(root: Mapping[str, Any]) -> Mapping[str, Any]:
+    components = as_mapping(as_mapping(root.get("components")).get("securitySchemes"))
+    return components or as_mapping(root.get("securityDefinitions"))
+
+
+def _scheme(key: str, row: Mapping[str, Any], scopes: list[Any]) -> SecurityScheme:
+    type_, scheme = as_text(row.get("type")), as_text(row.get("scheme")).lower()
+    if type_ == "basic":  # Swagger 2.0
+        type_, scheme = "http", "basic"
+    is_key = type_ == "apiKey"
+    return SecurityScheme(
+        key=key,
+        type=type_,
+        location=as_text(row.get("in")) if is_key else "",
+        name=as_text(row.get("name")) if is_key else "",
+        scheme=scheme,
+        scopes=tuple(map(str, scopes)),
+    )
+
 
 # Set by the protocol, not by the caller: OpenAPI says to ignore parameters of these names.
 _PROTOCOL_HEADERS = frozenset({"accept", "content-type"})
@@ -209,3 +313,39 @@ def _has_alternatives(schema: Any, references: References) -> bool:
         for part in parts_of(schema, references.lookup, ("allOf",))
         for key in ("oneOf", "anyOf")
     )
+
+
+_SUCCESS = re.compile(r"^2(\d\d|XX)$", re.IGNORECASE)
+
+
+def answer_of(operation: Operation, root: Mapping[str, Any], references: References) -> MediaType:
+    """The media type of the first of 200, 201, other 2xx, ``default`` that has one, and the schema of the first that has one.
+
+    The media type is empty and the schema None where no answer has one.
+
+    :raises DocumentError: when a reference leads nowhere.
+    """
+    found = [_media(response, operation, root) for _, response in success_responses(operation.body, references)]
+    schemas = (each.schema for each in found if isinstance(each.schema, Mapping) and each.schema)
+    return MediaType(next((each.name for each in found if each.name), ""), next(schemas, None))
+
+
+def success_responses(body: Mapping[str, Any], references: References) -> list[tuple[str, Mapping[str, Any]]]:
+    """The success answers by status, in the order of the statuses, ``default`` last.
+
+    :raises DocumentError: when a reference leads nowhere.
+    """
+    responses = as_mapping(body.get("responses"))
+    by_code = {str(code): response for code, response in responses.items()}
+    codes = sorted((code for code in by_code if _SUCCESS.match(code)), key=str.upper)
+    default = ["default"] if "default" in responses else []
+    return [(code, references.resolve(by_code[code])) for code in (*codes, *default)]
+
+
+def _media(response: Mapping[str, Any], operation: Operation, root: Mapping[str, Any]) -> MediaType:
+    media = media_type_of(response)
+    if "schema" not in response:
+        return media
+    produced = as_list(operation.body.get("produces")) or as_list(root.get("produces"))  # Swagger 2.0
+    name = media.name or next((name for name in produced if isinstance(name, str)), "application/json")
+    return MediaType(name, response["schema"])

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import collections.abc
+import dataclasses
+import datetime
+import decimal
+import enum
 import importlib
 import inspect
 import os
+import pathlib
+import re
 import sys
+import types
 import typing
+import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -18,13 +27,278 @@ from ingest.sources.document import Document
 from ingest.sources.json_schema.cut_parts import cut_parts
 from ingest.sources.json_schema.schema import flatten, local_lookup
 from ingest.sources.json_schema.self_contained import self_contained
-from ingest.sources.python.docstrings import Docstring, parse_docstring
-from ingest.sources.python.type_hints import schema_of, with_top_level_definitions
+from ingest.sources.prose import plain
 from ingest.sources.source import RejectedRecord
 from ontology.errors import DocumentError
 from ontology.tool import Parameter, Tool
 
 __all__ = ["describe_module"]
+
+_PARAMETERS = frozenset(
+    {"args", "arguments", "parameters", "params", "other parameters", "keyword args", "keyword arguments"}
+)
+_RETURNS = frozenset({"returns", "return", "yields"})
+_OTHERS = frozenset(
+    {
+        "raises",
+        "examples",
+        "example",
+        "notes",
+        "note",
+        "references",
+        "see also",
+        "attributes",
+        "warnings",
+        "warns",
+        "todo",
+    }
+)
+_HEADING = re.compile(r"^(\w[\w ]*?):?\s*$")
+_SPHINX = re.compile(r"^:(?P<field>\w+)(?:\s+(?P<args>[^:]*))?:\s*(?P<text>.*)$")
+_GOOGLE_ITEM = re.compile(r"^\*{0,2}(?P<name>\w+)\s*(?:\([^)]*\))?\s*:\s*(?P<text>.*)$")
+_NUMPY_ITEM = re.compile(r"^\*{0,2}(?P<names>\w+(?:\s*,\s*\*{0,2}\w+)*)\s*(?::.*)?$")
+_RETURN_TYPE = re.compile(r"^[\w\[\], .|]{1,80}:\s+(?=\S)")
+
+
+@dataclass(slots=True, kw_only=True)
+class Docstring:
+    """A parsed docstring; texts without markup.
+
+    :param description: the text before the first section.
+    :param parameters: map from parameter name to its description.
+    """
+
+    description: str = ""
+    parameters: dict[str, str] = field(default_factory=dict)
+    returns: str = ""
+
+
+def parse_docstring(text: str | None) -> Docstring:
+    """Parse a docstring; without a known section, the whole text is the description."""
+    lines = inspect.cleandoc(text or "").splitlines()
+    sections = _sections(lines)
+    found = Docstring(description=plain("\n".join(sections.pop("", []))))
+    for name, body in sections.items():
+        if name == ":":
+            _parse_sphinx(body, found)
+        elif name in _PARAMETERS:
+            found.parameters.update(_items(body))
+        elif name in _RETURNS:
+            found.returns = _returns(body)
+    return found
+
+
+def _sections(lines: list[str]) -> dict[str, list[str]]:
+    """Map from section to its lines; the description has an empty name, Sphinx fields have the name ``:``."""
+    sections: dict[str, list[str]] = {"": []}
+    current = ""
+    for index, line in enumerate(lines):
+        following = lines[index + 1] if index + 1 < len(lines) else ""
+        heading = _heading(line, following)
+        if heading:
+            current = heading
+            sections.setdefault(current, [])
+        elif _SPHINX.match(line):
+            current = ":"
+            sections.setdefault(current, []).append(line)
+        elif not (sections[current] == [] and set(line.strip()) == {"-"}):
+            sections[current].append(line)
+    return sections
+
+
+def _heading(line: str, following: str) -> str:
+    match = _HEADING.match(line)
+    if match is None or match[1].lower() not in _PARAMETERS | _RETURNS | _OTHERS:
+        return ""
+    underlined = len(following.strip()) > 2 and set(following.strip()) == {"-"}
+    return match[1].lower() if line.rstrip().endswith(":") or underlined else ""
+
+
+def _items(body: list[str]) -> dict[str, str]:
+    """Parse the entries of a section: each begins at the smallest indent; deeper lines continue it."""
+    filled = [line for line in body if line.strip()]
+    indent = min((len(line) - len(line.lstrip()) for line in filled), default=0)
+    texts: dict[str, list[str]] = {}
+    current: list[str] = []
+    for line in filled:
+        stripped = line.strip()
+        if len(line) - len(line.lstrip()) > indent:
+            current.append(stripped)
+        elif google := _GOOGLE_ITEM.match(stripped) if indent else None:
+            current = texts.setdefault(google["name"], [google["text"]])
+        elif numpy := _NUMPY_ITEM.match(stripped):
+            current = []
+            for name in numpy["names"].split(","):
+                texts[name.strip().lstrip("*")] = current
+    return {name: plain("\n".join(lines)) for name, lines in texts.items()}
+
+
+def _returns(body: list[str]) -> str:
+    """Return the description of the return value without its type (a separate line in NumPy style, a prefix in Google style)."""
+    filled = [line for line in body if line.strip()]
+    if len(filled) > 1 and filled[0] == filled[0].lstrip() and filled[1] != filled[1].lstrip():
+        filled = filled[1:]
+    return plain(_RETURN_TYPE.sub("", "\n".join(line.strip() for line in filled)))
+
+
+def _parse_sphinx(body: list[str], found: Docstring) -> None:
+    fields: list[tuple[str, str, list[str]]] = []
+    for line in body:
+        match = _SPHINX.match(line)
+        if match:
+            fields.append((match["field"], match["args"] or "", [match["text"]]))
+        elif fields:
+            fields[-1][2].append(line)
+    for name, args, lines in fields:
+        text = plain("\n".join(lines))
+        if name in {"param", "parameter", "arg", "argument", "key", "keyword"} and args.strip():
+            found.parameters[args.split()[-1].lstrip("*")] = text
+        elif name in {"returns", "return"}:
+            found.returns = text
+
+
+_SCALARS: dict[Any, dict[str, Any]] = {
+    str: {"type": "string"},
+    int: {"type": "integer"},
+    float: {"type": "number"},
+    bool: {"type": "boolean"},
+    bytes: {"type": "string", "format": "byte"},
+    complex: {"type": "string"},
+    decimal.Decimal: {"type": "number"},
+    uuid.UUID: {"type": "string", "format": "uuid"},
+    datetime.datetime: {"type": "string", "format": "date-time"},
+    datetime.date: {"type": "string", "format": "date"},
+    datetime.time: {"type": "string", "format": "time"},
+    datetime.timedelta: {"type": "string", "format": "duration"},
+    pathlib.Path: {"type": "string", "format": "path"},
+    type(None): {"type": "null"},
+    None: {"type": "null"},
+    Any: {},
+    object: {},
+}
+_LISTS = (list, tuple, set, frozenset, collections.abc.Iterable, collections.abc.Iterator, collections.abc.Sequence)
+_WRAPPERS = (
+    collections.abc.Awaitable,
+    collections.abc.Coroutine,
+    typing.Final,
+    typing.ClassVar,
+    typing.Required,
+    typing.NotRequired,
+)
+
+
+def schema_of(hint: Any, open_: frozenset[Any] = frozenset()) -> dict[str, Any]:
+    """Return the JSON Schema of a type hint; a recursive class is not opened inside itself.
+
+    :param open_: the enclosing classes, which are not opened again.
+    """
+    try:
+        scalar = _SCALARS.get(hint)
+    except TypeError:  # an unhashable annotation
+        scalar = None
+    if scalar is not None:
+        return dict(scalar)
+    origin = typing.get_origin(hint)
+    if origin is not None:
+        return _of_generic(origin, typing.get_args(hint), open_)
+    if isinstance(hint, typing.TypeVar):
+        return schema_of(hint.__bound__, open_) if hint.__bound__ is not None else {}
+    if isinstance(hint, typing.NewType):
+        return schema_of(hint.__supertype__, open_)
+    if isinstance(hint, type):
+        return _of_class(hint, open_)
+    return {"type": hint} if isinstance(hint, str) and hint.isidentifier() else {}
+
+
+def with_top_level_definitions(schema: dict[str, Any]) -> dict[str, Any]:
+    """Move the ``$defs`` of nested schemas (each pydantic model has its own) to the top level, which ``#/$defs/…`` refers to."""
+    definitions: dict[str, Any] = {}
+
+    def without(node: Any) -> Any:
+        if isinstance(node, list):
+            return [without(inner) for inner in node]
+        if not isinstance(node, dict):
+            return node
+        inner = node.get("$defs")
+        if isinstance(inner, dict):
+            definitions.update({name: without(definition) for name, definition in inner.items()})
+        return {key: without(value) for key, value in node.items() if key != "$defs"}
+
+    top: dict[str, Any] = without(schema)
+    return {**top, "$defs": definitions} if definitions else top
+
+
+def _of_generic(origin: Any, args: tuple[Any, ...], open_: frozenset[Any]) -> dict[str, Any]:
+    if origin is typing.Annotated:
+        return _annotated(args, open_)
+    if origin is typing.Literal:
+        kinds = {type(value) for value in args if value is not None}
+        type_ = _SCALARS.get(kinds.pop(), {}).get("type", "string") if len(kinds) == 1 else "string"
+        return {"type": type_, "enum": list(args)}
+    if origin in {typing.Union, types.UnionType}:
+        return {"anyOf": [schema_of(arg, open_) for arg in args]}
+    if origin in _WRAPPERS:
+        return schema_of(args[-1], open_) if args else {}
+    if isinstance(origin, type) and issubclass(origin, Mapping):
+        return {"type": "object", "additionalProperties": schema_of(args[1], open_) if len(args) > 1 else True}
+    if isinstance(origin, type) and issubclass(origin, _LISTS):
+        items = [schema_of(arg, open_) for arg in args if arg is not Ellipsis]
+        return {"type": "array", "items": items[0] if len(items) == 1 else {"anyOf": items}}
+    return schema_of(origin, open_) if origin is not None else {}
+
+
+def _annotated(args: tuple[Any, ...], open_: frozenset[Any]) -> dict[str, Any]:
+    """Return the schema of ``Annotated[T, "description"]``, or of an annotation with an attribute ``description``."""
+    schema = schema_of(args[0], open_)
+    for extra in args[1:]:
+        description = extra if isinstance(extra, str) else getattr(extra, "description", None)
+        if isinstance(description, str):
+            schema["description"] = description
+    return schema
+
+
+def _of_class(hint: type, open_: frozenset[Any]) -> dict[str, Any]:
+    if issubclass(hint, enum.Enum):
+        values = [member.value for member in hint]
+        kinds = {type(value) for value in values}
+        type_ = _SCALARS.get(kinds.pop(), {}).get("type", "string") if len(kinds) == 1 else "string"
+        return {"type": type_, "enum": values}
+    if callable(describe := getattr(hint, "model_json_schema", None)):  # a pydantic model, without importing pydantic
+        described = describe()
+        return {**described, "title": hint.__name__} if isinstance(described, dict) else {}
+    if dataclasses.is_dataclass(hint) or typing.is_typeddict(hint) or hasattr(hint, "_fields"):
+        return _of_fields(hint, open_)
+    for base in hint.__mro__[:-1]:
+        if base in _SCALARS:
+            return dict(_SCALARS[base])
+    if issubclass(hint, Mapping):
+        return {"type": "object"}
+    if issubclass(hint, (list, tuple, set, frozenset)):
+        return {"type": "array"}
+    return {"type": "object", "title": hint.__name__}
+
+
+def _of_fields(hint: Any, open_: frozenset[Any]) -> dict[str, Any]:
+    if hint in open_:
+        return {"type": "object", "title": hint.__name__}
+    try:
+        hints = typing.get_type_hints(hint, include_extras=True)
+    except Exception:  # a hint may use a name that exists only for type checkers
+        hints = dict(getattr(hint, "__annotations__", {}))
+    properties = {name: schema_of(inner, open_ | {hint}) for name, inner in hints.items()}
+    if dataclasses.is_dataclass(hint):
+        fields = [field for field in dataclasses.fields(hint) if field.name in properties]
+        for field in fields:
+            if isinstance(description := field.metadata.get("description"), str):
+                properties[field.name].setdefault("description", description)
+        missing = dataclasses.MISSING
+        required = [f.name for f in fields if f.default is missing and f.default_factory is missing]
+    elif typing.is_typeddict(hint):
+        required = sorted(hint.__required_keys__)
+    else:
+        required = [name for name in hints if name not in getattr(hint, "_field_defaults", {})]
+    return {"type": "object", "title": hint.__name__, "properties": properties, "required": required}
+
 
 _SCHEME = "python:"
 _MAX_MESSAGE_CHARS = 2_000  # of an error; the report shows less

@@ -7,22 +7,177 @@ name and nothing else of a tool is rejected; a table of such rows is rejected on
 
 from __future__ import annotations
 
+import csv
+import io
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import Any
 
 from ingest.sources.document import Document
-from ingest.sources.json_values import as_list
-from ingest.sources.rows import DATA_SUFFIXES, LINE_SUFFIXES, Row, json_lines
-from ingest.sources.source import RejectedRecord, Source
-from ingest.sources.table.cells import enum_of_type
-from ingest.sources.table.csv_rows import csv_rows
-from ingest.sources.table.tool_row import why_no_tool
+from ingest.sources.parsing import parse_json
+from ingest.sources.source import DATA_SUFFIXES, LINE_SUFFIXES, RejectedRecord, Row, Source, as_list, json_lines
 from ontology.errors import DocumentError
-from ontology.tool import Tool
+from ontology.names import noun_lemma, words
+from ontology.tool import Parameter, Tool
 
 __all__ = ["TableSource"]
+
+_ENUM = re.compile(
+    r"^(?P<type>.*?)\s*\benum\w*\s*[:=]?\s*[\[({](?P<values>[^\])}]*)[\])}]\s*$", re.IGNORECASE | re.DOTALL
+)
+_LITERAL = re.compile(r"^(?:typing\.)?(?:Optional\[)?(?:typing\.)?Literal\[(?P<values>[^\]]*)\]{1,2}$")
+_OPEN, _CLOSE = "[({<", "])}>"
+
+
+def enum_of_type(parameter: Parameter) -> Parameter:
+    """Move the values of a type like ``enum [High, Medium, Low]`` or ``Literal['a', 'b']`` to ``enum``."""
+    match = _ENUM.match(parameter.type) or _LITERAL.match(parameter.type)
+    if match is None:
+        return parameter
+    values = tuple(value for part in _split_outside(match["values"], ",|") if (value := part.strip(" \t\n\"'")))
+    if not values:
+        return parameter
+    type_ = (match.groupdict().get("type") or "").strip(" ,:") or "string"
+    return replace(parameter, type=type_, enum=parameter.enum or values)
+
+
+def parameter_rows(cell: str) -> list[dict[str, Any]]:
+    """Parse parameters ``name:type:description; …``; type and description are optional; ``*`` after the name means required."""
+    rows: list[dict[str, Any]] = []
+    for part in _split_outside(cell, ";\n"):
+        if not part.strip():
+            continue
+        name, type_, description = (*_split_outside(part, ":", limit=2), "", "")[:3]
+        rows.append(
+            {
+                "name": name.strip().rstrip("*").strip(),
+                "type": type_.strip() or "string",
+                "description": description.strip(),
+                "required": name.strip().endswith("*"),
+            }
+        )
+    return rows
+
+
+def _split_outside(text: str, separators: str, *, limit: int = -1) -> Iterator[str]:
+    """Split at the separators that are outside brackets, at most ``limit`` times; -1 for no limit."""
+    depth = start = 0
+    for index, char in enumerate(text):
+        if char in _OPEN:
+            depth += 1
+        elif char in _CLOSE:
+            depth = max(0, depth - 1)
+        elif not depth and limit and char in separators:
+            yield text[start:index]
+            start = index + 1
+            limit -= 1
+    yield text[start:]
+
+
+_MAX_CELL_CHARS = 64 * 2**20
+_LISTS = frozenset({"parameters", "inputs", "returns", "outputs"})
+
+
+def csv_rows(document: Document) -> Iterator[Row]:
+    """Yield the rows that are not empty, each as a map from column to value.
+
+    :raises DocumentError: when the header cannot be read or has a column twice.
+    """
+    csv.field_size_limit(max(csv.field_size_limit(), _MAX_CELL_CHARS))
+    # str.splitlines would also split at a line separator inside a cell.
+    lines = list(io.StringIO(document.text, newline=""))
+    reader = csv.reader(lines, delimiter=_delimiter(lines), strict=True, skipinitialspace=True)
+    columns: list[str] | None = None
+    while True:
+        line = reader.line_num + 1
+        location = f"{document.address}:{line}"
+        try:
+            cells = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            yield Row(location, RejectedRecord(location, "invalid-csv", f"Invalid CSV: {error}."))
+            continue
+        if not any(cell.strip() for cell in cells):
+            continue
+        if columns is None:
+            columns = _columns(cells, location)
+        else:
+            yield Row(location, _row(columns, cells, location))
+
+
+def _delimiter(lines: list[str]) -> str:
+    header = next((line for line in lines if line.strip()), "")
+    return max(",;\t", key=header.count)
+
+
+def _columns(cells: list[str], location: str) -> list[str]:
+    columns = [re.sub(r"\W+", "_", cell.strip().casefold()).strip("_") for cell in cells]
+    named = [column for column in columns if column]
+    if len(set(named)) < len(named):
+        repeated = next(column for column in named if named.count(column) > 1)
+        raise DocumentError(f"the header names the column {repeated!r} twice", subject=location, remedy="Rename one")
+    return columns
+
+
+def _row(columns: list[str], cells: list[str], location: str) -> Any:
+    if any(cell.strip() for cell in cells[len(columns) :]):
+        detail = f"The row has {len(cells)} cells and the header {len(columns)}; quote cells that hold the separator."
+        return RejectedRecord(location, "wrong-columns", detail)
+    row: dict[str, Any] = {}
+    try:
+        for column, cell in zip(columns, cells, strict=False):
+            if column and cell.strip():
+                row[column] = _value(column, cell.strip())
+    except DocumentError as error:
+        return RejectedRecord(location, error.reason, f"Column {error.subject!r}: {error.problem}.")
+    return row
+
+
+def _value(column: str, cell: str) -> Any:
+    if column in _LISTS and not cell.startswith("["):
+        return parameter_rows(cell)
+    if column == "depends_on" and not cell.startswith("["):
+        return [part.strip() for part in re.split(r"[;,\n]", cell) if part.strip()]
+    if column in _LISTS or column in {"depends_on", "metadata"}:
+        try:
+            return parse_json(cell, subject=column)
+        except DocumentError as error:
+            raise DocumentError(error.problem, subject=column, reason=error.reason) from error
+    if cell.startswith("[") and cell.endswith("]"):
+        try:
+            return parse_json(cell, subject=column)
+        except DocumentError:  # plain text in square brackets
+            return cell
+    return cell
+
+
+NEEDED = "a tool has parameters (an empty list where it takes none), returns, a schema or a call, or a description of what it does"
+
+_STRUCTURE = ("parameters", "inputs", "returns", "outputs", "input_schema", "output_schema", "depends_on", "call")
+# Columns of people, products and places: a description beside them describes a thing. Chosen, not tuned; a row that has parameters
+# may have any column.
+_THINGS = frozenset(
+    "price currency discount stock quantity sku ean barcode weight email phone mobile fax birthday birthdate gender salary "
+    "street zip postcode latitude longitude".split()
+)
+
+
+def why_no_tool(row: Mapping[str, Any], *, alone: bool = False) -> str:
+    """Return why a row with a name is no tool, as the end of a sentence; empty for a tool.
+
+    :param alone: whether the row is a whole document. A file with one name and one description is a package or a configuration.
+    """
+    if any(row.get(key) is not None for key in _STRUCTURE):
+        return ""
+    description = row.get("description")
+    if alone or not (isinstance(description, str) and description.strip()):
+        return f"has a name, but {NEEDED}"
+    column = next((str(key) for key in row if _THINGS & {noun_lemma(word) for word in words(str(key))}), "")
+    return f"has the column {column!r} of a thing or a person, and no parameters; {NEEDED}" if column else ""
+
 
 _TOOL_KEYS = frozenset({"name", "title", "description", "parameters"})
 _COLUMNS = frozenset({"id", "name", "title", "description", "parameters", "returns", "depends_on", "metadata"})

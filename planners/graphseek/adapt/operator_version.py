@@ -19,8 +19,7 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from ontology.errors import InvalidArgumentError, NotFoundError
 from ontology.files import disk_errors, only_writer, write_file
-from ontology.first_error import first_error
-from ontology.json_object import canonical_text
+from ontology.json_values import canonical_text, first_error
 from planners.graphseek.results.result import ResultColumn
 from planners.stores.graph_schema import CypherDialect
 

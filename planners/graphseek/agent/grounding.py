@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ontology.number_words import WORDED_NUMBER, number_of
+from ontology.names import WORDED_NUMBER, number_of
 from planners.graphseek.results.result import Result
 from planners.graphseek.results.result_store import ResultStore
 from planners.graphseek.turn import Question, StepRecord

@@ -15,7 +15,7 @@ from typing import Any, Literal, TypeAlias
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ontology.errors import InvalidArgumentError
-from ontology.first_error import first_error
+from ontology.json_values import first_error
 from planners.graphseek.agent.invocation_executor import QuestionParts
 from planners.graphseek.agent.question_run import AnsweredQuestion, answer_question, check_question
 from planners.graphseek.agent_events import AgentEvent, event_of

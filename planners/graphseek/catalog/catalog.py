@@ -23,7 +23,7 @@ from ingest.trust.hidden_characters import bidirectional_runs, invisible_runs, w
 from ontology.errors import InvalidArgumentError
 from ontology.files import write_file
 from ontology.names import canonical_name
-from ontology.ontology_file import Fault
+from ontology.ontology import Fault
 from planners.stores.graph_schema import GraphSchema
 
 Role: TypeAlias = Literal["", "key", "name", "year", "quarter", "month", "date", "plan or actual", "amount", "category"]

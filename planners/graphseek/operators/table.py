@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, cast
 
 from ontology.errors import InvalidArgumentError
-from ontology.json_object import canonical_text
+from ontology.json_values import canonical_text
 from planners.graphseek.operators.graph_query import MOST_EDGES, MOST_NODES, as_cell, column_of, table_of
 from planners.graphseek.operators.operator import (
     COLUMN,

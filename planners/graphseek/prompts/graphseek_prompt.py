@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from ontology.yaml_data import read_yaml
+from ontology.files import read_yaml
 
 __all__ = ["graphseek_prompt", "prompt_parts"]
 

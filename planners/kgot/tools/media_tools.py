@@ -14,9 +14,8 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
 from egotools import ToolRequestError
-from inference.budget import Budget
-from inference.openai_chat import BYTES_PER_TOKEN, answer_text, reported_usage
-from inference.openai_client import OpenAIEndpoint
+from inference.chat import Budget
+from inference.openai_client import BYTES_PER_TOKEN, OpenAIEndpoint, answer_text, reported_usage
 from ontology.errors import DocumentError, MissingExtraError, ModelError, TooLargeError, UnsupportedError
 from planners.journal.step_log import on_a_thread
 from planners.kgot.tools.task_files import TaskFiles, binary_kind

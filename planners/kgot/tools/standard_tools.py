@@ -14,9 +14,8 @@ from typing import Any
 import yaml
 
 from egotools import ToolRequestError
-from egotools.calling.tool_answer import ToolAnswer
-from inference.budget import Budget
-from inference.chat import ChatModel, Message
+from egotools.calling.invoker import ToolAnswer
+from inference.chat import Budget, ChatModel, Message
 from inference.openai_client import OpenAIEndpoint
 from ontology.errors import UnsupportedError
 from planners.calls.sandbox import Sandbox

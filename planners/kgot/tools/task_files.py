@@ -20,8 +20,14 @@ from pathlib import Path, PurePath
 from typing import Any, TypeAlias
 
 from egotools import ToolRequestError
-from ontology.errors import DocumentError, InvalidArgumentError, MissingExtraError, StorageError, TooLargeError
-from ontology.extras import how_to_install
+from ontology.errors import (
+    DocumentError,
+    InvalidArgumentError,
+    MissingExtraError,
+    StorageError,
+    TooLargeError,
+    how_to_install,
+)
 from ontology.files import open_regular
 from planners.calls.sandbox import Sandbox, SandboxLimits
 

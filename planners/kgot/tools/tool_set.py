@@ -16,9 +16,8 @@ import pydantic_core
 
 from egotools import ClientError, Tool, ToolRequestError
 from egotools.call import Argument, Call
-from egotools.calling.invoker import ToolInvoker
-from egotools.calling.live_tool import StrongerEffectError, stronger_effect
-from egotools.calling.tool_answer import MAX_BYTES, ToolAnswer, too_large, too_slow
+from egotools.calling.invoker import MAX_BYTES, ToolAnswer, ToolInvoker, too_large, too_slow
+from egotools.calling.mcp_session import StrongerEffectError, stronger_effect
 from egotools.calling.tool_request import build_request
 from egotools.integrations.tool_source import Offer
 from ontology.errors import (

@@ -16,11 +16,10 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
 
 from egotools import PermissionDeniedError, ToolRequestError
-from egotools.calling.address_guard import Network
-from egotools.calling.content_encoding import IDENTITY, is_encoded
-from egotools.calling.tool_answer import compressed, too_slow, unreachable
+from egotools.calling.address_guard import IDENTITY, Network, is_encoded
+from egotools.calling.invoker import compressed, too_slow, unreachable
 from ontology.errors import InvalidArgumentError, ToolCallError, UnsupportedError
-from ontology.urls import check_http_url
+from ontology.hosts import check_http_url
 from planners.kgot.tools.task_files import FileConverter
 
 if TYPE_CHECKING:
@@ -193,7 +192,7 @@ class WebTools:
         """Open a page at its beginning."""
         import httpx
 
-        from egotools.calling.guarded_transport import GuardedTransport
+        from egotools.calling.address_guard import GuardedTransport
 
         transport = GuardedTransport(httpx.AsyncHTTPTransport(verify=_certificates()), self.allowed_networks)
         found = await self._fetched(_checked(url), transport, _REDIRECTS, {})

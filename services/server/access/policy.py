@@ -12,11 +12,10 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from ontology.errors import InvalidArgumentError
-from ontology.first_error import first_error
-from services.server.access.identity import Identity
-from services.server.access.watched_file import read_limited
+from ontology.json_values import first_error
+from services.server.access.tokens import Identity
+from services.server.access.watched_file import load_unique_keys, read_limited
 from services.server.caller import Caller, Role
-from services.server.unique_keys import load_unique_keys
 
 __all__ = ["Match", "Policy", "Rule", "read_policy"]
 

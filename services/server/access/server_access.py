@@ -8,16 +8,10 @@ from ssl import SSLContext
 import grpc
 
 from ontology.errors import EgotoolsError, InvalidArgumentError, PermissionDeniedError
-from services.server.access.access_interceptor import AccessInterceptor, Denied
-from services.server.access.authentication import Authentication
-from services.server.access.certificates import server_credentials, web_context
-from services.server.access.json_web_keys import key_source
-from services.server.access.json_web_token import JsonWebTokens
-from services.server.access.listening import check_pair
-from services.server.access.loopback import is_loopback
+from services.server.access.authentication import AccessInterceptor, Authentication, Denied
 from services.server.access.policy import read_policy
-from services.server.access.static_tokens import StaticTokens
-from services.server.access.steady_clock import SteadyClock
+from services.server.access.tls import check_pair, is_loopback, server_credentials, web_context
+from services.server.access.tokens import JsonWebTokens, StaticTokens, SteadyClock, key_source
 from services.server.access.watched_file import WatchedFiles
 from services.server.error_status import reason_of
 from services.server.settings import ServerSettings

@@ -13,13 +13,38 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from pathlib import Path
-from typing import Generic, TypeAlias, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
+
+import yaml
 
 from ontology.errors import EgotoolsError, InvalidArgumentError
+from ontology.files import SAFE_LOADER
 from ontology.redaction import redact
 from services.server.logs import fields
 
-__all__ = ["WatchedFiles", "read_limited"]
+__all__ = ["WatchedFiles", "load_unique_keys", "read_limited"]
+
+
+def load_unique_keys(text: bytes | str) -> Any:
+    """Return the content of a YAML text.
+
+    :raises yaml.YAMLError: for what is no YAML, and for a key that stands twice.
+    """
+    return yaml.load(text, Loader=_Loader)
+
+
+def _construct_mapping(loader: Any, node: Any, deep: bool = False) -> dict[Any, Any]:
+    seen: set[str] = set()
+    for key, _ in node.value:
+        if str(key.value) in seen:
+            raise yaml.constructor.ConstructorError(None, None, f"{key.value!r} stands twice", key.start_mark)
+        seen.add(str(key.value))
+    found: dict[Any, Any] = SAFE_LOADER.construct_mapping(loader, node, deep)
+    return found
+
+
+_Loader: Any = type("_Loader", (SAFE_LOADER,), {"construct_mapping": _construct_mapping})
+
 
 _LOG = logging.getLogger("egotools.access")
 _T = TypeVar("_T")

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+import random
+from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol, TypeAlias
 
 from google.protobuf.message import Message
 
 from egotools.v1 import egotools_pb2 as pb
-from services.server.call_record import CallRecord
+from ontology.redaction import redact, redact_document_text
+from services.server.caller import CallRecord
 from services.server.logs import fields
 
-__all__ = ["NO_OBSERVERS", "CallObserver", "CallObservers", "Retrieval", "retrievals"]
+__all__ = ["NO_OBSERVERS", "CallObserver", "CallObservers", "QueryLog", "Retrieval"]
 
 _LOG = logging.getLogger("egotools.server")
 Retrieval: TypeAlias = tuple[pb.RetrieveRequest, pb.RetrieveResponse]
@@ -88,3 +90,41 @@ def _has_answer(result: pb.RetrieveResult) -> bool:
 
 def _failed(observer: CallObserver) -> None:
     _LOG.exception("an observer of calls failed", extra=fields(observer=type(observer).__name__))
+
+
+_QUERIES = logging.getLogger("egotools.queries")
+_MAX_CHARS = 2_000
+
+
+class QueryLog:
+    """Logs a line for a share of the answered requests: text, tenant, preset, number of tools. Never of a failed one.
+
+    :param share: of the requests, above 0 to 1.
+    :param draw: returns a number in [0, 1).
+    """
+
+    def __init__(self, share: float, draw: Callable[[], float] = random.random) -> None:
+        self._share = share
+        self._draw = draw
+
+    def answered(self, record: CallRecord, found: Sequence[Retrieval]) -> None:
+        """Log the requests that are in the sample."""
+        for request, response in found:
+            if self._draw() >= self._share:
+                continue
+            _QUERIES.info(
+                "query",
+                extra=fields(
+                    query=redact(redact_document_text("; ".join(filter(None, (request.query, *request.needs)))))[
+                        :_MAX_CHARS
+                    ],
+                    tenant=record.tenant,
+                    preset=response.preset,
+                    tools=len(response.tools),
+                    unanswerable=response.unanswerable,
+                    request_id=response.request_id,
+                ),
+            )
+
+    def finished(self, record: CallRecord, code: str, reason: str, seconds: float) -> None:
+        """Nothing: the answer was logged."""

@@ -8,14 +8,11 @@ from collections.abc import Callable, Collection
 from ssl import SSLContext
 from typing import Protocol
 
-from services.server.call_record import CallRecord
+from services.server.caller import CallRecord
 from services.server.logs import fields
-from services.server.observe.audit_log import AuditLog
-from services.server.observe.audit_trail import AuditTrail
-from services.server.observe.call_observer import CallObserver, CallObservers
-from services.server.observe.metrics_http import Authorize, MetricsHttp, anybody
-from services.server.observe.prometheus_metrics import METHODS, OTHER, Metrics
-from services.server.observe.query_log import QueryLog
+from services.server.observe.audit_log import AuditLog, AuditTrail
+from services.server.observe.call_observer import CallObserver, CallObservers, QueryLog
+from services.server.observe.prometheus_metrics import METHODS, OTHER, Authorize, Metrics, MetricsHttp, anybody
 from services.server.observe.traces import open_traces
 from services.server.settings import ServerSettings
 

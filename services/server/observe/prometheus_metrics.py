@@ -6,12 +6,18 @@ caller makes up is ``other``.
 
 from __future__ import annotations
 
+import asyncio
+import hmac
+import logging
 import platform
 import threading
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections import Counter as Multiset
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
+from ssl import SSLContext
+from typing import TypeAlias
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info, generate_latest
 from prometheus_client.core import GaugeMetricFamily, InfoMetricFamily, Metric
@@ -19,11 +25,34 @@ from prometheus_client.process_collector import ProcessCollector
 from prometheus_client.registry import Collector
 
 from egotools.v1 import admin_pb2, egotools_pb2
-from services.server.call_record import CallRecord
+from ontology.errors import InvalidArgumentError
+from services.server.caller import CallRecord
 from services.server.observe.call_observer import Retrieval
-from services.server.observe.fallback_kinds import FALLBACK_KINDS, fallback_kind
 
-__all__ = ["METHODS", "OTHER", "STAGES", "Metrics", "StoreTimes"]
+__all__ = ["FALLBACK_KINDS", "METHODS", "OTHER", "STAGES", "Authorize", "Metrics", "MetricsHttp", "anybody", "bearer"]
+
+_BEGINNINGS = {
+    "no semantic matching": "encoder",
+    "no query model": "query-model",
+    "query model": "query-needs",
+    "no reranking": "reranker",
+    "reranked by": "reranker",
+    "reranked the best": "reranker-limit",
+    "no tool passes": "filters",
+    "no tool fits": "unanswerable",
+    "done:": "unknown-done",
+    "auto_k:": "no-estimate",
+    "abstain:": "no-estimate",
+}
+_OTHER = "other"
+FALLBACK_KINDS = (*dict.fromkeys(_BEGINNINGS.values()), _OTHER)
+"""Every kind. ``encoder``, ``reranker`` and ``query-model``: the model is down or late; ``query-needs``: it wrote none, or unusable ones."""
+
+
+def fallback_kind(sentence: str) -> str:
+    """Return the kind of a sentence of ``RetrieveResponse.fallbacks``."""
+    return next((kind for beginning, kind in _BEGINNINGS.items() if sentence.startswith(beginning)), _OTHER)
+
 
 OTHER = "other"
 STAGES = ("queue", "model", "encode", "entry", "ego", "rank", "explain", "total")
@@ -209,3 +238,188 @@ class _ServedSnapshots(Collector):
         if known is None or known[0] != snapshot_id:
             known = self._published[tenant] = snapshot_id, self._times.published(tenant, snapshot_id)
         return known[1]
+
+
+_LOG = logging.getLogger("egotools.server")
+Authorize: TypeAlias = Callable[[str], Awaitable[int]]
+"""Value of a header ``Authorization``, empty where it is absent → 200 where the metrics may be read, 401 for nobody known, 403 for a caller
+without the role."""
+_MOST_CONNECTIONS = 64
+_BACKLOG = 128
+_HEAD_BYTES = 8_192
+_SCRAPE_S = 5.0
+_TEXT = "text/plain; charset=utf-8"
+_METRICS_TEXT = "text/plain; version=0.0.4; charset=utf-8"
+_STATUS = {
+    200: "OK",
+    400: "Bad Request",
+    401: "Unauthorized",
+    403: "Forbidden",
+    404: "Not Found",
+    405: "Method Not Allowed",
+    431: "Request Header Fields Too Large",
+    500: "Internal Server Error",
+    503: "Service Unavailable",
+}
+
+
+async def anybody(header: str) -> int:
+    """Whoever reaches the port may read the metrics."""
+    return 200
+
+
+def bearer(token: str) -> Authorize:
+    """Return what admits those who send this bearer token; compared in constant time."""
+    expected = f"Bearer {token}".encode()
+
+    async def authorize(header: str) -> int:
+        return 200 if hmac.compare_digest(header.encode("utf-8", "replace"), expected) else 401
+
+    return authorize
+
+
+class MetricsHttp:
+    """Answers scrapes and probes: one request a connection, at most 64 connections, five seconds for each.
+
+    A further connection takes the place of the oldest of the address that has most: who holds connections loses them, and a probe
+    from elsewhere, or a later one, is answered.
+
+    :param scrape: returns the metrics; called on a thread, at most once at a time: who asks meanwhile gets what that call returns.
+    :param ready: whether the server takes calls.
+    :param authorize: who may read ``/metrics``; the probes are open to whoever reaches the port.
+    :param tls: of the port; None for plain HTTP.
+    """
+
+    def __init__(
+        self,
+        scrape: Callable[[], bytes],
+        ready: Callable[[], bool],
+        *,
+        authorize: Authorize = anybody,
+        tls: SSLContext | None = None,
+    ) -> None:
+        self._scrape = scrape
+        self._ready = ready
+        self._authorize = authorize
+        self._tls = tls
+        self._scraping: asyncio.Task[bytes | None] | None = None
+        self._connections: dict[
+            asyncio.Task[None], str
+        ] = {}  # in the order of their coming; with the address of the other end
+        self._server: asyncio.Server | None = None
+
+    async def start(self, host: str, port: int) -> int:
+        """Listen, and return the port.
+
+        :raises InvalidArgumentError: when it cannot listen there.
+        """
+        try:
+            self._server = await asyncio.start_server(self._connected, host, port, limit=_HEAD_BYTES, backlog=_BACKLOG)
+        except OSError as error:
+            raise InvalidArgumentError(
+                f"the metrics cannot be served on this address: {error.strerror or error}",
+                subject=f"{host}:{port}",
+                remedy="Choose another metrics_port; port 0 takes any free one",
+            ) from error
+        return int(self._server.sockets[0].getsockname()[1])
+
+    async def stop(self) -> None:
+        """Close the port and the connections."""
+        if self._server is None:
+            return
+        self._server.close()
+        for task in list(self._connections):
+            task.cancel()
+        await asyncio.gather(*self._connections, return_exceptions=True)
+        if self._scraping is not None:
+            await asyncio.wait({self._scraping}, timeout=_SCRAPE_S)
+        await self._server.wait_closed()
+
+    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        if task is None:
+            return
+        if len(self._connections) >= _MOST_CONNECTIONS:
+            self._end_one()
+        self._connections[task] = str((writer.get_extra_info("peername") or ("",))[0])
+        try:
+            async with asyncio.timeout(_SCRAPE_S):
+                if self._tls is not None:  # not by the listening socket: there, who begins no handshake counts nowhere
+                    await writer.start_tls(self._tls)
+                writer.write(await self._answer(reader))
+                await writer.drain()
+                writer.close()
+                await writer.wait_closed()
+        except (OSError, TimeoutError, asyncio.CancelledError):
+            pass  # the other end is gone or too slow, its place was given away, or the port closes
+        finally:
+            self._connections.pop(task, None)
+            writer.transport.abort()
+
+    def _end_one(self) -> None:
+        most = Multiset(self._connections.values()).most_common(1)[0][0]
+        oldest = next(task for task, address in self._connections.items() if address == most)
+        del self._connections[oldest]
+        oldest.cancel()
+
+    async def _answer(self, reader: asyncio.StreamReader) -> bytes:
+        try:
+            head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
+        except asyncio.IncompleteReadError:
+            return _response(400, "The request has no end.")
+        except asyncio.LimitOverrunError:
+            return _response(431, "The head of the request is too large.")
+        line, *lines = head.split("\r\n")
+        words = line.split(" ")
+        if len(words) != 3 or not words[2].startswith("HTTP/1."):
+            return _response(400, "This is no HTTP/1 request.")
+        method, path = words[0], words[1].partition("?")[0]
+        if method not in ("GET", "HEAD"):
+            return _response(405, "Use GET.")
+        headers = dict(_header(each) for each in reversed(lines))
+        found = await self._page(path, headers.get("authorization", ""))
+        return found if method == "GET" else found[: found.index(b"\r\n\r\n") + 4]
+
+    async def _page(self, path: str, authorization: str) -> bytes:
+        if path == "/livez":
+            return _response(200, "alive")
+        if path == "/readyz":
+            return _response(200, "ready") if self._ready() else _response(503, "not ready")
+        if path != "/metrics":
+            return _response(404, "There are /metrics, /livez and /readyz.")
+        status = await self._authorize(authorization)
+        if status == 403:
+            return _response(403, "The caller does not have the role metrics.")
+        if status != 200:
+            return _response(401, "The metrics need a bearer token.", "WWW-Authenticate: Bearer")
+        if self._scraping is None or self._scraping.done():
+            self._scraping = asyncio.create_task(self._scraped())
+        text = await asyncio.shield(self._scraping)  # a thread cannot be stopped: it goes on for those who ask later
+        if text is None:
+            return _response(500, "The metrics cannot be written; the log of the server says why.")
+        return _response(200, text, content_type=_METRICS_TEXT)
+
+    async def _scraped(self) -> bytes | None:
+        try:
+            return await asyncio.to_thread(self._scrape)
+        except Exception:
+            _LOG.exception("the metrics cannot be written")
+            return None
+
+
+def _header(line: str) -> tuple[str, str]:
+    name, _, value = line.partition(":")
+    return name.strip().lower(), value.strip()
+
+
+def _response(status: int, body: str | bytes, *headers: str, content_type: str = _TEXT) -> bytes:
+    content = body if isinstance(body, bytes) else f"{body}\n".encode()
+    head = (
+        f"HTTP/1.1 {status} {_STATUS[status]}",
+        f"Content-Type: {content_type}",
+        f"Content-Length: {len(content)}",
+        "Cache-Control: no-store",
+        "Connection: close",
+        *headers,
+    )
+    return "\r\n".join((*head, "", "")).encode("latin-1") + content

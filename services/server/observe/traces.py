@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from ontology.errors import InvalidArgumentError, MissingExtraError
 from ontology.redaction import redacted_url
-from services.server.call_record import TRACE_METADATA_KEY, CallRecord
+from services.server.caller import TRACE_METADATA_KEY, CallRecord
 from services.server.observe.call_observer import Retrieval
 from services.server.observe.prometheus_metrics import METHODS, OTHER, STAGES
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 
-from egotools.calling.answer_body import of_http, of_mcp
-from egotools.calling.tool_answer import ToolAnswer
+from egotools.calling.invoker import ToolAnswer, of_http, of_mcp
 
 HOSTILE = b'{"a": [NaN, Infinity, -Infinity, 1e999, 1.5], "b": "x\\ud800y", "\\udfff": 1}'
 HARMLESS = {"a": [None, None, None, None, 1.5], "b": "x?y", "?": 1}

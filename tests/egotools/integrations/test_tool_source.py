@@ -14,7 +14,7 @@ from egotools import (
     PermissionDeniedError,
     ToolRequestError,
 )
-from egotools.calling.tool_answer import ToolAnswer
+from egotools.calling.invoker import ToolAnswer
 from egotools.integrations.answer_text import answer_text
 from egotools.integrations.tool_source import AnyTool
 from tests.egotools.integrations.conftest import SECRET, World

@@ -8,13 +8,11 @@ from dataclasses import replace
 import networkx as nx
 import pytest
 
-from eval.analysis.failures import CAUSES, Failure, analyse_failures, failed_requests
-from eval.analysis.graph_evidence import GraphEvidence
-from eval.gold_slots import gold_slots
+from eval.analysis.failures import CAUSES, Failure, GraphEvidence, analyse_failures, failed_requests
 from eval.measured_set import MeasuredSet
-from eval.queries import LabelledQuery, QuerySet
+from eval.queries import LabelledQuery, QuerySet, gold_slots
 from eval.report import failures_document
-from eval.report.markdown import document_to_markdown
+from eval.report.blocks import document_to_markdown
 from inference import HashingEncoder
 from ingest.canonical.canonicalize import canonicalize
 from ingest.extract.structure import structural_triples

@@ -10,15 +10,13 @@ from typing import Any
 import pytest
 
 from eval.graph_quality import GraphQuality, graph_quality
-from eval.graph_quality.build_counts import BuildCounts
-from eval.graph_quality.connectivity import Relation
 from eval.graph_quality.edge_precision import EdgePrecision, GoldKind
-from eval.graph_quality.residual_duplicates import TypeDuplicates
-from eval.graph_quality.statistics import ToolSample
+from eval.graph_quality.quality import BuildCounts, TypeDuplicates
+from eval.graph_quality.statistics import Relation, ToolSample
 from eval.queries import QuerySet
 from eval.report import Paragraph, Table, graph_section
 from inference import HashingEncoder
-from inference.arrays import Floats2d
+from inference.encoder import Floats2d
 from ingest.build_report import RejectedTriples, read_build_report
 from ingest.graph import build_graph
 from ingest.linking.derived_edge import DerivedEdge

@@ -21,11 +21,11 @@ from eval.report import (
     table_to_markdown,
     write_report,
 )
-from eval.report.abstention_table import abstention_table
+from eval.report.blocks import percent, points
 from eval.report.facts import cost_table, latency_table
-from eval.report.numbers import percent, points
+from eval.report.tables import abstention_table
 from eval.summary import Summary, summarise, summary_from_json
-from ontology.markdown_text import escape_markdown
+from ontology.reporting import escape_markdown
 from tests.eval.planted import query_set, run_of, with_unanswerable
 
 # flat finds everything, late; graph finds what it finds at once, and has no answer to q4.

@@ -15,18 +15,17 @@ from eval.systems import DEFAULT_SYSTEMS, GROUPS, RemoteSystem, make_systems
 from eval.systems.footprint import measure_footprint
 from inference import HashingEncoder
 from inference.reranker import Reranker
-from ontology.digests import config_hash
 from ontology.errors import (
     DeadlineError,
     InvalidArgumentError,
     NotReadyError,
     SnapshotError,
 )
-from retrieval.ablations import ABLATIONS
-from retrieval.presets import make_presets
+from ontology.files import config_hash
+from retrieval.engine import SnapshotEngine, open_engine
+from retrieval.presets import ABLATIONS, make_presets
 from retrieval.query.request import Request
 from retrieval.snapshot.reader import Snapshot
-from retrieval.snapshot_engine import SnapshotEngine, open_engine
 from services.jobs.build import build_snapshot
 from tests.conftest import LINUX, ROOT
 from tests.services.server.memory_engine import MemoryEngine, serving

@@ -4,8 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from ingest.canonical.canonicalize import canonicalize
-from ingest.canonical.merges import Canonicalization
+from ingest.canonical.canonicalize import Canonicalization, canonicalize
 from ontology import Ontology, Provenance, Tool, Triple, load_ontology
 from tests.harness.hash_seeds import said_by
 

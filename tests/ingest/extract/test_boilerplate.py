@@ -8,10 +8,10 @@ from dataclasses import replace
 import pytest
 
 from inference.result_cache import ResultCache
+from ingest.build_report import find_hubs
 from ingest.extract.extractor import Extraction
 from ingest.extract.rules_extractor import RulesExtractor
 from ingest.pipeline import build_tool_graph
-from ingest.tool_hubs import find_hubs
 from ontology import Parameter, Tool, load_ontology
 
 ONTOLOGY = load_ontology()

@@ -10,11 +10,10 @@ from typing import Any
 
 import pytest
 
-from inference.budget import Budget
-from inference.openai_chat import OpenAIChat
+from inference.chat import Budget, ScriptedChat
+from inference.openai_client import OpenAIChat
 from inference.result_cache import ResultCache
 from inference.retry import RetryPolicy
-from inference.scripted import ScriptedChat
 from ingest.extract.extractor import Extraction, Extractor
 from ingest.extract.llm_extractor import LlmExtractor
 from ingest.extract.structure import structural_triples

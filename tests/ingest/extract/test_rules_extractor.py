@@ -12,12 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ingest.extract.document_fields import field_texts
 from ingest.extract.extractor import Extraction
+from ingest.extract.relations import parse_title
 from ingest.extract.rules_extractor import RulesExtractor
-from ingest.extract.titles import parse_title
-from ingest.extract.triple_rules import apply_triple_rules
-from ingest.extract.triple_validation import validate
+from ingest.extract.structure import field_texts
+from ingest.extract.triple_validation import apply_triple_rules, validate
 from ontology import Parameter, Provenance, Tool, Triple, canonical_name, load_ontology
 
 ONTOLOGY = load_ontology()

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from ingest.linking.auth_dependencies import derive_auth_edges
-from ingest.linking.derive import derive_edges
+from ingest.linking.derive import derive_auth_edges, derive_edges
 from ingest.linking.derived_edge import DerivedEdge
 from ontology import Parameter, Tool, load_ontology
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from ingest.linking import calibration
-from ingest.linking.calibration import calibrated
-from ontology.yaml_data import read_yaml
+from ingest.linking import rp_edges as calibration
+from ingest.linking.rp_edges import calibrated
+from ontology.files import read_yaml
 
 BINS: dict[str, list[tuple[float, float]]] = read_yaml(Path(calibration.__file__).parent / "confidence.yaml")["bins"]
 

@@ -6,7 +6,7 @@ import pytest
 
 from ingest.linking.derived_edge import DerivedEdge
 from ingest.linking.identifiers import Identifier, IdentifierReader
-from ingest.linking.resolver_edges import MAX_RESOLVERS
+from ingest.linking.rp_edges import MAX_RESOLVERS
 from ontology import Parameter, Tool, load_ontology
 from tests.ingest.linking.test_rp_edges import links, tool
 

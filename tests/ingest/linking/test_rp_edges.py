@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from ingest.linking import LinkLimits
 from ingest.linking.derive import derive_edges
 from ingest.linking.derived_edge import DerivedEdge
-from ingest.linking.type_families import type_fit
+from ingest.linking.identifiers import type_fit
 from ingest.sources import read_catalog
 from ontology import Parameter, Tool, load_ontology
 from tests.harness.waiting import bounded_work

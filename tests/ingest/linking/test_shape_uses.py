@@ -6,9 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ingest.linking.documented_shapes import shown_shapes
-from ingest.linking.observed_values import read_observed_values
-from ingest.linking.shape_uses import shape_uses
+from ingest.linking.shape_uses import read_observed_values, shape_uses, shown_shapes
 from ontology import DocumentError, Ontology, Parameter, Tool, load_ontology
 from ontology.value_shape import KIND_SHAPES
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ingest.linking.resource_names import named_collection
-from ingest.linking.value_kinds import kinds_of
+from ingest.linking.identifiers import named_collection
+from ingest.linking.tool_values import kinds_of
 from ontology import Parameter
 from tests.ingest.linking.test_rp_edges import pairs, tool
 

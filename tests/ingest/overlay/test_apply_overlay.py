@@ -7,7 +7,7 @@ from pathlib import Path
 from ingest.linking.derive import derive_links
 from ingest.overlay.apply_overlay import AppliedOverlays, apply_overlays
 from ingest.overlay.overlay_file import load_overlays
-from ontology.ontology_file import load_ontology
+from ontology.ontology import load_ontology
 from ontology.tool import Dependency, Parameter, Tool
 from tests.ingest.overlay.test_overlay_file import write
 

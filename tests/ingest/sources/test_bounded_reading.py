@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from ingest.sources import parse_limits, read_catalog
+from ingest.sources import parsing as parse_limits
+from ingest.sources import read_catalog
 from ingest.sources.document import Document
 from ingest.sources.parsing import parse_json, parse_yaml
 from ingest.sources.sanitize import sanitize_tool

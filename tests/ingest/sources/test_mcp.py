@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from egotools import McpCall, build_request
-from egotools.calling.mcp_stdio import MAX_ERROR_BYTES, ServerOutput
+from egotools.calling.mcp_session import MAX_ERROR_BYTES, ServerOutput
 from ingest.sources import read_catalog
 from ingest.sources.document import Document
 from ingest.sources.mcp.live import list_tools
@@ -362,7 +362,7 @@ def test_the_error_output_of_a_server_is_bounded_and_its_processes_end(
 
 @pytest.mark.usefixtures("sdk")
 def test_a_server_that_answers_without_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("egotools.calling.mcp_stdio.MAX_ANSWER_BYTES", 1_000_000)
+    monkeypatch.setattr("egotools.calling.mcp_session.MAX_ANSWER_BYTES", 1_000_000)
     script = "import sys\nwhile True: sys.stdout.write('x' * 100_000)\n"
     with pytest.raises(DocumentError, match="the MCP server wrote more than"):
         list_tools(command(tmp_path / "endless.py", script))

@@ -10,7 +10,7 @@ from jsonschema import Draft202012Validator
 
 from egotools.call import Call
 from ingest.sources.odata.csdl import Property
-from ingest.sources.odata.edm_primitives import primitive_schema
+from ingest.sources.odata.fields import primitive_schema
 from ontology.tool import Tool
 from tests.ingest.sources.test_odata import V2, V4, read
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ingest.sources.tool_secrets import is_example, secret_places, without_secrets
+from ingest.sources.sanitize import is_example, secret_places, without_secrets
 from ontology.tool import Tool
 
 KEY = "S3CRETa1b2c3d4"

@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from ingest.trust.approvals import APPROVALS, approve, content_hash, read_approvals
-from ingest.trust.quarantine import examine
+from ingest.trust.quarantine import APPROVALS, approve, content_hash, examine, read_approvals
 from ontology.errors import StorageError
 from ontology.tool import Parameter, Tool
 

@@ -8,7 +8,7 @@ import pytest
 
 from ingest.trust.examine import findings_of
 from ingest.trust.finding import QUARANTINE, Finding, visible
-from ontology.json_object import JsonObject
+from ontology.json_values import JsonObject
 from ontology.tool import Parameter, Tool
 
 

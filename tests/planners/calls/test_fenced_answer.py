@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from egotools.calling.tool_answer import ToolAnswer
+from egotools.calling.invoker import ToolAnswer
 from planners.calls.untrusted import FencedAnswer, FenceMarks, fence_answer
 
 PICTURE = bytes(range(256)) * 4

@@ -17,7 +17,7 @@ import pytest
 
 from egotools import OverloadedError, PermissionDeniedError, Tool, UnavailableError
 from egotools.calling.http_invoker import HttpInvoker
-from egotools.calling.tool_answer import ToolAnswer
+from egotools.calling.invoker import ToolAnswer
 from inference.retry import RetryPolicy
 from ontology.errors import InvalidArgumentError
 from planners.calls.python_invoker import PythonInvoker

@@ -8,11 +8,10 @@ from typing import Any
 
 from egotools import AsyncClient, NotFoundError, Response, Tool
 from inference import HashingEncoder
-from inference.chat import Message
-from inference.scripted import ScriptedChat
+from inference.chat import Message, ScriptedChat
 from planners.calls.prompt_tokens import CountedModel, PromptTokens
 from planners.calls.tool_finder import ToolFinder
-from retrieval.snapshot_engine import open_engine
+from retrieval.engine import open_engine
 from services.jobs.build import build_snapshot
 from tests.harness.servers import client_of, serving
 

@@ -16,8 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from egotools import AsyncClient, Tool
-from egotools.calling.invoker import ToolInvoker
-from egotools.calling.tool_answer import ToolAnswer
+from egotools.calling.invoker import ToolAnswer, ToolInvoker
 from ontology.errors import BudgetExceededError, EgotoolsError, ToolCallError
 from planners.calls.python_invoker import PythonInvoker
 from planners.calls.tool_access import CallLimits, CallPipeline

@@ -11,9 +11,7 @@ import pytest
 from pydantic import TypeAdapter
 
 import ontology.errors
-from inference.budget import Budget
-from inference.chat import ChatModel, Completion, Message, Sample
-from inference.scripted import ScriptedChat
+from inference.chat import Budget, ChatModel, Completion, Message, Sample, ScriptedChat
 from ontology.errors import (
     BudgetExceededError,
     EgotoolsError,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ontology.json_object import canonical_text
+from ontology.json_values import canonical_text
 from planners.journal.run_journal import RunJournal
 
 __all__ = ["event_lines"]

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from egotools import Tool
-from egotools.calling.tool_answer import ToolAnswer
+from egotools.calling.invoker import ToolAnswer
 from inference import OpenAIChat, RetryPolicy
-from inference.budget import Budget
+from inference.chat import Budget
 from ontology.errors import StatementError
 from planners.calls.sandbox import Sandbox, SandboxResult
 from planners.calls.tool_finder import FoundTool, FoundTools

@@ -13,7 +13,7 @@ import pytest
 
 from inference.chat import Completion
 from ontology.errors import InvalidArgumentError, ModelError
-from ontology.json_object import canonical_text
+from ontology.json_values import canonical_text
 from planners.calls.sandbox import Sandbox, SandboxResult
 from planners.journal.run_journal import ModelUse, RunJournal, ToolUse, read_run_journal
 from planners.kgot.batch import (

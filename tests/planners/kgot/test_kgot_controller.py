@@ -14,9 +14,8 @@ from typing import Any
 import pytest
 
 from egotools import Tool, UnavailableError
-from egotools.calling.tool_answer import TOO_DEEP, ToolAnswer
-from inference.budget import Budget
-from inference.chat import Completion
+from egotools.calling.invoker import TOO_DEEP, ToolAnswer
+from inference.chat import Budget, Completion
 from ontology.errors import StorageError
 from planners.calls.sandbox import Sandbox, SandboxResult
 from planners.journal.run_journal import open_run_journal, read_run_journal

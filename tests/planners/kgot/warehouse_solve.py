@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from egotools import Tool
-from inference.budget import Budget
-from inference.chat import ChatModel, Completion, Message
+from inference.chat import Budget, ChatModel, Completion, Message
 from planners.calls.python_invoker import PythonInvoker
 from planners.calls.sandbox import Sandbox
 from planners.calls.tool_finder import FoundTool, FoundTools

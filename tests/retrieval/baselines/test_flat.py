@@ -14,15 +14,13 @@ from rank_bm25 import BM25Okapi
 from inference import Floats2d, HashingEncoder
 from ontology.errors import ModelError
 from ontology.names import words
-from ontology.tool import Tool
-from ontology.tool_text import tool_text
+from ontology.tool import Tool, tool_text
 from retrieval.baselines.flat import make_flat
-from retrieval.index.analysis import terms
-from retrieval.index.text_fields import params_text
+from retrieval.engine import SnapshotEngine
+from retrieval.index.bm25 import params_text, terms
 from retrieval.presets import make_presets
 from retrieval.query.request import MAX_K, Request
 from retrieval.snapshot.reader import Snapshot
-from retrieval.snapshot_engine import SnapshotEngine
 from tests.retrieval.conftest import TOOLS
 
 ENCODER = HashingEncoder()

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from retrieval.completion.call_choices import CallChoices, CallCosts, cheapest_choices
 from retrieval.completion.needs import DEPENDS_ON, RESOLVED_BY, SUPPLIES, Need, Supplier
+from retrieval.completion.plan import CallChoices, CallCosts, cheapest_choices
 
 Needs = Mapping[int, Sequence[Need]]
 _COSTS = CallCosts()

@@ -10,15 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inference import HashingEncoder
-from retrieval.completion.complete import Completion, place_supporting
+from retrieval.completion.complete import Completion, place_supporting, pulling_tools
 from retrieval.completion.needs import RESOLVED_BY, SUPPLIES
-from retrieval.completion.pulling import pulling_tools
-from retrieval.config import DEFAULT
 from retrieval.graph_retriever import GraphRetriever
-from retrieval.query.context import QueryContext
+from retrieval.query.context import QueryContext, SupportingTool
 from retrieval.query.request import Request
-from retrieval.query.supporting_tool import SupportingTool
 from retrieval.ranking.ranking import Ranking
+from retrieval.retriever import DEFAULT
 from retrieval.snapshot.reader import Snapshot
 
 

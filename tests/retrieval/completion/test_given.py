@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ontology.value_shape import ValueShape
-from retrieval.completion.given import GivenInputs
-from retrieval.completion.needs import RESOLVED_BY, Need, Supplier
+from retrieval.completion.needs import RESOLVED_BY, GivenInputs, Need, Supplier
 from retrieval.index.value_shapes import ShapeMatch, ValueUse
 from retrieval.query.query import Query, analyse
 from retrieval.query.typed_values import TypedValue, find_values

@@ -12,7 +12,7 @@ from ingest.linking.derive import derive_edges
 from ontology import Dependency, Ontology, Parameter, Tool
 from ontology.tool import CONTEXT_PARAMETERS
 from retrieval.completion.needs import DEPENDS_ON, RESOLVED_BY, Need, tool_needs
-from retrieval.config import DEPENDENCIES
+from retrieval.retriever import DEPENDENCIES
 from retrieval.snapshot.reader import Snapshot, open_snapshot
 from retrieval.snapshot.writer import SnapshotContent
 from tests.retrieval.conftest import published

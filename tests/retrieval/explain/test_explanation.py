@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from inference import HashingEncoder
 from ontology import Ontology, Parameter, Tool
+from retrieval.engine import SnapshotEngine
 from retrieval.explain.explanation import MAX_WORDS
 from retrieval.query.request import Request
 from retrieval.snapshot.reader import open_snapshot
-from retrieval.snapshot_engine import SnapshotEngine
 from tests.retrieval.conftest import content_of, published
 
 LONG = "a very long name of forty words " * 12

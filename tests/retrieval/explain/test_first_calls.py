@@ -10,12 +10,11 @@ import pytest
 
 from inference import HashingEncoder
 from ontology import Ontology, Parameter, Tool
+from retrieval.engine import SnapshotEngine
 from retrieval.explain.explanation import Explainer
-from retrieval.query.context import QueryContext
+from retrieval.query.context import QueryContext, SupportingTool
 from retrieval.query.request import Request
-from retrieval.query.supporting_tool import SupportingTool
 from retrieval.snapshot.reader import open_snapshot
-from retrieval.snapshot_engine import SnapshotEngine
 from tests.retrieval.conftest import content_of, published
 
 

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from retrieval.index.bm25 import Bm25Index
-from retrieval.index.name_coverage import coverage_scores, make_coverage_postings
+from retrieval.index.bm25 import Bm25Index, coverage_scores, make_coverage_postings
 
 word = st.sampled_from(["order", "item", "supplier", "get", "ü", "订单", "list", "history"])
 names = st.lists(st.lists(word, max_size=6), min_size=1, max_size=10)

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from retrieval.index.analysis import terms
-from retrieval.query.decompose import decompose
+from retrieval.index.bm25 import terms
+from retrieval.query.query import decompose
 from tests.harness.waiting import bounded_work
 
 CUT = {"use", "base"}  # the index terms of the separators "using" and "based on"; all others are stop words

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from retrieval.query.named_tools import named_tools, tool_names
+from retrieval.engine import SnapshotEngine
+from retrieval.query.context import named_tools, tool_names
 from retrieval.query.request import Request
-from retrieval.snapshot_engine import SnapshotEngine
-from services.schemas.call_name import call_name
+from services.schemas.call_schema import call_name
 
 SAID = {
     "get_order(42)": ("get_order",),

@@ -10,10 +10,9 @@ import pytest
 from inference import Floats2d, HashingEncoder
 from ontology.errors import ModelError
 from retrieval.graph_retriever import GraphRetriever
-from retrieval.index.analysis import terms
+from retrieval.index.bm25 import terms
 from retrieval.query.context import QueryContext
-from retrieval.query.decompose import MAX_CLAUSES, decompose
-from retrieval.query.query import analyse
+from retrieval.query.query import MAX_CLAUSES, analyse, decompose
 from retrieval.query.request import Request
 from retrieval.snapshot.reader import Snapshot
 

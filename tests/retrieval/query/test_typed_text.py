@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 
 from ontology.value_shape import ValueShape
-from retrieval.index.analysis import terms
+from retrieval.index.bm25 import terms
 from retrieval.index.value_shapes import ShapeMatch, ValueUse
-from retrieval.query.query import Query, analyse
-from retrieval.query.typed_text import noun_of, typed_text
+from retrieval.query.query import Query, analyse, noun_of, typed_text
 from retrieval.query.typed_values import TypedValue, find_values
 
 

@@ -10,11 +10,10 @@ import pytest
 from inference import HashingEncoder
 from ontology import Ontology, Parameter, Tool
 from retrieval.graph_retriever import GraphRetriever
-from retrieval.query.context import QueryContext
+from retrieval.query.context import QueryContext, support_by_values
 from retrieval.query.request import Request
 from retrieval.query.typed_values import find_values
-from retrieval.query.value_tools import support_by_values
-from retrieval.ranking.value_support import value_support
+from retrieval.ranking.features import value_support
 from retrieval.snapshot.reader import Snapshot, open_snapshot
 from tests.retrieval.conftest import content_of, published
 

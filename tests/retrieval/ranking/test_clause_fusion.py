@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from inference import Floats1d, Floats2d
-from retrieval.ranking.clause_fusion import fuse_clauses
+from retrieval.ranking.features import fuse_clauses
 
 z_score = st.floats(-6, 6, width=32)
 

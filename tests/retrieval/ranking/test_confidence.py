@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from inference import HashingEncoder
-from inference.arrays import Floats1d
+from inference.encoder import Floats1d
 from inference.registry import ENCODER_NAMES
 from ontology.errors import ModelError
 from retrieval.graph_retriever import GraphRetriever
@@ -17,20 +17,18 @@ from retrieval.query.context import QueryContext
 from retrieval.query.request import Request
 from retrieval.ranking.confidence import (
     CALIBRATION,
+    SERVED_EVIDENCE,
+    TASK_EVIDENCE,
+    Background,
     Calibration,
     Confidence,
     ConfidenceModel,
+    catalogue_statistics,
     confidence_model_for,
     read_calibration,
     tool_evidence,
 )
 from retrieval.ranking.ranking import Ranking
-from retrieval.ranking.request_evidence import (
-    SERVED_EVIDENCE,
-    TASK_EVIDENCE,
-    Background,
-    catalogue_statistics,
-)
 from retrieval.snapshot.reader import Snapshot
 from retrieval.snapshot.writer import SnapshotContent
 

@@ -7,9 +7,8 @@ import pytest
 
 from inference import HashingEncoder
 from ontology.names import words
-from ontology.tool_text import tool_text
-from retrieval.index.name_coverage import coverage_scores
-from retrieval.index.text_fields import FIELDS
+from ontology.tool import tool_text
+from retrieval.index.bm25 import FIELDS, coverage_scores
 from retrieval.query.context import EntryNode, QueryContext
 from retrieval.query.request import Request
 from retrieval.ranking.features import FEATURES, TEXT_FEATURES, bm25, compute_features

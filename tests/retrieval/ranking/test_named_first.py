@@ -6,10 +6,10 @@ import pytest
 
 from inference import HashingEncoder
 from ontology import Ontology, Parameter, Tool
-from retrieval.query.named_tools import named_tools
+from retrieval.engine import SnapshotEngine
+from retrieval.query.context import named_tools
 from retrieval.query.request import Request
 from retrieval.snapshot.reader import open_snapshot
-from retrieval.snapshot_engine import SnapshotEngine
 from tests.retrieval.conftest import content_of, published
 
 BEARERS = 20

@@ -13,8 +13,8 @@ from ontology.errors import ModelError
 from retrieval.graph_retriever import GraphRetriever
 from retrieval.query.context import QueryContext
 from retrieval.query.request import MAX_K, Request
+from retrieval.ranking.fusion import PromotingReranker
 from retrieval.ranking.ranking import Ranking
-from retrieval.ranking.rerank import PromotingReranker
 from retrieval.snapshot.reader import Snapshot
 
 TOOLS = np.arange(6, dtype=np.int64)

@@ -15,7 +15,7 @@ from inference import HashingEncoder
 from ontology import Ontology, Tool
 from retrieval.graph_retriever import GraphRetriever
 from retrieval.query.request import Request
-from retrieval.ranking.system_coherence import SystemEvidence, system_evidence
+from retrieval.ranking.features import SystemEvidence, system_evidence
 from retrieval.snapshot.reader import Snapshot, open_snapshot
 from tests.retrieval.conftest import content_of, published
 

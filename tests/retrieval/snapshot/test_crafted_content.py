@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 
 from inference import HashingEncoder
 from ontology.errors import EgotoolsError, SnapshotCorruptError, SnapshotError
+from retrieval.engine import SnapshotEngine
 from retrieval.index.vectors import write_vectors
 from retrieval.query.request import Request
 from retrieval.ranking.weights import weights_of
-from retrieval.snapshot.check_arrays import _check_index
 from retrieval.snapshot.publish import current_snapshot
 from retrieval.snapshot.reader import open_snapshot
-from retrieval.snapshot_engine import SnapshotEngine
+from retrieval.snapshot.verify import _check_index
 from tests.retrieval.conftest import content_of, published
 from tests.retrieval.snapshot.crafted import copied, rewrite_manifest
 

@@ -13,11 +13,10 @@ import pytest
 
 from inference import HashingEncoder
 from ontology.errors import SnapshotVersionError
+from retrieval.engine import SnapshotEngine
 from retrieval.query.request import Request
-from retrieval.snapshot.layout import FORMAT_VERSION
-from retrieval.snapshot.manifest import content_id
+from retrieval.snapshot.manifest import FORMAT_VERSION, content_id
 from retrieval.snapshot.reader import open_snapshot
-from retrieval.snapshot_engine import SnapshotEngine
 from tests.retrieval.conftest import REQUESTS
 
 BEST = {

@@ -17,9 +17,8 @@ from ontology.errors import NotFoundError, SnapshotError
 from retrieval.snapshot.collect import collect
 from retrieval.snapshot.history import list_snapshots
 from retrieval.snapshot.lease import serving_lease
-from retrieval.snapshot.publish import current_snapshot, staging_folder
+from retrieval.snapshot.publish import current_snapshot, remove_unfinished, staging_folder
 from retrieval.snapshot.reader import open_snapshot
-from retrieval.snapshot.staging import remove_unfinished
 from retrieval.snapshot.writer import SnapshotContent
 from tests.conftest import ROOT
 from tests.retrieval.conftest import published
@@ -27,7 +26,7 @@ from tests.retrieval.conftest import published
 _BUILDS = """
 import sys, time
 from pathlib import Path
-from retrieval.snapshot.staging import staging_folder
+from retrieval.snapshot.publish import staging_folder
 with staging_folder(Path(sys.argv[1])) as folder:
     (folder / "tools.jsonl").write_text("work of hours")
     print(folder.name, flush=True)

@@ -10,8 +10,8 @@ import pytest
 from egotools.values import NamespaceSummary
 from ingest.graph import build_graph
 from ontology import Ontology, Tool, Triple
-from ontology.triple import Provenance
-from retrieval.snapshot.namespace_summary import summarize_namespaces
+from ontology.tool_graph import Provenance
+from retrieval.snapshot.graph_views import summarize_namespaces
 from retrieval.snapshot.reader import Snapshot, open_snapshot
 from retrieval.snapshot.visible import VisibleSnapshots
 from tests.retrieval.conftest import content_of, published

@@ -13,7 +13,7 @@ import pytest
 
 from ontology.errors import NotFoundError, SnapshotCorruptError, SnapshotError
 from retrieval.snapshot.history import history
-from retrieval.snapshot.layout import Layout
+from retrieval.snapshot.manifest import Layout
 from retrieval.snapshot.publish import current_snapshot, publish_again
 from retrieval.snapshot.reader import open_snapshot
 from retrieval.snapshot.writer import SnapshotContent

@@ -20,17 +20,16 @@ from ontology.errors import (
     SnapshotError,
     SnapshotVersionError,
 )
+from retrieval.engine import open_engine
 from retrieval.graph_retriever import GraphRetriever
 from retrieval.presets import BASELINES, make_presets
 from retrieval.query.request import Request
 from retrieval.ranking.weights import BASELINE, FUSION, SHIPPED, RankingWeights, ranking_section, weights_of
-from retrieval.snapshot.layout import Layout
-from retrieval.snapshot.manifest import content_id
+from retrieval.snapshot.manifest import Layout, content_id
 from retrieval.snapshot.publish import published_id
+from retrieval.snapshot.publish_version import publish_reweighted
 from retrieval.snapshot.reader import Snapshot, open_snapshot
-from retrieval.snapshot.reweight import publish_reweighted
 from retrieval.snapshot.writer import SnapshotContent
-from retrieval.snapshot_engine import open_engine
 from tests.retrieval.conftest import REQUESTS, published
 
 PARAMETERS = RankingWeights(

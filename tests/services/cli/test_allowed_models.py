@@ -17,9 +17,8 @@ from ontology.errors import ModelNotAllowedError, NotFoundError, SnapshotError
 from retrieval.snapshot.manifest import content_id
 from retrieval.snapshot.publish import current_snapshot
 from services.jobs.build import build_snapshot
-from services.server.catalogs_file import CatalogEntry
 from services.server.process import serve_catalogs
-from services.server.settings import ServerSettings
+from services.server.settings import CatalogEntry, ServerSettings
 from tests.harness.commands import Run
 from tests.harness.http_server import Arrived, Loopback, Reply
 

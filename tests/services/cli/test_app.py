@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from ontology.progress import no_progress
+from ontology.reporting import no_progress
 from retrieval.snapshot.publish import published_id
 from services.jobs.build import build
 from services.jobs.plans import BuildPlan

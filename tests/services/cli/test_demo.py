@@ -9,7 +9,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from services.cli.demo_company import demo_company
+from services.cli.demo import demo_company
 from services.company.shipped_documents import SHIPPED_CATALOG, SHIPPED_NEEDS, SHIPPED_REQUESTS
 from tests.harness.commands import Run
 

@@ -16,14 +16,14 @@ import pytest
 
 from egotools import AsyncClient, InvalidRequestError, ObservedOutput, Response
 from inference import HashingEncoder
-from ontology.progress import no_progress
+from ontology.reporting import no_progress
+from retrieval.engine import open_engine
 from retrieval.query.request import Request
 from retrieval.snapshot.publish import published_id
-from retrieval.snapshot_engine import open_engine
 from services.jobs.learn import Learned, learn_from_use
 from services.jobs.plans import LearningPlan
 from services.outcomes import open_secret, read_outcomes
-from services.server.catalog_store import CatalogStore
+from services.server.catalogs import CatalogStore
 from services.server.reports import OUTCOMES
 from services.server.server import Server
 from services.server.settings import ServerSettings

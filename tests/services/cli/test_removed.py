@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from services.cli.removed import REMOVED
+from services.cli.app import REMOVED
 from tests.harness.commands import Run
 
 

@@ -12,8 +12,8 @@ import pytest
 
 from inference import HashingEncoder
 from ontology.errors import EgotoolsError, SnapshotError, SnapshotSignatureError
+from retrieval.engine import open_engine
 from retrieval.snapshot.publish import current_snapshot
-from retrieval.snapshot_engine import open_engine
 from services.jobs.build import build_snapshot
 from tests.harness.commands import Run
 from tests.retrieval.snapshot.crafted import copied, rewrite_manifest

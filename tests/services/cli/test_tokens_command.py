@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from services.server.access.static_tokens import StaticTokens
+from services.server.access.tokens import StaticTokens
 from tests.harness.commands import Run
 from tests.harness.stores import BuiltStore
 

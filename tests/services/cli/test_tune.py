@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from inference import HashingEncoder
+from retrieval.engine import SnapshotEngine, open_engine
 from retrieval.query.request import Request
 from retrieval.ranking.weights import SHIPPED, weights_of
-from retrieval.snapshot_engine import SnapshotEngine, open_engine
 from services.cli.console import stderr
 from services.jobs.build import build_snapshot
 from services.jobs.tune import NOT_BETTER

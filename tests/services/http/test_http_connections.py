@@ -17,7 +17,8 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from services.http import http_connection, http_server
+from services.http import http_server
+from services.http import http_server as http_connection
 from services.http.http_server import serve_http
 from tests.conftest import ROOT
 from tests.harness.issuers import Authority, write_pair
@@ -27,7 +28,7 @@ _SERVER = """
 import asyncio, resource, sys
 from pathlib import Path
 resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256))
-from services.server.access.certificates import web_context
+from services.server.access.tls import web_context
 from services.http.http_server import serve_http
 from tests.services.http.test_http_connections import echo
 

@@ -13,8 +13,8 @@ from ingest.build_report import BuildReport
 from ontology.errors import NotFoundError
 from retrieval.ranking.weights import SHIPPED, RankingWeights, ranking_section, weights_of
 from retrieval.snapshot.publish import published_id
+from retrieval.snapshot.publish_version import publish_reweighted, tuned_after
 from retrieval.snapshot.reader import open_snapshot
-from retrieval.snapshot.reweight import publish_reweighted, tuned_after
 from services.jobs.build import build_snapshot
 from services.jobs.plans import TuningPlan
 from services.jobs.tune import roll_back_weights

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from ingest.trust.approvals import APPROVALS, approve, read_approvals
-from ingest.trust.quarantine import FINDINGS, read_record
+from ingest.trust.quarantine import APPROVALS, FINDINGS, approve, read_approvals, read_record
 from ontology.errors import CatalogError, InvalidArgumentError, StorageError
-from ontology.progress import no_progress
+from ontology.reporting import no_progress
 from retrieval.snapshot.publish import current_snapshot
 from retrieval.snapshot.reader import open_snapshot
 from services.jobs.build import build

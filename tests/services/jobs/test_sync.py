@@ -15,8 +15,7 @@ from retrieval.snapshot.publish import published_id
 from retrieval.snapshot.reader import open_snapshot
 from services.jobs.build import build
 from services.jobs.plans import BuildPlan
-from services.jobs.source_sync import SyncReport, sync_sources
-from services.jobs.sync_watch import watch
+from services.jobs.source_sync import SyncReport, sync_sources, watch
 from tests.harness.commands import Run
 from tests.harness.waiting import wait_until
 

@@ -14,8 +14,8 @@ from ontology.errors import InvalidArgumentError, NotFoundError
 from ontology.tool_effects import known_effect_of
 from planners.graphseek.catalog.catalog import catalog_for, shipped_catalogs
 from planners.stores.graph_schema import read_rows_of
+from retrieval.snapshot.graph_views import snapshot_graph
 from retrieval.snapshot.reader import open_snapshot
-from retrieval.snapshot.to_networkx import snapshot_graph
 from services.jobs.build import build_snapshot
 from services.jobs.question_graph import open_question_graph
 from services.jobs.tool_graph_file import tool_graph_file

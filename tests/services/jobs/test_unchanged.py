@@ -13,8 +13,7 @@ from inference import load_encoder
 from inference.result_cache import ResultCache
 from ingest.build_report import BuildReport
 from ingest.sources import read_catalog
-from services.jobs.build import build_snapshot
-from services.jobs.unchanged import earlier_build, remember_build
+from services.jobs.build import build_snapshot, earlier_build, remember_build
 
 _ORDER = {"type": "object", "properties": {"id": {"type": "string", "description": "Id of the order."}}}
 

@@ -21,9 +21,8 @@ from inference import load_encoder
 from planners.calls.tool_access import ToolAccess
 from services.jobs.build import build_snapshot
 from services.mcp.gateway_server import McpGateway
-from services.mcp.mcp_caller import current_token
-from services.mcp.mcp_settings import McpSettings
-from services.server.access.static_tokens import create_token
+from services.mcp.mcp_caller import McpSettings, current_token
+from services.server.access.tokens import create_token
 from tests.harness.servers import running_server
 from tests.harness.stores import MadeOnce
 from tests.services.mcp.source_servers import office, warehouse

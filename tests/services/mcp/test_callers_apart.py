@@ -12,7 +12,7 @@ from mcp.shared.exceptions import MCPError
 
 from egotools import AsyncClient, ClientError
 from services.mcp import mcp_http_server
-from services.server.access.static_tokens import create_token, revoke_token
+from services.server.access.tokens import create_token, revoke_token
 from tests.harness.waiting import LIMIT_S
 from tests.services.mcp.conftest import ERAS, Guarded, User, text_of
 from tests.services.mcp.test_http_server import connected_to, message, serving

@@ -23,9 +23,8 @@ from ontology.errors import InvalidArgumentError
 from planners.calls.tool_access import ToolAccess
 from services.mcp import mcp_http_server
 from services.mcp.gateway_server import McpGateway
-from services.mcp.mcp_caller import current_token
+from services.mcp.mcp_caller import McpSettings, current_token
 from services.mcp.mcp_http_server import McpHttpSettings, serve_mcp_http
-from services.mcp.mcp_settings import McpSettings
 from tests.harness.waiting import until
 from tests.services.mcp.conftest import ACCESS, ERAS, Guarded, User, text_of
 from tests.services.mcp.test_gateway_calls import warehouse_over_http

@@ -16,8 +16,8 @@ from google.protobuf.message_factory import GetMessageClass
 
 from egotools.v1 import egotools_pb2 as pb
 from egotools.v1 import egotools_pb2_grpc as pb_grpc
-from services.http.http_status import HTTP_STATUS
-from services.server.access.static_tokens import create_token
+from services.http.http_server import HTTP_STATUS
+from services.server.access.tokens import create_token
 from tests.harness.issuers import write_policy
 from tests.services.rest.gateways import gateway
 from tests.services.server.memory_engine import MemoryEngine, serving, small_settings

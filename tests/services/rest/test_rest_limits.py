@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 from ontology.errors import InvalidArgumentError
-from services.rest import rest_admission
+from services.rest import rest_app as rest_admission
 from services.rest.rest_server import RestSettings, serve_rest
 from tests.harness.issuers import Authority, write_pair
 from tests.services.rest.gateways import gateway

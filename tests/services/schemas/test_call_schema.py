@@ -11,14 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from ingest.sources.json_schema.schema import flatten_schema, local_lookup
-from ingest.sources.json_schema.schema_view import view_of
+from ingest.sources.json_schema.schema import flatten_schema, local_lookup, view_of
 from ingest.sources.json_schema.self_contained import self_contained
 from ontology.errors import DocumentError, InvalidArgumentError
-from ontology.json_types import json_type
+from ontology.json_values import json_type
 from ontology.tool import Parameter, Tool
-from services.schemas.call_name import call_name
-from services.schemas.call_schema import SCHEMA_FORMATS, call_schema, tool_schema, tool_schema_json
+from services.schemas.call_schema import SCHEMA_FORMATS, call_name, call_schema, tool_schema, tool_schema_json
 from services.schemas.input_schema import input_schema
 
 

@@ -30,8 +30,7 @@ from egotools.values import (
 from ontology.errors import InvalidArgumentError, NotFoundError
 from ontology.tool import Dependency, Parameter, Tool
 from retrieval.engine import Engine
-from retrieval.query.plan_request import PlanRequest
-from retrieval.query.request import Request
+from retrieval.query.request import PlanRequest, Request
 from retrieval.retriever import Retriever
 from services.server.server import Server
 from services.server.settings import ServerSettings

@@ -18,7 +18,7 @@ from egotools.admin import AdminClient
 from egotools.v1 import admin_pb2 as pb
 from egotools.v1 import admin_pb2_grpc as pb_grpc
 from retrieval.snapshot.history import history
-from services.server.catalog_store import CatalogStore
+from services.server.catalogs import CatalogStore
 from services.server.server import SERVICE_NAME, Server
 from tests.harness.commands import Run
 from tests.harness.editions import QUERY, EditionStore, build_editions

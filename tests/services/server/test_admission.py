@@ -19,7 +19,7 @@ from egotools.v1 import egotools_pb2_grpc as pb_grpc
 from ontology.tool import Tool
 from retrieval.query.request import Request
 from scripts.reliability.raw_http2 import call_frames, connection
-from services.server.admission import byte_budget
+from services.server.admission import admission as byte_budget
 from services.server.server import SERVICE_NAME
 from tests.harness.other_peer import other_peer
 from tests.harness.waiting import LIMIT_S, bounded_work, until

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ontology.errors import InvalidArgumentError
-from services.server.catalogs_file import CatalogEntry, read_catalogs
+from services.server.settings import CatalogEntry, read_catalogs
 
 WHOLE = """
 catalogs:

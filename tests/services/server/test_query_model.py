@@ -13,10 +13,9 @@ import pytest
 from egotools import AsyncClient, Query, Response
 from egotools.search_tool import HOW_TO_WRITE_NEEDS
 from inference import HashingEncoder
-from inference.chat import ChatModel, Message
-from inference.scripted import ScriptedChat
+from inference.chat import ChatModel, Message, ScriptedChat
 from ontology.errors import InvalidArgumentError, ModelError
-from retrieval.snapshot_engine import open_engine
+from retrieval.engine import open_engine
 from services.jobs.build import build_snapshot
 from services.server.query_model import QueryModel, open_query_chat
 from services.server.server import Server

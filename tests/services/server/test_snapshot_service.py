@@ -11,12 +11,12 @@ import pytest
 
 from egotools import AsyncClient, ClientError, NotFoundError, Query
 from inference import Floats2d, HashingEncoder
-from inference.bounded_wait import PunctualEncoder
+from inference.encoder_wrappers import PunctualEncoder
 from ontology.errors import InvalidArgumentError, ModelError
+from retrieval.engine import open_engine
 from retrieval.presets import BASELINES
-from retrieval.snapshot_engine import open_engine
 from services.jobs.build import build_snapshot
-from services.server.catalog_store import CatalogStore
+from services.server.catalogs import CatalogStore
 from services.server.server import Server
 from services.server.settings import ServerSettings
 from tests.conftest import ROOT

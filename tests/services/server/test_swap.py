@@ -21,7 +21,7 @@ from egotools import AsyncClient, ClientError, InvalidRequestError, Precondition
 from egotools.v1 import egotools_pb2 as pb
 from egotools.v1 import egotools_pb2_grpc as pb_grpc
 from ontology.errors import SnapshotCorruptError, SnapshotError
-from services.server.catalog_store import CatalogStore
+from services.server.catalogs import CatalogStore
 from services.server.server import SERVICE_NAME, Server
 from tests.harness.editions import QUERY, EditionStore, build_editions, editions_in, whole_request
 from tests.harness.servers import loaded

@@ -11,8 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
-from inference.chat import ChatModel
-from inference.scripted import ScriptedChat
+from inference.chat import ChatModel, ScriptedChat
 from ontology.errors import NotFoundError
 from services.jobs.ask_parts import AskPlan
 from services.server.settings import ServerSettings

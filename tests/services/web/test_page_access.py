@@ -12,9 +12,9 @@ import httpx
 import pytest
 
 from ontology.errors import InvalidArgumentError
-from services.server.access.static_tokens import create_token
+from services.server.access.tokens import create_token
 from services.server.settings import ServerSettings
-from services.web.page_guard import POLICY
+from services.web.page_app import POLICY
 from tests.harness.issuers import Authority, write_pair, write_policy
 from tests.services.web.demo_plan import DemoPlan
 from tests.services.web.web_pages import web_page

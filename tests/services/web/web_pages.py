@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from retrieval.snapshot_engine import open_engine
+from retrieval.engine import open_engine
 from services.jobs.ask_parts import AskPlan
 from services.server.server import Server
 from services.server.settings import ServerSettings

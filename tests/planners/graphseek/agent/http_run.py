@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from inference.budget import Budget
+from inference.chat import Budget
 from planners.graphseek.agent.invocation_executor import QuestionParts
 from planners.graphseek.agent.llm_turns import LlmTurns
 from planners.graphseek.agent.question_run import AnsweredQuestion, answer_question

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from inference.budget import Budget
+from inference.chat import Budget
 from planners.calls.untrusted import FenceMarks
 from planners.graphseek.agent.question_run import answer_question
 from planners.graphseek.agent_events import AnswerRejected, Faulted, Invoked, ModelAsked, QueryRun, ResultKept

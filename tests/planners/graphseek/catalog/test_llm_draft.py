@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip("openai", reason="the extra 'llm' is not installed")
 
-from inference.openai_chat import OpenAIChat
+from inference.openai_client import OpenAIChat
 from inference.retry import RetryPolicy
 from ontology.errors import ModelError
 from planners.calls.untrusted import FenceMarks

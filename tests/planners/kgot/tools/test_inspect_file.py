@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from egotools import ToolRequestError
-from inference.scripted import ScriptedChat
+from inference.chat import ScriptedChat
 from ontology.errors import DocumentError, EgotoolsError, InvalidArgumentError, TooLargeError
 from planners.calls.sandbox import Sandbox, SandboxLimits
 from planners.kgot.tools.standard_tools import ToolModels, standard_tools

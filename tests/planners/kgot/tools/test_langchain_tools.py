@@ -9,7 +9,7 @@ import pytest
 from pydantic import BaseModel
 
 from egotools import Tool, UnavailableError
-from egotools.calling.tool_answer import ToolAnswer
+from egotools.calling.invoker import ToolAnswer
 
 pytest.importorskip("langchain_core", reason="the extra langchain is not installed")
 

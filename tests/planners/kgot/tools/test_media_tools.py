@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 import pytest
 
 from egotools import ToolRequestError
-from inference.budget import Budget
+from inference.chat import Budget
 from inference.openai_client import OpenAIEndpoint
 from inference.retry import RetryPolicy
 from ontology.errors import BudgetExceededError, DocumentError, TooLargeError

@@ -12,7 +12,7 @@ import pytest
 
 from egotools import PermissionDeniedError, ToolRequestError
 from inference import HashingEncoder
-from inference.scripted import ScriptedChat
+from inference.chat import ScriptedChat
 from ontology.errors import (
     InvalidArgumentError,
     ModelError,

@@ -15,12 +15,12 @@ from egotools.v1 import egotools_pb2 as pb
 from egotools.v1 import egotools_pb2_grpc as pb_grpc
 from inference import HashingEncoder
 from ontology.errors import InvalidArgumentError
-from retrieval.index.analysis import name_key
+from retrieval.engine import SnapshotEngine, open_engine
+from retrieval.index.bm25 import name_key
 from retrieval.query.request import Request
 from retrieval.snapshot.visible import VisibleSnapshot, VisibleSnapshots
-from retrieval.snapshot_engine import SnapshotEngine, open_engine
 from services.jobs.build import build_snapshot
-from services.server.access.static_tokens import create_token
+from services.server.access.tokens import create_token
 from services.server.error_status import ERROR_METADATA_KEY
 from tests.conftest import ROOT
 from tests.harness.issuers import write_policy

@@ -17,8 +17,7 @@ from egotools.v1 import egotools_pb2 as pb
 from egotools.v1 import egotools_pb2_grpc as pb_grpc
 from services.server.access import server_access
 from services.server.access.server_access import access_of
-from services.server.access.static_tokens import create_token
-from services.server.access.steady_clock import SteadyClock
+from services.server.access.tokens import SteadyClock, create_token
 from services.server.caller import current_caller
 from services.server.error_status import ERROR_METADATA_KEY
 from tests.harness.issuers import AUDIENCE, ISSUER, Clock, Issuer, key_set, write_policy
@@ -176,7 +175,9 @@ async def code_of(
 
 
 def test_every_method_has_a_row() -> None:
-    assert set(MATRIX) == set(METHODS), "a new RPC needs a row here, and one in services/server/access/method_roles.py"
+    assert set(MATRIX) == set(METHODS), (
+        "a new RPC needs a row here, and one in services/server/access/authentication.py"
+    )
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -202,7 +203,7 @@ async def test_a_method_without_a_row_is_denied_to_everybody(kept: Kept, monkeyp
 
 
 def access_table() -> dict[str, Any]:
-    from services.server.access.method_roles import METHODS as table
+    from services.server.access.authentication import METHODS as table
 
     return table
 

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from ontology.errors import InvalidArgumentError
-from retrieval.snapshot_engine import open_engine
+from retrieval.engine import open_engine
 from services.server.access import watched_file
 from services.server.access.authentication import Authentication
-from services.server.access.identity import Identity
 from services.server.access.policy import read_policy
-from services.server.access.unknown_filters import warn_of_unknown_filters
+from services.server.access.tokens import Identity
+from services.server.access.visible_engine import warn_of_unknown_filters
 from services.server.access.watched_file import WatchedFiles
 from services.server.caller import Caller
 from tests.harness.commands import Run

@@ -13,7 +13,7 @@ from egotools.v1 import egotools_pb2 as pb
 from egotools.v1 import egotools_pb2_grpc as pb_grpc
 from ontology.errors import InvalidArgumentError
 from services.server.access import server_access, watched_file
-from services.server.access.certificates import server_credentials
+from services.server.access.tls import server_credentials
 from services.server.settings import ServerSettings
 from tests.harness.issuers import Authority, write_pair, write_policy
 from tests.harness.waiting import LIMIT_S, until

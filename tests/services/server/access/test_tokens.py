@@ -20,11 +20,19 @@ import pytest
 from ontology.errors import EgotoolsError, InvalidArgumentError, NotFoundError, NotReadyError, UnauthenticatedError
 from ontology.redaction import redact
 from services.server.access import watched_file
-from services.server.access.identity import Identity
-from services.server.access.json_web_keys import KeySource, _KeyAddress, key_source, parse_keys
-from services.server.access.json_web_token import JsonWebTokens
-from services.server.access.static_tokens import StaticTokens, create_token, list_tokens, revoke_token
-from services.server.access.steady_clock import SteadyClock
+from services.server.access.tokens import (
+    Identity,
+    JsonWebTokens,
+    KeySource,
+    StaticTokens,
+    SteadyClock,
+    _KeyAddress,
+    create_token,
+    key_source,
+    list_tokens,
+    parse_keys,
+    revoke_token,
+)
 from tests.harness.http_server import Loopback, Reply
 from tests.harness.issuers import AUDIENCE, ISSUER, Clock, Issuer, key_set
 from tests.harness.waiting import LIMIT_S

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from services.server.observe.audit_log import AuditLog
-from services.server.observe.audit_queue import AuditQueue
+from services.server.observe.audit_log import AuditLog, AuditQueue
 from tests.harness.waiting import wait_until
 
 

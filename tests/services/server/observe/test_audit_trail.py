@@ -11,10 +11,8 @@ from pathlib import Path
 import pytest
 
 from ontology.errors import StorageError
-from services.server.call_record import CallRecord
-from services.server.caller import Caller
-from services.server.observe.audit_log import AuditLog
-from services.server.observe.audit_trail import AUDITED_METHODS, AuditTrail
+from services.server.caller import Caller, CallRecord
+from services.server.observe.audit_log import AUDITED_METHODS, AuditLog, AuditTrail
 from services.server.observe.prometheus_metrics import METHODS
 from tests.services.server.memory_engine import SNAPSHOT_ID, serving, small_settings
 from tests.services.server.observe.scraping import samples

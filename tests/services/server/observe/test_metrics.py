@@ -12,7 +12,7 @@ import pytest
 
 from egotools.v1 import egotools_pb2 as pb
 from egotools.v1 import egotools_pb2_grpc as pb_grpc
-from services.server.call_record import TENANT_METADATA_KEY, CallRecord
+from services.server.caller import TENANT_METADATA_KEY, CallRecord
 from services.server.observe.prometheus_metrics import METHODS, STAGES, Metrics
 from services.server.server import Server
 from tests.harness.waiting import until

@@ -9,8 +9,8 @@ from contextlib import asynccontextmanager
 import pytest
 
 from ontology.errors import InvalidArgumentError
-from services.server.observe import metrics_http
-from services.server.observe.metrics_http import Authorize, MetricsHttp, anybody, bearer
+from services.server.observe import prometheus_metrics as metrics_http
+from services.server.observe.prometheus_metrics import Authorize, MetricsHttp, anybody, bearer
 from services.server.server import Server
 from tests.services.server.memory_engine import MemoryEngine, small_settings
 from tests.services.server.observe.scraping import fetch, send

@@ -21,8 +21,8 @@ from egotools.v1 import egotools_pb2_grpc as pb_grpc
 from ontology.errors import InvalidArgumentError, SnapshotCorruptError
 from retrieval.snapshot.history import history
 from services.server.access.server_access import access_of
-from services.server.access.static_tokens import create_token
-from services.server.catalog_store import CatalogStore
+from services.server.access.tokens import create_token
+from services.server.catalogs import CatalogStore
 from services.server.server import Server
 from tests.harness.editions import EditionStore, build_editions
 from tests.harness.issuers import Authority, write_pair, write_policy

@@ -1,4 +1,4 @@
-"""The shape of a value: what all values of one kind look like, as a regular expression of the whole value.
+r"""The shape of a value: what all values of one kind look like, as a regular expression of the whole value.
 
 ``INC0012345`` has the shape ``INC\d{7}``, ``PROJ-123`` the shape ``PROJ\-\d{2,5}``; a UUID, an e-mail address and others have the shape
 of their kind. :mod:`ontology.value_shape` makes the shape of a JSON Schema ``pattern``.

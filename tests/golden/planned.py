@@ -144,7 +144,7 @@ def _questions(folder: Path) -> dict[str, Any]:
         head, found, rest = answer.partition(" found: ")  # rows that no question orders come in any order
         seen[f"{row['id']} {row['text'][:80]}"] = [code, head + found + "; ".join(sorted(rest.rstrip(".").split("; ")))]
     journal = folder / "question.jsonl"
-    text = _rows(_QUESTIONS)[0]["text"]
+    text = _rows(_QUESTIONS)[1]["text"]
     seen["journal"] = _told(invoke(folder, "ask", text, "--store", store, "--journal", journal), journal)
     seen["replayed"] = invoke(folder, "ask", "--journal", journal, "--replay")
     return seen

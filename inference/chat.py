@@ -1,4 +1,4 @@
-"""The interface of chat models."""
+"""The interface of chat models, budgets of tokens and money, and a scripted model."""
 
 from __future__ import annotations
 

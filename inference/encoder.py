@@ -1,4 +1,4 @@
-"""The interface of sentence encoders."""
+"""The interface of sentence encoders, their arrays, and an encoder that hashes words."""
 
 from __future__ import annotations
 

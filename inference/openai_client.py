@@ -1,4 +1,4 @@
-"""The client of OpenAI-compatible endpoints, and its errors as ours."""
+"""OpenAI-compatible endpoints: chat and embeddings, with bounded answers, and their errors as ours."""
 
 from __future__ import annotations
 

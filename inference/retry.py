@@ -1,4 +1,4 @@
-"""Retries of calls to model endpoints: exponential back-off with jitter, and the Retry-After header."""
+"""Calls to model endpoints: retries with exponential back-off, jitter and Retry-After; many at once in order."""
 
 from __future__ import annotations
 

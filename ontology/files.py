@@ -1,4 +1,4 @@
-"""Atomic file writes: to a temporary file, flushed to the disk, then renamed over the old file. Disk errors become
+"""Files: digests, YAML data, appended files, and atomic writes: to a temporary file, flushed, then renamed over the old file. Disk errors become
 StorageError.
 """
 

@@ -1,4 +1,4 @@
-"""The name under which the owner of a host registered it: ``acme`` of ``https://api.acme.co.uk/v1``."""
+"""Addresses: without what is secret in them, and the name under which the owner of a host registered it (``acme`` of ``https://api.acme.co.uk/v1``)."""
 
 from __future__ import annotations
 

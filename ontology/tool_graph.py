@@ -1,4 +1,4 @@
-"""Attributes of the nodes and edges of a ToolGraph in NetworkX."""
+"""Triples with their provenance, and attributes of the nodes and edges of a ToolGraph in NetworkX."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The interface ``Retriever``: it returns ranked tools with reasons for a request."""
+"""The interface ``Retriever``: it returns ranked tools with reasons for a request; and which stages a retriever has."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The seam through which planners call tools."""
+"""The seam through which planners call tools: the invoker, and the answer of a tool."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fusion: the embedded ranker adds up weighted features; it is also the fallback for a ranker whose model is down."""
+"""Fusion: the embedded ranker adds up weighted features; beside it what changes a ranking: a reranker, boosts, votes of past requests, named tools."""
 
 from __future__ import annotations
 

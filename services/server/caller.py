@@ -1,4 +1,4 @@
-"""Who makes a call, and what it may do and see."""
+"""Who makes a call and what it may do and see, and the record of the call on its way."""
 
 from __future__ import annotations
 

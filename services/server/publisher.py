@@ -1,4 +1,4 @@
-"""Publication on a running server: the new snapshot is loaded, checked and tried beside the old one, then swapped in."""
+"""Publication on a running server: a new snapshot is loaded, checked and tried beside the old one, then swapped in; and the service of administration."""
 
 from __future__ import annotations
 

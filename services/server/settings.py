@@ -1,4 +1,4 @@
-"""The settings of the server: one frozen value, read once from the environment at start."""
+"""The settings of the server: one frozen value, read once from the environment at start; and the file of catalogues."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Authentication and authorisation of one call: from its metadata and its certificate to a Caller."""
+"""Authentication and authorisation of one call, before its message is read: which role a method asks for, and who calls."""
 
 from __future__ import annotations
 

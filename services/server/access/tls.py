@@ -1,4 +1,4 @@
-"""TLS of a client: whom it trusts, what it shows, and the channel to the server of its own machine."""
+"""TLS: certificates of the server that are read again when they change, what a port must have, and credentials of clients."""
 
 from __future__ import annotations
 

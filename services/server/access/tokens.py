@@ -1,4 +1,4 @@
-"""Static bearer tokens: random keys with a name, of which a file keeps the hash. ``egotools tokens`` makes and revokes them.
+"""Bearer tokens: JSON web tokens with the keys of their issuer, and static tokens, of which a file keeps the hash.
 
 A token is ``egotools_ID_SECRET``. The secret has 256 random bits, so one round of SHA-256 is enough: nobody can try them all.
 """

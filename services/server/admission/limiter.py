@@ -1,4 +1,4 @@
-"""The limiter: at most N pieces of work run, work of a bounded cost waits in a fair queue, and more is refused at once."""
+"""The limiter: the cost of a request is known before its work; at most N pieces run, others wait in a fair queue, and more is refused at once."""
 
 from __future__ import annotations
 

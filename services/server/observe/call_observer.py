@@ -1,4 +1,4 @@
-"""Who is told of the calls of a server: metrics, traces and the query log implement one protocol."""
+"""Who is told of the calls of a server: metrics, traces and the query log, which is here, implement one protocol."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from inference.chat import ChatModel, Completion, Message, Sample
-from inference.encoder import Encoder, Floats1d, Floats2d
+from inference.encoder import Encoder, Floats1d, Floats2d, Reranker
 from inference.registry import (
     ALLOWED_MODELS_VARIABLE,
     DEFAULT_ENCODER,
@@ -23,13 +23,12 @@ from inference.registry import (
     load_reranker,
     require_allowed_model,
 )
-from inference.reranker import Reranker
 from inference.retry import concurrent_map
 
 if TYPE_CHECKING:
+    from inference.cached_encoder import CachedEncoder
     from inference.chat import Budget, Reservation, ScriptedChat, Spend
     from inference.encoder import HashingEncoder
-    from inference.encoder_wrappers import CachedEncoder
     from inference.minilm import MiniLmEncoder
     from inference.openai_client import OpenAIChat, OpenAIEncoder
     from inference.reranker import CrossEncoderReranker, HttpReranker
@@ -88,7 +87,7 @@ __all__ = [
 
 _LAZY = {
     "Budget": "chat",
-    "CachedEncoder": "encoder_wrappers",
+    "CachedEncoder": "cached_encoder",
     "CrossEncoderReranker": "reranker",
     "FailureBudget": "structured_chat",
     "HashingEncoder": "encoder",

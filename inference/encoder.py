@@ -1,4 +1,4 @@
-"""The interface of sentence encoders, their arrays, and an encoder that hashes words."""
+"""The interfaces of sentence encoders and of rerankers, their arrays, and an encoder that hashes words."""
 
 from __future__ import annotations
 
@@ -12,7 +12,16 @@ from numpy.typing import NDArray
 
 from ontology.errors import ModelError
 
-__all__ = ["Encoder", "Floats1d", "Floats2d", "HashingEncoder", "WrappedEncoder", "has_content", "unit_rows"]
+__all__ = [
+    "Encoder",
+    "Floats1d",
+    "Floats2d",
+    "HashingEncoder",
+    "Reranker",
+    "WrappedEncoder",
+    "has_content",
+    "unit_rows",
+]
 
 Floats1d: TypeAlias = NDArray[np.float32]
 """One axis of float32."""
@@ -139,3 +148,22 @@ def _features(text: str) -> Iterator[tuple[str, float]]:
         padded = f"<{word}>"
         for start in range(len(padded) - NGRAM + 1):
             yield f"g {padded[start : start + NGRAM]}", NGRAM_WEIGHT
+
+
+@runtime_checkable
+class Reranker(Protocol):
+    """Scores how well each document answers a query; the model gets both together."""
+
+    @property
+    def name(self) -> str:
+        """The versioned name that reports record."""
+        ...
+
+    def score(self, query: str, documents: Sequence[str]) -> Floats1d:
+        """Score documents.
+
+        :returns: float32 [documents], in their order. Higher is better. Scores are finite, of any range, and comparable
+            within one call only.
+        :raises ModelError: when the model is unavailable or slow, or its answer is invalid.
+        """
+        ...

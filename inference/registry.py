@@ -6,8 +6,7 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 
-from inference.encoder import Encoder
-from inference.reranker import Reranker
+from inference.encoder import Encoder, Reranker
 from ontology.errors import InvalidArgumentError, ModelNotAllowedError
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""The interface of rerankers."""
+"""Rerankers: a cross-encoder in this process, and one behind an HTTP address."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -20,26 +20,7 @@ from ontology.redaction import redacted_url
 if TYPE_CHECKING:
     import httpx
 
-__all__ = ["CrossEncoderReranker", "HttpReranker", "Reranker"]
-
-
-@runtime_checkable
-class Reranker(Protocol):
-    """Scores how well each document answers a query; the model gets both together."""
-
-    @property
-    def name(self) -> str:
-        """The versioned name that reports record."""
-        ...
-
-    def score(self, query: str, documents: Sequence[str]) -> Floats1d:
-        """Score documents.
-
-        :returns: float32 [documents], in their order. Higher is better. Scores are finite, of any range, and comparable
-            within one call only.
-        :raises ModelError: when the model is unavailable or slow, or its answer is invalid.
-        """
-        ...
+__all__ = ["CrossEncoderReranker", "HttpReranker"]
 
 
 MAX_CHARS_PER_TOKEN = 32

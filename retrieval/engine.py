@@ -15,8 +15,7 @@ from typing import Protocol
 from egotools.tool_plan import ToolPlan
 from egotools.values import CatalogInfo, EgoGraph, GraphEdge, GraphNode, NamespaceSummary, OntologyInfo
 from inference import allowed_by_environment, load_encoder, load_reranker, require_allowed_model
-from inference.encoder import Encoder
-from inference.reranker import Reranker
+from inference.encoder import Encoder, Reranker
 from ontology.errors import InvalidArgumentError, NotFoundError
 from ontology.tool import Tool
 from retrieval.index.bm25 import terms

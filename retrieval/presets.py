@@ -7,8 +7,7 @@ from dataclasses import asdict, dataclass, field, replace
 from itertools import zip_longest
 
 from egotools.values import NeedResult, RankedTool, Response
-from inference.encoder import Encoder
-from inference.reranker import Reranker
+from inference.encoder import Encoder, Reranker
 from ontology.errors import InvalidArgumentError
 from retrieval.baselines.flat import make_flat
 from retrieval.baselines.paper import TOKENISERS, HybridRetriever, LexicalRetriever, SemanticRetriever

@@ -12,13 +12,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import TypeAlias
 
-import httpx
-
 from egotools.client_errors import PermissionDeniedError, ToolRequestError
 
 __all__ = [
     "IDENTITY",
-    "GuardedTransport",
     "Network",
     "checked_numbers",
     "is_encoded",
@@ -120,47 +117,6 @@ async def checked_numbers(host: str, port: int, networks: Sequence[Network]) -> 
             remedy="If you trust it, give the base URL yourself (server, --base-url), or allow its network (--allow-network).",
         )
     return numbers
-
-
-class GuardedTransport(httpx.AsyncBaseTransport):
-    """Sends a request to a checked number of its host; name, certificate and header ``Host`` stay those of the URL.
-
-    :param allowed: networks that are not public and that may be reached all the same.
-    """
-
-    def __init__(self, inner: httpx.AsyncBaseTransport, allowed: Sequence[Network] = ()) -> None:
-        self._inner = inner
-        self._allowed = tuple(allowed)
-
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """Try the numbers of the host one after another until one takes the connection."""
-        url = request.url
-        host = url.raw_host.decode("ascii")
-        try:
-            numbers = await checked_numbers(host, url.port or (443 if url.scheme == "https" else 80), self._allowed)
-        except (OSError, UnicodeError):
-            raise httpx.ConnectError("the name of the server has no address", request=request) from None
-        timeout = dict(request.extensions.get("timeout", {}))
-        if timeout.get("connect") is not None:  # one that does not answer leaves time for the others
-            timeout["connect"] /= max(len(numbers), 1)
-        for number in numbers:
-            sent = httpx.Request(
-                request.method,
-                url.copy_with(host=number),
-                headers=request.headers,
-                stream=request.stream,
-                extensions={**request.extensions, "timeout": timeout, "sni_hostname": host},
-            )
-            try:
-                return await self._inner.handle_async_request(sent)
-            except (httpx.ConnectError, httpx.ConnectTimeout):
-                if number == numbers[-1]:
-                    raise
-        raise httpx.ConnectError("the name of the server has no address", request=request)
-
-    async def aclose(self) -> None:
-        """Close the connections."""
-        await self._inner.aclose()
 
 
 IDENTITY = {"Accept-Encoding": "identity"}

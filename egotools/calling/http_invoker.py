@@ -128,7 +128,7 @@ async def send_http(
 def _guarded(allowed_networks: Sequence[Network]) -> httpx.AsyncBaseTransport:
     import httpx
 
-    from egotools.calling.address_guard import GuardedTransport
+    from egotools.calling.guarded_transport import GuardedTransport
 
     return GuardedTransport(httpx.AsyncHTTPTransport(verify=_certificates()), allowed_networks)
 

@@ -19,8 +19,7 @@ from eval.graph_quality.statistics import hubs
 from eval.measured_set import MeasuredSet
 from eval.metrics import answered_tools, complete_at, gold_ranks, ranks_of
 from eval.queries import LabelledQuery, QuerySet, Slot
-from inference.encoder import Encoder
-from inference.reranker import Reranker
+from inference.encoder import Encoder, Reranker
 from ontology.errors import InvalidArgumentError, NotFoundError
 from retrieval.candidates.candidate_generation import ensemble_tools, ngram_entries, semantic_entries
 from retrieval.explain.reasons import entry_match

@@ -10,8 +10,7 @@ from typing import Any
 
 from egotools import Client, ClientError
 from eval.system import Ranked, System
-from inference.encoder import Encoder
-from inference.reranker import Reranker
+from inference.encoder import Encoder, Reranker
 from ontology.errors import InvalidArgumentError, NotReadyError, SnapshotError, error_from_status
 from ontology.files import code_digest
 from retrieval.presets import ABLATIONS, BASELINES, DEFAULT_PRESET, FAST_PRESET, make_ablations, make_presets

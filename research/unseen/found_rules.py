@@ -133,7 +133,7 @@ FOUND_RULES: tuple[FoundRule, ...] = (
         what="tools that take no words turn none into an identifier",
         where="ingest/linking/rp_edges.py",
         found_on=("gtc",),
-        switches=(Switch(f"{_LINKING}.resolver_edges:_MIN_STRENGTH", constant(0.0)),),
+        switches=(Switch(f"{_LINKING}.rp_edges:_MIN_STRENGTH", constant(0.0)),),
     ),
     FoundRule(
         what="the nearest supplier of a value",
@@ -146,8 +146,8 @@ FOUND_RULES: tuple[FoundRule, ...] = (
         found_on=("real", ELSEWHERE),
         switches=(
             Switch(f"{_LINKING}.output_index:needs_value", off(False)),
-            Switch(f"{_LINKING}.producer_choice:is_own_new_value", off(False)),
-            Switch(f"{_LINKING}.producer_choice:is_sibling_reference", off(False)),
+            Switch(f"{_LINKING}.output_index:is_own_new_value", off(False)),
+            Switch(f"{_LINKING}.output_index:is_sibling_reference", off(False)),
         ),
     ),
     FoundRule(
@@ -182,7 +182,7 @@ FOUND_RULES: tuple[FoundRule, ...] = (
         what="context parameters, which no tool supplies",
         where="ingest/linking/tool_inputs.py",
         found_on=("real", ELSEWHERE),
-        switches=(Switch(f"{_LINKING}.context_parameters:_is_context", off(False)),),
+        switches=(Switch(f"{_LINKING}.tool_inputs:_is_context", off(False)),),
     ),
     FoundRule(
         what="word lists of the links: words of context parameters (off with the rule)",
@@ -193,7 +193,7 @@ FOUND_RULES: tuple[FoundRule, ...] = (
         what="word lists of the links: verbs that always make something new",
         where="ingest/linking/linking_words.yaml",
         found_on=("enterprise",),
-        switches=(Switch(f"{_LINKING}.supplier_rules:_CREATING", _all_creating),),
+        switches=(Switch(f"{_LINKING}.output_index:_CREATING", _all_creating),),
     ),
     FoundRule(
         what="word lists of the links: people; an address of a person in a role",
@@ -201,8 +201,8 @@ FOUND_RULES: tuple[FoundRule, ...] = (
         found_on=("enterprise", ELSEWHERE),
         switches=(
             Switch(f"{_LINKING}.tool_inputs:PEOPLE", _NO_WORDS),
-            Switch(f"{_LINKING}.object_keys:PEOPLE", _NO_WORDS),
-            Switch(f"{_LINKING}.resolver_edges:PEOPLE", _NO_WORDS),
+            Switch(f"{_LINKING}.tool_outputs:PEOPLE", _NO_WORDS),
+            Switch(f"{_LINKING}.rp_edges:PEOPLE", _NO_WORDS),
             Switch(f"{_LINKING}.tool_inputs:_person_key", off(None)),
         ),
     ),
@@ -218,7 +218,7 @@ FOUND_RULES: tuple[FoundRule, ...] = (
         found_on=("real", ELSEWHERE),
         switches=(
             Switch(f"{_LINKING}.tool_inputs:_NAMING_FIELDS", _NO_WORDS),
-            Switch(f"{_LINKING}.object_keys:_NAMING_FIELDS", _NO_WORDS),
+            Switch(f"{_LINKING}.tool_outputs:_NAMING_FIELDS", _NO_WORDS),
         ),
     ),
     FoundRule(
@@ -285,13 +285,13 @@ FOUND_RULES: tuple[FoundRule, ...] = (
         what="confidence of an edge: fitted again without 10 judged edges",
         where="ingest/linking/confidence.yaml",
         found_on=("enterprise",),
-        switches=(Switch(f"{_LINKING}.calibration:_points", _calibrated_without(*_COMPANY)),),
+        switches=(Switch(f"{_LINKING}.rp_edges:_points", _calibrated_without(*_COMPANY)),),
     ),
     FoundRule(
         what="confidence of an edge: fitted again without the 7 judged edges of Airflow",
         where="ingest/linking/confidence.yaml",
         found_on=("real",),
-        switches=(Switch(f"{_LINKING}.calibration:_points", _calibrated_without("v1")),),
+        switches=(Switch(f"{_LINKING}.rp_edges:_points", _calibrated_without("v1")),),
     ),
     FoundRule(
         what="attributes: popularity, homepage, backdrop, average, overview",

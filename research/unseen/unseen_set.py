@@ -42,7 +42,7 @@ class Encoders:
 
     def __getitem__(self, name: str) -> Encoder:
         from inference import load_encoder
-        from inference.encoder_wrappers import CachedEncoder
+        from inference.cached_encoder import CachedEncoder
 
         if name not in self._known:
             self._known[name] = CachedEncoder(load_encoder(name), self._cache)

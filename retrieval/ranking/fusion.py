@@ -8,8 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from inference.encoder import Floats1d, Floats2d
-from inference.reranker import Reranker
+from inference.encoder import Floats1d, Floats2d, Reranker
 from ontology.tool import Tool, tool_text
 from retrieval.index.bm25 import whole_text
 from retrieval.learned import PastRequests

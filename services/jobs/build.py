@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from inference import EMBEDDED_MODELS, load_encoder
+from inference.cached_encoder import CachedEncoder, PooledEncoder
 from inference.encoder import Encoder
-from inference.encoder_wrappers import CachedEncoder, PooledEncoder
 from inference.result_cache import ResultCache
 from ingest.build_report import (
     BuildReport,

@@ -14,9 +14,9 @@ from datagen.run import RunResult, Steps, equal_mix, make_requests, read_mix
 from datagen.unanswerable import make_unanswerable
 from datagen.writing import BlindReader, ModelWriter, TemplateWriter
 from inference import allowed_by_environment, load_encoder, require_allowed_model
+from inference.cached_encoder import CachedEncoder
 from inference.chat import ChatModel
 from inference.encoder import Encoder
-from inference.encoder_wrappers import CachedEncoder
 from inference.result_cache import ResultCache
 from ontology.errors import CatalogError, EgotoolsError, InvalidArgumentError
 from ontology.files import disk_errors, only_writer, write_rows

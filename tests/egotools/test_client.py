@@ -335,14 +335,11 @@ def test_the_client_imports_grpc_protobuf_and_the_standard_library_only() -> Non
     callers = {
         "tool_request": {"httpx"},
         "http_call": {"httpx"},
-        "send_call": {"httpx"},
-        "csrf_token": {"httpx"},
+        "http_invoker": {"httpx"},
         "guarded_transport": {"httpx"},
-        "send_mcp": {"mcp"},
-        "mcp_session": {"mcp"},
-        "mcp_stdio": {"anyio", "mcp", "mcp_types"},
-        "mcp_http": {"httpx2", "mcp"},
-        "send_aws": {"botocore"},
+        "mcp_invoker": {"mcp"},
+        "mcp_session": {"anyio", "httpx2", "mcp", "mcp_types"},
+        "aws_invoker": {"botocore"},
     }
     adapters = PACKAGE / "integrations"  # they import their frameworks
     for path in sorted(set(PACKAGE.rglob("*.py")) - set(adapters.glob("*.py"))):

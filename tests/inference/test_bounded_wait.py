@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 
 from inference import Floats2d, HashingEncoder, HttpReranker, RetryPolicy
-from inference.encoder import Encoder
+from inference.encoder import Encoder, Reranker
 from inference.encoder_wrappers import BoundedWait, PunctualEncoder, PunctualReranker, load_punctual_encoder
-from inference.reranker import Reranker
 from ontology.errors import ModelError
 from tests.harness.http_server import Reply
 from tests.harness.waiting import wait_until

@@ -10,7 +10,8 @@ import httpx
 import pytest
 
 from egotools import Call, PermissionDeniedError, Security, SecurityScheme, ToolRequestError, build_request
-from egotools.calling.address_guard import GuardedTransport, is_public, parse_networks
+from egotools.calling.address_guard import is_public, parse_networks
+from egotools.calling.guarded_transport import GuardedTransport
 from egotools.calling.http_invoker import ToolAnswer, send_http
 from tests.harness.http_server import Loopback, Reply
 

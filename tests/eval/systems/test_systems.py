@@ -14,7 +14,7 @@ from eval.system import ASKED, NEEDS, WHOLE, Ranked, System, asked_name
 from eval.systems import DEFAULT_SYSTEMS, GROUPS, RemoteSystem, make_systems
 from eval.systems.footprint import measure_footprint
 from inference import HashingEncoder
-from inference.reranker import Reranker
+from inference.encoder import Reranker
 from ontology.errors import (
     DeadlineError,
     InvalidArgumentError,

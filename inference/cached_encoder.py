@@ -1,0 +1,115 @@
+"""Encoders around an encoder, in a build: cached by content, or in several processes."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
+
+import numpy as np
+
+from inference.encoder import Encoder, Floats1d, Floats2d, WrappedEncoder
+from inference.registry import load_encoder
+from inference.result_cache import ResultCache
+from ontology.errors import ModelError
+from ontology.reporting import now
+
+__all__ = ["CachedEncoder", "PooledEncoder"]
+
+_CACHE_KIND = "vector"
+_CHUNK = 1_024
+
+
+class CachedEncoder(WrappedEncoder):
+    """An encoder behind a cache of vectors.
+
+    Attributes: ``reused`` and ``encoded`` count texts, ``seconds`` is the time spent encoding.
+
+    :param progress: called with the numbers of texts encoded and to be encoded.
+    """
+
+    def __init__(
+        self,
+        encoder: Encoder,
+        cache: ResultCache | None,
+        *,
+        progress: Callable[[int, int], None] = lambda done, total: None,
+    ) -> None:
+        super().__init__(encoder)
+        self._cache = cache
+        self._progress = progress
+        self.reused = 0
+        self.encoded = 0
+        self.seconds = 0.0
+
+    def encode(self, texts: Sequence[str]) -> Floats2d:
+        """Vectors of the texts, equal to those of the encoder, float32 [texts, dimensions]."""
+        model = f"{self.name} {self.digest}"
+        keys = [hashlib.sha256(f"{model}\n{text}".encode()).hexdigest() for text in texts]
+        known = self._cache.get_many(_CACHE_KIND, keys) if self._cache else {}
+        vectors = np.empty((len(texts), self.dimensions), dtype=np.float32)
+        missing: dict[str, str] = {}
+        for row, key in enumerate(keys):
+            if key in known:
+                vectors[row] = np.frombuffer(known[key], dtype=np.float32)
+            else:
+                missing[key] = texts[row]
+        fresh = self._encode_missing(missing)
+        for row, key in enumerate(keys):
+            if key in fresh:
+                vectors[row] = fresh[key]
+        self.reused += len(texts) - sum(key in fresh for key in keys)
+        self.encoded += len(missing)
+        return vectors
+
+    def _encode_missing(self, missing: dict[str, str]) -> dict[str, Floats1d]:
+        fresh: dict[str, Floats1d] = {}
+        started = now()
+        keys = list(missing)
+        for start in range(0, len(keys), _CHUNK):
+            chunk = keys[start : start + _CHUNK]
+            vectors = self._encoder.encode([missing[key] for key in chunk])
+            fresh.update(zip(chunk, vectors, strict=True))
+            if self._cache:
+                self._cache.put_many(_CACHE_KIND, {key: fresh[key].tobytes() for key in chunk})
+            self._progress(len(fresh), len(keys))
+        self.seconds += now() - started
+        return fresh
+
+
+_TEXTS = 64  # of one piece of work, about a second of an embedded model
+
+
+class PooledEncoder(WrappedEncoder):
+    """Encodes in the workers of a pool. The row of a text depends on that text alone, so each row is that of the encoder itself.
+
+    :param name: as for :func:`inference.load_encoder`.
+    :param pool: makes the pool, from the number of workers, ``initializer`` and ``initargs``.
+    """
+
+    def __init__(self, name: str, pool: Callable[..., Executor]) -> None:
+        super().__init__(load_encoder(name))
+        self._pool = pool(1, initializer=_load, initargs=(name, self._encoder.digest))
+
+    def encode(self, texts: Sequence[str]) -> Floats2d:
+        """Encode texts; see :class:`inference.encoder.Encoder`.
+
+        :raises ModelError: when a worker has other weights.
+        """
+        parts = [texts[start : start + _TEXTS] for start in range(0, len(texts), _TEXTS)]
+        futures = [self._pool.submit(_encode, part) for part in parts]
+        return np.concatenate([self._encoder.encode(()), *(future.result() for future in futures)])
+
+
+_encoder: list[Encoder] = []  # of the worker
+
+
+def _load(name: str, digest: str) -> None:
+    encoder = load_encoder(name)
+    if encoder.digest != digest:
+        raise ModelError("a worker has other weights", subject=name, remedy="Install the same version on every node")
+    _encoder[:] = [encoder]
+
+
+def _encode(texts: Sequence[str]) -> Floats2d:
+    return _encoder[0].encode(texts)

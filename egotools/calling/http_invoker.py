@@ -16,6 +16,7 @@ from egotools.calling.http_call import ToolHttpRequest
 from egotools.calling.invoker import (
     MAX_BYTES,
     TIMEOUT_S,
+    KnownSecrets,
     ToolAnswer,
     compressed,
     of_http,
@@ -24,7 +25,6 @@ from egotools.calling.invoker import (
     too_slow,
     unreachable,
 )
-from egotools.calling.known_secrets import KnownSecrets
 from egotools.calling.mcp_invoker import send_mcp
 from egotools.calling.tool_request import AwsCall, McpCall, PythonCall
 from egotools.client_errors import ToolRequestError

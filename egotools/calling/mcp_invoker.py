@@ -13,8 +13,7 @@ from typing import Any, Self, cast
 
 from egotools.call import Argument
 from egotools.calling.input_arguments import kinds, properties_of
-from egotools.calling.invoker import MAX_BYTES, TIMEOUT_S, ToolAnswer, of_mcp, off_loop
-from egotools.calling.known_secrets import KnownSecrets
+from egotools.calling.invoker import MAX_BYTES, TIMEOUT_S, KnownSecrets, ToolAnswer, of_mcp, off_loop
 from egotools.calling.mcp_session import LiveTool, McpSession, StrongerEffectError, stronger_effect
 from egotools.calling.tool_request import McpCall, build_request
 from egotools.client_errors import ToolRequestError

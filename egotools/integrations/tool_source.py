@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from egotools.calling.answer_fence import MAX_SHOWN_BYTES
 from egotools.calling.call_credentials import Credential
 from egotools.calling.http_invoker import send_http
-from egotools.calling.invoker import TIMEOUT_S, ToolAnswer, of_http, off_loop
-from egotools.calling.known_secrets import KnownSecrets
+from egotools.calling.invoker import TIMEOUT_S, KnownSecrets, ToolAnswer, of_http, off_loop
 from egotools.calling.mcp_invoker import McpAddress, McpInvoker
 from egotools.calling.mcp_session import StrongerEffectError, not_confirmed
 from egotools.calling.tool_request import AwsCall, McpCall, PythonCall, arguments_schema

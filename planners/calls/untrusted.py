@@ -142,7 +142,7 @@ def fence_answer(
 ) -> FencedAnswer:
     """Return an answer as a model is to see it.
 
-    :param answer: its body as JSON values, without credentials, see :class:`egotools.calling.known_secrets.KnownSecrets`.
+    :param answer: its body as JSON values, without credentials, see :class:`egotools.calling.invoker.KnownSecrets`.
     :param notes: further sentences for the model, for example that the tool has changed.
     :param marks: make the mark of the fence, for a run that is replayed; a new one where None.
     """

@@ -9,8 +9,7 @@ from urllib.parse import quote, quote_plus
 
 import pytest
 
-from egotools.calling.invoker import ToolAnswer
-from egotools.calling.known_secrets import KnownSecrets
+from egotools.calling.invoker import KnownSecrets, ToolAnswer
 
 KEY, TOKEN, PASSWORD = "s3cr3t+/= key", "abcdefghij12345", 'pa"ss/wörd9'
 SECRETS = KnownSecrets([KEY, f"Bearer {TOKEN}", ("jan", PASSWORD), "short"])

@@ -17,7 +17,7 @@ from ontology.errors import StatementError, StorageError
 from planners.stores.bolt import open_bolt_reader
 from planners.stores.graph_schema import PropertyKey, ReadableGraph, read_rows_of
 from planners.stores.ladybug import open_ladybug_reader, with_whole_numbers
-from planners.stores.loading import load_graph
+from planners.stores.loading import NodeTable, load_graph
 from planners.stores.property_graph import QueryLimits
 from tests.planners.stores.reading_tables import NODES, ODD, RELATIONSHIPS, neo4j_statements
 
@@ -172,6 +172,15 @@ async def test_a_file_that_is_no_database(
     with pytest.raises(StorageError, match=problem):
         async with open_ladybug_reader(path):
             pass
+
+
+async def test_a_file_that_is_replaced_is_read_as_it_is_now(ladybug_file: Path, tmp_path: Path) -> None:
+    path = tmp_path / "g"
+    shutil.copy(ladybug_file, path)
+    async with open_ladybug_reader(path) as graph:
+        assert await read_rows_of(graph, "MATCH (n:City) RETURN count(*)") == [[2]]
+        load_graph(path, [NodeTable(type="City", columns=(("id", "integer"),), key="id", rows=[(1,)])], [])
+        assert await read_rows_of(graph, "MATCH (n:City) RETURN count(*)") == [[1]]
 
 
 async def test_a_file_that_is_being_written(ladybug_file: Path, tmp_path: Path) -> None:

@@ -19,11 +19,11 @@ from egotools.client_errors import ClientDeadlineError, OverloadedError, Unavail
 from egotools.values import Tool
 
 __all__ = [
-    "KnownSecrets",
     "MAX_BYTES",
     "MAX_DEPTH",
     "TIMEOUT_S",
     "TOO_DEEP",
+    "KnownSecrets",
     "ToolAnswer",
     "ToolInvoker",
     "compressed",

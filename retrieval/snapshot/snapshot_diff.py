@@ -20,12 +20,7 @@ __all__ = ["Change", "ContextChange", "EntityChanges", "SnapshotDiff", "ToolEdge
 
 
 class Change(NamedTuple):
-    """One difference.
-
-    :param field: its place, ``inputs.order_id.type``.
-    :param before: the JSON value before; None where there was none.
-    :param after: the JSON value now; None where there is none.
-    """
+    """One difference: its place (``inputs.order_id.type``), the JSON value before, and the value now; None where there is none."""
 
     field: str
     before: Any

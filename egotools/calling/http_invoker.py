@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 
-from egotools.calling.address_guard import IDENTITY, Network, is_encoded
+from egotools.calling.address_guard import IDENTITY, Network, checked_numbers, is_encoded
 from egotools.calling.aws_invoker import send_aws
 from egotools.calling.call_credentials import Credential, bound_credentials
 from egotools.calling.http_call import ToolHttpRequest
@@ -33,7 +33,49 @@ from egotools.values import Tool
 if TYPE_CHECKING:
     import ssl
 
-__all__ = ["HttpInvoker", "ToolAnswer", "send_aws", "send_http", "send_mcp"]
+__all__ = ["GuardedTransport", "HttpInvoker", "ToolAnswer", "send_aws", "send_http", "send_mcp"]
+
+
+class GuardedTransport(httpx.AsyncBaseTransport):
+    """Sends a request to a checked number of its host; name, certificate and header ``Host`` stay those of the URL.
+
+    :param allowed: networks that are not public and that may be reached all the same.
+    """
+
+    def __init__(self, inner: httpx.AsyncBaseTransport, allowed: Sequence[Network] = ()) -> None:
+        self._inner = inner
+        self._allowed = tuple(allowed)
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        """Try the numbers of the host one after another until one takes the connection."""
+        url = request.url
+        host = url.raw_host.decode("ascii")
+        try:
+            numbers = await checked_numbers(host, url.port or (443 if url.scheme == "https" else 80), self._allowed)
+        except (OSError, UnicodeError):
+            raise httpx.ConnectError("the name of the server has no address", request=request) from None
+        timeout = dict(request.extensions.get("timeout", {}))
+        if timeout.get("connect") is not None:  # one that does not answer leaves time for the others
+            timeout["connect"] /= max(len(numbers), 1)
+        for number in numbers:
+            sent = httpx.Request(
+                request.method,
+                url.copy_with(host=number),
+                headers=request.headers,
+                stream=request.stream,
+                extensions={**request.extensions, "timeout": timeout, "sni_hostname": host},
+            )
+            try:
+                return await self._inner.handle_async_request(sent)
+            except (httpx.ConnectError, httpx.ConnectTimeout):
+                if number == numbers[-1]:
+                    raise
+        raise httpx.ConnectError("the name of the server has no address", request=request)
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._inner.aclose()
+
 
 _HEADER = "x-csrf-token"
 _FORBIDDEN = 403
@@ -128,7 +170,7 @@ async def send_http(
 def _guarded(allowed_networks: Sequence[Network]) -> httpx.AsyncBaseTransport:
     import httpx
 
-    from egotools.calling.guarded_transport import GuardedTransport
+    from egotools.calling.http_invoker import GuardedTransport
 
     return GuardedTransport(httpx.AsyncHTTPTransport(verify=_certificates()), allowed_networks)
 

@@ -11,10 +11,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
-import httpx2
-from mcp.client.streamable_http import streamable_http_client
-from mcp.shared._httpx_utils import create_mcp_http_client
-
 from egotools.calling.address_guard import IDENTITY, is_encoded
 from egotools.calling.invoker import (
     MAX_BYTES,
@@ -324,9 +320,6 @@ async def _stop(process: Any) -> None:
             await anyio.sleep(0.01)
 
 
-_REFUSED = (401, 403)
-
-
 @contextlib.asynccontextmanager
 async def http_server(url: str, headers: Mapping[str, str], output: ServerOutput) -> AsyncIterator[tuple[Any, Any]]:
     """Connect to a server and yield the streams of its messages, as the SDK's client expects them.
@@ -335,6 +328,24 @@ async def http_server(url: str, headers: Mapping[str, str], output: ServerOutput
 
     :param headers: sent with each request; the SDK follows redirects within the origin only, so no other host gets them.
     """
+    import httpx2  # of the extra `mcp`
+    from mcp.client.streamable_http import streamable_http_client
+    from mcp.shared._httpx_utils import create_mcp_http_client
+
+    class CountedStream(httpx2.AsyncByteStream):
+        """The body of one answer."""
+
+        def __init__(self, stream: Any) -> None:
+            self._stream = stream
+
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            async for part in self._stream:
+                if not output.add(len(part)):
+                    raise httpx2.ReadError(f"the answers are larger than {output.max_bytes} bytes")
+                yield part
+
+        async def aclose(self) -> None:
+            await self._stream.aclose()
 
     async def bound(response: Any) -> None:
         if response.status_code in _REFUSED:
@@ -342,7 +353,7 @@ async def http_server(url: str, headers: Mapping[str, str], output: ServerOutput
         if is_encoded(response.headers):
             output.compressed = True
             raise httpx2.ReadError("the answer is compressed")
-        response.stream = _CountedStream(response.stream, output)
+        response.stream = CountedStream(response.stream)
 
     async with create_mcp_http_client(headers={**headers, **IDENTITY}) as client:
         client.event_hooks = {"response": [bound]}
@@ -350,23 +361,7 @@ async def http_server(url: str, headers: Mapping[str, str], output: ServerOutput
             yield streams
 
 
-class _CountedStream(httpx2.AsyncByteStream):
-    """The body of one answer."""
-
-    def __init__(self, stream: Any, output: ServerOutput) -> None:
-        self._stream = stream
-        self._output = output
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        async for part in self._stream:
-            if not self._output.add(len(part)):
-                raise httpx2.ReadError(f"the answers are larger than {self._output.max_bytes} bytes")
-            yield part
-
-    async def aclose(self) -> None:
-        await self._stream.aclose()
-
-
+_REFUSED = (401, 403)
 _CLOSE_S = 10.0  # for saying goodbye
 _MOST_PAGES, _MOST_TOOLS = 100, 10_000  # of a server's list; chosen, not tuned
 _NO_END: Final = object()
@@ -577,8 +572,6 @@ def _call_error(tool: str, error: Exception, output: ServerOutput, timeout_s: fl
 def _mcp_server(session: str, headers: Mapping[str, str], env: Mapping[str, str], output: ServerOutput) -> Any:
     """Return what the SDK's client connects to."""
     if session.startswith(("mcp+http://", "mcp+https://")):
-        from egotools.calling.mcp_session import http_server
-
         return http_server(session.removeprefix("mcp+"), headers, output)
     remedy = "Write mcp:COMMAND ARGUMENTS or mcp+https://HOST/PATH."
     try:

@@ -19,7 +19,7 @@ from zlib import error as ZlibError
 import httpx
 
 from egotools.calling.address_guard import Network, checked_numbers, parse_networks
-from egotools.calling.guarded_transport import GuardedTransport
+from egotools.calling.http_invoker import GuardedTransport
 from egotools.calling.mcp_session import first_cause
 from egotools.client_errors import PermissionDeniedError
 from ontology.errors import DocumentError

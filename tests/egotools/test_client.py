@@ -336,7 +336,6 @@ def test_the_client_imports_grpc_protobuf_and_the_standard_library_only() -> Non
         "tool_request": {"httpx"},
         "http_call": {"httpx"},
         "http_invoker": {"httpx"},
-        "guarded_transport": {"httpx"},
         "mcp_invoker": {"mcp"},
         "mcp_session": {"anyio", "httpx2", "mcp", "mcp_types"},
         "aws_invoker": {"botocore"},

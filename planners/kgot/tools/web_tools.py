@@ -192,7 +192,7 @@ class WebTools:
         """Open a page at its beginning."""
         import httpx
 
-        from egotools.calling.guarded_transport import GuardedTransport
+        from egotools.calling.http_invoker import GuardedTransport
 
         transport = GuardedTransport(httpx.AsyncHTTPTransport(verify=_certificates()), self.allowed_networks)
         found = await self._fetched(_checked(url), transport, _REDIRECTS, {})

@@ -54,7 +54,7 @@ Rows = Sequence[tuple[Cell, ...]]
 BUDGET_BYTES = 512 * 2**20
 """Of the results of a run: some twenty tables of the size of the graph of the paper (230,000 nodes with 7 properties)."""
 _OPEN, _FINISHED = "results.duckdb", "results-finished.duckdb"
-_SETTINGS: dict[str, Any] = {"threads": 1, "memory_limit": "128MB", "autoinstall_known_extensions": False}
+_SETTINGS: dict[str, Any] = {"threads": 1, "memory_limit": "512MB", "autoinstall_known_extensions": False}
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS records (handle VARCHAR, record VARCHAR, body VARCHAR);
 CREATE MACRO IF NOT EXISTS fold(x) AS lower(nfc_normalize(x))

@@ -16,7 +16,11 @@ _NO_ANSWER = re.compile(
     re.IGNORECASE,
 )
 _MOST = 64  # places of a text where an object may begin
-_DECODER = json.JSONDecoder()
+_PLAIN = json.JSONDecoder()
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]]|[^"{}\[\]]+', re.DOTALL)
+_ESCAPE = re.compile(
+    r"\\(?:[\"\\/bfnrt]|u[0-9A-Fa-f]{4}|x([0-9A-Fa-f]{2})|U(00(?:0[0-9A-Fa-f]|10)[0-9A-Fa-f]{4})|.)", re.DOTALL
+)
 
 
 def without_thoughts(text: str) -> str:
@@ -24,21 +28,90 @@ def without_thoughts(text: str) -> str:
     return _THOUGHT_BEFORE.sub("", _THOUGHTS.sub("", text)).strip()
 
 
-def json_objects(text: str) -> Iterator[dict[str, Any]]:
-    """Yield the JSON objects that stand in a text, none inside another one."""
+def json_objects(text: str, *, mended: bool = False) -> Iterator[dict[str, Any]]:
+    """Yield the JSON objects that stand in a text, none inside another one.
+
+    :param mended: also those of which only the writing is wrong: brackets lost or surplus, a comma before a closing one, raw line breaks,
+        bad escapes (``\\'`` and ``\\x41`` of Python). Nothing else is guessed: what ends amid a string or lacks a value is no JSON.
+    """
     at = text.find("{")
     for _ in range(_MOST):
         if at < 0:
             return
-        try:
-            value, end = _DECODER.raw_decode(text, at)
-        except (ValueError, RecursionError):
-            at = text.find("{", at + 1)
-            continue
-        yield value
-        at = text.find("{", end)
+        value, end = _mended_object(text, at) if mended else _object(_PLAIN, text, at)
+        if end:
+            yield value
+        at = text.find("{", end or at + 1)
 
 
 def is_no_answer(text: str) -> bool:
     """Whether a text only says that there is no answer: "I do not know."."""
     return _NO_ANSWER.fullmatch(text.strip()) is not None
+
+
+def _object(decoder: json.JSONDecoder, text: str, at: int) -> tuple[Any, int]:
+    """Return the object that begins at a place, and its end; 0 where there is none."""
+    try:
+        return decoder.raw_decode(text, at)
+    except (ValueError, RecursionError):
+        return None, 0
+
+
+def _mended_object(text: str, at: int) -> tuple[Any, int]:
+    """Return the object that begins at a place, and its end; 0 where there is none."""
+    value, end = _object(_DECODER, text, at)
+    if end:
+        return value, end
+    mended, end = _mended(text, at)
+    try:
+        return _DECODER.decode(mended), end
+    except (ValueError, RecursionError):
+        return None, 0
+
+
+def _mended(text: str, at: int) -> tuple[str, int]:
+    """Return the brackets that open at a place, closed, with what stands in them, and their end; an empty text where a string does not end."""
+    made: list[str] = []
+    closers: list[str] = []
+
+    def close() -> str:
+        if made[-1].rstrip().endswith(","):
+            made[-1] = made[-1].rstrip().removesuffix(",")
+        made.append(closers.pop())
+        return made[-1]
+
+    while at < len(text):
+        token = _TOKEN.match(text, at)
+        if token is None:
+            return "", 0
+        at, piece = token.end(), token[0]
+        if piece in ("}", "]"):
+            if piece not in closers:
+                return "", 0
+            while close() != piece:
+                pass
+            if not closers:
+                return "".join(made), at
+            continue
+        if piece in ("{", "["):
+            closers.append("}" if piece == "{" else "]")
+        made.append(_ESCAPE.sub(_escaped, piece) if piece[0] == '"' else piece)
+    while closers:
+        close()
+    return "".join(made), at
+
+
+def _escaped(found: re.Match[str]) -> str:
+    """Return an escape as JSON has it; a backslash that begins none stands for itself."""
+    if code := found[1] or found[2]:
+        return json.dumps(chr(int(code, 16)))[1:-1]
+    if found[0] == "\\'":
+        return "'"
+    return found[0] if found[0][1] in '"\\/bfnrt' or len(found[0]) > 2 else f"\\{found[0]}"
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")
+
+
+_DECODER = json.JSONDecoder(strict=False, parse_constant=_no_constant)

@@ -3,16 +3,13 @@ r"""Asking one of the two models of a run: a prompt from its file, an answer ins
 A prompt is rendered as XML or Markdown. What is not of the user stands in a fence. The first message has no data of the task, so a
 server that keeps the beginning of a prompt reads it once.
 
-JSON is taken from anywhere in an answer, also where only its writing is wrong: brackets lost or surplus, a comma before a closing one,
-raw line breaks, bad escapes (appendix B.3.1 of the paper; ``\'`` and ``\x41`` of Python). Nothing else is guessed: what ends amid a
-string or lacks a value is no JSON.
+JSON is taken from anywhere in an answer, also where only its writing is wrong (appendix B.3.1 of the paper).
 """
 
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -24,25 +21,19 @@ from inference.structured_chat import SchemaParser, StructuredChat, StructuredRe
 from ontology.errors import ModelError
 from ontology.files import read_yaml
 from ontology.json_values import canonical_text
+from planners.calls.model_text import json_objects, without_thoughts
 from planners.calls.untrusted import FenceMarks
 from planners.journal.step_log import metered, on_a_thread
 from planners.kgot.kgot_events import Executor, ModelAsked
 from planners.kgot.kgot_settings import KgotSettings, PromptFormat
 
-__all__ = ["ModelAsker", "UnusableStepError", "closed_object", "json_objects", "prompt_messages", "without_thoughts"]
+__all__ = ["ModelAsker", "UnusableStepError", "closed_object", "prompt_messages"]
 
 T = TypeVar("T")
 
 _PROMPTS = Path(__file__).parent / "prompts"
 _OF_THE_USER = frozenset({"initial_problem"})
 _SEEDS = 1_000  # more than votes of a decision, so that each iteration draws anew
-_MOST_OBJECTS = 64  # places of an answer where one may begin
-_THOUGHTS = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL)
-_THOUGHT_BEFORE = re.compile(r"\A.*</think(?:ing)?>", re.DOTALL)  # some servers take the opening mark away
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]]|[^"{}\[\]]+', re.DOTALL)
-_ESCAPE = re.compile(
-    r"\\(?:[\"\\/bfnrt]|u[0-9A-Fa-f]{4}|x([0-9A-Fa-f]{2})|U(00(?:0[0-9A-Fa-f]|10)[0-9A-Fa-f]{4})|.)", re.DOTALL
-)
 
 
 class UnusableStepError(ModelError):
@@ -137,90 +128,12 @@ def _first_read(parser: SchemaParser, read: Callable[[Any], T], text: str, repai
         return read(parser.parse(text))
     except UnusableAnswerError as error:
         fault = error
-    for nth, value in enumerate(reversed(list(json_objects(without_thoughts(text))) if repaired else [])):
+    for nth, value in enumerate(reversed(list(json_objects(without_thoughts(text), mended=True)) if repaired else [])):
         try:
             return read(parser.parse(json.dumps(value)))
         except UnusableAnswerError as error:
             fault = fault if nth else error
     raise fault
-
-
-def without_thoughts(text: str) -> str:
-    """Return what a model says without what it thinks aloud in ``<think>`` before or amid it."""
-    return _THOUGHT_BEFORE.sub("", _THOUGHTS.sub("", text))
-
-
-def json_objects(text: str) -> Iterator[Any]:
-    """Yield the JSON objects that stand in a text, none inside another one; see the head of this module for what is repaired."""
-    at = text.find("{")
-    for _ in range(_MOST_OBJECTS):
-        if at < 0:
-            return
-        value, end = _object(text, at)
-        if end:
-            yield value
-        at = text.find("{", end or at + 1)
-
-
-def _object(text: str, at: int) -> tuple[Any, int]:
-    """Return the object that begins at a place, and its end; 0 where there is none."""
-    try:
-        return _DECODER.raw_decode(text, at)
-    except (ValueError, RecursionError):
-        pass
-    mended, end = _mended(text, at)
-    try:
-        return _DECODER.decode(mended), end
-    except (ValueError, RecursionError):
-        return None, 0
-
-
-def _mended(text: str, at: int) -> tuple[str, int]:
-    """Return the brackets that open at a place, closed, with what stands in them, and their end; an empty text where a string does not end."""
-    made: list[str] = []
-    closers: list[str] = []
-
-    def close() -> str:
-        if made[-1].rstrip().endswith(","):
-            made[-1] = made[-1].rstrip().removesuffix(",")
-        made.append(closers.pop())
-        return made[-1]
-
-    while at < len(text):
-        token = _TOKEN.match(text, at)
-        if token is None:
-            return "", 0
-        at, piece = token.end(), token[0]
-        if piece in ("}", "]"):
-            if piece not in closers:
-                return "", 0
-            while close() != piece:
-                pass
-            if not closers:
-                return "".join(made), at
-            continue
-        if piece in ("{", "["):
-            closers.append("}" if piece == "{" else "]")
-        made.append(_ESCAPE.sub(_escaped, piece) if piece[0] == '"' else piece)
-    while closers:
-        close()
-    return "".join(made), at
-
-
-def _escaped(found: re.Match[str]) -> str:
-    """Return an escape as JSON has it; a backslash that begins none stands for itself."""
-    if code := found[1] or found[2]:
-        return json.dumps(chr(int(code, 16)))[1:-1]
-    if found[0] == "\\'":
-        return "'"
-    return found[0] if found[0][1] in '"\\/bfnrt' or len(found[0]) > 2 else f"\\{found[0]}"
-
-
-def _no_constant(name: str) -> None:
-    raise ValueError(f"{name} is not JSON")
-
-
-_DECODER = json.JSONDecoder(strict=False, parse_constant=_no_constant)
 
 
 @cache

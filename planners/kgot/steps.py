@@ -8,9 +8,10 @@ from typing import Any, TypeAlias
 
 from inference.chat import ChatModel
 from inference.structured_chat import UnusableAnswerError
+from planners.calls.model_text import json_objects, without_thoughts
 from planners.calls.tool_finder import FoundTools
 from planners.calls.untrusted import FenceMarks
-from planners.kgot.asking import ModelAsker, closed_object, json_objects, without_thoughts
+from planners.kgot.asking import ModelAsker, closed_object
 from planners.kgot.kgot_settings import KgotSettings
 from planners.kgot.kgot_task import Insert, MadeCall, Retrieve, TaskView, Vote, WantedCall
 from planners.stores.property_graph import Language, MergeEdge, MergeNode, NodeRef, Operation, Statement, Value
@@ -263,7 +264,7 @@ def _statement(value: Any) -> Operation:
 def _operation(value: Any) -> Operation:
     """Return the one write of a corrected JSON text."""
     try:
-        found = read_operations(next(json_objects(value["query"])))
+        found = read_operations(next(json_objects(value["query"], mended=True)))
     except (StopIteration, KeyError, TypeError, AttributeError) as error:
         raise UnusableAnswerError(f"query is no JSON object with nodes and edges ({str(error)[:100]})") from error
     if len(found) != 1:

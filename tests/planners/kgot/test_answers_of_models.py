@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 
 from inference import RetryPolicy
 from ontology.errors import InvalidArgumentError
+from planners.calls.model_text import json_objects, without_thoughts
 from planners.calls.sandbox import Sandbox
 from planners.calls.untrusted import FenceMarks
-from planners.kgot.asking import json_objects, prompt_messages, without_thoughts
+from planners.kgot.asking import prompt_messages
 from planners.kgot.kgot_events import Dropped, Queried, Written
 from planners.kgot.kgot_settings import MODEL_RETRIES, KgotSettings
 from planners.kgot.run_state import graph_text
@@ -53,12 +54,12 @@ READ: dict[str, tuple[str, list[Any]]] = {
 @pytest.mark.parametrize("case", READ)
 def test_json_is_found_and_nothing_is_guessed(case: str) -> None:
     text, values = READ[case]
-    assert list(json_objects(text)) == values
+    assert list(json_objects(text, mended=True)) == values
 
 
 @given(st.text(alphabet='{}[]",:\\ab1 \n', max_size=25))
 def test_whatever_comes_out_is_an_object(text: str) -> None:
-    assert all(isinstance(value, dict) and json.dumps(value) for value in json_objects(text))
+    assert all(isinstance(value, dict) and json.dumps(value) for value in json_objects(text, mended=True))
 
 
 @pytest.mark.parametrize("text", ["<think>Is it {9}?</think> 8", "Is it 9?</think> 8", "8 <think>I am not sure"])

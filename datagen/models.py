@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from inference.chat import GREEDY, ChatModel, Completion, Message, Sample
+from inference.chat import GREEDY, ChatModel, Completion, Message, ObservedModel, Sample
 from ontology.errors import BudgetExceededError, InvalidArgumentError
 from ontology.files import disk_errors, row_line
 
@@ -86,36 +86,20 @@ class RecordedChat:
                 file.write(row_line({"prompt": key, "of": name, "question": messages[-1].content}))
 
 
-class LimitedChat:
+class LimitedChat(ObservedModel):
     """A chat model whose calls count against a limit, which several models may share."""
 
     def __init__(self, model: ChatModel, left: Iterator[int], lock: Lock) -> None:
-        self._model, self._left, self._lock = model, left, lock
+        super().__init__(model, self._limited)
+        self._left, self._lock = left, lock
 
     @classmethod
     def sharing(cls, most: int, **models: ChatModel) -> dict[str, ChatModel]:
-        """Return models that may be called a number of times together."""
+        """Return models that may be called a number of times together; further calls raise BudgetExceededError."""
         left, lock = iter(range(most)), Lock()
         return {name: cls(model, left, lock) for name, model in models.items()}
 
-    @property
-    def name(self) -> str:
-        """The name of the model."""
-        return self._model.name
-
-    def complete(
-        self,
-        messages: Sequence[Message],
-        *,
-        schema: Mapping[str, Any] | None = None,
-        schema_name: str = "answer",
-        max_tokens: int | None = None,
-        sample: Sample = GREEDY,
-    ) -> Completion:
-        """Answer; see :class:`inference.chat.ChatModel`.
-
-        :raises BudgetExceededError: when the calls are used up.
-        """
+    def _limited(self, step: str, asked: Mapping[str, Any], ask: Callable[[], Completion]) -> Completion:
         with self._lock:
             if next(self._left, None) is None:
                 raise BudgetExceededError(
@@ -123,6 +107,4 @@ class LimitedChat:
                     subject=self.name,
                     remedy="Raise --max-calls, or run the same command again: answers are cached",
                 )
-        return self._model.complete(
-            messages, schema=schema, schema_name=schema_name, max_tokens=max_tokens, sample=sample
-        )
+        return ask()

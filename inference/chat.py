@@ -1,4 +1,4 @@
-"""The interface of chat models, budgets of tokens and money, and a scripted model."""
+"""The interface of chat models, budgets of tokens and money, a model that is observed, and a scripted one."""
 
 from __future__ import annotations
 
@@ -6,11 +6,22 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import Condition, Lock
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 from ontology.errors import BudgetExceededError, EgotoolsError, InvalidArgumentError, ModelError
 
-__all__ = ["GREEDY", "Budget", "ChatModel", "Completion", "Message", "Reservation", "Sample", "ScriptedChat", "Spend"]
+__all__ = [
+    "GREEDY",
+    "Budget",
+    "ChatModel",
+    "Completion",
+    "Message",
+    "ObservedModel",
+    "Reservation",
+    "Sample",
+    "ScriptedChat",
+    "Spend",
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -233,6 +244,55 @@ class ChatModel(Protocol):
 
 
 Script = Callable[[Sequence[Message]], str]
+
+
+Around: TypeAlias = Callable[[str, Mapping[str, Any], Callable[[], Completion]], Completion]
+"""Makes a call of a model, or knows its answer: of the name of the step, what is asked as JSON values, and what asks it."""
+_FREE = Budget()
+
+
+class ObservedModel:
+    """A chat model each of whose calls goes through a function, which may record it, measure it, or know its answer.
+
+    :param inner: None where the function knows every answer.
+    :param name: that of the inner model where empty.
+    :param budget: with the prices of the answers; that of the inner model where None.
+    """
+
+    def __init__(
+        self, inner: ChatModel | None, around: Around, *, name: str = "", budget: Budget | None = None
+    ) -> None:
+        self._inner = inner
+        self._around = around
+        self.name = name or (inner.name if inner is not None else "")
+        self.budget: Budget = budget or getattr(inner, "budget", None) or _FREE
+
+    def complete(
+        self,
+        messages: Sequence[Message],
+        *,
+        schema: Mapping[str, Any] | None = None,
+        schema_name: str = "answer",
+        max_tokens: int | None = None,
+        sample: Sample = GREEDY,
+    ) -> Completion:
+        """See :class:`ChatModel`."""
+        asked = {
+            "messages": [[message.role, message.content] for message in messages],
+            "schema": schema,
+            "max_tokens": max_tokens,
+            "seed": sample.seed,
+            "temperature": sample.temperature,
+        }
+
+        def ask() -> Completion:
+            if self._inner is None:
+                raise ModelError("nobody is asked", subject=self.name)
+            return self._inner.complete(
+                messages, schema=schema, schema_name=schema_name, max_tokens=max_tokens, sample=sample
+            )
+
+        return self._around(schema_name, asked, ask)
 
 
 class ScriptedChat:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import inference
-from inference.chat import GREEDY, ChatModel, Completion, Message, Sample
+from inference.chat import ChatModel, Completion, ObservedModel
 from ontology.json_values import canonical_text
 
 if TYPE_CHECKING:
@@ -62,39 +62,24 @@ class PromptTokens:
         return tokenizer
 
 
-class CountedModel:
+class CountedModel(ObservedModel):
     """Hands prompts on to a model and counts their tokens: the messages, and the schema of the answer.
 
     :ivar prompts: tokens of each prompt so far.
     """
 
     def __init__(self, model: ChatModel, tokens: PromptTokens) -> None:
-        self._model = model
+        super().__init__(model, self._counted)
         self._tokens = tokens
         self.prompts: list[int] = []
-
-    @property
-    def name(self) -> str:
-        """The name of the model."""
-        return self._model.name
 
     @property
     def counter(self) -> str:
         """What counts."""
         return self._tokens.name
 
-    def complete(
-        self,
-        messages: Sequence[Message],
-        *,
-        schema: Mapping[str, Any] | None = None,
-        schema_name: str = "answer",
-        max_tokens: int | None = None,
-        sample: Sample = GREEDY,
-    ) -> Completion:
-        """See :class:`inference.chat.ChatModel`."""
-        texts = [*(message.content for message in messages), *([canonical_text(schema)] if schema is not None else ())]
+    def _counted(self, step: str, asked: Mapping[str, Any], ask: Callable[[], Completion]) -> Completion:
+        schema = asked["schema"]
+        texts = [*(text for _, text in asked["messages"]), *([canonical_text(schema)] if schema is not None else ())]
         self.prompts.append(sum(map(self._tokens.count, texts)))
-        return self._model.complete(
-            messages, schema=schema, schema_name=schema_name, max_tokens=max_tokens, sample=sample
-        )
+        return ask()

@@ -23,7 +23,7 @@ import ontology.errors
 from egotools import ClientError, PermissionDeniedError, Tool
 from egotools.calling.invoker import ToolAnswer, ToolInvoker
 from egotools.client_errors import client_error_of
-from inference.chat import Budget, ChatModel, Completion
+from inference.chat import Budget, ChatModel, Completion, ObservedModel
 from ontology.errors import BudgetExceededError, EgotoolsError, InvalidArgumentError, ModelError, StorageError
 from ontology.json_values import canonical_text, first_error
 from planners.calls.sandbox import Sandbox, SandboxResult
@@ -31,7 +31,7 @@ from planners.calls.tool_access import Ask, never
 from planners.calls.tool_finder import Finder, FoundTools
 from planners.calls.untrusted import clean_text, cleaned
 from planners.journal.run_journal import DAMAGED, RunJournal, RunRecord
-from planners.journal.step_log import ObservedModel, also_told_to, emit, seconds_since
+from planners.journal.step_log import also_told_to, emit, seconds_since
 from planners.stores.property_graph import GraphState, Language, Operation, PropertyGraph, QueryLimits, QueryRows, Value
 
 __all__ = [

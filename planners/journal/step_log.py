@@ -10,17 +10,16 @@ from concurrent.futures import Future
 from contextvars import ContextVar
 from threading import Event as Signal
 from threading import Thread
-from typing import Any, ClassVar, Self, TypeAlias, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, model_serializer
 
-from inference.chat import GREEDY, Budget, ChatModel, Completion, Message, Sample
+from inference.chat import ChatModel, Completion, ObservedModel
 from inference.retry import end_retries_with
 from ontology.errors import BudgetExceededError, ModelError
 
 __all__ = [
     "Event",
-    "ObservedModel",
     "abandoned_calls",
     "also_told_to",
     "emit",
@@ -33,9 +32,6 @@ __all__ = [
 ]
 
 T = TypeVar("T")
-Around: TypeAlias = Callable[[str, Mapping[str, Any], Callable[[], Completion]], Completion]
-"""Makes a call of a model, or knows its answer: of the name of the step, what is asked as JSON values, and what asks it."""
-_FREE = Budget()
 _under_way: set[asyncio.Future[Any]] = set()
 
 
@@ -117,50 +113,6 @@ async def in_order(steps: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
 def seconds_since(started: float) -> float:
     """Return the seconds since a moment of ``time.perf_counter``, as records have them."""
     return round(time.perf_counter() - started, 6)
-
-
-class ObservedModel:
-    """A chat model each of whose calls goes through a function, which may record it, measure it, or know its answer.
-
-    :param inner: None where the function knows every answer.
-    :param name: that of the inner model where empty.
-    :param budget: with the prices of the answers; that of the inner model where None.
-    """
-
-    def __init__(
-        self, inner: ChatModel | None, around: Around, *, name: str = "", budget: Budget | None = None
-    ) -> None:
-        self._inner = inner
-        self._around = around
-        self.name = name or (inner.name if inner is not None else "")
-        self.budget: Budget = budget or getattr(inner, "budget", None) or _FREE
-
-    def complete(
-        self,
-        messages: Sequence[Message],
-        *,
-        schema: Mapping[str, Any] | None = None,
-        schema_name: str = "answer",
-        max_tokens: int | None = None,
-        sample: Sample = GREEDY,
-    ) -> Completion:
-        """See :class:`ChatModel`."""
-        asked = {
-            "messages": [[message.role, message.content] for message in messages],
-            "schema": schema,
-            "max_tokens": max_tokens,
-            "seed": sample.seed,
-            "temperature": sample.temperature,
-        }
-
-        def ask() -> Completion:
-            if self._inner is None:
-                raise ModelError("nobody is asked", subject=self.name)
-            return self._inner.complete(
-                messages, schema=schema, schema_name=schema_name, max_tokens=max_tokens, sample=sample
-            )
-
-        return self._around(schema_name, asked, ask)
 
 
 @contextlib.contextmanager

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from datagen.models import LimitedChat
 from inference import ChatModel, Message, RetryPolicy, Sample, ScriptedChat
 from inference.retry import TransientFailure, call_with_retries, parse_retry_after
 from ontology.errors import BudgetExceededError, InvalidArgumentError, ModelError
 from planners.calls.prompt_tokens import CountedModel, PromptTokens
-from research.llm_cost import CostLedger, CountedChat
 
 ASK = [Message("user", "list the suppliers")]
 
@@ -32,7 +32,7 @@ def test_a_list_is_said_in_order_and_then_ends() -> None:
 WRAPPERS: dict[str, Callable[[ChatModel, Path], ChatModel]] = {
     "none": lambda inner, folder: inner,
     "planners": lambda inner, folder: CountedModel(inner, PromptTokens()),
-    "research": lambda inner, folder: CountedChat(inner, CostLedger(folder / "cost.json", minutes=1.0)),
+    "datagen": lambda inner, folder: LimitedChat.sharing(9, model=inner)["model"],
 }
 
 

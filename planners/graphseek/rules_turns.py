@@ -56,12 +56,12 @@ class RulesTurns:
 
     async def turn(self, view: StepView) -> Turn:
         """Return invocations, or an answer."""
-        asked, calls = self._domain(view), _Calls(view.records)
+        asked, calls, today = self._domain(view), _Calls(view.records), date.today()
         known = await _known_names(view, asked)
         try:
             names = _Names(known, calls)
-            graph = self._parser.parse(view.question.text, asked.domain, date.today(), names=names).graph
-            return await _Compiled(graph, asked, calls, view.results).answer()
+            graph = self._parser.parse(view.question.text, asked.domain, today, names=names).graph
+            return await _Compiled(graph, asked, calls, view.results, today).answer()
         except _NeededError as needed:
             return needed.invocations
         except _RefusedError as error:
@@ -149,9 +149,8 @@ class _Names:
 class _Compiled:
     """A query graph as invocations."""
 
-    def __init__(self, graph: QueryGraph, asked: AskedDomain, calls: _Calls, results: ResultStore) -> None:
-        self._graph, self._asked, self._calls, self._results = graph, asked, calls, results
-        self._today = date.today()
+    def __init__(self, graph: QueryGraph, asked: AskedDomain, calls: _Calls, results: ResultStore, today: date) -> None:
+        self._graph, self._asked, self._calls, self._results, self._today = graph, asked, calls, results, today
 
     async def answer(self) -> Answer:
         """Return the answer."""

@@ -14,9 +14,8 @@ from typing import Any, TypeAlias, TypeVar
 
 from ingest.stores.ladybug_connection import check_ladybug
 from ontology.errors import StatementError, StorageError
-from planners.stores.engine_process import EngineEndedError, EngineProcess
+from planners.stores.engine import EngineEndedError, EngineProcess
 from planners.stores.graph_schema import (
-    TYPE_PROPERTIES,
     UNDIRECTED,
     CypherDialect,
     GraphSchema,
@@ -42,7 +41,6 @@ _LIMITS = QueryLimits()
 _PROCESSES = 4
 """At once: as many as the agent runs invocations at the same time; each takes at most 1 GiB of buffers."""
 _BATCH_ROWS = 1_000
-"""Of a batch: some 100 KiB of ordinary rows, and few enough requests that 230,000 rows spend under a tenth of their time in them."""
 _SIZES = {"buffer_bytes": 1 << 30, "database_bytes": 1 << 36}
 """Memory of pages at most, taken as it is used; address space of a database, as it is for those that ingestion writes: its default is 8 TiB."""
 _OWN_S = 60.0
@@ -54,14 +52,15 @@ _PARAMETER = re.compile(
     re.DOTALL | re.VERBOSE,
 )
 """A parameter; or what may have a dollar inside and is none: texts, quoted names, comments."""
-_TYPES: Sequence[tuple[tuple[str, ...], PropertyType]] = (
-    (("INT8", "INT16", "INT32", "INT64", "INT128", "UINT", "SERIAL"), "integer"),
-    (("DOUBLE", "FLOAT", "DECIMAL"), "number"),
-    (("DATE", "TIMESTAMP"), "date"),
-    (("STRING", "UUID"), "string"),
-    (("BOOL",), "boolean"),
+_TYPES: Sequence[tuple[str, PropertyType]] = (
+    (r".*\]", "list"),
+    (r"U?INT\d+|SERIAL", "integer"),
+    (r"DOUBLE|FLOAT|DECIMAL.*", "number"),
+    (r"DATE|TIMESTAMP.*", "date"),
+    (r"STRING|UUID", "string"),
+    (r"BOOL", "boolean"),
 )
-"""Beginnings of the names of Ladybug's types: UINT8 to UINT64, TIMESTAMP_NS and so on; others (maps, blobs) have no operator."""
+"""Patterns of the names of Ladybug's types; others (maps, blobs) have no operator."""
 
 
 def with_whole_numbers(text: str, parameters: Mapping[str, V]) -> tuple[str, dict[str, V]]:
@@ -71,8 +70,7 @@ def with_whole_numbers(text: str, parameters: Mapping[str, V]) -> tuple[str, dic
     in the statement: with a parameter it reads the whole table, three times as long on 42,000 nodes. A whole number that is not negative is
     digits alone. All other values stay bound.
     """
-    whole = range(2**63)
-    numbers = {name: str(value) for name, value in parameters.items() if type(value) is int and value in whole}
+    numbers = {name: str(value) for name, value in parameters.items() if type(value) is int and value in range(2**63)}
     written = _PARAMETER.sub(lambda found: numbers.get(found["name"] or "", found[0]), text) if numbers else text
     return written, {name: value for name, value in parameters.items() if name not in numbers}
 
@@ -198,29 +196,26 @@ class LadybugReader:
         await process.end()
 
     async def _ask(self, process: EngineProcess, request: Mapping[str, Any], seconds: float) -> dict[str, Any]:
-        late = _fault(f"it takes longer than {seconds:g} s")
+        late = f"it takes longer than {seconds:g} s"
         try:
             answer = await process.ask(request, seconds + _GRACE_S)
         except EngineEndedError as error:
             how = f"by {error.signal_name}" if error.signal_name else "or sent more than is allowed"
-            raise StorageError(
-                f"the engine Ladybug has ended while it ran this, {how}",
-                subject=str(self._path),
-                remedy="Ask again, it starts anew; if it ends at this query once more, ask for less",
-            ) from None
+            problem = f"the engine Ladybug has ended while it ran this, {how}"
+            remedy = "Ask again, it starts anew; if it ends at this query once more, ask for less"
+            raise StorageError(problem, subject=str(self._path), remedy=remedy) from None
         except TimeoutError:
-            raise late from None
+            answer = {"fault": late}
         text = str(answer.get("fault", ""))
-        if "Interrupted" in text:
-            raise late
         if answer.get("of") == "OSError" or text.startswith("IO exception") or "No space left" in text:
-            raise StorageError(
-                f"the Ladybug database cannot be used: {text}".rstrip("."),
-                subject=str(self._path),
-                remedy="Check that the file can be read, that its disk has room, and that no process has it open for writing",
+            problem = f"the Ladybug database cannot be used: {text}".rstrip(".")
+            remedy = (
+                "Check that the file can be read, that its disk has room, and that no process has it open for writing"
             )
+            raise StorageError(problem, subject=str(self._path), remedy=remedy)
         if text:
-            raise _fault(text)
+            said = late if "Interrupted" in text else text.rstrip(". \n")
+            raise StatementError(said, subject="Cypher", remedy="Correct the query")
         return answer
 
     def _file_stamp(self) -> _Stamp:
@@ -235,10 +230,6 @@ class LadybugReader:
         )
 
 
-def _fault(problem: str) -> StatementError:
-    return StatementError(problem.rstrip(". \n"), subject="Cypher", remedy="Correct the query")
-
-
 async def _schema(graph: LadybugReader) -> GraphSchema:
     """Read the types: tables, and the types that a property tells apart in one table."""
     nodes: list[NodeType] = []
@@ -250,27 +241,18 @@ async def _schema(graph: LadybugReader) -> GraphSchema:
             columns = await read_rows_of(graph, f"{info}, `primary key`")
             key = next(column for column, _, is_key in columns if is_key)
             node = NodeType(name=name, mark=TypeMark(label=name), key=key, properties=_properties(columns))
-            nodes += await marked_nodes(graph, node, TYPE_PROPERTIES.get(name, ""))
+            nodes += await marked_nodes(graph, node)
         elif kind == "REL":
             ends = "RETURN `source table name`, `destination table name`"
             pairs = await read_rows_of(graph, f"CALL show_connection({quoted_text(name)}) {ends}")
-            relationships.append(
-                RelationshipType(
-                    name=name,
-                    ends=await marked_ends(graph, name, [(source, target) for source, target in pairs], nodes),
-                    properties=_properties(await read_rows_of(graph, info)),
-                    undirected=comment == UNDIRECTED,
-                )
-            )
+            marked = await marked_ends(graph, name, [(source, target) for source, target in pairs], nodes)
+            properties = _properties(await read_rows_of(graph, info))
+            undirected = comment == UNDIRECTED
+            relationships.append(RelationshipType(name=name, ends=marked, properties=properties, undirected=undirected))
     return GraphSchema(nodes=tuple(sorted(nodes, key=lambda node: node.name)), relationships=tuple(relationships))
 
 
 def _properties(columns: list[list[str]]) -> tuple[PropertyKey, ...]:
-    typed = [(column[0], _type(column[1])) for column in columns]
-    return tuple(PropertyKey(name=name, type=type_) for name, type_ in sorted(typed) if type_ is not None)
-
-
-def _type(column: str) -> PropertyType | None:
-    if column.endswith("]"):
-        return "list"
-    return next((type_ for names, type_ in _TYPES if column.startswith(names)), None)
+    typed = sorted((name, kind) for name, kind, *_ in columns)
+    found = [(name, next((type_ for text, type_ in _TYPES if re.fullmatch(text, kind)), None)) for name, kind in typed]
+    return tuple(PropertyKey(name=name, type=type_) for name, type_ in found if type_ is not None)

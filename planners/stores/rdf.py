@@ -10,8 +10,7 @@
 
 Typed operations are planned on rows. What a model writes in SPARQL is evaluated by Oxigraph in a process of its own, which has no
 network: updates on a copy, which must leave a property graph. Of a model's text nothing reaches an endpoint; it is given triples.
-What a model deletes of the simple triples takes the rest along: without its triple an edge has no resources, and without its own triples a
-node has no edges.
+What a model deletes takes the rest along: an edge without its simple triple its resource, a node without triples its edges.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ from inference.openai_client import MOST_ANSWER_BYTES
 from ontology.errors import MissingExtraError, StatementError, StorageError
 from ontology.hosts import check_http_url
 from ontology.redaction import redacted_url
-from planners.stores.engine_process import EngineEndedError, EngineProcess
+from planners.stores.engine import EngineEndedError, EngineProcess
 from planners.stores.property_graph import (
     GraphState,
     Language,
@@ -60,24 +59,19 @@ _LIMITS = QueryLimits()
 _OWN_S = 30.0
 """Seconds for one statement, as in the other stores; and for one request to an endpoint."""
 _JSON = f"{RDF}JSON"
-_INTEGERS = frozenset(
-    XSD + name
-    for name in """integer int long short byte nonNegativeInteger positiveInteger nonPositiveInteger negativeInteger
-    unsignedLong unsignedInt unsignedShort unsignedByte""".split()
+_INTEGER = re.compile(
+    rf"{re.escape(XSD)}(?:(?:non)?(?:positive|negative)?integer|(?:unsigned)?(?:long|int|short|byte))", re.I
 )
 _NUMBERS = frozenset(XSD + name for name in ("double", "float", "decimal"))
 # The letter after a backslash is escaped too: an engine that decodes \u before it looks for strings must find nothing to decode.
-_ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t", "\\u": r"\\\u0075", "\\U": r"\\\u0055"}
+_ESCAPES = {"\\": "\\\\", '"': '\\"', "\\u": r"\\\u0075", "\\U": r"\\\u0055"}
 _ESCAPED = re.compile(r'\\[uU]|[\\"\x00-\x1f\x7f]')
+_KINDS = {tuple: _JSON, bool: f"{XSD}boolean", int: f"{XSD}integer", float: f"{XSD}double"}
 _PLACE = re.compile(r"^(?:SPARQL parse )?error at \d+:\d+: ")
 
 
 class RdfTerm(NamedTuple):
-    """A term: a tuple, because graphs are sets of thousands of them, and their hashes are most of the work.
-
-    :param kind: ``iri``, ``literal`` or ``blank``.
-    :param datatype: of a literal; empty for text.
-    """
+    """A term: ``iri``, ``literal`` or ``blank``; the datatype of a literal is empty for text. A tuple, for the hashes of thousands."""
 
     kind: str
     value: str
@@ -117,44 +111,27 @@ def _checked_name_of(term: RdfTerm) -> str:
 
 
 def _literal_of(value: Value) -> RdfTerm:
-    match value:
-        case tuple():
-            return RdfTerm("literal", json.dumps(value, ensure_ascii=False), _JSON)
-        case bool():
-            return RdfTerm("literal", str(value).lower(), f"{XSD}boolean")
-        case int():
-            return RdfTerm("literal", str(value), f"{XSD}integer")
-        case float():
-            return RdfTerm("literal", repr(value), f"{XSD}double")
-    return RdfTerm("literal", value)
-
-
-def _value_of(term: RdfTerm) -> object:
-    """Return the value of a literal.
-
-    :raises ValueError: when it is not of its type.
-    """
-    if term.datatype in _INTEGERS:
-        return int(term.value)
-    if term.datatype in _NUMBERS:
-        return float(term.value.replace("INF", "inf"))
-    if term.datatype == f"{XSD}boolean":
-        return term.value in ("true", "1")
-    if term.datatype == _JSON:
-        value = json.loads(term.value)
-        return value if isinstance(value, list | str | int | float | bool) else term.value
-    return term.value
+    if isinstance(value, str):
+        return RdfTerm("literal", value)
+    return RdfTerm("literal", json.dumps(value, ensure_ascii=False), _KINDS[type(value)])
 
 
 def _checked_value_of(term: RdfTerm, name: str) -> Value:
+    value: object = term.value
     try:
-        return checked_value(_value_of(term), name)
+        if _INTEGER.fullmatch(term.datatype):
+            value = int(term.value)
+        elif term.datatype in _NUMBERS:
+            value = float(term.value.replace("INF", "inf"))
+        elif term.datatype == f"{XSD}boolean":
+            value = term.value in ("true", "1")
+        elif term.datatype == _JSON and isinstance(read := json.loads(term.value), list | str | int | float | bool):
+            value = read
+        return checked_value(value, name)
     except (ValueError, RecursionError):
-        raise StatementError(
-            f"the literal {term.value[:80]!r} is not of its type {term.datatype}",
-            subject=name,
-            remedy='Write numbers and texts as they are: 1, 2.5, true, "text"',
-        ) from None
+        problem = f"the literal {term.value[:80]!r} is not of its type {term.datatype}"
+        remedy = 'Write numbers and texts as they are: 1, 2.5, true, "text"'
+        raise StatementError(problem, subject=name, remedy=remedy) from None
 
 
 def _text(term: RdfTerm) -> str:
@@ -299,17 +276,15 @@ class OxigraphProcess:
         self._loaded: object = None
 
     async def ask(self, do: str, triples: set[Triple], text: str, seconds: float, rows: int = 0) -> dict[str, Any]:
-        """Evaluate a ``query`` on triples, or an ``update`` on a copy of them. Requests wait for one another; the time runs from its own
-        turn.
+        """Evaluate a ``query`` on triples, or an ``update`` on a copy of them, in turn; the time runs from its own turn.
 
         :raises StatementError: when it fails, or takes too long.
         :raises StorageError: when no process can be started.
         """
+        remedy = "Ask for less; the graph is as before"
         async with self._lock:
-            process, self._process = (
-                self._process,
-                None,
-            )  # whatever ends this call, an answer to nobody must not be read by another
+            # Whatever ends this call, an answer to nobody must not be read by another.
+            process, self._process = self._process, None
             try:
                 if process is None or process.has_ended:
                     process, self._loaded = await EngineProcess.start("oxigraph"), None
@@ -321,11 +296,8 @@ class OxigraphProcess:
                 raise _fault(f"it takes longer than {seconds:g} s", "Ask for less, or join fewer patterns") from None
             except EngineEndedError as error:
                 if error.signal_name == "SIGABRT":  # it aborts where memory is refused
-                    problem = "it takes more memory than is allowed: the engine has ended by SIGABRT"
-                else:
-                    how = f"by {error.signal_name}" if error.signal_name else "or sent more than is allowed"
-                    problem = f"the engine has ended while it ran this, {how}"
-                raise _fault(problem, "Ask for less; the graph is as before") from None
+                    raise _fault("it takes more memory than is allowed", remedy) from None
+                raise _fault(f"the engine has ended while it ran this {error.signal_name}".rstrip(), remedy) from None
             self._process, self._loaded = process, triples if do == "query" else None
         if "fault" in answer:
             problem = str(answer["fault"])

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import csv
+import itertools
 import multiprocessing
 import tempfile
 import time
@@ -42,13 +44,12 @@ def loading_ratios(folder: Path, scale: float) -> list[Ratio]:
     source = folder / "csv"
     write_csv_folder(ev_tables(scale), source)
     nodes, relationships = csv_tables(source)
-    held_nodes = [replace(each, rows=list(each.rows)) for each in nodes]
-    held = [replace(each, rows=list(each.rows)) for each in relationships]
+    held_nodes = [replace(each, rows=_rows_of(each)) for each in nodes]
+    held = [replace(each, rows=_rows_of(each)) for each in relationships]
     tables: list[NodeTable | RelationshipTable] = [*held_nodes, *held]
     ready = [folder / f"{at}.copy.csv" for at in range(len(tables))]
     for path, table in zip(ready, tables, strict=True):
-        ends: tuple[ColumnType, ...] = ("string", "string") if isinstance(table, RelationshipTable) else ()
-        write_rows(path, [table], (*ends, *(kind for _, kind in table.columns)), lambda _: "")
+        write_rows(path, table.rows)
     bare = _least(lambda: _bare_copy(folder / "bare.lbdb", held_nodes, held, ready))
     rows = _least(lambda: load_graph(folder / "loaded.lbdb", held_nodes, held))
     read = _least(lambda: load_graph(folder / "loaded.lbdb", *csv_tables(source)))
@@ -59,6 +60,13 @@ def loading_ratios(folder: Path, scale: float) -> list[Ratio]:
             name="loading a folder of CSV / bare COPY", above=read, below=bare, most=1.5, note=f"{note}, cells checked"
         ),
     ]
+
+
+def _rows_of(table: NodeTable | RelationshipTable) -> list[list[object]]:
+    if table.file is None:
+        return [list(row) for row in table.rows]
+    with table.file.open(encoding="utf-8", newline="") as file:
+        return [[cell or None for cell in row] for row in itertools.islice(csv.reader(file), 1, None)]
 
 
 def _least(work: Callable[[], object]) -> float:

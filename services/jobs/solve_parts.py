@@ -29,7 +29,7 @@ from planners.kgot.tools.standard_tools import FILE_TOOLS, ToolModels, standard_
 from planners.kgot.tools.task_files import TaskFiles
 from planners.kgot.tools.tool_set import ToolSet
 from planners.kgot.tools.web_tools import WebEndpoints, WebTools
-from planners.stores.open_graph import open_graph
+from planners.stores import open_graph
 from services.jobs.model_factory import open_chat
 from services.jobs.plans import ChatEndpoint
 from services.jobs.solve_plan import ModelAddress, SolvePlan

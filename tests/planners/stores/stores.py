@@ -9,7 +9,7 @@ from typing import TypeAlias
 import pytest
 
 from planners.calls.sandbox import Sandbox, SandboxLimits
-from planners.stores.open_graph import open_graph
+from planners.stores import open_graph
 from planners.stores.property_graph import GraphState, Properties, PropertyGraph
 from tests.harness.waiting import LIMIT_S
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ontology.errors import StatementError
-from planners.stores.statements import MAX_STATEMENT, REFUSED, WRITES, allowed_cypher, cypher_tokens
+from planners.stores.statements import MAX_STATEMENT, REFUSED, WRITES, allowed_cypher
 
 READS = [
     'MATCH (a:Author {name: "Ann Ott"})-[:WROTE]->(b:Book) RETURN b.title AS title',
@@ -98,7 +98,6 @@ def test_reads_are_admitted(text: str) -> None:
     assert "/*" not in allowed.text
     assert "//" not in allowed.text
     assert not allowed.text.endswith(";")
-    assert [token.text for token in allowed.tokens] == [t.text for t in cypher_tokens(text) if not t.symbol(";")]
     assert allowed_cypher(text, write=True).text == allowed.text
 
 

@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ontology.errors import InvalidArgumentError, StorageError
+from planners.stores import open_graph
 from planners.stores.memory_graph import MemoryGraph
-from planners.stores.open_graph import open_graph
 from planners.stores.property_graph import Operation, ReplaceGraph
 from tests.planners.stores.conftest import Driven
 from tests.planners.stores.graph_operations import LABELS, OPERATIONS, PROPERTIES, TYPES, PlainGraph

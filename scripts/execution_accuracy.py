@@ -28,7 +28,7 @@ from egotools import AsyncClient
 from egotools.calling.invoker import ToolInvoker
 from inference import DEFAULT_ENCODER, load_encoder
 from ontology.errors import EgotoolsError, ModelError
-from planners.calls.python_invoker import PythonInvoker
+from planners.calls.tool_access import PythonInvoker
 from planners.calls.tool_finder import ToolFinder
 from planners.dfs.executor import Execution, date_resolver, execute
 from planners.dfs.resolver import ExecutorSettings, Resolver

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["GRAPH_ADDRESSES", "READABLE_ADDRESSES", "open_graph", "open_readable"]
 
-GRAPH_ADDRESSES = ("memory", "neo4j:bolt://USER:PASSWORD@HOST:PORT", "rdf", "rdf:http://…")
+GRAPH_ADDRESSES = ("memory", "neo4j:bolt://USER:PASSWORD@HOST:PORT", "rdf")
 """What addresses of tasks' graphs look like."""
 READABLE_ADDRESSES = ("ladybug:PATH", "csv:FOLDER", "graphml:FILE", "neo4j:bolt://USER:PASSWORD@HOST:PORT")
 """What addresses of graphs that are only read look like."""
@@ -46,13 +46,15 @@ async def open_graph(address: str = "memory", sandbox: Sandbox | None = None) ->
 
         async with open_bolt_graph(rest) as bolt:
             yield bolt
-    elif store == "rdf":
+    elif address == "rdf":
         from planners.stores.rdf import open_rdf_graph
 
-        async with open_rdf_graph(rest or None) as rdf:
+        async with open_rdf_graph() as rdf:
             yield rdf
     else:
         problem = f"no graph store has the address {store!r}"
+        if store == "rdf":  # rdf:http://… was one
+            problem = "graphs of tasks are no longer kept in a SPARQL endpoint"
         raise InvalidArgumentError(problem, subject="graph store", remedy=f"Use one of {', '.join(GRAPH_ADDRESSES)}")
 
 

@@ -11,7 +11,7 @@ import asyncio
 import contextlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ontology.errors import EgotoolsError, StatementError
@@ -188,7 +188,7 @@ class MemoryGraph:
             waiting[0].set_result(text)
             ended = await waiting[1]
         self._warm()
-        return _checked_reply(ended)
+        return _checked_reply(ended, lambda name: str(float(name)) if is_query else float(name))
 
 
 def _attributes(own: str, name: str, properties: Properties) -> dict[str, object]:
@@ -197,11 +197,11 @@ def _attributes(own: str, name: str, properties: Properties) -> dict[str, object
     }
 
 
-def _checked_reply(ended: SandboxResult) -> dict[str, Any]:
+def _checked_reply(ended: SandboxResult, constant: Callable[[str], object]) -> dict[str, Any]:
     if ended.ended != "ok":
         raise _fault(f"the code ended by {ended.ended}: {ended.stderr.strip()[-_ERROR_CHARACTERS:]}".rstrip(": "))
     try:
-        reply = json.loads(ended.stdout, parse_constant=lambda name: str(float(name)))
+        reply = json.loads(ended.stdout, parse_constant=constant)
     except (ValueError, RecursionError):  # code can write there what it likes
         reply = None
     if not isinstance(reply, dict):

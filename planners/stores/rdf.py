@@ -1,4 +1,4 @@
-"""The property graph of a task as RDF, asked in SPARQL: embedded, or kept in a named graph of an endpoint.
+"""The property graph of a task as RDF, asked in SPARQL.
 
 - A node is a resource with one type, its label: ``?a a :Author``. A property is a triple with a literal: ``?a :name "Ann"``.
 - An edge is a triple between nodes: ``?a :WROTE ?b``. So the simple query finds it.
@@ -9,7 +9,7 @@
   are texts, and several literals of one property are a list in the order of their values.
 
 Typed operations are planned on rows. What a model writes in SPARQL is evaluated by Oxigraph in a process of its own, which has no
-network: updates on a copy, which must leave a property graph. Of a model's text nothing reaches an endpoint; it is given triples.
+network: updates on a copy, which must leave a property graph.
 What a model deletes takes the rest along: an edge without its simple triple its resource, a node without triples its edges.
 """
 
@@ -18,6 +18,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import importlib.util
+import itertools
 import json
 import math
 import re
@@ -26,13 +27,9 @@ from collections import defaultdict
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeAlias
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import quote, unquote
 
-from egotools.calling.address_guard import IDENTITY, is_encoded
-from inference.openai_client import MOST_ANSWER_BYTES
-from ontology.errors import MissingExtraError, StatementError, StorageError
-from ontology.hosts import check_http_url
-from ontology.redaction import redacted_url
+from ontology.errors import MissingExtraError, StatementError
 from planners.stores.engine import EngineEndedError, EngineProcess
 from planners.stores.property_graph import (
     GraphState,
@@ -57,7 +54,7 @@ __all__ = ["RdfGraph", "open_rdf_graph"]
 
 _LIMITS = QueryLimits()
 _OWN_S = 30.0
-"""Seconds for one statement, as in the other stores; and for one request to an endpoint."""
+"""Seconds for one statement, as in the other stores."""
 _JSON = f"{RDF}JSON"
 _INTEGER = re.compile(
     rf"{re.escape(XSD)}(?:(?:non)?(?:positive|negative)?integer|(?:unsigned)?(?:long|int|short|byte))", re.I
@@ -67,6 +64,7 @@ _NUMBERS = frozenset(XSD + name for name in ("double", "float", "decimal"))
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\\u": r"\\\u0075", "\\U": r"\\\u0055"}
 _ESCAPED = re.compile(r'\\[uU]|[\\"\x00-\x1f\x7f]')
 _KINDS = {tuple: _JSON, bool: f"{XSD}boolean", int: f"{XSD}integer", float: f"{XSD}double"}
+_SECRET, _NUMBERS_OF_RESOURCES = uuid.uuid4().hex, itertools.count()
 _PLACE = re.compile(r"^(?:SPARQL parse )?error at \d+:\d+: ")
 
 
@@ -83,9 +81,8 @@ _TYPE = RdfTerm("iri", f"{RDF}type")
 _PARTS = tuple(RdfTerm("iri", EDGES + name) for name in ("source", "type", "target"))
 
 
-def _term(kind: str, value: str, datatype: str | None) -> RdfTerm:
-    kind = {"uri": "iri", "bnode": "blank", "typed-literal": "literal"}.get(kind, kind)
-    return RdfTerm(kind, value, "" if not datatype or datatype.endswith(("#string", "#langString")) else datatype)
+def _term(kind: str, value: str, datatype: str) -> RdfTerm:
+    return RdfTerm(kind, value, "" if datatype.endswith(("#string", "#langString")) else datatype)
 
 
 @lru_cache(maxsize=1_000)  # a graph has some dozens of names
@@ -147,7 +144,8 @@ def _triples_text(triples: Iterable[Triple]) -> str:
 
 
 def _new_resource() -> RdfTerm:
-    return RdfTerm("iri", f"urn:egotools:node:{uuid.uuid4().hex}")
+    """Return a resource that no model can guess; their order is that in which they were made."""
+    return RdfTerm("iri", f"urn:egotools:node:{_SECRET}:{next(_NUMBERS_OF_RESOURCES):012}")
 
 
 def _fault(problem: str, remedy: str) -> StatementError:
@@ -179,11 +177,10 @@ def _triples_of(rows: PropertyRows) -> set[Triple]:
     return triples
 
 
-def _rows_of(triples: Iterable[Triple], before: PropertyRows | None = None) -> PropertyRows:
-    """Return the graph of triples.
+def _rows_of(triples: Iterable[Triple], before: PropertyRows) -> PropertyRows:
+    """Return the graph that a statement left of the one before: what it deleted of nodes and edges goes as a whole.
 
-    :param before: the graph that a statement changed: what it deleted of nodes and edges goes as a whole.
-    :raises StatementError: when they are no property graph.
+    :raises StatementError: when the triples are no property graph.
     """
     about: dict[RdfTerm, dict[RdfTerm, list[RdfTerm]]] = defaultdict(lambda: defaultdict(list))
     blanks: dict[RdfTerm, RdfTerm] = {}
@@ -195,7 +192,7 @@ def _rows_of(triples: Iterable[Triple], before: PropertyRows | None = None) -> P
     for resource, found in about.items():
         if resource not in described:
             keys[resource] = _add_node(rows, resource, found)
-    known = {before.ids[key] for key in (*before.nodes, *before.edges) if key in before.ids} if before else set()
+    known = {before.ids[key] for key in (*before.nodes, *before.edges) if key in before.ids}
     gone = known - about.keys()
     plain = _plain_edges(about, keys, gone)
     told: set[Triple] = set()
@@ -315,36 +312,23 @@ class OxigraphProcess:
 
 
 @contextlib.asynccontextmanager
-async def open_rdf_graph(url: str | None = None) -> AsyncIterator[RdfGraph]:
+async def open_rdf_graph() -> AsyncIterator[RdfGraph]:
     """Open an empty graph; it is gone at the end.
 
-    :param url: of an endpoint; None: embedded.
-    :raises InvalidArgumentError: when it is no http or https address.
     :raises MissingExtraError: when pyoxigraph is not installed.
-    :raises StorageError: when the endpoint cannot be reached.
     """
     process = OxigraphProcess()
-    endpoint = None if url is None else _Endpoint(url)
-    graph = RdfGraph(process, endpoint)
     try:
-        await graph.state()  # fail at once when the endpoint is down
-        yield graph
+        yield RdfGraph(process)
     finally:
         await process.close()
-        if endpoint is not None:
-            with contextlib.suppress(StorageError):  # a dead endpoint keeps the graph; it is of no other task
-                await endpoint.close()
 
 
 class RdfGraph:
-    """A graph of triples. :func:`open_rdf_graph` makes it.
+    """A graph of triples. :func:`open_rdf_graph` makes it."""
 
-    :param endpoint: keeps the triples; None: they stand here.
-    """
-
-    def __init__(self, process: OxigraphProcess, endpoint: _Endpoint | None = None) -> None:
+    def __init__(self, process: OxigraphProcess) -> None:
         self._process = process
-        self._endpoint = endpoint
         self._lock = asyncio.Lock()
         self._rows, self._triples = PropertyRows(), set[Triple]()
 
@@ -356,26 +340,20 @@ class RdfGraph:
     async def apply(self, operations: Sequence[Operation]) -> None:
         """Apply operations in their order: all, or none where one fails. Calls wait for one another."""
         async with self._lock:
-            await self._read()
             after = self._rows.copy()
             for operation in operations:
                 if isinstance(operation, Statement):
                     after = await self._after_statement(after, operation)
                 else:
                     apply_typed(after, operation)
-            triples = _triples_of(after)
-            if self._endpoint is not None:
-                await self._endpoint.change(self._triples - triples, triples - self._triples)
-            self._rows, self._triples = after, triples
+            self._rows, self._triples = after, _triples_of(after)
 
     async def query(
         self, text: str, parameters: Mapping[str, Value] | None = None, limits: QueryLimits = _LIMITS
     ) -> QueryRows:
         """Read by SELECT or ASK (one row, ``result``). A resource that is a node is given with label and properties."""
         allowed = allowed_sparql(text, _terms(parameters or {}), write=False)
-        async with self._lock:
-            await self._read()
-            rows, triples = self._rows, self._triples
+        rows, triples = self._rows, self._triples
         answer = await self._process.ask("query", triples, allowed, limits.seconds, limits.rows)
         if "boolean" in answer:
             return QueryRows(columns=("result",), rows=((answer["boolean"],),))
@@ -386,14 +364,7 @@ class RdfGraph:
 
     async def state(self) -> GraphState:
         """Return the whole graph."""
-        async with self._lock:
-            await self._read()
-            return state_of_rows(self._rows)
-
-    async def _read(self) -> None:
-        """Take over what stands in the endpoint, where it is not what was written last."""
-        if self._endpoint is not None and (triples := await self._endpoint.read()) != self._triples:
-            self._rows, self._triples = _rows_of(triples), triples
+        return state_of_rows(self._rows)
 
     async def _after_statement(self, before: PropertyRows, statement: Statement) -> PropertyRows:
         allowed = allowed_sparql(statement.text, _terms(statement.parameters), write=True)
@@ -431,83 +402,3 @@ def _json(term: RdfTerm | None, rows: PropertyRows, keys: Mapping[RdfTerm, int])
 
 def _lists(properties: Properties) -> dict[str, object]:
     return {name: list(value) if isinstance(value, tuple) else value for name, value in properties.items()}
-
-
-class _Endpoint:
-    """A named graph of a SPARQL 1.1 endpoint that the operator configured, with a new IRI; it is dropped at the end of the task.
-
-    :param url: without ``/query`` and ``/update``, for example ``http://127.0.0.1:7878``.
-    :raises InvalidArgumentError: when it is no http or https address.
-    """
-
-    def __init__(self, url: str) -> None:
-        import httpx
-
-        parts = urlsplit(check_http_url(url, subject="rdf"))
-        self._address = redacted_url(url).rstrip("/")
-        auth = (unquote(parts.username), unquote(parts.password or "")) if parts.username else None
-        self._graph = f"urn:egotools:graph:{uuid.uuid4().hex}"
-        self._client = httpx.AsyncClient(auth=auth, headers=IDENTITY, timeout=_OWN_S, follow_redirects=False)
-
-    async def read(self) -> set[Triple]:
-        """Return all triples."""
-        body = await self._ask("query", "SELECT ?s ?p ?o WHERE { ?s ?p ?o }")
-        try:
-            rows = json.loads(body)["results"]["bindings"]
-            terms = [[row[name] for name in ("s", "p", "o")] for row in rows]
-            return {(_term(**_members(s)), _term(**_members(p)), _term(**_members(o))) for s, p, o in terms}
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            raise self._failure("sends an answer that is no result of SPARQL as JSON") from None
-
-    async def change(self, removed: set[Triple], added: set[Triple]) -> None:
-        """Remove and add triples, in one request: both, or nothing."""
-        text = " ;\n".join(
-            f"{verb} DATA {{ GRAPH <{self._graph}> {{\n{_triples_text(triples)}}} }}"
-            for verb, triples in (("DELETE", removed), ("INSERT", added))
-            if triples
-        )
-        if text:
-            await self._ask("update", text)
-
-    async def close(self) -> None:
-        """Drop the named graph and close the connections."""
-        try:
-            await self._ask("update", f"DROP SILENT GRAPH <{self._graph}>")
-        finally:
-            await self._client.aclose()
-
-    async def _ask(self, kind: str, text: str) -> bytes:
-        import httpx
-
-        form = {kind: text} | ({"default-graph-uri": self._graph} if kind == "query" else {})
-        headers = {"Accept": "application/sparql-results+json"}
-        body = bytearray()
-        try:
-            async with (
-                asyncio.timeout(_OWN_S),
-                self._client.stream("POST", f"{self._address}/{kind}", data=form, headers=headers) as response,
-            ):
-                if is_encoded(response.headers):  # a few kilobytes may unpack to gigabytes
-                    raise self._failure("sends a compressed answer")
-                async for part in response.aiter_raw():
-                    body += part
-                    if len(body) > MOST_ANSWER_BYTES:
-                        raise self._failure(f"sends more than {MOST_ANSWER_BYTES:,} bytes")
-        except TimeoutError:
-            raise self._failure("does not answer in time") from None
-        except httpx.HTTPError as error:  # `from None`: these hold the whole request with its headers
-            raise self._failure(f"cannot be reached ({type(error).__name__})") from None
-        if not 200 <= response.status_code < 300:
-            raise self._failure(f"answers HTTP {response.status_code}")
-        return bytes(body)
-
-    def _failure(self, problem: str) -> StorageError:
-        return StorageError(
-            f"the SPARQL endpoint {problem}",
-            subject=self._address,
-            remedy="Check that it runs, that query and update stand under this address, and that the user may write",
-        )
-
-
-def _members(term: Mapping[str, str]) -> dict[str, Any]:
-    return {"kind": term["type"], "value": term["value"], "datatype": term.get("datatype")}

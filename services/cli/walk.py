@@ -18,7 +18,7 @@ from egotools.calling.invoker import ToolInvoker
 from ontology.errors import InvalidArgumentError
 from ontology.files import read_bounded
 from ontology.json_values import first_error
-from planners.calls.prompt_tokens import CountedModel
+from planners.calls.model_text import CountedModel
 from planners.calls.tool_access import Ask, CallLimits, ToolAccess, always
 from planners.calls.tool_finder import Finder, ToolFinder
 from planners.dfs import Domain, QueryGraph, graph_faults

@@ -180,13 +180,6 @@ print(*(os.readlink(f'/proc/self/ns/{kind}') for kind in ('ipc', 'pid', 'net', '
 
 
 @ESCAPE
-async def test_has_no_rights() -> None:
-    fields = dict(line.split(":\t") for line in (await printed("print(open('/proc/self/status').read())")).splitlines())
-    assert {fields["CapEff"], fields["CapPrm"]} == {"0" * 16}
-    assert (fields["NoNewPrivs"], fields["Seccomp"]) == ("1", "2")
-
-
-@ESCAPE
 @pytest.mark.ci
 async def test_reaches_no_server_of_the_machine() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server, socket.socket(socket.AF_UNIX) as local:
@@ -211,13 +204,6 @@ async def test_reaches_no_server_of_the_machine() -> None:
 async def test_writes_nothing_outside(folder: str) -> None:
     assert await printed(trying(f"open({folder + '/written'!r}, 'w')")) == "refused"
     assert not os.path.exists(f"{folder}/written")  # not by Path: an ordinary user may not look into all of them
-
-
-@ESCAPE
-async def test_leaves_nothing_for_the_next_run() -> None:
-    sandbox = Sandbox()
-    assert (await sandbox.run("open('left', 'w').write('x')")).ended == "ok"
-    assert (await sandbox.run("import os; print(os.listdir('/tmp'))")).stdout == "[]\n"
 
 
 CALLS = {

@@ -18,8 +18,7 @@ from hypothesis import strategies as st
 from egotools import AsyncClient, Tool
 from egotools.calling.invoker import ToolAnswer, ToolInvoker
 from ontology.errors import BudgetExceededError, EgotoolsError, ToolCallError
-from planners.calls.python_invoker import PythonInvoker
-from planners.calls.tool_access import CallLimits, CallPipeline
+from planners.calls.tool_access import CallLimits, CallPipeline, PythonInvoker
 from planners.calls.tool_finder import Finder, FoundTool, FoundTools, ToolFinder
 from planners.dfs.resolver import Entity, Step
 from planners.dfs.tool_resolver import ToolResolver

@@ -18,8 +18,7 @@ from egotools import ClientDeadlineError, ClientError, PermissionDeniedError, Se
 from egotools.calling.http_invoker import HttpInvoker
 from egotools.calling.invoker import ToolInvoker
 from ontology.errors import EgotoolsError, InvalidArgumentError
-from planners.calls.python_invoker import PythonInvoker
-from planners.calls.tool_access import CallPipeline, never
+from planners.calls.tool_access import CallPipeline, PythonInvoker, never
 from planners.calls.tool_finder import ToolFinder
 from planners.dfs.resolver import Entity, Resolver, Step
 from planners.dfs.tool_resolver import ToolResolver

@@ -26,11 +26,6 @@ def _rdf(request: pytest.FixtureRequest) -> Opened:
     return open_graph("rdf")
 
 
-def _endpoint(request: pytest.FixtureRequest) -> Opened:
-    pytest.importorskip("pyoxigraph", reason="the extra `rdf` is not installed")
-    return open_graph(f"rdf:{request.getfixturevalue('oxigraph_address')}")
-
-
 def _neo4j(request: pytest.FixtureRequest) -> Opened:
     pytest.importorskip("neo4j", reason="the extra `neo4j` is not installed")
     return open_graph(f"neo4j:{request.getfixturevalue('neo4j_address')}")
@@ -39,7 +34,6 @@ def _neo4j(request: pytest.FixtureRequest) -> Opened:
 STORES: dict[str, Callable[[pytest.FixtureRequest], Opened]] = {
     "memory": _memory,
     "rdf": _rdf,
-    "rdf-endpoint": _endpoint,
     "neo4j": _neo4j,
 }
 SLOW = {"neo4j"}

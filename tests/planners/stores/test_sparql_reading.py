@@ -99,13 +99,6 @@ def test_the_listener_hears_an_engine(listener: Loopback) -> None:
     assert _asks(listener, _update, f"PREFIX : <urn:> {update}")
 
 
-@pytest.mark.parametrize("word", _WORD)
-@pytest.mark.parametrize("opening", _OPENING)
-def test_no_text_of_the_collection_leads_to_an_address(listener: Loopback, opening: str, word: str) -> None:
-    for closing in _CLOSING:
-        _check(listener, _texts(f"{listener.url}/", opening, word, closing))
-
-
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     opening=_TEXT,

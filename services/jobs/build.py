@@ -44,7 +44,7 @@ from ontology.errors import CatalogError, EgotoolsError, InvalidArgumentError, N
 from ontology.files import code_digest
 from ontology.ontology import Ontology, load_ontology
 from ontology.reporting import Progress, no_progress, now, timed
-from ontology.tool import CONTEXT_PARAMETERS, OVERLAY_ORIGINS, Tool
+from ontology.tool import CONTEXT_PARAMETERS, OVERLAY_ORIGINS, PHRASES, Tool
 from retrieval.index.records import Records
 from retrieval.ranking.weights import weights_of
 from retrieval.snapshot.collect import collect_after
@@ -242,7 +242,7 @@ def published_tools(store: Path) -> Mapping[str, Tool]:
 
 def as_read(tool: Tool) -> Tool:
     """Return a tool of a snapshot without what the build adds to its metadata."""
-    metadata = {key: value for key, value in tool.metadata.items() if key not in (CONTEXT_PARAMETERS, OVERLAY_ORIGINS)}
+    metadata = {key: value for key, value in tool.metadata.items() if key not in (CONTEXT_PARAMETERS, OVERLAY_ORIGINS, PHRASES)}
     return replace(tool, metadata=metadata)
 
 

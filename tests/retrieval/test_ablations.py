@@ -62,6 +62,7 @@ def test_no_stage_and_no_weight_is_without_effect(said: Path, monkeypatch: pytes
     for pool in (1, 100):
         monkeypatch.setattr("retrieval.candidates.candidate_generation.POOL", pool)
         monkeypatch.setattr("retrieval.candidates.candidate_generation.CLAUSE_POOL", pool)
+        monkeypatch.setattr("retrieval.candidates.candidate_generation.PHRASE_POOL", pool)
         differs |= _ranked(without) != _ranked(default)
     assert differs
 

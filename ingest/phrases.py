@@ -12,7 +12,7 @@ import hashlib
 import json
 import logging
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -46,7 +46,7 @@ MARGIN = 0.35
 it drops 5 % of them, and 62 % of 126 that 50 tools of the shipped company were given from tools of other systems. At .1 it drops 36 % and 98 %, and
 half of what phrases are worth is gone; planted phrases cost no completeness even unchecked, since the tool that they were taken from keeps its own."""
 _CACHE_KIND, _PROMPT_VERSION, _CONCURRENCY = "phrases.v1", "1", 4
-_MAX_DOCUMENT_CHARS, _MAX_SIBLINGS, _MAX_FILE_BYTES = 2_500, 40, 1 << 28
+_MAX_DOCUMENT_CHARS, _MAX_SIBLINGS, _MAX_FILE_BYTES, _EXAMPLES = 2_500, 40, 1 << 28, 3
 _LOG = logging.getLogger(__name__)
 
 _INSTRUCTIONS = f"""You help people at work to find software tools by the words that they use themselves.
@@ -112,16 +112,17 @@ class PhraseReport:
 
     tools: int = 0
     phrases: int = 0
-    dropped: Counter[str] = field(default_factory=Counter)
-    examples: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+    dropped: dict[str, int] = field(default_factory=dict)
+    examples: dict[str, list[str]] = field(default_factory=dict)
     failed: int = 0
     stopped: str = ""
 
     def drop(self, reason: str, what: str) -> None:
         """Count one that is dropped."""
-        self.dropped[reason] += 1
-        if len(self.examples[reason]) < 3:
-            self.examples[reason].append(what[:MAX_CHARS])
+        self.dropped[reason] = self.dropped.get(reason, 0) + 1
+        examples = self.examples.setdefault(reason, [])
+        if len(examples) < _EXAMPLES:
+            examples.append(what[:MAX_CHARS])
 
 
 def document_digest(tool: Tool) -> str:

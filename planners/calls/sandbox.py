@@ -121,9 +121,12 @@ class Sandbox:
         if self._fault is not None:
             raise self._fault.with_traceback(None)
 
-    async def run(self, code: str, *, stdin: bytes = b"", files: Mapping[str, Path] | None = None) -> SandboxResult:
+    async def run(
+        self, code: str, *, stdin: bytes | Awaitable[bytes] = b"", files: Mapping[str, Path] | None = None
+    ) -> SandboxResult:
         """Run Python. The working folder is empty but for the files, under these names, read-only.
 
+        :param stdin: where it is awaited, the interpreter is started before, and its seconds begin then.
         :param files: name → regular file. Links are not followed.
         :raises IsolationError: when it cannot be isolated; nothing was run.
         :raises InvalidArgumentError: for a name that is none of a file in one folder, and for what is no regular file.
@@ -131,14 +134,6 @@ class Sandbox:
         """
         await self.check()
         return await self._run(self._bwrap, code, stdin, files or {})
-
-    async def run_later(self, code: str, stdin: Awaitable[bytes]) -> SandboxResult:
-        """Start Python without files, and run it when its input is there: its seconds begin then.
-
-        :raises IsolationError: when it cannot be isolated; nothing was run.
-        """
-        await self.check()
-        return await self._run(self._bwrap, code, stdin, {})
 
     async def _probe(self) -> str:
         if sys.platform != "linux":
@@ -241,30 +236,28 @@ class _Process:
         return SandboxResult(ended=limit, stdout=stdout, stderr=stderr)
 
     async def _talk(self, stdin: bytes) -> None:
-        process = self._process
+        stream: Any = self._process.stdin
+
+        async def feed() -> None:
+            with contextlib.suppress(ConnectionError):
+                stream.write(stdin)
+                await stream.drain()
+            stream.close()
+            with contextlib.suppress(ConnectionError):
+                await stream.wait_closed()
+
+        async def collect(stream: Any, kept: bytearray) -> None:  # to the end: unread, it would not let the process end
+            while chunk := await stream.read(_CHUNK):
+                room = self._max_output - len(kept)
+                kept += chunk[:room]
+                if len(chunk) > room:
+                    self._is_over = True
+                    self._kill()
+
         await asyncio.gather(
-            self._feed(process.stdin, stdin),
-            self._collect(process.stdout, self._stdout),
-            self._collect(process.stderr, self._stderr),
+            feed(), collect(self._process.stdout, self._stdout), collect(self._process.stderr, self._stderr)
         )
-        await process.wait()
-
-    async def _feed(self, stream: Any, content: bytes) -> None:
-        with contextlib.suppress(ConnectionError):
-            stream.write(content)
-            await stream.drain()
-        stream.close()
-        with contextlib.suppress(ConnectionError):
-            await stream.wait_closed()
-
-    async def _collect(self, stream: Any, kept: bytearray) -> None:
-        """Read to the end: a stream that is not read would not let the process end."""
-        while chunk := await stream.read(_CHUNK):
-            room = self._max_output - len(kept)
-            kept += chunk[:room]
-            if len(chunk) > room:
-                self._is_over = True
-                self._kill()
+        await self._process.wait()
 
     def _kill(self) -> None:
         self._before_kill()

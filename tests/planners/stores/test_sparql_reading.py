@@ -21,31 +21,13 @@ _OPENING = [
     "FILTER(1<'>'||true)",
     "FILTER(?o<p:b#>'''\n)",
     "FILTER('a'<\">\"||true)",
-    "FILTER(1 <urn:a#>'''\n)",
     "FILTER(1<\\u0027>'||true)",
-]
-_OPENING += [
-    "FILTER('\\\\u0027'!='')",
-    'FILTER(""""""<\'>\'||1)',
-    "FILTER(1 IN(2<'>'))",
-    "?s ?p (1 <'>'), 2.",
     "?s :p?'",
     "#\n",
-    "?s ?p '''''.",
     "",
 ]
-_CLOSING = [
-    "FILTER(' ,<'>1||true)",
-    "#'''\n",
-    'FILTER(" ,<">1||true)',
-    "FILTER('''>1||true)",
-    "FILTER(' <urn:x#>1)#'",
-    "#",
-    "'",
-    "'''",
-    "",
-]
-_WORD = ["SERVICE ", "SERVICE SILENT", "service", "SERVICEq:x ", "\\u0053ERVICE", "?s ?p <urn:x>.SERVICE", "SERVICE#\n"]
+_CLOSING = ["FILTER(' ,<'>1||true)", "#'''\n", 'FILTER(" ,<">1||true)', "FILTER(' <urn:x#>1)#'", "'", ""]
+_WORD = ["SERVICE ", "SERVICE SILENT", "SERVICEq:x ", "\\u0053ERVICE", "?s ?p <urn:x>.SERVICE", "SERVICE#\n"]
 _NOISE = st.sampled_from(
     [*"<>'\"#()&|{}\n\\?:@.1", "<'", "'>", "'''", '"""', "^^", "urn:a", "p:b", " ", "true", "||", "FILTER(", "<urn:a>"]
 )

@@ -7,8 +7,7 @@ from pathlib import Path
 
 from egotools import AsyncClient, NotFoundError, Tool
 from inference import HashingEncoder
-from inference.chat import Message, ScriptedChat
-from planners.calls.model_text import CountedModel, PromptTokens
+from planners.calls.model_text import PromptTokens
 from planners.calls.tool_finder import ToolFinder
 from retrieval.engine import open_engine
 from services.jobs.build import build_snapshot
@@ -89,11 +88,3 @@ class TestPromptTokens:
         prompt, tokens = "".join(each.tool.schema_json for each in found.tools), PromptTokens()
         assert 100 < tokens.count(prompt) < len(prompt)
         assert tokens.name == "tokenizer of minilm-l6-v2-int8"
-
-    def test_prompts_of_a_model_are_counted_with_the_schema_of_the_answer(self) -> None:
-        model = CountedModel(ScriptedChat(["yes", "no"]), PromptTokens())
-        question = [Message("system", "list all"), Message("user", "books here")]
-        assert model.complete(question).text == "yes"
-        model.complete(question, schema={"type": "object"})
-        assert model.prompts == [4, 4 + PromptTokens().count('{"type":"object"}')]
-        assert (model.counter, model.name) == (PromptTokens.name, ScriptedChat([]).name)

@@ -48,11 +48,6 @@ def test_names_that_the_engine_does_not_take_and_a_folder_that_is_none(tmp_path:
         load_graph(tmp_path / "g", [node], [])
     with pytest.raises(DocumentError, match="there are no nodes of type A"):
         load_graph(tmp_path / "g", [], [RelationshipTable(**_R, rows=[])])
-    kept = {**_R, "columns": (("from", "integer"),)}
-    with pytest.raises(DocumentError, match=r"the table R cannot be loaded: Variable from already exists"):
-        load_graph(
-            tmp_path / "g", [NodeTable(**_A, rows=[("a", 1)])], [RelationshipTable(**kept, rows=[("a", "a", 1)])]
-        )
     (tmp_path / "file").touch()
     with pytest.raises(StorageError, match="cannot be written"):
         load_graph(tmp_path / "file" / "g", [], [])
@@ -125,7 +120,6 @@ async def test_a_folder_of_csv_is_loaded_once(tmp_path: Path) -> None:
             {"nodes_A": "k:ID\na\n", "relationships_R": ":START_ID(A),:END_ID(A)\na,a\na,b\n"},
             r"relationships_R.csv: Unable to find primary key value b",
         ),
-        ({"nodes_A": "k:ID\na\n", "relationships_R": ":START_ID(A),:END_ID(B)\na,a\n"}, "no nodes of type B"),
         ({"nodes_A": "k:ID\na\n", "relationships_R": "a,b\n"}, "the first columns must be the ends"),
     ],
 )
@@ -183,17 +177,14 @@ def test_a_fault_in_graphml_is_named(old: str, new: str, problem: str, tmp_path:
     ("address", "error", "problem"),
     [
         ("", InvalidArgumentError, "Use one of ladybug:PATH"),
-        ("csv:", InvalidArgumentError, "Use one of ladybug:PATH"),
         ("postgres:x", InvalidArgumentError, "no graph has the address 'postgres'"),
         ("csv:/no/folder", StorageError, "there is no such folder"),
-        ("graphml:/no/file", StorageError, "there is no such file"),
         ("ladybug:/no/file", StorageError, "there is no such file"),
         (
             "ladybug:bolt://u:secret@127.0.0.1:1",
             InvalidArgumentError,
             "^graph: ladybug: takes a path, and this is the address of a server",
         ),
-        ("csv:bolt://u:secret@127.0.0.1:1", InvalidArgumentError, "^graph: csv: takes a path"),
         ("neo4j:bolt://u:secret@127.0.0.1:1/x", StorageError, r"u:\*\*\*@127.0.0.1:1"),
     ],
 )

@@ -189,21 +189,6 @@ async def test_statements_neither_delete_all_nor_leave_the_graph(graph: Property
     assert await graph.state() == before
 
 
-async def test_a_statement_inserts_what_it_says(graph: PropertyGraph) -> None:
-    if graph.language == "sparql":
-        pytest.skip("the suite of RDF graphs has its statements")
-    await graph.apply([Statement(text=_text(graph, "insert two"))])
-    expected = canonical_state(
-        {
-            1: NodeRow(label="Author", properties={"name": "Ann Ott", "born": 1965}),
-            2: NodeRow(label="Book", properties={"title": "One"}),
-        },
-        [EdgeRow(type="WROTE", source=1, target=2, properties={"year": 1990})],
-    )
-    state = await graph.state()
-    assert (state, contents(state)) == (expected, contents(expected))
-
-
 async def test_a_state_replaces_the_graph(graph: PropertyGraph) -> None:
     await graph.apply(LIBRARY)
     twins = canonical_state(

@@ -81,8 +81,7 @@ async def open_readable(address: str, cache: Path) -> AsyncIterator[ReadableGrap
     if "://" in rest:  # it may hold a password, so it is not shown
         problem, remedy = f"{store}: takes a path, and this is the address of a server", f"Use {READABLE_ADDRESSES[3]}"
         raise InvalidArgumentError(problem, subject="graph", remedy=remedy)
-    from planners.stores.ladybug import open_ladybug_reader
-    from planners.stores.loading import loaded_file
+    from planners.stores.ladybug import loaded_file, open_ladybug_reader
 
     path = Path(rest)
     if store != "ladybug":

@@ -229,12 +229,7 @@ async def open_bolt_graph(url: str) -> AsyncIterator[BoltGraph]:
     """
     async with _opened_driver(url, "graphs of tasks in Neo4j") as (driver, place):
         graph = BoltGraph(driver, place)
-        if nodes := len((await graph.state()).nodes):
-            raise StorageError(
-                f"the database holds {nodes} nodes",
-                subject=place.shown,
-                remedy="Name a database that is empty, for this task alone; what a task that was killed has left there, delete yourself",
-            )
+        await graph.apply(())  # the check that it is empty
         try:
             yield graph
         finally:
@@ -252,7 +247,7 @@ class BoltGraph:
         self._driver = driver
         self._place = place
         self._lock = asyncio.Lock()
-        self._rows: PropertyRows | None = None  # as committed last
+        self._rows = PropertyRows()  # as committed last
 
     @property
     def language(self) -> Language:
@@ -263,13 +258,8 @@ class BoltGraph:
         """Apply operations in their order: all, or none where one fails. Calls wait for one another."""
         async with self._lock:
             async with self._transaction("WRITE", _WRITE_S) as transaction:
-                before = self._rows or await _read_rows(transaction)
-                self._rows = None
-                if await _value(transaction, "MATCH (n) RETURN count(n)") != len(before.nodes):
-                    problem = "another task, or a user, writes into the database of this task"
-                    raise StorageError(
-                        problem, subject=self._place.shown, remedy="Give each task a database of its own"
-                    )
+                before = self._rows
+                self._check_own(await _value(transaction, "MATCH (n) RETURN count(n)"))
                 after = before.copy()
                 for operation in operations:
                     if isinstance(operation, Statement):
@@ -297,8 +287,21 @@ class BoltGraph:
     async def state(self) -> GraphState:
         """Return the whole graph."""
         async with self._lock, self._transaction("READ", _WRITE_S) as transaction:  # nodes and edges of one moment
-            self._rows = await _read_rows(transaction)
-            return state_of_rows(self._rows)
+            rows = await _read_rows(transaction)
+            self._check_own(len(rows.nodes))
+            return state_of_rows(rows)
+
+    def _check_own(self, nodes: int) -> None:
+        """Check that the database has as many nodes as this task has left there: a task neither takes nor clears what is another's.
+
+        :raises StorageError: when it has others.
+        """
+        if nodes != len(self._rows.nodes):
+            raise StorageError(
+                f"the database has {nodes} nodes, and this task has left {len(self._rows.nodes)}",
+                subject=self._place.shown,
+                remedy="Name a database for this task alone, which is empty when it begins; what a task that was killed has left, delete",
+            )
 
     @contextlib.asynccontextmanager
     async def _transaction(self, mode: str, seconds: float) -> AsyncIterator[Any]:

@@ -20,8 +20,15 @@ from planners.graphseek.catalog.draft import draft_by_rules
 from planners.graphseek.results.result import Cell, ResultColumn, TableRows
 from planners.graphseek.results.result_store import ResultStore
 from planners.stores.graph_schema import GraphSchema, NodeType, RelationshipType
-from planners.stores.ladybug import open_ladybug_reader
-from planners.stores.loading import ColumnType, NodeTable, RelationshipTable, csv_tables, load_graph, write_rows
+from planners.stores.ladybug import (
+    ColumnType,
+    NodeTable,
+    RelationshipTable,
+    csv_tables,
+    load_graph,
+    open_ladybug_reader,
+    write_rows,
+)
 from planners.stores.property_graph import QueryLimits
 from planners.stores.statements import quoted_name, quoted_text
 from scripts.account.ratio import Ratio

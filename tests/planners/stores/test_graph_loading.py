@@ -13,7 +13,7 @@ import pytest
 from ontology.errors import DocumentError, InvalidArgumentError, StorageError
 from planners.stores import open_readable
 from planners.stores.graph_schema import ReadableGraph, read_rows_of
-from planners.stores.loading import NodeTable, RelationshipTable, csv_tables, graphml_tables, load_graph
+from planners.stores.ladybug import NodeTable, RelationshipTable, csv_tables, graphml_tables, load_graph
 
 _A: Any = {"type": "A", "columns": (("k", "string"), ("n", "integer")), "key": "k"}
 _R: Any = {"type": "R", "source_type": "A", "target_type": "A", "columns": (("w", "integer"),)}

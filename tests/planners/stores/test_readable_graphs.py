@@ -16,8 +16,7 @@ import pytest
 from ontology.errors import StatementError, StorageError
 from planners.stores.bolt import open_bolt_reader
 from planners.stores.graph_schema import PropertyKey, ReadableGraph, read_rows_of
-from planners.stores.ladybug import open_ladybug_reader, with_whole_numbers
-from planners.stores.loading import NodeTable, load_graph
+from planners.stores.ladybug import NodeTable, load_graph, open_ladybug_reader, with_whole_numbers
 from planners.stores.property_graph import QueryLimits
 from tests.planners.stores.reading_tables import NODES, ODD, RELATIONSHIPS, neo4j_statements
 

@@ -276,6 +276,9 @@ class _Identities:
 
     def rows_text(self, rows: list[list[Any]]) -> str:
         """Return rows as JSON, with the ids of nodes and of ends."""
+        if not any(isinstance(value, list | dict) for row in rows for value in row):
+            with contextlib.suppress(ValueError):  # a number that is not finite
+                return json.dumps(rows, default=_plain, allow_nan=False)
         self._known = {}
         wanted: set[_Place] = set()
         self._collect(rows, wanted)

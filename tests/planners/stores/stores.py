@@ -78,6 +78,8 @@ TEXTS: dict[str, dict[str, str]] = {
         "cypher": "CREATE (:Author {name: 'Ann Ott', born: 1965})-[:WROTE {year: 1990}]->(:Book {title: 'One'})",
         "python": "G.add_node(1, label='Author', name='Ann Ott', born=1965)\nG.add_node(2, label='Book', title='One')\n"
         "G.add_edge(1, 2, type='WROTE', year=1990)",
+        "sparql": "INSERT DATA { :a a :Author ; :name 'Ann Ott' ; :born 1965 ; :WROTE :b . :b a :Book ; :title 'One' . "
+        "[] edge:source :a ; edge:type :WROTE ; edge:target :b ; :year 1990 }",
     },
     "delete all": {
         "cypher": "MATCH (n) DETACH DELETE n",

@@ -189,6 +189,18 @@ async def test_statements_neither_delete_all_nor_leave_the_graph(graph: Property
     assert await graph.state() == before
 
 
+async def test_a_statement_inserts_what_it_says(graph: PropertyGraph) -> None:
+    await graph.apply([Statement(text=_text(graph, "insert two"))])
+    state = await graph.state()
+    assert [(node.label, typed(node.properties)) for node in state.nodes] == [
+        ("Author", typed({"name": "Ann Ott", "born": 1965})),
+        ("Book", typed({"title": "One"})),
+    ]
+    (edge,) = state.edges
+    assert (edge.type, edge.source, edge.target, dict(edge.properties)) == ("WROTE", "n1", "n2", {"year": 1990})
+    assert (await graph.query(_text(graph, "titles of an author"))).rows == (("One",),)
+
+
 async def test_a_state_replaces_the_graph(graph: PropertyGraph) -> None:
     await graph.apply(LIBRARY)
     twins = canonical_state(

@@ -236,34 +236,34 @@ def checked_value(value: object, name: str) -> Value:
     """
     if not isinstance(value, list | tuple):
         return _checked_scalar(value, name)
-    if len(value) > MAX_LIST:
-        raise _unfit(name, f"a list of more than {MAX_LIST} values")
-    members = tuple(_checked_scalar(member, name) for member in value)
+    members = tuple(_checked_scalar(member, name) for member in value[: MAX_LIST + 1])
     kinds = {type(member) for member in members}
     if kinds == {int, float}:
-        return tuple(float(member) for member in members)
-    if len(kinds) > 1:
+        members = tuple(float(member) for member in members)
+    elif len(kinds) > 1:
         raise _unfit(name, "a list of values of several types")
+    if len(members) > MAX_LIST:
+        raise _unfit(name, f"a list of more than {MAX_LIST} values")
     return members
 
 
 def _checked_scalar(value: object, name: str) -> Scalar:
     match value:
-        case str():
-            if len(value) > MAX_TEXT:
-                raise _unfit(name, f"a text of more than {MAX_TEXT:,} characters")
-            check_characters(value, f"the value of {name}")
-            return str(value)
         case bool():
             return value
-        case int():
-            if not -(2**63) <= value < 2**63:
-                raise _unfit(name, "an integer of more than 64 bits")
+        case str() if len(value) <= MAX_TEXT:
+            check_characters(value, f"the value of {name}")
+            return str(value)
+        case int() if -(2**63) <= value < 2**63:
             return int(value)
-        case float():
-            if not math.isfinite(value):
-                raise _unfit(name, "a number that is not finite")
+        case float() if math.isfinite(value):
             return float(value) or 0.0
+        case str():
+            raise _unfit(name, f"a text of more than {MAX_TEXT:,} characters")
+        case int():
+            raise _unfit(name, "an integer of more than 64 bits")
+        case float():
+            raise _unfit(name, "a number that is not finite")
     raise _unfit(name, f"a value of the type {type(value).__name__}")
 
 

@@ -102,7 +102,7 @@ namespaces:
 @pytest.mark.parametrize("rule", ["description: Makes.", "append_description: Slowly."])
 def test_a_tool_says_where_its_description_was_changed(tmp_path: Path, rule: str) -> None:
     applied = _applied(tmp_path, [_tool("make")], f"namespaces:\n  desk:\n    tools:\n      make:\n        {rule}\n")
-    assert applied.declarations.origins["desk/make"]["description"].endswith(".yaml:5")
+    assert applied.declarations.origins["desk/make"]["description"].endswith(".yaml:4")
 
 
 def test_a_dependency_is_added_and_replaces_that_of_the_document(tmp_path: Path) -> None:

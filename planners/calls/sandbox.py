@@ -121,12 +121,9 @@ class Sandbox:
         if self._fault is not None:
             raise self._fault.with_traceback(None)
 
-    async def run(
-        self, code: str, *, stdin: bytes | Awaitable[bytes] = b"", files: Mapping[str, Path] | None = None
-    ) -> SandboxResult:
+    async def run(self, code: str, *, stdin: bytes = b"", files: Mapping[str, Path] | None = None) -> SandboxResult:
         """Run Python. The working folder is empty but for the files, under these names, read-only.
 
-        :param stdin: where it is awaited, the interpreter is started before, and its seconds begin then.
         :param files: name → regular file. Links are not followed.
         :raises IsolationError: when it cannot be isolated; nothing was run.
         :raises InvalidArgumentError: for a name that is none of a file in one folder, and for what is no regular file.
@@ -134,6 +131,14 @@ class Sandbox:
         """
         await self.check()
         return await self._run(self._bwrap, code, stdin, files or {})
+
+    async def run_later(self, code: str, stdin: Awaitable[bytes]) -> SandboxResult:
+        """Start Python without files, and run it when its input is there: its seconds begin then.
+
+        :raises IsolationError: when it cannot be isolated; nothing was run.
+        """
+        await self.check()
+        return await self._run(self._bwrap, code, stdin, {})
 
     async def _probe(self) -> str:
         if sys.platform != "linux":

@@ -154,7 +154,7 @@ class MemoryGraph:
     def _warm(self) -> None:
         if self._keep_warm and self._waiting is None and self._sandbox is not None:
             request: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
-            self._waiting = request, asyncio.ensure_future(self._sandbox.run(_PROGRAM, stdin=request))
+            self._waiting = request, asyncio.ensure_future(self._sandbox.run_later(_PROGRAM, request))
 
     async def _reply(
         self,

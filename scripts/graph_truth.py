@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from benchmarks.personal import TruthTables
 from planners.query.dates import read_range
-from planners.query.ordinals import read_ordinal
+from planners.query.graph_faults import read_ordinal
 from planners.query.query_graph import EdgeConstraint, FilterConstraint, QueryGraph
 
 __all__ = ["true_answer"]

@@ -20,7 +20,7 @@ from planners.personal.mail import Mail, folded, url_key
 
 __all__ = ["add_card", "add_event", "add_fault", "add_mail", "link_entities", "open_to_read", "open_to_write"]
 
-_VERSION = 1
+_VERSION = 2
 _WAIT_S = 10.0  # for another refresh
 _MAX_DAYS = 366  # of one event
 _SELF = "self"

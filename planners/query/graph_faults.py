@@ -1,13 +1,30 @@
-"""Every fault of a query graph under a domain, each with what is allowed instead, so that a parser can repair it."""
+"""What a query graph means under a domain: its faults, each with what is allowed instead, its ordinals, and how its filters compare."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import operator
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import Any
 
+from ontology.errors import InvalidArgumentError
 from planners.query.domain import Domain
 from planners.query.query_graph import Constraint, EdgeConstraint, FilterConstraint, QueryGraph
 
-__all__ = ["graph_faults"]
+__all__ = ["compare", "graph_faults", "holds", "listed", "names_ordinal", "read_ordinal"]
+
+_COMPARED: Mapping[str, Callable[[Any, Any], bool]] = {
+    "=": operator.eq,
+    "<": operator.lt,
+    ">": operator.gt,
+    "<=": operator.le,
+    ">=": operator.ge,
+}
+_WORDS = "first second third fourth fifth sixth seventh eighth ninth tenth".split()
+_PLACES = {word: at for at, word in enumerate(_WORDS)} | dict.fromkeys(("earliest", "oldest"), 0)
+_LAST = {"last", "latest", "newest", "most recent"}
+_NUMBER = re.compile(r"(\d{1,6})(?:st|nd|rd|th)?")
+_FROM_THE_END = re.compile(r"(.+?)[ -](?:to[ -])?last")
 
 
 def graph_faults(graph: QueryGraph, domain: Domain) -> tuple[str, ...]:
@@ -113,3 +130,65 @@ def _reached(graph: QueryGraph, start: str) -> set[str]:
         reached |= new
         waiting.extend(new)
     return reached
+
+
+def read_ordinal(value: str | int | float | bool) -> int:
+    """Return the place that an ordinal means, as an index of a list: 0 for the first, -1 for the last.
+
+    :param value: a word (``third``), a number (``3``, ``3rd``), or one of these with ``to last``.
+    :raises InvalidArgumentError: when it is no ordinal.
+    """
+    text = " ".join(str(value).split()).casefold()
+    if text in _LAST:
+        return -1
+    from_the_end = _FROM_THE_END.fullmatch(text)
+    word = from_the_end[1] if from_the_end else text
+    number = _NUMBER.fullmatch(word)
+    place = int(number[1]) - 1 if number else _PLACES.get(word, -1)
+    if place < 0:
+        raise InvalidArgumentError(
+            f"{value!r} is no ordinal", subject="ordinal", remedy="Write first, last, third, 3rd or second to last"
+        )
+    return -place - 1 if from_the_end else place
+
+
+def names_ordinal(text: str) -> bool:
+    """Whether a word of a text is an ordinal; a bare number is none."""
+    for word in re.findall(r"most recent|(?!\d+\b)\w+", text.casefold()):
+        try:
+            read_ordinal(word)
+        except InvalidArgumentError:
+            continue
+        return True
+    return False
+
+
+def compare(value: Any, op: str, wanted: str | int | float | bool) -> bool:
+    """Whether ``value op wanted`` holds: by number where both are numbers, else by text without regard to case and to blanks at its ends.
+
+    :param op: ``contains``, ``=``, ``<``, ``>``, ``<=`` or ``>=``.
+    """
+    number, limit = _number(value), _number(wanted)
+    if op != "contains" and number is not None and limit is not None:
+        return _COMPARED[op](number, limit)
+    text, other = str(value).strip().casefold(), str(wanted).strip().casefold()
+    return other in text if op == "contains" else _COMPARED[op](text, other)
+
+
+def _number(value: Any) -> float | None:
+    if isinstance(value, bool):
+        return None
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):  # the latter of an integer of 310 digits
+        return None
+
+
+def holds(value: Any, each: FilterConstraint) -> bool:
+    """Whether a value meets a filter that is not by date; of a list, whether one of its values does."""
+    return any(compare(one, each.op, each.value) for one in listed(value))
+
+
+def listed(value: Any) -> Collection[Any]:
+    """A value as a list of values."""
+    return value if isinstance(value, list | tuple) else [value]

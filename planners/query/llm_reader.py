@@ -27,8 +27,7 @@ from ontology.files import read_yaml
 from ontology.json_values import first_error
 from planners.query.dates import date_spans, read_range
 from planners.query.domain import Domain, FieldType
-from planners.query.graph_faults import graph_faults
-from planners.query.ordinals import names_ordinal
+from planners.query.graph_faults import graph_faults, names_ordinal
 from planners.query.query_graph import Constraint, EdgeConstraint, FilterConstraint, QueryGraph, words_of
 from planners.query.reader import ParsedRequest, request_text
 from planners.query.request_set import GoldRequest, request_set

@@ -46,7 +46,7 @@ def test_nothing_is_read_again_when_nothing_changed(folder: Path) -> None:
     assert (again.read, again.reused, again.removed, again.entities) == (0, 2, 0, first.entities)
 
 
-def test_of_an_mbox_that_grew_only_the_new_part_is_read(folder: Path) -> None:
+def test_an_mbox_that_grew_is_read_again(folder: Path) -> None:
     _refresh(folder)
     with (folder / "mail" / "old.mbox").open("a") as file:
         file.write(f"{SEPARATOR}{MAIL.format('four')}\n")
@@ -94,8 +94,7 @@ def test_a_first_index_whose_process_was_killed_is_completed(folder: Path) -> No
         assert process.stdout is not None and process.stdout.readline() == "read\n"
         process.kill()
     assert _subjects(folder) == [], "nothing is shown that is not complete"
-    report = _refresh(folder)
-    assert (report.read + report.reused, report.reused > 0) == (552, True)
+    assert _refresh(folder).read == 552
     assert len(_subjects(folder)) == 553
 
 

@@ -8,7 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from planners.dfs import Domain, QueryGraph, graph_faults
-from planners.query.field_comparison import compare
+from planners.query.graph_faults import compare
 
 LOOKUP = {"request": "look it up"}
 DOMAIN = Domain.model_validate(

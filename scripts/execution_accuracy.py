@@ -36,8 +36,7 @@ from planners.dfs.tool_resolver import ToolResolver
 from planners.personal import PersonalData, index_in_use, refresh_index
 from planners.query import load_parser
 from planners.query.domain import Domain, read_domain
-from planners.query.query_graph import QueryGraph
-from planners.query.request_set import GoldRequest
+from planners.query.query_graph import GoldRequest, QueryGraph
 from scripts.graph_match import same_graph
 from scripts.graph_truth import true_answer
 from scripts.parser_accuracy import kept_graphs, sampled

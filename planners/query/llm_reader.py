@@ -28,9 +28,17 @@ from ontology.json_values import first_error
 from planners.query.dates import date_spans, read_range
 from planners.query.domain import Domain, FieldType
 from planners.query.graph_faults import graph_faults, names_ordinal
-from planners.query.query_graph import Constraint, EdgeConstraint, FilterConstraint, QueryGraph, words_of
-from planners.query.reader import ParsedRequest, request_text
-from planners.query.request_set import GoldRequest, request_set
+from planners.query.query_graph import (
+    Constraint,
+    EdgeConstraint,
+    FilterConstraint,
+    GoldRequest,
+    ParsedRequest,
+    QueryGraph,
+    request_set,
+    request_text,
+    words_of,
+)
 
 __all__ = ["LlmParser", "WrittenGraph", "worked_examples"]
 
@@ -72,7 +80,7 @@ class LlmParser:
         self._attempts = attempts
 
     def parse(self, request: str, domain: Domain, today: date, *, best_effort: bool = False) -> ParsedRequest:
-        """Return the graph of a request; see :class:`planners.query.reader.Parser`. A model leaves nothing out by itself.
+        """Return the graph of a request; see :class:`planners.query.query_graph.Parser`. A model leaves nothing out by itself.
 
         :raises ModelError: when the model fails, and when none of its answers is a graph without faults.
         """

@@ -21,12 +21,20 @@ from ontology.names import SPACY_MODELS, is_noun, is_verb, is_word, noun_lemma
 from planners.query.dates import read_range
 from planners.query.domain import Domain
 from planners.query.graph_faults import graph_faults
-from planners.query.lexicon import ORDINALS, WORDS, FieldName, Lexicon, lexicon
-from planners.query.linking import BETWEEN, Link, Links, read_conditions
-from planners.query.mentions import FindNames, Mention, find_mentions, masked, request_values
-from planners.query.query_graph import QueryGraph
-from planners.query.reader import ParsedRequest, request_text
-from planners.query.statements import read_statements
+from planners.query.linking import BETWEEN, Link, Links, read_conditions, read_statements
+from planners.query.mentions import (
+    ORDINALS,
+    WORDS,
+    FieldName,
+    FindNames,
+    Lexicon,
+    Mention,
+    find_mentions,
+    lexicon,
+    masked,
+    request_values,
+)
+from planners.query.query_graph import ParsedRequest, QueryGraph, request_text
 
 __all__ = ["RulesParser"]
 
@@ -58,7 +66,7 @@ class RulesParser:
         best_effort: bool = False,
         names: FindNames | None = None,
     ) -> ParsedRequest:
-        """Return the graph of a request; see :class:`planners.query.reader.Parser`.
+        """Return the graph of a request; see :class:`planners.query.query_graph.Parser`.
 
         :param names: looks up texts that may be names in the data; without it names are what looks like one.
         """

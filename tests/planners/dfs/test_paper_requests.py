@@ -14,8 +14,7 @@ import pytest
 from benchmarks.personal.write_personal_data import TODAY
 from planners.dfs.executor import Execution
 from planners.query import load_parser
-from planners.query.query_graph import QueryGraph, words_of
-from planners.query.request_set import GoldRequest, request_set
+from planners.query.query_graph import GoldRequest, QueryGraph, request_set, words_of
 from scripts.document_blocks import replace_block
 from scripts.execution_accuracy import Mailbox, ids_of, opened_mailbox
 from scripts.graph_match import same_graph

@@ -9,7 +9,7 @@ import pytest
 from ontology.errors import InvalidArgumentError
 from planners.dfs import QueryGraph
 from planners.query.domain import read_domain
-from planners.query.reader import ParsedRequest
+from planners.query.query_graph import ParsedRequest
 from planners.query.rules_reader import RulesParser
 
 TODAY = date(2026, 2, 15)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from ontology.errors import EgotoolsError, InvalidArgumentError
 from planners.dfs import QueryGraph, graph_faults
 from planners.query.domain import Domain, read_domain
-from planners.query.request_set import request_set
+from planners.query.query_graph import request_set
 from planners.query.rules_reader import RulesParser
 
 TODAY = date(2026, 2, 15)

@@ -7,7 +7,7 @@ leaves open. What a graph means:
 * A date with filters is the half-open interval that all of them leave; an edge joins it to whatever has a date inside that interval.
   A date without filter is a day, as edges give it, and two edges to it give the same day.
 * An ordinal applies after all other constraints of the graph: of the candidates of its variable, in the order of the type's ``order``
-  field, ties by id, only the one in that place stays. Of several ordinals the one farthest from the return variable applies first, those
+  field, ties by id, only the one in that place stays (or the several, ``last 3``). Of several ordinals the one farthest from the return variable applies first, those
   at the same distance in the order of the variables, and each sees what the one before it left.
 * The candidates of a variable are its entities in at least one assignment; those of the return variable answer. ``count`` counts them.
   Mode ``one`` gives the first in order.
@@ -267,8 +267,8 @@ def _second_pass(walk: _Walk, work: Work, observe: Observe) -> Mapping[str, tupl
         far, places = walk.distances(), list(kinds)
         for var in sorted(sets, key=lambda var: (-far[var], places.index(var))):
             for each in walk.filters(var, ordinal=True):
-                place, before = read_ordinal(each.value), in_order(var)
-                kept = before[place:][:1] if place >= -len(before) else []
+                before = in_order(var)
+                kept = before[read_ordinal(each.value)]
                 sets[var] = {entity.id for entity in kept}
                 sizes = {"var": var, "before": len(before), "after": len(kept)}
                 observe({"event": "Filtered", **sizes, "first": _shown(kept)})

@@ -9,7 +9,6 @@ import hashlib
 import html
 import mimetypes
 import re
-import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -20,6 +19,8 @@ from email.utils import getaddresses, parsedate_to_datetime
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
+
+from planners.query.graph_faults import folded
 
 __all__ = [
     "Attachment", "Mail", "NamedAddress", "RawMail", "folded", "mbox_mails", "normal_url", "read_mail", "single_mail", "url_key",
@@ -263,13 +264,6 @@ def _file_name(part: Message, number: int) -> str:
     if name or part.get_content_disposition() != "attachment":
         return name
     return f"attachment-{number}{mimetypes.guess_extension(part.get_content_type()) or ''}"
-
-
-def folded(text: str) -> str:
-    """Return a text as it is compared: without case, width of letters, and kinds and number of blanks."""
-    if not text.isascii():
-        text = unicodedata.normalize("NFKC", text)
-    return " ".join(text.casefold().split())
 
 
 def _html_text(source: str) -> str:

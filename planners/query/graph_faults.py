@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 import re
+import unicodedata
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
@@ -11,7 +12,7 @@ from ontology.errors import InvalidArgumentError
 from planners.query.domain import Domain
 from planners.query.query_graph import Constraint, EdgeConstraint, FilterConstraint, QueryGraph
 
-__all__ = ["compare", "graph_faults", "holds", "listed", "names_ordinal", "read_ordinal"]
+__all__ = ["compare", "folded", "graph_faults", "holds", "listed", "names_ordinal", "read_ordinal"]
 
 _COMPARED: Mapping[str, Callable[[Any, Any], bool]] = {
     "=": operator.eq,
@@ -21,9 +22,11 @@ _COMPARED: Mapping[str, Callable[[Any, Any], bool]] = {
     ">=": operator.ge,
 }
 _WORDS = "first second third fourth fifth sixth seventh eighth ninth tenth".split()
+_BARE = str.maketrans("łŁøØđĐı", "lLoOdDi")  # letters whose stroke is no accent
 _PLACES = {word: at for at, word in enumerate(_WORDS)} | dict.fromkeys(("earliest", "oldest"), 0)
 _LAST = {"last", "latest", "newest", "most recent"}
 _NUMBER = re.compile(r"(\d{1,6})(?:st|nd|rd|th)?")
+_SEVERAL = re.compile(r"(first|last) ([1-9]\d{0,3})")
 _FROM_THE_END = re.compile(r"(.+?)[ -](?:to[ -])?last")
 
 
@@ -132,24 +135,29 @@ def _reached(graph: QueryGraph, start: str) -> set[str]:
     return reached
 
 
-def read_ordinal(value: str | int | float | bool) -> int:
-    """Return the place that an ordinal means, as an index of a list: 0 for the first, -1 for the last.
+def read_ordinal(value: str | int | float | bool) -> slice:
+    """Return the places of a list that an ordinal means.
 
-    :param value: a word (``third``), a number (``3``, ``3rd``), or one of these with ``to last``.
+    :param value: a word (``third``), a number (``3``, ``3rd``), one of these with ``to last``, or several (``last 3``, ``first 5``).
     :raises InvalidArgumentError: when it is no ordinal.
     """
     text = " ".join(str(value).split()).casefold()
-    if text in _LAST:
-        return -1
+    if several := _SEVERAL.fullmatch(text):
+        return slice(int(several[2])) if several[1] == "first" else slice(-int(several[2]), None)
     from_the_end = _FROM_THE_END.fullmatch(text)
     word = from_the_end[1] if from_the_end else text
     number = _NUMBER.fullmatch(word)
     place = int(number[1]) - 1 if number else _PLACES.get(word, -1)
+    if text in _LAST or (from_the_end and place >= 0):
+        place = 0 if text in _LAST else place
+        return slice(-place - 1, -place or None)
     if place < 0:
         raise InvalidArgumentError(
-            f"{value!r} is no ordinal", subject="ordinal", remedy="Write first, last, third, 3rd or second to last"
+            f"{value!r} is no ordinal",
+            subject="ordinal",
+            remedy="Write first, last, third, 3rd, last 3 or second to last",
         )
-    return -place - 1 if from_the_end else place
+    return slice(place, place + 1)
 
 
 def names_ordinal(text: str) -> bool:
@@ -164,15 +172,23 @@ def names_ordinal(text: str) -> bool:
 
 
 def compare(value: Any, op: str, wanted: str | int | float | bool) -> bool:
-    """Whether ``value op wanted`` holds: by number where both are numbers, else by text without regard to case and to blanks at its ends.
+    """Whether ``value op wanted`` holds: by number where both are numbers, else by text, see :func:`folded`.
 
     :param op: ``contains``, ``=``, ``<``, ``>``, ``<=`` or ``>=``.
     """
     number, limit = _number(value), _number(wanted)
     if op != "contains" and number is not None and limit is not None:
         return _COMPARED[op](number, limit)
-    text, other = str(value).strip().casefold(), str(wanted).strip().casefold()
+    text, other = folded(str(value)), folded(str(wanted))
     return other in text if op == "contains" else _COMPARED[op](text, other)
+
+
+def folded(text: str) -> str:
+    """Return a text as it is compared: without case, accents, width of letters, and kinds and number of blanks."""
+    if not text.isascii():
+        text = unicodedata.normalize("NFKD", text).translate(_BARE)
+        text = "".join(char for char in text if not unicodedata.combining(char))
+    return " ".join(text.casefold().split())
 
 
 def _number(value: Any) -> float | None:

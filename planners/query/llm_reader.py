@@ -59,7 +59,9 @@ _MAX_WORDS = 11  # of a value, after the first
 _ASK = re.compile(r"(find|count) (all|one) (\w+)", re.ASCII)
 _EDGE = re.compile(r"(\w+) (\w+) (\w+)", re.ASCII)
 _FILTER = re.compile(r"(\w+)\.(\w+) (=|contains|<|>) (.+)", re.ASCII)
-_ORDINAL = "(first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|last|second to last)"
+_ORDINAL = (
+    "(first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|last|second to last|(first|last) [1-9][0-9]?)"
+)
 _SPECIAL, _ESCAPED = re.compile(r"[][.^$*+?(){}|\\]"), r"\\\g<0>"
 _Words = Annotated[str, Field(max_length=_MAX_VALUE + 140)]
 

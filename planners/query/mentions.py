@@ -376,7 +376,7 @@ class Mention:
     :param word: the noun, singular; of a value, the value.
     :param filters: conditions on it: field, operator, value or values.
     :param likely: of a name, the types that its words or the entity recogniser suggest.
-    :param ordinal: ``first``, ``second`` … ``last``, or empty.
+    :param ordinal: ``first``, ``second`` … ``last``, ``last 3``, or empty; ``beside`` are the tokens that say it.
     :param number: how many of it are said; ``compared`` says how they are compared ("at least 15 parameters").
     :param marks: of "no", "only", "each", "most", "fewest", those that are said of it.
     :param others: further values, of which any may be meant ("Ann or Bob").
@@ -388,6 +388,7 @@ class Mention:
     word: str
     filters: list[tuple[str, str, Any]] = field(default_factory=list)
     ordinal: str = ""
+    beside: tuple[int, ...] = ()
     singular: bool = False
     fields: tuple[FieldName, ...] = ()
     tokens: tuple[int, ...] = ()
@@ -425,7 +426,7 @@ def find_mentions(doc: Any, values: Sequence[RequestValue], words: Lexicon, *, g
         found = _topics(doc, _whole_names(doc, found, words), words)
         found += _names_in_lower_case(doc, found, words)
     found = _one_user(sorted(found, key=lambda each: (each.at, each.kind != "date")))
-    _ordinals(doc, found)
+    _ordinals(doc, found, several=guess)
     return found
 
 
@@ -599,17 +600,25 @@ def _is_no_noun(token: Any, size: int) -> bool:
     return size == 1 and token.pos_ in ("VERB", "AUX", "ADP", "SCONJ") and not nominal
 
 
-def _ordinals(doc: Any, mentions: Sequence[Mention]) -> None:
+def _ordinals(doc: Any, mentions: Sequence[Mention], *, several: bool) -> None:
+    """ "the second mail", "the last three mails", "my next meeting".
+
+    :param several: whether the domain has ordinals of several, and the next one from now on.
+    """
     nouns = [each for each in mentions if each.kind == "noun"]
+    taken = {at for each in mentions for at in each.tokens}
     for token in doc:
-        ordinal = ORDINALS.get(token.lower_)
-        if not ordinal or any(token.i in each.tokens for each in mentions):
+        ordinal = "first" if several and token.lower_ == "next" else ORDINALS.get(token.lower_)
+        if not ordinal or token.i in taken:
             continue
         before = [each for each in nouns if each.at < token.i]
         adverb = token.lower_ in ("first", "last") and token.dep_ == "advmod" and token.head.pos_ in ("VERB", "AUX")
         after = next((each for each in nouns if token.i < each.tokens[0] <= token.i + 3), None)
-        if token.i + 1 < len(doc) and doc[token.i + 1].like_num:  # "the last three": a graph has no such thing
-            continue
+        number = number_of(doc[token.i + 1].text) if token.i + 1 < len(doc) and doc[token.i + 1].like_num else None
+        if number is not None and not (several and ordinal in ("first", "last") and after and number >= 1):
+            continue  # elsewhere it is a limit
         chosen = (before[-1] if before and token.i > token.head.i else None) if adverb else after
         if chosen:
-            chosen.ordinal = ordinal
+            chosen.ordinal = ordinal if number is None else f"{ordinal} {number:.0f}"
+            chosen.beside = (token.i,) if number is None else (token.i, token.i + 1)
+            chosen.marks.update({"next"} if token.lower_ == "next" else ())

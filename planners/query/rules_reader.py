@@ -44,7 +44,7 @@ _COUNT = re.compile(r"\b(?:how many|count|(?:the )?number of)\b", re.IGNORECASE)
 _LEADS = WORDS["before"] | WORDS["asks"] | WORDS["counts"]
 _CONTENT = ("NOUN", "PROPN", "VERB", "ADJ", "ADV", "NUM", "X", "SYM")
 _LIGHT = WORDS["light"] | WORDS["asks"] | WORDS["before"] | WORDS["auxiliary"]
-_COUNTS = frozenset(("how", "many", "number", "count"))
+_COUNTS = frozenset(("how", "many", "number", "count", "times"))
 _LEAST = frozenset("lowest smallest fewest least minimum cheapest shortest lightest earliest oldest youngest".split())
 _TOTALS = {"total": "sum", "average": "average", "mean": "average", "sum": "sum"}
 
@@ -238,6 +238,7 @@ class _Writer:
         _forget_doubles(links)
         returned = self._returned()
         self._place_dates()
+        self._bound_by_today()
         for through in (False, True):  # an entity between two is invented only where no edge joins any
             for mention in sorted(links.mentions, key=lambda each: each.at):
                 if mention in links.mentions and mention not in links.reached(returned):
@@ -263,6 +264,12 @@ class _Writer:
         for link in links.assumed:
             if link in links.links and link.source in names:
                 self._refuse_two_ways(link)
+                if link.source.types == link.target.types:
+                    words = ", ".join(f'"{each.word}"' for each in (link.source, link.target) if each.kind == "value")
+                    raise _refused(
+                        f"it does not say how two {link.source.types[0]}s are joined {words}".rstrip(),
+                        "Say what it is a name of",
+                    )
                 ends = f"{names[link.source]} and {names[link.target]}"
                 self.assumed.append(
                     f"It is assumed that {ends} are joined by {link.edge}; the request does not say how."
@@ -321,6 +328,21 @@ class _Writer:
             lemmas = {each.lemma_.casefold() for each in self.doc}
             any(links.join_date(mention, when, lemmas) for mention in (*before, *after))
 
+    def _bound_by_today(self) -> None:
+        """The next of its kind is from today on; what did happen since a day did so until today."""
+        links = self.links
+        for each in [each for each in links.mentions if "next" in each.marks]:
+            when = Mention(each.at, (links.words.dates,), "date", "next", filters=[("value", ">", "today")])
+            links.mentions.append(when)
+            if not links.join_date(each, when, set()):
+                raise _refused(
+                    f'nothing of the type {each.types[0]} has a date, and the request says "next"', "Leave it out"
+                )
+        if any(each.lower_ in ("did", "have", "has") and each.pos_ == "AUX" for each in self.doc):
+            for each in links.mentions:
+                if each.kind == "date" and each.filters[0][1] == ">" and each.word != "next":
+                    each.filters.append(("value", "<", "tomorrow"))
+
     def _attach(self, mention: Mention, returned: Mention, *, through: bool) -> None:
         """Join a part that no phrase joined to the rest, at the nearest pair of mentions that an edge allows.
 
@@ -363,7 +385,8 @@ class _Writer:
         """An ordinal of a type without order belongs to a neighbour that has one: the first file of the first mail."""
         links = self.links
         for mention in [each for each in kept if each.ordinal]:
-            for each in (mention, *(end for _, end in links.around(mention))):
+            beside = () if " " in mention.ordinal else (end for _, end in links.around(mention))
+            for each in (mention, *beside):
                 fields = links.domain.types[each.types[0]].fields
                 name = next((name for name, field in fields.items() if field.kind == "ordinal"), None)
                 if name:
@@ -461,7 +484,7 @@ class _Writer:
     def _is_one(self, returned: Mention, kept: Sequence[Mention]) -> bool:
         """A superlative or ordinal, or one certain thing: a single noun with a name."""
         if returned.ordinal:
-            return True
+            return " " not in returned.ordinal
         if self.links.domain.types[returned.types[0]].kind == "date":
             return any(each.ordinal for each in kept)
         return len(kept) == 1 and returned.singular and any(op == "=" for _, op, _ in returned.filters)
@@ -489,7 +512,7 @@ class _Writer:
         """The content words of a request that reached no part of its graph; those side by side are one text."""
         known = set(self.links.said)
         for each in self._mentioned():
-            known.update(each.tokens, (each.at,) if each.kind == "implied" else ())
+            known.update(each.tokens, (each.at,) if each.kind == "implied" else (), each.beside if each.ordinal else ())
         said = _said(self.links, kept) | (_COUNTS if count else set())
         lost = [
             each for each in self.doc if each.i not in known and _is_content(each) and not self._is_said(each, said)

@@ -7,7 +7,6 @@ import sqlite3
 from contextlib import closing
 from datetime import date
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -99,33 +98,6 @@ def test_names_of_attachments_have_no_folders_and_empty_files_are_not_the_same(h
             (files["none.zip"], "same content as files/a/other.zip")
         ]
         assert personal_tools.count_files() == 5, "no link and no pipe is a file"
-
-
-def test_what_cannot_be_opened_is_named(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    _mail(home, GOOD)
-    (home / "files" / "locked").mkdir()
-    opened, listed = Path.open, os.scandir
-
-    def refuse(path: Path, *arguments: Any, **options: Any) -> Any:  # as a file without permission does, for root too
-        if path.name == "1":
-            raise PermissionError(13, "Permission denied", str(path))
-        return opened(path, *arguments, **options)
-
-    def refuse_folder(path: Any) -> Any:
-        if str(path).endswith("locked"):
-            raise PermissionError(13, "Permission denied", str(path))
-        return listed(path)
-
-    monkeypatch.setattr(Path, "open", refuse)
-    monkeypatch.setattr(os, "scandir", refuse_folder)
-    assert set(_refresh(home)) == {
-        Fault(str(home / "mail" / "cur" / "1"), "cannot be read (Permission denied)"),
-        Fault(str(home / "files" / "locked"), "cannot be read (Permission denied)"),
-    }
-    monkeypatch.undo()
-    assert _refresh(home) == (), "read as soon as it can be"
-    with index_in_use(home / "index.sqlite"):
-        assert personal_tools.count_emails() == 1
 
 
 CALENDAR = """BEGIN:VCALENDAR

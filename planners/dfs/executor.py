@@ -147,7 +147,7 @@ async def answer_graph(
 ) -> dict[str, Any]:
     """Execute a graph, its dates read against a day, and return the execution as JSON values.
 
-    Of a graph that excludes or has alternatives each plain graph is executed; the answer, the count, calls and totals are of all together.
+    Of a graph that excludes something each part is executed; the answer, the count, calls and totals are of all together.
 
     :param limits: bounds of the executor too, where they are set.
     :raises InvalidArgumentError: as of :func:`execute`.
@@ -160,23 +160,22 @@ async def answer_graph(
         found = await execute(plain, domain, resolver, resolve_date=resolve_date, settings=settings, observe=observe)
         return found.to_json()
 
-    wanted = list(_plain(graph))
-    if wanted == [graph]:
+    negated = [each for each in graph.edges if each.negated]
+    if not negated:
         return await answered(graph)
-    found = [await answered(each) for each in wanted]
-    negated = [_with_only(graph, edge) for edge in graph.edges if edge.negated]
-    excluded = [await answered(each) for one in negated for each in _plain(one)]
+    base = await answered(_with_only(graph, negated, None))
+    excluded = [await answered(_with_only(graph, negated, each)) for each in negated]
     out = {each["id"] for one in excluded for each in one["answer"]}
-    answer = {each["id"]: each for one in found for each in one["answer"] if each["id"] not in out}
-    every = [*found, *excluded]
-    shown = list(answer.values()) if graph.action == "find" else []
+    answer = [each for each in base["answer"] if each["id"] not in out]
+    every = [base, *excluded]
+    shown = answer if graph.action == "find" else []
     return {
-        **found[0],
+        **base,
         "answer": shown[:1] if graph.return_mode == "one" else shown,
         "count": len(answer) if all(each["count"] is not None for each in every) else None,
         "missing": [missing for each in every for missing in each["missing"]],
         "calls": [call for each in every for call in each["calls"]],
-        "totals": {key: sum(each["totals"][key] for each in every) for key in found[0]["totals"]},
+        "totals": {key: sum(each["totals"][key] for each in every) for key in base["totals"]},
         "exact": all(each["exact"] for each in every),
     }
 
@@ -232,9 +231,8 @@ def _checked(graph: QueryGraph, domain: Domain, resolve_date: ResolveDate) -> _W
     """Refuse what cannot be executed."""
     if faults := graph_faults(graph, domain):
         raise InvalidArgumentError(" ".join(faults).rstrip("."), subject="graph", remedy="Correct the graph")
-    if any(each.negated for each in graph.edges) or any(each.others for each in graph.filters):
-        problem = "it excludes something, or has alternatives, and one execution does neither"
-        raise InvalidArgumentError(problem, subject="graph", remedy="Use answer_graph")
+    if any(each.negated for each in graph.edges):
+        raise InvalidArgumentError("one execution excludes nothing", subject="graph", remedy="Use answer_graph")
     walk = _Walk(graph, domain, resolve_date)
     bound = [var for var in graph.vars if walk.type_of(var).kind != "date" or walk.filters(var)]
     if not bound:
@@ -389,6 +387,7 @@ class _Walk:
         bound = [*self._filtered, *self.fixed]
         if len(bound or kinds) > 1 or len(self._edges) >= len(self.graph.vars):
             asked = {(self.graph.vars[var], filters) for var in kinds for filters in ((), self.filters(var))}
+            asked = {each for each in asked if not any(one.others for one in each[1])}
             counts = await together([self._calls.count(*each) for each in sorted(asked, key=repr)])
             self._counts = dict(zip(sorted(asked, key=repr), counts, strict=True))
 
@@ -471,8 +470,9 @@ class _Walk:
     async def _take(self, task: _Task) -> None:
         try:
             if task.edge is None:
-                found = await self._calls.find(self.graph.vars[task.end], self.filters(task.end))
-                ids: Collection[str] = self._learn(task.end, found)
+                kind, filters = self.graph.vars[task.end], self.filters(task.end)
+                found = [await self._calls.find(kind, each) for each in _alternatives(filters)]
+                ids: Collection[str] = self._learn(task.end, chain.from_iterable(found))
             else:
                 ids = await self._follow(task.edge, task.start, task.end)
         except EgotoolsError as error:
@@ -664,40 +664,24 @@ def _order_key(value: Any) -> tuple[int, Any]:
     return 1, aware - _EPOCH  # lengths of time compare many times faster
 
 
-def _plain(graph: QueryGraph) -> Iterator[QueryGraph]:
-    """The graphs without what is negated, one for each choice among alternative values; they find all, so that answers can be compared."""
-    gone = {var for edge in graph.edges if edge.negated for var in _behind(graph, edge)}
-    kept = [
-        each
-        for each in graph.constraints
-        if not (isinstance(each, EdgeConstraint) and (each.negated or {each.source, each.target} & gone))
-        and not (isinstance(each, FilterConstraint) and each.var in gone)
-    ]
-    choices = [each.values if isinstance(each, FilterConstraint) else () for each in kept]
-    if not gone and all(len(values) < 2 for values in choices):
-        yield graph
-        return
-    for chosen in product(*(values or (None,) for values in choices)):
-        pairs = zip(kept, chosen, strict=True)
-        constraints = [
-            each if value is None else each.model_copy(update={"value": value, "others": ()}) for each, value in pairs
-        ]
-        kinds = {var: kind for var, kind in graph.vars.items() if var not in gone}
-        yield _changed(graph, constraints, kinds)
-
-
-def _with_only(graph: QueryGraph, edge: EdgeConstraint) -> QueryGraph:
-    """The graph in which a negated edge holds, and what else is negated is left out."""
-    out = {each for each in graph.edges if each.negated and each is not edge}
-    gone = {var for each in out for var in _behind(graph, each)}
-    turned = [each.model_copy(update={"negated": False}) if each is edge else each for each in graph.constraints]
-    kept = [each for each in turned if each not in out and not ({*_variables(each)} & gone)]
-    return _changed(graph, kept, {var: kind for var, kind in graph.vars.items() if var not in gone})
-
-
-def _changed(graph: QueryGraph, constraints: Iterable[Any], kinds: dict[str, str]) -> QueryGraph:
-    update = {"action": "find", "return_mode": "all", "constraints": tuple(constraints), "vars": kinds}
+def _with_only(graph: QueryGraph, negated: Sequence[EdgeConstraint], kept: EdgeConstraint | None) -> QueryGraph:
+    """The graph without what is negated, but for one edge that holds; it finds all, so that answers can be compared."""
+    gone = {var for each in negated if each is not kept for var in _behind(graph, each)}
+    held = [each.model_copy(update={"negated": False}) if each is kept else each for each in graph.constraints]
+    constraints = tuple(each for each in held if not ({*_variables(each)} & gone))
+    kinds = {var: kind for var, kind in graph.vars.items() if var not in gone}
+    update = {"action": "find", "return_mode": "all", "constraints": constraints, "vars": kinds}
     return graph.model_copy(update=update)
+
+
+def _alternatives(filters: Sequence[FilterConstraint]) -> Iterator[tuple[FilterConstraint, ...]]:
+    """The filters with each choice of their values."""
+    return product(
+        *(
+            [each.model_copy(update={"value": value, "others": ()}) for value in each.values] if each.others else [each]
+            for each in filters
+        )
+    )
 
 
 def _variables(each: Any) -> tuple[str, ...]:

@@ -110,8 +110,10 @@ def _beyond_the_paper(graph: QueryGraph, domain: Domain) -> Iterator[str]:
         yield "Groups, measures and orders cannot be answered by calling tools; ask for all of them."
     if any(edge.max_hops > 1 or edge.only for edge in graph.edges):
         yield 'Steps and "only" cannot be answered by calling tools.'
-    if any(edge.negated for edge in graph.edges) and any(len(each.values) > 1 for each in graph.filters):
-        yield "Exclusion and alternatives cannot both be answered by calling tools at once."
+    for each in graph.filters:
+        kind = domain.types.get(graph.vars.get(each.var, ""))
+        if each.others and kind and each.field in kind.fields and kind.fields[each.field].kind in ("date", "ordinal"):
+            yield f"The filter on {each.var}.{each.field} has alternatives, which dates and ordinals have not."
     if any(edge.negated and graph.return_var not in (edge.source, edge.target) for edge in graph.edges):
         yield "Only what is asked for can be without something, not what it is joined to."
 
@@ -202,7 +204,7 @@ def _number(value: Any) -> float | None:
 
 def holds(value: Any, each: FilterConstraint) -> bool:
     """Whether a value meets a filter that is not by date; of a list, whether one of its values does."""
-    return any(compare(one, each.op, each.value) for one in listed(value))
+    return any(compare(one, each.op, wanted) for one in listed(value) for wanted in each.values)
 
 
 def listed(value: Any) -> Collection[Any]:

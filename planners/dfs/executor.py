@@ -29,6 +29,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, date, datetime
+from difflib import get_close_matches
 from heapq import nsmallest
 from itertools import chain, combinations, product
 from math import inf
@@ -52,7 +53,7 @@ from planners.dfs.resolver import (
 from planners.dfs.witnesses import Pairs, Witnesses, Work
 from planners.query.dates import read_range
 from planners.query.domain import Domain, EntityType
-from planners.query.graph_faults import graph_faults, holds, listed, read_ordinal
+from planners.query.graph_faults import folded, graph_faults, holds, listed, read_ordinal
 from planners.query.query_graph import Constraint, EdgeConstraint, FilterConstraint, QueryGraph, words_of
 
 __all__ = ["Execution", "Missing", "Totals", "answer_graph", "date_resolver", "execute"]
@@ -64,6 +65,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MOST_SHOWN, _MOST_CHARS = 50, 500  # entities of a candidate set that its event carries, and characters of a field
 _UNKNOWN_SIZE = 1_000.0  # entities of a type that nobody counts
 _UNKNOWN_SHARE = 0.1  # of them that meet filters that nobody counts
+_MOST_LISTED = 5_000  # entities of a type, among which names like one that nobody has are looked for
 _DAYS = 1_000.0  # days that data are spread over, about three years
 
 
@@ -149,6 +151,8 @@ async def answer_graph(
 
     Of a graph that excludes something each part is executed; the answer, the count, calls and totals are of all together.
 
+    Where nothing is found for a name, ``near`` has up to three that are like it.
+
     :param limits: bounds of the executor too, where they are set.
     :raises InvalidArgumentError: as of :func:`execute`.
     """
@@ -162,7 +166,9 @@ async def answer_graph(
 
     negated = [each for each in graph.edges if each.negated]
     if not negated:
-        return await answered(graph)
+        found = await answered(graph)
+        near = await _near_names(graph, domain, resolver, found["calls"]) if found["count"] == 0 else []
+        return {**found, "near": near} if near else found
     base = await answered(_with_only(graph, negated, None))
     excluded = [await answered(_with_only(graph, negated, each)) for each in negated]
     out = {each["id"] for one in excluded for each in one["answer"]}
@@ -178,6 +184,25 @@ async def answer_graph(
         "totals": {key: sum(each["totals"][key] for each in every) for key in base["totals"]},
         "exact": all(each["exact"] for each in every),
     }
+
+
+async def _near_names(
+    graph: QueryGraph, domain: Domain, resolver: Resolver, calls: Sequence[Mapping[str, Any]]
+) -> list[str]:
+    """The names that are like one that found nothing, where its type has few enough entities to be listed."""
+    silent = {call["what"] for call in calls if call["kind"] == "find" and not call["rows"] and not call["error"]}
+    for each in graph.filters:
+        kind = graph.vars[each.var]
+        named = each.op == "=" and domain.types[kind].fields[each.field].kind == "text"
+        if named and words_of(each.model_copy(update={"var": kind})) in silent:
+            try:
+                count = await resolver.count(kind, ())
+                entities = await resolver.find(kind, ()) if count is not None and count <= _MOST_LISTED else ()
+            except EgotoolsError:
+                continue
+            names = {folded(str(one)): str(one) for entity in entities if (one := entity.fields.get(each.field))}
+            return [names[near] for near in get_close_matches(folded(str(each.value)), names)]
+    return []
 
 
 async def execute(

@@ -6,13 +6,15 @@ import operator
 import re
 import unicodedata
 from collections.abc import Callable, Collection, Iterator, Mapping
+from datetime import date
 from typing import Any
 
 from ontology.errors import InvalidArgumentError
+from planners.query.dates import read_range
 from planners.query.domain import Domain
 from planners.query.query_graph import Constraint, EdgeConstraint, FilterConstraint, QueryGraph
 
-__all__ = ["compare", "folded", "graph_faults", "holds", "listed", "names_ordinal", "read_ordinal"]
+__all__ = ["compare", "date_notes", "folded", "graph_faults", "holds", "listed", "names_ordinal", "read_ordinal"]
 
 _COMPARED: Mapping[str, Callable[[Any, Any], bool]] = {
     "=": operator.eq,
@@ -200,6 +202,15 @@ def _number(value: Any) -> float | None:
         return float(value)
     except (TypeError, ValueError, OverflowError):  # the latter of an integer of 310 digits
         return None
+
+
+def date_notes(graph: QueryGraph, domain: Domain, today: date) -> tuple[str, ...]:
+    """How each date of a graph without faults is read, one sentence each."""
+    return tuple(
+        read_range(str(each.value), today, each.op).said
+        for each in graph.filters
+        if each.op in ("=", "<", ">") and domain.types[graph.vars[each.var]].fields[each.field].kind == "date"
+    )
 
 
 def holds(value: Any, each: FilterConstraint) -> bool:

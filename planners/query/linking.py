@@ -719,24 +719,10 @@ class _Reader:
             clause.subjects += first.objects if first.passive and not first.subjects else first.subjects
             if any(child.lower_ in ("it", "them") and child.dep_ == "dobj" for child in verb.children):
                 clause.objects += first.objects
-        elif verb.dep_ == "ccomp" and (head := self._taken_up(verb)):  # "mails that Ann sent", misread
-            if stranded:
-                clause.parts.append((stranded, head))
-            elif not clause.objects and not clause.passive:
-                clause.objects.append(head)
         if clause.subjects and not clause.objects and not clause.parts:  # "take and return the parameter"
             for child in verb.children:
                 if child.dep_ == "conj" and child.pos_ == "VERB":
                     clause.objects += [each for each in self._clause(child).objects if each not in clause.subjects]
-
-    def _taken_up(self, verb: Any) -> Mention | None:
-        """The mention right before the "that" with which a clause begins."""
-        that = next((child for child in verb.children if child.dep_ == "mark" and child.lower_ == "that"), None)
-        if that is None or that.i == 0:
-            return None
-        there = self._doc[that.i - 1].lower_ == "there"
-        before = [each for at, each in self._by_token.items() if at < that.i]
-        return self._by_token.get(that.i - 1) or (before[-1] if there and before else None)
 
     def _of_clause(self, clause: _Clause) -> Iterator[Statement]:
         if clause.verb.i == self._doc[0].i and not clause.subjects and clause.verb.dep_ == "ROOT":

@@ -27,7 +27,7 @@ from ontology.files import read_yaml
 from ontology.json_values import first_error
 from planners.query.dates import date_spans, read_range
 from planners.query.domain import Domain, FieldType
-from planners.query.graph_faults import graph_faults, names_ordinal
+from planners.query.graph_faults import date_notes, graph_faults, names_ordinal
 from planners.query.query_graph import (
     Constraint,
     EdgeConstraint,
@@ -94,7 +94,7 @@ class LlmParser:
             graph, faults = _read(answer.text, text, domain, today)
             if graph is not None and not faults:
                 repaired = (f"The model needed {attempt + 1} attempts.",) if attempt else ()
-                return ParsedRequest(graph, (*repaired, *_date_notes(graph, domain, today)))
+                return ParsedRequest(graph, (*repaired, *date_notes(graph, domain, today)))
             rejected = answer.text[:_MAX_REPEATED_CHARS]
             if attempt and rejected == messages[-2].content:
                 break  # it would say so for ever
@@ -320,10 +320,6 @@ def _broken_rules(graph: QueryGraph, request: str, domain: Domain, today: date) 
         except InvalidArgumentError as error:
             faults.append(f'The date "{each.value}" with the operator {each.op}: {error.problem}.')
     return faults
-
-
-def _date_notes(graph: QueryGraph, domain: Domain, today: date) -> tuple[str, ...]:
-    return tuple(read_range(str(each.value), today, each.op).said for each in _dates(graph, domain))  # type: ignore[arg-type]
 
 
 def _dates(graph: QueryGraph, domain: Domain) -> list[FilterConstraint]:

@@ -30,11 +30,9 @@ _TEXTS: Mapping[str, str] = read_yaml(Path(__file__).parent / "request_words.yam
 WORDS: Mapping[str, frozenset[str]] = {name: frozenset(text.split()) for name, text in _TEXTS.items()}
 """The closed lists of English words of the reader: name of a list → its words, in lower case."""
 
-ORDINALS = {
-    "first": "first", "earliest": "first", "oldest": "first", "second": "second", "third": "third", "fourth": "fourth", "fifth": "fifth",
-    "sixth": "sixth", "seventh": "seventh", "eighth": "eighth", "ninth": "ninth", "tenth": "tenth", "last": "last", "latest": "last",
-    "newest": "last", "recent": "last", "2nd": "second", "3rd": "third", "1st": "first", "4th": "fourth", "5th": "fifth",
-}  # fmt: skip
+_PLACES = "first second third fourth fifth sixth seventh eighth ninth tenth".split()
+ORDINALS = {word: word for word in [*_PLACES, "last"]} | dict(zip("1st 2nd 3rd 4th 5th".split(), _PLACES, strict=False))
+ORDINALS |= dict.fromkeys(("earliest", "oldest"), "first") | dict.fromkeys(("latest", "newest", "recent"), "last")
 """Word → the ordinal that it says."""
 
 

@@ -18,9 +18,8 @@ from pydantic import ValidationError
 
 from ontology.errors import InvalidArgumentError, MissingExtraError
 from ontology.names import SPACY_MODELS, is_noun, is_verb, is_word, noun_lemma
-from planners.query.dates import read_range
 from planners.query.domain import Domain
-from planners.query.graph_faults import graph_faults
+from planners.query.graph_faults import date_notes, graph_faults
 from planners.query.linking import BETWEEN, Link, Links, read_conditions, read_statements
 from planners.query.mentions import (
     ORDINALS,
@@ -89,7 +88,7 @@ class RulesParser:
         if left_out and not best_effort:
             problem = " ".join(left_out).replace(" and left out", "").rstrip(".")
             raise _refused(problem, "Say it in other words, leave it out, or use --best-effort")
-        return ParsedRequest(graph, (*left_out, *writer.assumed, *_date_notes(graph, domain, today)), left_out)
+        return ParsedRequest(graph, (*left_out, *writer.assumed, *date_notes(graph, domain, today)), left_out)
 
     def _lexicon(self, domain: Domain) -> Lexicon:
         known = self._lexicons.get(id(domain))
@@ -100,14 +99,6 @@ class RulesParser:
 
 def _refused(problem: str, remedy: str) -> InvalidArgumentError:
     return InvalidArgumentError(problem, subject="request", remedy=remedy)
-
-
-def _date_notes(graph: QueryGraph, domain: Domain, today: date) -> tuple[str, ...]:
-    return tuple(
-        read_range(str(each.value), today, each.op).said
-        for each in graph.filters
-        if each.op in ("=", "<", ">") and domain.types[graph.vars[each.var]].fields[each.field].kind == "date"
-    )
 
 
 @lru_cache(maxsize=1)
@@ -264,7 +255,7 @@ class _Writer:
         for link in links.assumed:
             if link in links.links and link.source in names:
                 self._refuse_two_ways(link)
-                if link.source.types == link.target.types:
+                if link.source.types == link.target.types and not (links.domain.extended or self.left_out):
                     words = ", ".join(f'"{each.word}"' for each in (link.source, link.target) if each.kind == "value")
                     raise _refused(
                         f"it does not say how two {link.source.types[0]}s are joined {words}".rstrip(),

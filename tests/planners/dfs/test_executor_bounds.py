@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from ontology.errors import InvalidArgumentError
-from planners.dfs.executor import Execution, execute
+from planners.calls.tool_access import CallLimits
+from planners.dfs.executor import Execution, answer_graph, execute
 from planners.dfs.resolver import Entity, ExecutorSettings, Step
 from planners.query.domain import read_domain
 from planners.query.query_graph import FilterConstraint, QueryGraph, words_of
@@ -108,6 +109,12 @@ async def test_a_budget_ends_what_is_left(settings: dict[str, Any], reason: str)
     assert execution.count is None and execution.totals.calls <= 2
     assert any(reason in each.reason for each in execution.missing)
     assert set(missing(execution)) == {"p1 attended ev", "p2 attended ev", "p1.name = Person 3"}
+
+
+async def test_names_like_one_that_nobody_has_are_told() -> None:
+    graph = graph_of("e", "e from p; p.name = Persn 7")
+    found = await answer_graph(graph, DOMAIN, mailbox(), today=date(2025, 1, 1), limits=CallLimits())
+    assert found["count"] == 0 and "Person 7" in found["near"]
 
 
 class Waiting(MemoryResolver):

@@ -17,7 +17,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from ontology.errors import InvalidArgumentError, MissingExtraError
-from ontology.names import SPACY_MODELS, is_noun, is_verb, is_word, noun_lemma
+from ontology.names import SPACY_MODELS, noun_lemma
 from planners.query.domain import Domain
 from planners.query.graph_faults import date_notes, graph_faults
 from planners.query.linking import BETWEEN, Link, Links, read_conditions, read_statements
@@ -37,8 +37,10 @@ from planners.query.query_graph import ParsedRequest, QueryGraph, request_text
 
 __all__ = ["RulesParser"]
 
+_LEFT_OUT = (
+    "Say it in other words, leave it out, or use --best-effort; `egotools plan-tools` finds the tools for an order"
+)
 _LOCK = Lock()  # spaCy's string store is shared
-_WORD = re.compile(r"[^\s,;:!?.]+")
 _COUNT = re.compile(r"\b(?:how many|count|(?:the )?number of)\b", re.IGNORECASE)
 _LEADS = WORDS["before"] | WORDS["asks"] | WORDS["counts"]
 _CONTENT = ("NOUN", "PROPN", "VERB", "ADJ", "ADV", "NUM", "X", "SYM")
@@ -74,7 +76,6 @@ class RulesParser:
         values = request_values(text, words, today, names)
         with _LOCK:
             doc = _english()(masked(text, values))
-        _refuse_orders(text, doc, words)
         links = Links(domain, words, find_mentions(doc, values, words, guess=names is None))
         links.refuse_many()
         read_conditions(doc, links)
@@ -87,7 +88,7 @@ class RulesParser:
         left_out = tuple(writer.left_out)
         if left_out and not best_effort:
             problem = " ".join(left_out).replace(" and left out", "").rstrip(".")
-            raise _refused(problem, "Say it in other words, leave it out, or use --best-effort")
+            raise _refused(problem, _LEFT_OUT)
         return ParsedRequest(graph, (*left_out, *writer.assumed, *date_notes(graph, domain, today)), left_out)
 
     def _lexicon(self, domain: Domain) -> Lexicon:
@@ -111,52 +112,6 @@ def _english() -> Any:
     raise MissingExtraError("the rules parser", extra="default")
 
 
-# Orders: "Block the supplier Acme" asks nothing, and would be answered as a question.
-
-
-def _refuse_orders(text: str, doc: Any, words: Lexicon) -> None:
-    """Refuse an imperative that does not ask, at the beginning or joined to one that asks."""
-    order = _leading_order(text, doc, words) or _joined_order(doc)
-    if order:
-        raise _refused(
-            f'the planner only answers questions, and the request orders something: "{order}"',
-            "Ask for what is so; `egotools plan-tools` finds the tools for an order, `egotools call` calls one",
-        )
-
-
-def _leading_order(text: str, doc: Any, words: Lexicon) -> str:
-    found = list(_WORD.finditer(text.replace("'d ", " 'd ") if "'d " in text[:10] else text))
-    at = next((at for at, each in enumerate(found) if each[0].casefold() not in WORDS["before"]), len(found))
-    if at == len(found):
-        return ""
-    word = found[at][0]
-    low = word.casefold()
-    following = found[at + 1][0] if at + 1 < len(found) else ""
-    if low in WORDS["asks"] or low in WORDS["auxiliary"] or not _is_verb(low):
-        return ""
-    if following.casefold() in WORDS["determiners"] or low in WORDS["orders"]:
-        return word
-    known = noun_lemma(low) in words.nouns or low in words.values or low in words.field_words
-    name = word[0].isupper() and following[:1].isupper() and is_noun(low)  # "Mark Olsen's mail"
-    token = next((each for each in doc if each.idx == found[at].start()), None)
-    describes = token is not None and token.dep_ in ("compound", "amod", "nmod") and is_noun(low)  # "work mails"
-    return "" if known or name or (describes and low not in words.verbs) else word
-
-
-def _is_verb(low: str) -> bool:
-    return is_verb(low) or (low[:2] in ("un", "re") and not is_word(low) and is_verb(low[2:]))
-
-
-def _joined_order(doc: Any) -> str:
-    for token in doc:
-        subject = any(child.dep_ in ("nsubj", "nsubjpass", "aux") for child in token.children)
-        imperative = token.dep_ == "conj" and token.tag_ in ("VB", "VBP") and not subject and _is_verb(token.lower_)
-        asks = token.lower_ in WORDS["asks"] | WORDS["auxiliary"]
-        if imperative and token.head.lower_ in WORDS["asks"] and not asks:
-            return str(token.text)
-    return ""
-
-
 @dataclass
 class _Writer:
     """Linked mentions → the query graph: what is returned, how many, measures, ordinals, dates, and names for the variables."""
@@ -172,26 +127,14 @@ class _Writer:
     counted_field: bool = False
 
     def read_measure(self) -> None:
-        """ "the highest unit price", "total cost", "the price of": fields that are asked for or order the answer.
-
-        :raises InvalidArgumentError: for a superlative of which no field is known: of "the largest file" only "the file" would be left.
-        """
+        """ "the highest unit price", "total cost", "the price of": fields that are asked for or order the answer."""
         links, taken = self.links, {at for each in self.links.mentions for at in each.tokens}
         for token in self.doc:
             function = _TOTALS.get(token.lower_, "")
             superlative = token.tag_ in ("JJS", "RBS") and token.i not in links.said and token.lower_ not in ORDINALS
             if token.i in taken or not (function or superlative):
                 continue
-            after = [each for each in self.doc[token.i + 1 : token.i + 2] if each.pos_ in ("ADJ", "ADV")]
-            most = after if token.lower_ in ("most", "least") else []
-            if any(each.lower_ in ORDINALS for each in most):
-                continue
             found = self._field_at(token.i + 1, taken) if links.domain.extended else None
-            if found is None and superlative:
-                raise _refused(
-                    f'a query graph has no order by "{" ".join(each.text for each in (token, *most))}"',
-                    'Ask for the "first", "second" or "last" of what has a time, or for all',
-                )
             if found:
                 self.measured, self.ascending = (function or "value", found[0]), token.lower_ in _LEAST
                 links.said.update(range(token.i, found[1]))

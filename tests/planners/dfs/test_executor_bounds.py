@@ -43,7 +43,7 @@ def graph_of(returned: str, constraints: str) -> QueryGraph:
 def mailbox() -> MemoryResolver:
     """300 mails of ten people, each second one with a file, and twenty events of two people each."""
     mails, people, events = [f"e{at}" for at in range(300)], [f"p{at}" for at in range(10)], range(20)
-    tables = {
+    tables: dict[str, dict[str, dict[str, Any]]] = {
         "Email": {mail: {"sent_at": at} for at, mail in enumerate(mails)},
         "Person": {each: {"name": f"Person {each[1:]}"} for each in people},
         "File": {f"f{at}": {"name": f"{at}.pdf"} for at in range(150)},

@@ -143,7 +143,14 @@ def add_event(db: sqlite3.Connection, source: int, event: CalendarEvent) -> None
     row = db.execute(
         "INSERT INTO event (source, id, name, folded, place, place_id, start, ends, all_day) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
-            *(source, event.id, event.name, folded(event.name), event.place, " ".join(event.place.casefold().split()) or None),
+            *(
+                source,
+                event.id,
+                event.name,
+                folded(event.name),
+                event.place,
+                " ".join(event.place.casefold().split()) or None,
+            ),
             *(event.start, event.end, event.all_day),
         ),
     ).lastrowid

@@ -26,7 +26,7 @@ from planners.dfs.resolver import Step
 from planners.dfs.tool_resolver import Choice, ToolResolver
 from planners.journal.recorded import RecordedFinder, RecordedInvoker, Steps
 from planners.journal.run_journal import RunAccount, RunJournal, account_of, open_run_journal, read_run_journal
-from planners.query.reader import ParsedRequest
+from planners.query.query_graph import ParsedRequest
 from services.cli.tools_client import tools_client
 
 __all__ = ["Walk", "Walked", "read_graph", "replay_walk", "walk"]

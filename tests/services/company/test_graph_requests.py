@@ -15,7 +15,7 @@ from planners.calls.tool_finder import ToolFinder
 from planners.dfs.executor import date_resolver, execute
 from planners.dfs.tool_resolver import ToolResolver
 from planners.query.domain import read_domain
-from planners.query.request_set import request_set
+from planners.query.query_graph import request_set
 from services.company.company_facts import read_facts
 from tests.conftest import ROOT
 from tests.harness.commands import Run

@@ -1,22 +1,59 @@
-"""The operations of the OpenAPI documents of a folder, with their schemas written out: no references, no ``allOf``."""
+"""The operations of the OpenAPI documents of a folder, with their schemas written out: no references, no ``allOf``; and values against these."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
 import yaml
+from jsonschema import Draft202012Validator, FormatChecker
+from jsonschema.exceptions import best_match
 
 from ontology.errors import DocumentError, InvalidArgumentError
 
-__all__ = ["Operation", "OperationParameter", "Schema", "read_operations"]
+__all__ = [
+    "Operation",
+    "OperationParameter",
+    "Refusal",
+    "Schema",
+    "check_value",
+    "conflict",
+    "no_record",
+    "parsed",
+    "read_operations",
+    "wrong",
+]
 
 Schema = Mapping[str, Any]
 _METHODS = ("get", "post", "put", "patch", "delete")
 _READERS = (".yaml", ".json")
 _JSON = "application/json"
+
+
+class Refusal(Exception):
+    """A call that is refused with the status of its answer; code and message are its body, a Problem of ``common.yaml``."""
+
+    def __init__(self, status: int, code: str, message: str) -> None:
+        super().__init__(message)
+        self.status, self.code, self.message = status, code, message
+
+
+def wrong(where: str, message: str) -> Refusal:
+    """A value that is not what the document says."""
+    return Refusal(400, "INVALID", f"{where}: {message}")
+
+
+def no_record(key: str, value: object) -> Refusal:
+    """A record that is not there."""
+    return Refusal(404, "NOT_FOUND", f"{key}: there is no record {str(value)[:80]!r}")
+
+
+def conflict(message: str) -> Refusal:
+    """A call that the state of a record does not allow."""
+    return Refusal(409, "CONFLICT", message)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +91,6 @@ class Operation:
         """The parameters of the path, in its order."""
         parts = self.path.split("/")
         return tuple(part[1:-1] for part in parts if part.startswith("{"))
-
-    @property
-    def ends_in_parameter(self) -> bool:
-        """Whether the path names one record, not a collection or an action."""
-        return self.path.endswith("}")
 
 
 def read_operations(folder: Path) -> tuple[Operation, ...]:
@@ -142,7 +174,8 @@ def _operation(
     parameters, body, body_required = [], None, False
     for node in [*shared, *operation.get("parameters", [])]:
         found, holder = documents.target(node, name)
-        schema = documents.schema(found.get("schema", found), holder)
+        stated = {name: found[name] for name in found if name not in ("name", "in", "required", "description")}
+        schema = documents.schema(found.get("schema", stated), holder)
         if found["in"] == "body":
             body, body_required = schema, found.get("required", False)
         else:
@@ -164,3 +197,42 @@ def _operation(
         status=status,
         answer=documents.schema(held["schema"], holder) if "schema" in held else None,
     )
+
+
+_FORMATS = FormatChecker(formats=())
+_FORMATS.checks("date", raises=ValueError)(lambda value: not isinstance(value, str) or bool(date.fromisoformat(value)))
+_FORMATS.checks("date-time", raises=ValueError)(
+    lambda value: not isinstance(value, str) or bool(datetime.fromisoformat(value))
+)
+
+
+def check_value(value: Any, schema: Schema, where: str) -> None:
+    """Check a value and all that is in it.
+
+    :raises Refusal: 400 that names the part that is wrong.
+    """
+    error = best_match(Draft202012Validator(schema, format_checker=_FORMATS).iter_errors(value))
+    if error is not None:
+        raise wrong(where + error.json_path.removeprefix("$"), error.message[:300])
+
+
+def parsed(texts: Sequence[str], schema: Schema, where: str) -> Any:
+    """The value of a parameter from its texts in the URL.
+
+    :raises Refusal: 400 when it is none of its schema.
+    """
+    kind = schema.get("type")
+    if kind == "array":
+        return [parsed([part], schema["items"], where) for text in texts for part in text.split(",")]
+    if len(texts) > 1:
+        raise wrong(where, "it is given several times")
+    value: Any = texts[0]
+    try:
+        if kind in ("integer", "number") and len(value) < 20:
+            value = int(value) if kind == "integer" else float(value)
+        elif kind == "boolean":
+            value = {"true": True, "false": False}.get(value, value)
+    except ValueError:
+        pass
+    check_value(value, schema, where)
+    return value

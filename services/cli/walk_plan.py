@@ -15,8 +15,7 @@ from planners.dfs.executor import answer_graph
 from planners.dfs.tool_resolver import ToolResolver
 from planners.query import load_parser
 from planners.query.domain import Domain
-from services.web.page_context import OpenClient
-from services.web.run_events import Plan, PlanRequest, RunEvent, in_thread, observed
+from services.web.live_runs import OpenClient, Plan, PlanRequest, RunEvent, in_thread, observed
 
 __all__ = ["walk_plan"]
 

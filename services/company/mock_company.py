@@ -151,7 +151,7 @@ class _CompanyServer(ThreadingHTTPServer):
         """Bind without a look-up of the host's name."""
         self.socket.bind(self.server_address)
         self.server_address = self.socket.getsockname()
-        self.server_name, self.server_port = self.server_address[:2]
+        self.server_name, self.server_port = str(self.server_address[0]), int(self.server_address[1])
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -8,7 +8,7 @@ from typing import Any
 
 from egotools import Tool
 from ontology.errors import InvalidArgumentError
-from services.web.run_events import PlanRequest, RunEvent
+from services.web.live_runs import PlanRequest, RunEvent
 
 FIGURE_1 = "Find the file folders that contain email attachments from Jane Doe."
 HOSTILE = "<img src=x onerror=\"document.title='owned'\"><script>document.title='owned'</script>"

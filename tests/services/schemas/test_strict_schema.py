@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from jsonschema import Draft202012Validator
 
 from ontology.tool import Tool
-from services.schemas.call_schema import call_schema, tool_schema
+from services.schemas.call_schema import call_schema
 from services.schemas.strict_schema import strict_schema
 from tests.harness.stores import ToolsOf
 from tests.services.schemas.strict_rules import broken_rules
@@ -95,7 +95,7 @@ def test_the_format_says_whether_it_is_strict() -> None:
 @settings(max_examples=100)
 @given(tool=tools)
 def test_any_tool_is_strict_or_has_a_note(tool: Tool) -> None:
-    function = tool_schema(tool, "openai_strict")["function"]
+    function = json.loads(call_schema(tool, "openai_strict").json)["function"]
     Draft202012Validator.check_schema(function["parameters"])
     if function["strict"]:
         assert broken_rules(function["parameters"]) == []

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-from collections import OrderedDict
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass
@@ -31,8 +29,6 @@ _MOST_SESSIONS = 512
 _MOST_SESSIONS_OF_ONE = 64
 _REVISION_HEADER = "mcp-protocol-version"
 _IDLE_S = 1_800.0
-_VERDICT_S = 2.0
-_MOST_VERDICTS = 4_096
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,13 +77,12 @@ def _named(hosts: Sequence[str]) -> TransportSecuritySettings:
 
 
 class _CallerCheck:
-    """Middleware: the gRPC server says whether a caller may ask; a session is its caller's alone."""
+    """Middleware: the gRPC server says of each request whether its caller may ask; a session is its caller's alone."""
 
     def __init__(self, app: ASGIApp, client: AsyncClient, gateway: McpGateway) -> None:
         self._app = app
         self._client = client
         self._gateway = gateway
-        self._verdicts: OrderedDict[str, tuple[float, ClientError | None]] = OrderedDict()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on with its caller, or refuse it."""
@@ -96,10 +91,11 @@ class _CallerCheck:
             return
         request = HTTPConnection(scope)
         caller = McpCaller.of_http(request)
-        refusal = await self._refused(caller)
         begins = "mcp-session-id" not in request.headers
-        if refusal is None and begins:
-            refusal = self._too_many(caller)
+        refusal = await self._refused(caller)
+        if refusal is None and begins and self._gateway.sessions.of_caller[caller.key] >= _MOST_SESSIONS_OF_ONE:
+            what = f"this caller has {_MOST_SESSIONS_OF_ONE} sessions: end one, or use one of them"
+            refusal = JSONResponse({"error": "too_many_sessions", "error_description": what}, 429)
         if refusal is not None:
             await refusal(scope, receive, send)
             return
@@ -111,30 +107,11 @@ class _CallerCheck:
             await self._app(scope, receive, send)
 
     async def _refused(self, caller: McpCaller) -> JSONResponse | None:
-        now = time.monotonic()
-        checked_s, error = self._verdicts.get(caller.key, (-_VERDICT_S, None))
-        if now - checked_s >= _VERDICT_S:
-            error = await self._asked(caller)
-            self._verdicts[caller.key] = (now, error)
-            self._verdicts.move_to_end(caller.key)
-            if len(self._verdicts) > _MOST_VERDICTS:
-                self._verdicts.popitem(last=False)
-        if error is None:
-            return None
-        status = http_status(error.code, error.reason)
-        challenge = {"www-authenticate": "Bearer"} if status == 401 else {}
-        return JSONResponse({"error": error.code.lower(), "error_description": str(error)}, status, challenge)
-
-    async def _asked(self, caller: McpCaller) -> ClientError | None:
         set_token(caller.token)
         try:
             await self._client.catalog(page_size=0)
         except ClientError as error:
-            return error
+            status = http_status(error.code, error.reason)
+            challenge = {"www-authenticate": "Bearer"} if status == 401 else {}
+            return JSONResponse({"error": error.code.lower(), "error_description": str(error)}, status, challenge)
         return None
-
-    def _too_many(self, caller: McpCaller) -> JSONResponse | None:
-        if self._gateway.sessions.of_caller[caller.key] < _MOST_SESSIONS_OF_ONE:
-            return None
-        what = f"this caller has {_MOST_SESSIONS_OF_ONE} sessions: end one, or use one of them"
-        return JSONResponse({"error": "too_many_sessions", "error_description": what}, 429)

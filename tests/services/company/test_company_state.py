@@ -14,27 +14,15 @@ from tests.services.company.made_arguments import made_arguments
 # A tool that makes a record: the tool that reads it, the input that names it, and the path of the identifiers in its answer.
 CREATED: Mapping[str, tuple[str, Mapping[str, str], str]] = {
     "procurement/onboardSupplier": ("procurement/getSupplier", {"supplierId": "supplierId"}, "supplierId"),
-    "procurement/createRfq": ("procurement/getRfq", {"rfqId": "rfqId"}, "rfqId"),
-    "finance/recordSupplierInvoice": ("finance/getSupplierInvoice", {"invoiceId": "invoiceId"}, "invoiceId"),
-    "finance/createPayment": ("finance/getPayment", {"paymentId": "paymentId"}, "paymentId"),
     "finance/postJournalEntry": ("finance/getJournalEntry", {"documentNumber": "documentNumber"}, "documentNumber"),
-    "hr/grantSpotAward": ("hr/listSpotAwards", {"employeeId": "employeeId"}, "items.awardId"),
     "hr/requestLeave": ("hr/listLeaveRequests", {"employeeId": "employeeId"}, "items.leaveRequestId"),
-    "hr/createJobRequisition": ("hr/searchJobRequisitions", {"text": "title"}, "items.jobRequisitionId"),
     "hr/enrolInCourse": ("hr/listEnrolments", {}, "items.enrolmentId"),
-    "sales/createCustomer": ("sales/getCustomer", {"customerId": "customerId"}, "customerId"),
-    "sales/createOpportunity": ("sales/searchOpportunities", {"customerId": "customerId"}, "opportunities.opportunityId"),
     "sales/createQuote": ("sales/getQuote", {"quoteId": "quoteId"}, "quoteId"),
     "sales/createSalesOrder": ("sales/getSalesOrder", {"salesOrderId": "salesOrderId"}, "salesOrderId"),
-    "warehouse/announceInboundDelivery": ("warehouse/listInboundDeliveries", {"supplierId": "supplierId"}, "inboundDeliveryId"),
     "warehouse/createOutboundDelivery": ("warehouse/listOutboundDeliveries", {"salesOrderId": "salesOrderId"}, "outboundDeliveryId"),
     "warehouse/createShipment": ("warehouse/trackShipment", {"shipmentId": "shipmentId"}, "shipmentId"),
     "travel/requestTrip": ("travel/getTrip", {"tripId": "tripId"}, "tripId"),
-    "travel/createExpenseReport": ("travel/getExpenseReport", {"reportId": "reportId"}, "reportId"),
     "facilities/bookRoom": ("facilities/listRoomBookings", {"roomId": "roomId"}, "bookings.bookingId"),
-    "facilities/createWorkOrder": ("facilities/getWorkOrder", {"workOrderId": "workOrderId"}, "workOrderId"),
-    "facilities/registerVisitor": ("facilities/listVisitors", {}, "visits.visitId"),
-    "facilities/reserveDesk": ("facilities/listDeskReservations", {}, "reservations.reservationId"),
 }  # fmt: skip
 
 
@@ -69,8 +57,6 @@ def test_what_is_created_is_found_with_what_was_given(company: RunningCompany, t
     ("tool_id", "arguments", "reader", "path"),
     [
         ("hr/cancelLeaveRequest", {"leaveRequestId": "LR-204520"}, "hr/listLeaveRequests", "items.leaveRequestId"),
-        ("hr/cancelEnrolment", {"enrolmentId": "ENR-318205"}, "hr/listEnrolments", "items.enrolmentId"),
-        ("facilities/releaseRoom", {"bookingId": "BK-204520"}, "facilities/listRoomBookings", "bookings.bookingId"),
         ("facilities/cancelDeskReservation", {"reservationId": "RES-104418"}, "facilities/listDeskReservations",
          "reservations.reservationId"),
     ],

@@ -16,17 +16,7 @@ from services.company.mock_company import MAX_BODY, MockCompany
 from tests.harness.company import CATALOG, RunningCompany
 from tests.services.company.declared_answers import faults
 
-INJECTIONS = [
-    "' OR '1'='1",
-    "x'; DROP TABLE records; --",
-    '"',
-    "\\",
-    "%' --",
-    "\x00",
-    "../../etc/passwd",
-    "{{7*7}}",
-    "\U0001f9ea",
-]
+INJECTIONS = ["' OR '1'='1", "x'; DROP TABLE records; --", "\x00", "../../etc/passwd"]
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=20),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
@@ -81,14 +71,6 @@ def test_a_broken_body_is_refused_and_changes_nothing(
     assert answer.status_code == status, answer.text
     assert faults("procurement/blockSupplier", status, answer.json()) == []
     assert company.ask("procurement/getSupplier", supplierId="10300044") == before
-
-
-def test_a_body_without_a_length_is_refused(company: RunningCompany) -> None:
-    chunks = (b"x" * 65_536 for _ in range(2))
-    answer = company.client.post(
-        f"{company.url}/travel/trips", content=chunks, headers={"content-type": "application/json"}
-    )
-    assert answer.status_code == 411
 
 
 @pytest.mark.parametrize(

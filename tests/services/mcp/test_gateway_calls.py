@@ -117,7 +117,6 @@ async def test_a_client_that_cannot_ask_gets_a_refusal_that_says_what_the_operat
     ("servers", "place"),
     [
         ({}, "http://127.0.0.1:9"),
-        ({"canteen": "https://User.example\u202e/api/v1"}, "https://user.example\\u202e:443"),
         ({"canteen": f"https://{'x' * 400}.example:8443"}, f"https://{'x' * 292}…"),
     ],
 )
@@ -196,13 +195,6 @@ async def test_a_server_that_changes_its_tools_is_called_as_it_is_now(served: st
     assert "material" in text_of(old)
     assert not new.is_error
     assert "changed" in text_of(new).partition("--- begin")[0]
-
-
-async def test_an_address_of_a_document_in_a_private_network_is_refused(served: str) -> None:
-    async with connected(served, "legacy") as client:
-        refused = await called(client, "canteen/get_menu", day="Monday")
-    assert refused.is_error
-    assert "--allow-network" in text_of(refused)
 
 
 async def test_an_answer_is_fenced_hidden_characters_flagged_and_a_secret_taken_out(served: str) -> None:

@@ -136,17 +136,6 @@ async def test_an_unknown_revision_is_answered_with_a_known_one_and_one_without_
 
 
 @pytest.mark.parametrize("era", ERAS)
-async def test_a_call_with_consent_over_http(served: str, access: ToolAccess, era: str) -> None:
-    user = User()
-    async with serving(served, access) as server, connected_to(server.url, era, user=user) as client:
-        booked = await client.call_tool(
-            "call_tool", {"id": "warehouse/book_material", "arguments": {"material": "steel"}}
-        )
-    assert '"booked"' in text_of(booked)
-    assert len(user.asked) == 1
-
-
-@pytest.mark.parametrize("era", ERAS)
 async def test_each_token_sees_its_own_tools_and_none_is_refused(guarded: Guarded, era: str) -> None:
     address, tokens = guarded.address, guarded.tokens
     async with serving(address) as server:

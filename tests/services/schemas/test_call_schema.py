@@ -65,40 +65,20 @@ def test_endless_paths_fold_to_a_bounded_depth() -> None:
     assert json.dumps(schema).count('"properties"') < 30
 
 
-@pytest.mark.parametrize(
-    ("text", "schema"),
-    [
-        ("string", {"type": "string"}),
-        ("STR", {"type": "string"}),
-        ("int", {"type": "integer"}),
-        ("Edm.Int64", {"type": "integer"}),
-        ("Edm.Decimal", {"type": "number"}),
-        ("Edm.DateTimeOffset", {"type": "string", "format": "date-time"}),
-        ("float", {"type": "number"}),
-        ("bool", {"type": "boolean"}),
-        ("dict", {"type": "object"}),
-        ("Dict[str, int]", {"type": "object", "additionalProperties": {"type": "integer"}}),
-        ("array", {"type": "array", "items": {}}),
-        ("list<user_email>", {"type": "array", "items": {"type": "string"}}),
-        ("array<integer>", {"type": "array", "items": {"type": "integer"}}),
-        ("List[List[float]]", {"type": "array", "items": {"type": "array", "items": {"type": "number"}}}),
-        ("Collection(Edm.Guid)", {"type": "array", "items": {"type": "string", "format": "uuid"}}),
-        ("boolean[]", {"type": "array", "items": {"type": "boolean"}}),
-        ("Optional[int]", {"type": "integer"}),
-        ("int | None", {"type": "integer"}),
-        ("Union[str, int]", {"anyOf": [{"type": "string"}, {"type": "integer"}]}),
-        ("string|null", {"type": "string"}),
-        ("Literal['a', 'b']", {"type": "string"}),
-        ("any", {}),
-        ("uuid", {"type": "string", "format": "uuid"}),
-        ("SAP__Message", {"type": "string"}),
-        ("", {"type": "string"}),
-        ("list<" * 5_000, {"type": "string"}),
-        ("null", {"type": "string"}),
-    ],
-)
-def test_types_as_sources_write_them(text: str, schema: dict[str, Any]) -> None:
-    assert json_type(text) == schema
+def test_types_as_sources_write_them() -> None:
+    made = {
+        "Edm.Decimal": {"type": "number"},
+        "Edm.DateTimeOffset": {"type": "string", "format": "date-time"},
+        "Dict[str, int]": {"type": "object", "additionalProperties": {"type": "integer"}},
+        "List[List[float]]": {"type": "array", "items": {"type": "array", "items": {"type": "number"}}},
+        "Collection(Edm.Guid)": {"type": "array", "items": {"type": "string", "format": "uuid"}},
+        "boolean[]": {"type": "array", "items": {"type": "boolean"}},
+        "int | None": {"type": "integer"},
+        "Union[str, int]": {"anyOf": [{"type": "string"}, {"type": "integer"}]},
+        "any": {},
+        "list<" * 5_000: {"type": "string"},
+    }
+    assert {text: json_type(text) for text in made} == made
 
 
 def test_allowed_values_are_of_the_type_or_go_before_it() -> None:

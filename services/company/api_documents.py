@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from pathlib import Path
@@ -29,8 +29,7 @@ __all__ = [
 
 Schema = Mapping[str, Any]
 _METHODS = ("get", "post", "put", "patch", "delete")
-_READERS = (".yaml", ".json")
-_JSON = "application/json"
+_BESIDE_SCHEMA = ("name", "in", "required", "description")
 
 
 class Refusal(Exception):
@@ -101,17 +100,18 @@ def read_operations(folder: Path) -> tuple[Operation, ...]:
     """
     documents = _Documents(folder)
     found = tuple(
-        _operation(documents, name, path, method, operation, shared)
-        for name in documents.names()
+        _operation(
+            documents, name, path, method, {**operation, "parameters": [*shared, *operation.get("parameters", ())]}
+        )
+        for name in documents.names
         for path, item in documents.load(name).get("paths", {}).items()
-        for shared in [item.get("parameters", [])]
+        for shared in [item.get("parameters", ())]
         for method, operation in item.items()
         if method in _METHODS
     )
     if not found:
-        raise InvalidArgumentError(
-            "the folder has no OpenAPI document", subject=str(folder), remedy="Name the folder of the catalogue"
-        )
+        remedy = "Name the folder of the catalogue"
+        raise InvalidArgumentError("the folder has no OpenAPI document", subject=str(folder), remedy=remedy)
     return found
 
 
@@ -119,12 +119,8 @@ class _Documents:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._loaded: dict[str, dict[str, Any]] = {}
-
-    def names(self) -> Iterator[str]:
-        paths = sorted(self._folder.iterdir()) if self._folder.is_dir() else []
-        for path in paths:
-            if path.suffix in _READERS and {"openapi", "swagger"} & self.load(path.name).keys():
-                yield path.name
+        files = [each for each in sorted(folder.glob("*")) if each.suffix in (".yaml", ".json")]
+        self.names = [each.name for each in files if {"openapi", "swagger"} & self.load(each.name).keys()]
 
     def load(self, name: str) -> dict[str, Any]:
         if name not in self._loaded:
@@ -167,35 +163,34 @@ class _Documents:
             written["items"] = self.schema(node["items"], name, within)
         return written
 
+    def content(self, node: Any, name: str) -> Schema | None:
+        """The schema of a body: of Swagger beside its description, of OpenAPI below its media type."""
+        found, holder = self.target(node, name)
+        held = found if "schema" in found else found.get("content", {}).get("application/json", {})
+        return self.schema(held["schema"], holder) if "schema" in held else None
 
-def _operation(
-    documents: _Documents, name: str, path: str, method: str, operation: dict[str, Any], shared: list[Any]
-) -> Operation:
-    parameters, body, body_required = [], None, False
-    for node in [*shared, *operation.get("parameters", [])]:
-        found, holder = documents.target(node, name)
-        stated = {name: found[name] for name in found if name not in ("name", "in", "required", "description")}
-        schema = documents.schema(found.get("schema", stated), holder)
-        if found["in"] == "body":
-            body, body_required = schema, found.get("required", False)
-        else:
-            parameters.append(OperationParameter(found["name"], found["in"], found.get("required") is True, schema))
-    if "requestBody" in operation:
-        found, holder = documents.target(operation["requestBody"], name)
-        body, body_required = documents.schema(found["content"][_JSON]["schema"], holder), found.get("required", False)
-    status, node = next((int(code), node) for code, node in operation["responses"].items() if str(code)[0] == "2")
-    found, holder = documents.target(node, name)
-    held = found if "schema" in found else found.get("content", {}).get(_JSON, {})
+
+def _operation(documents: _Documents, name: str, path: str, method: str, stated: dict[str, Any]) -> Operation:
+    given = [documents.target(node, name) for node in stated["parameters"]]
+    parameters = tuple(
+        OperationParameter(node["name"], node["in"], node.get("required") is True, documents.schema(schema, holder))
+        for node, holder in given
+        for schema in [node.get("schema") or {key: node[key] for key in node if key not in _BESIDE_SCHEMA}]
+        if node["in"] != "body"
+    )
+    bodies = [*(each for each in given if each[0]["in"] == "body"), (stated.get("requestBody"), name)]
+    body, holder = bodies[0]
+    status, answer = next((int(code), node) for code, node in stated["responses"].items() if str(code)[0] == "2")
     return Operation(
-        id=operation["operationId"],
+        id=stated["operationId"],
         system=Path(name).stem,
         method=method.upper(),
         path=path,
-        parameters=tuple(parameters),
-        body=body,
-        body_required=body_required,
+        parameters=parameters,
+        body=documents.content(body, holder) if body else None,
+        body_required=bool(body) and documents.target(body, holder)[0].get("required", False),
         status=status,
-        answer=documents.schema(held["schema"], holder) if "schema" in held else None,
+        answer=documents.content(answer, name),
     )
 
 

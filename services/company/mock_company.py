@@ -166,7 +166,7 @@ class _Handler(BaseHTTPRequestHandler):
             answer = self._answer()
         except Refusal as refusal:
             answer = CompanyAnswer(refusal.status, {"code": refusal.code, "message": refusal.message})
-        text = b"" if answer.body is None else _json(answer.body)
+        text = b"" if answer.body is None else json.dumps(answer.body).encode()
         self.send_response(answer.status)
         if text:
             self.send_header("content-type", "application/json")
@@ -211,10 +211,6 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: object) -> None:
         """Say nothing."""
-
-
-def _json(value: Any) -> bytes:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def _listening(company: MockCompany, host: str, port: int) -> _CompanyServer:

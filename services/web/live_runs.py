@@ -19,13 +19,13 @@ import asyncio
 import logging
 import secrets
 import uuid
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from concurrent.futures import Executor
-from contextlib import aclosing, contextmanager, suppress
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, TypeVar
 
-from egotools import AsyncClient, Tool
+from egotools import AsyncClient
 from egotools.client_errors import ClientError, UnavailableError
 from ontology.errors import EgotoolsError, NotFoundError, OverloadedError, UnsupportedError
 from planners.journal.step_log import abandoned_calls
@@ -44,7 +44,7 @@ __all__ = [
 ]
 
 _LOG = logging.getLogger("egotools.web")
-_MOST_KEPT, _MOST_RUNNING, _MOST_EVENTS, _MOST_STREAMS = 16, 8, 20_000, 64
+_MOST_KEPT, _MOST_RUNNING, _MOST_EVENTS = 16, 8, 20_000
 _ALONE_S = 20.0
 """A run that nobody follows for so long is cancelled: its page was closed. A browser that lost the connection is back after a second."""
 _MOST_SHOWN = 500  # entities of an answer, and of a variable, that are sent
@@ -56,18 +56,16 @@ OpenClient: TypeAlias = Callable[[str, str], AsyncClient]
 """Makes a client of the gRPC service with the token and the tenant of a visitor."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class PlanRequest:
     """What a run is asked.
 
     :param domain: name of a domain; empty for the planner's default.
     :param token: of the user, for calls to the tool service; empty where there is no access control.
     :param tenant: likewise.
-    :param ask: asks the user whether a call that may change something may be made, with its arguments.
     """
 
     request: str
-    ask: Callable[[Tool, Mapping[str, Any]], Awaitable[bool]]
     domain: str = ""
     token: str = field(default="", repr=False)
     tenant: str = ""
@@ -145,7 +143,6 @@ class LiveRun:
         self.followers = 0
         self._last: RunEvent = {"event": "Cancelled"}
         self._more = asyncio.Event()
-        self._questions: dict[str, asyncio.Future[bool]] = {}
         self._task: asyncio.Task[None] | None = None
         self._alone: asyncio.TimerHandle | None = None
 
@@ -180,30 +177,6 @@ class LiveRun:
             self.followers -= 1
             if not self.followers and not self.ended:
                 self._wait_for_a_follower()
-
-    async def ask(self, tool: Tool, arguments: Mapping[str, Any]) -> bool:
-        """Ask the user whether a call may be made."""
-        question = secrets.token_urlsafe(6)
-        answer: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
-        self._questions[question] = answer
-        shown = {"id": tool.id, "title": tool.title or tool.name, "description": tool.description}
-        self._append({"event": "ConsentAsked", "question": question, "tool": shown, "arguments": dict(arguments)})
-        try:
-            allowed = await answer
-        finally:
-            del self._questions[question]
-        self._append({"event": "ConsentGiven", "question": question, "allowed": allowed})
-        return allowed
-
-    def consent(self, question: str, allowed: bool) -> None:
-        """Answer a question.
-
-        :raises NotFoundError: when it is not open.
-        """
-        answer = self._questions.get(question)
-        if answer is None or answer.done():
-            raise NotFoundError("this question is not open", subject=question, remedy="Look at the log of the run")
-        answer.set_result(allowed)
 
     async def _work(self, plan: Plan, asked: PlanRequest) -> None:
         try:
@@ -256,7 +229,6 @@ class LiveRuns:
 
     def __init__(self) -> None:
         self._runs: dict[str, LiveRun] = {}
-        self._streams = 0
 
     def begin(self, owner: str) -> LiveRun:
         """Make room for a run, and return it; the oldest that have ended are forgotten.
@@ -280,20 +252,6 @@ class LiveRuns:
         if run is None or run.owner != owner:
             raise NotFoundError("there is no such run", subject=run_id, remedy="Begin a new one")
         return run
-
-    @contextmanager
-    def stream(self) -> Iterator[None]:
-        """Hold a stream of events inside the block.
-
-        :raises OverloadedError: when too many are open.
-        """
-        if self._streams >= _MOST_STREAMS:
-            raise OverloadedError("too many pages follow a run at once", remedy="Close some of them")
-        self._streams += 1
-        try:
-            yield
-        finally:
-            self._streams -= 1
 
     async def stop(self) -> None:
         """Cancel what is under way."""

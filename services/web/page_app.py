@@ -23,7 +23,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from egotools.client_errors import ClientError
-from ontology.errors import EgotoolsError, InvalidArgumentError, UnauthenticatedError, UnsupportedError
+from ontology.errors import EgotoolsError, InvalidArgumentError, OverloadedError, UnauthenticatedError, UnsupportedError
 from ontology.json_values import first_error
 from services.http.http_server import http_status, is_own_host
 from services.server.access.authentication import Authentication, check_permission
@@ -51,6 +51,7 @@ _READ, _ALL = "/egotools.v1.ToolRetrieval/Retrieve", "/egotools.v1.CatalogAdmin/
 _MAX_BODY_BYTES, _MAX_QUERY_CHARS = 64 * 1024, 20_000
 _MOST_NEIGHBOURS, _MOST_FINDINGS = 300, 1_000
 _STILL_THERE_S = 15.0
+_MOST_FOLLOWERS = 8  # of a run
 _RETRY_MS = 1_000  # after which a browser connects again
 
 
@@ -125,11 +126,6 @@ class _ToolsAsked(_Form):
 class _RunAsked(_Form):
     query: _Words
     domain: str = Field(default="", max_length=200)
-
-
-class _Consented(_Form):
-    question: str = Field(max_length=100)
-    allowed: bool
 
 
 _F = TypeVar("_F", bound=_Form)
@@ -236,20 +232,13 @@ async def _ask(request: Request) -> JSONResponse:
 
 def _started(context: PageContext, plan: Plan, visitor: _Visitor, asked: _RunAsked) -> JSONResponse:
     run = context.runs.begin(visitor.key)
-    who = {"token": visitor.token, "tenant": visitor.tenant}
-    run.start(plan, PlanRequest(request=asked.query, domain=asked.domain, ask=run.ask, **who))
+    run.start(plan, PlanRequest(asked.query, asked.domain, visitor.token, visitor.tenant))
     return JSONResponse({"id": run.id}, status_code=201)
 
 
 async def _run(request: Request) -> LiveRun:
     visitor = await _visitor(request)
     return _context(request).runs.find(request.path_params["run"], visitor.key)
-
-
-async def _consent(request: Request) -> JSONResponse:
-    run, given = await _run(request), await _body(request, _Consented)
-    run.consent(given.question, given.allowed)
-    return JSONResponse({})
 
 
 async def _cancel(request: Request) -> JSONResponse:
@@ -261,19 +250,9 @@ async def _events(request: Request) -> StreamingResponse:
     run = await _run(request)
     last = request.headers.get("last-event-id", "")
     after = int(last) if last.isascii() and last.isdecimal() and len(last) < 9 else 0
-    return _EventStream(_context(request).runs, run, after)
-
-
-class _EventStream(StreamingResponse):
-    """Is counted from its first byte to its last."""
-
-    def __init__(self, runs: LiveRuns, run: LiveRun, after: int) -> None:
-        super().__init__(_stream(run, after), media_type="text/event-stream")
-        self._runs = runs
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        with self._runs.stream():
-            await super().__call__(scope, receive, send)
+    if run.followers >= _MOST_FOLLOWERS:
+        raise OverloadedError("too many pages follow a run at once", remedy="Close some of them")
+    return StreamingResponse(_stream(run, after), media_type="text/event-stream")
 
 
 async def _stream(run: LiveRun, after: int) -> AsyncIterator[str]:
@@ -359,7 +338,6 @@ _ROUTES = (
     Route("/api/questions", _ask, methods=["POST"]),
     Route("/api/runs", _begin, methods=["POST"]),
     Route("/api/runs/{run}/events", _events),
-    Route("/api/runs/{run}/consent", _consent, methods=["POST"]),
     Route("/api/runs/{run}/cancel", _cancel, methods=["POST"]),
     Mount("/static", StaticFiles(directory=STATIC)),
 )

@@ -19,7 +19,7 @@ export class RetrievalView {
     const turn = (this.turn += 1);
     this.graph.clear();
     for (const id of ["tools", "tools-needs", "call-plan", "call-plan-open"]) byId(id).replaceChildren();
-    byId("tools-graph-box").hidden = true;
+    byId("tools-graph-box").hidden = byId("rank-title").hidden = true;
     byId("tools-node").hidden = true;
     byId("tools-status").textContent = "Looking for tools …";
     let answer, plan;
@@ -41,7 +41,7 @@ export class RetrievalView {
     byId("tools-needs").append(...answer.need_results.map((each) => this.#need(each)));
     byId("tools").append(...answer.tools.map((tool) => this.#tool(tool, answer.need_results)));
     if (!answer.tools.length) return;
-    byId("tools-graph-box").hidden = false;
+    byId("tools-graph-box").hidden = byId("rank-title").hidden = false;
     const { nodes, links } = drawing(answer.tools);
     await this.graph.show(nodes, links);
   }

@@ -34,7 +34,7 @@ export class RunView {
     this.#leave();
     Object.assign(this, { source: null, id: "", ended: false, answered: false, leftOut: "", turn: (this.turn ?? 0) + 1, vars: new Map(), drawn: Promise.resolve() });
     this.graph.clear();
-    for (const id of ["run-notes", "run-graph-box", "results", "log-box", "consent", "cancel"]) byId(id).hidden = true;
+    for (const id of ["run-notes", "run-graph-box", "results", "log-box", "cancel"]) byId(id).hidden = true;
     showProblem(byId("run-problem"), null);
     byId("run-status").className = "quiet";
     byId("run-reading").textContent = "";
@@ -117,32 +117,6 @@ export class RunView {
     this.drawn.then(() => this.graph.mark(missing.var, "lost"));
   }
 
-  onConsentAsked({ question, tool, arguments: values }) {
-    const box = byId("consent");
-    const decide = async (allowed) => {
-      box.hidden = true;
-      try {
-        await post(`/api/runs/${this.id}/consent`, { question, allowed });
-      } catch (failure) {
-        showProblem(byId("run-problem"), errorOf(failure));
-      }
-    };
-    box.replaceChildren(
-      element("strong", {}, `May ${tool.title} be called? It may change something.`),
-      element("p", {}, cut(tool.description, 300)),
-      definitions([["tool", tool.id], ...Object.entries(values).map(([name, value]) => [name, worded(value)])]),
-      element("button", { type: "button", class: "main", onclick: () => decide(true) }, "Allow"),
-      " ",
-      element("button", { type: "button", onclick: () => decide(false) }, "Refuse"),
-    );
-    box.hidden = false;
-    box.querySelector("button").focus();
-  }
-
-  onConsentGiven() {
-    byId("consent").hidden = true;
-  }
-
   onAnswered({ answer, count: total, sizes, first, missing, exact }) {
     this.#over();
     Object.assign(this, { answered: true, answer, total: total ?? answer.length });
@@ -194,7 +168,6 @@ export class RunView {
     this.ended = true;
     this.source?.close();
     byId("cancel").hidden = true;
-    byId("consent").hidden = true;
     for (const { row } of this.vars.values()) row.classList.remove("now");
     this.drawn.then(() => this.graph.current(null));
   }
@@ -251,13 +224,13 @@ function titleOf({ id, fields }) {
 
 function entityItem(entity) {
   const pairs = Object.entries(entity.fields).map(([name, value]) => [name, cut(worded(value) ?? "", 2000)]);
-  const others = pairs.filter(([name, words]) => !SILENT.has(name) && words && words !== "null").slice(0, 2);
+  const others = pairs.filter(([name, words]) => !SILENT.has(name) && words && words !== "null" && words !== titleOf(entity)).slice(0, 2);
   const aside = element("span", { class: "quiet aside" }, ` ${others.map(([, words]) => cut(words, 40)).join(" · ")}`);
   return element("li", {}, element("details", {}, element("summary", {}, titleOf(entity), aside), definitions([["identifier", entity.id], ...pairs])));
 }
 
 function cameBack({ kind, rows, count: number }) {
-  if (kind !== "count") return `${count(rows)} rows`;
+  if (kind !== "count") return rows === 1 ? "1 row" : `${count(rows)} rows`;
   return typeof number === "number" ? count(number) : "unknown";
 }
 
@@ -274,8 +247,6 @@ function logLine(event) {
     case "Called": return `${event.call.kind} ${event.call.what}: ${event.call.error || cameBack(event.call)} (${event.call.ms.toFixed(1)} ms)`;
     case "BranchFailed": return `missing: ${event.missing.reason}`;
     case "Done": return `${count(event.calls)} calls, ${count(event.rows)} rows`;
-    case "ConsentAsked": return `asks before ${event.tool.id}`;
-    case "ConsentGiven": return event.allowed ? "allowed" : "refused";
     case "Failed": return `failed: ${event.error.message}`;
     default: {
       const { event: name, answer, execution, ...rest } = event;

@@ -13,7 +13,7 @@ from tests.services.web.demo_plan import EVENTS, DemoPlan
 
 def started(plan: Plan, request: str = "folders") -> LiveRun:
     run = LiveRuns().begin("me")
-    run.start(plan, PlanRequest(request=request, ask=run.ask))
+    run.start(plan, PlanRequest(request=request))
     return run
 
 
@@ -40,7 +40,7 @@ async def test_bounds_of_runs() -> None:
     runs = LiveRuns()
     for _ in range(8):
         run = runs.begin("me")
-        run.start(plan, PlanRequest(request="wait", ask=run.ask))
+        run.start(plan, PlanRequest(request="wait"))
     with pytest.raises(OverloadedError):
         runs.begin("me")
     with pytest.raises(NotFoundError):
@@ -49,6 +49,6 @@ async def test_bounds_of_runs() -> None:
     for _ in range(20):
         assert runs.find(run.id, "me") is run or runs.begin("me")
         last = runs.begin("me")
-        last.start(plan, PlanRequest(request="folders", ask=last.ask))
+        last.start(plan, PlanRequest(request="folders"))
         await seen(last)
         run = last

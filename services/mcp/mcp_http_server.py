@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from collections import OrderedDict
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass
@@ -29,6 +31,7 @@ _MOST_SESSIONS = 512
 _MOST_SESSIONS_OF_ONE = 64
 _REVISION_HEADER = "mcp-protocol-version"
 _IDLE_S = 1_800.0
+_VERDICT_S, _MOST_VERDICTS = 2.0, 4_096
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,12 +80,13 @@ def _named(hosts: Sequence[str]) -> TransportSecuritySettings:
 
 
 class _CallerCheck:
-    """Middleware: the gRPC server says of each request whether its caller may ask; a session is its caller's alone."""
+    """Middleware: the gRPC server says whether its caller may ask; a session is its caller's alone."""
 
     def __init__(self, app: ASGIApp, client: AsyncClient, gateway: McpGateway) -> None:
         self._app = app
         self._client = client
         self._gateway = gateway
+        self._verdicts: OrderedDict[str, tuple[float, ClientError | None]] = OrderedDict()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on with its caller, or refuse it."""
@@ -107,11 +111,25 @@ class _CallerCheck:
             await self._app(scope, receive, send)
 
     async def _refused(self, caller: McpCaller) -> JSONResponse | None:
+        """What the gRPC server said of this caller last, at most two seconds ago: a flood of one caller costs it no calls."""
+        now = time.monotonic()
+        asked_s, error = self._verdicts.get(caller.key, (-_VERDICT_S, None))
+        if now - asked_s >= _VERDICT_S:
+            error = await self._asked(caller)
+            self._verdicts[caller.key] = (now, error)
+            self._verdicts.move_to_end(caller.key)
+            if len(self._verdicts) > _MOST_VERDICTS:
+                self._verdicts.popitem(last=False)
+        if error is None:
+            return None
+        status = http_status(error.code, error.reason)
+        challenge = {"www-authenticate": "Bearer"} if status == 401 else {}
+        return JSONResponse({"error": error.code.lower(), "error_description": str(error)}, status, challenge)
+
+    async def _asked(self, caller: McpCaller) -> ClientError | None:
         set_token(caller.token)
         try:
             await self._client.catalog(page_size=0)
         except ClientError as error:
-            status = http_status(error.code, error.reason)
-            challenge = {"www-authenticate": "Bearer"} if status == 401 else {}
-            return JSONResponse({"error": error.code.lower(), "error_description": str(error)}, status, challenge)
+            return error
         return None

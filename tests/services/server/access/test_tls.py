@@ -12,7 +12,8 @@ import pytest
 from egotools.v1 import egotools_pb2 as pb
 from egotools.v1 import egotools_pb2_grpc as pb_grpc
 from ontology.errors import InvalidArgumentError
-from services.server.access import server_access, watched_file
+from services.server.access import watched_file
+from services.server.access.authentication import Access, access_of
 from services.server.access.tls import server_credentials
 from services.server.settings import ServerSettings
 from tests.harness.issuers import Authority, write_pair, write_policy
@@ -68,12 +69,6 @@ async def test_only_a_client_that_trusts_the_authority_is_answered(tmp_path: Pat
         assert (await one_call(server.address, trusting())).id == ASKED.id
         assert await refused(server.address, None) == grpc.StatusCode.UNAVAILABLE
         assert await refused(server.address, trusting(STRANGER)) == grpc.StatusCode.UNAVAILABLE
-
-
-async def test_a_certificate_for_another_host_is_refused_by_the_client(tmp_path: Path) -> None:
-    certificate, key = write_pair(tmp_path, AUTHORITY.issue("server", hosts=("elsewhere.example",)))
-    async with serving(settings=small_settings(tls_cert=certificate, tls_key=key)) as server:
-        assert await refused(server.address, trusting()) == grpc.StatusCode.UNAVAILABLE
 
 
 async def test_client_certificates_are_required_and_checked(tmp_path: Path) -> None:
@@ -160,8 +155,8 @@ def test_files_that_cannot_serve_are_refused_at_the_start(tmp_path: Path) -> Non
     ],
 )
 def test_beyond_loopback_the_server_needs_tls_and_access_control(tmp_path: Path, host: str, is_open: bool) -> None:
-    def start(**changed: object) -> server_access.Access:
-        return server_access.access_of(small_settings(host=host, **changed))
+    def start(**changed: object) -> Access:
+        return access_of(small_settings(host=host, **changed))
 
     if not is_open:
         start()
@@ -194,5 +189,5 @@ def test_beyond_loopback_the_server_needs_tls_and_access_control(tmp_path: Path,
 )
 def test_settings_that_contradict_each_other_are_refused(changed: dict[str, object], subject: str) -> None:
     with pytest.raises(InvalidArgumentError) as caught:
-        server_access.access_of(small_settings(**changed))
+        access_of(small_settings(**changed))
     assert caught.value.subject == subject

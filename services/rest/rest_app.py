@@ -37,7 +37,7 @@ from retrieval.query.request import is_unicode
 from services.http.http_server import is_own_host
 from services.rest.problem import PROBLEM_MEDIA_TYPE, Problem, json_bytes, message_json, message_of, problem_response
 from services.rest.tool_service import CallerHeaders, ToolService
-from services.server.admission.admission import ByteBudget, PeerCalls, address_network, most_bytes
+from services.server.admission import ByteBudget, PeerCalls, address_network, most_bytes
 from services.server.error_status import cut
 from services.server.settings import ServerSettings
 

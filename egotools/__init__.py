@@ -29,7 +29,6 @@ from egotools.client_errors import (
     ToolRequestError,
     UnavailableError,
 )
-from egotools.tool_plan import OpenInput, PlanInput, PlanStep, ToolPlan
 from egotools.values import (
     CatalogInfo,
     Dependency,
@@ -41,20 +40,23 @@ from egotools.values import (
     NeedResult,
     ObservedOutput,
     OntologyInfo,
+    OpenInput,
     Parameter,
     ParameterBinding,
+    PlanInput,
+    PlanStep,
     Provenance,
     Query,
     RankedTool,
     Reasons,
     Response,
     Tool,
+    ToolPlan,
     TraversedEdge,
 )
 
 if TYPE_CHECKING:
-    from egotools.async_client import AsyncClient
-    from egotools.client import Client
+    from egotools.client import AsyncClient, Client
 
 __all__ = [
     "Argument",
@@ -105,11 +107,9 @@ __all__ = [
     "build_request",
 ]
 
-_LAZY = {"AsyncClient": "egotools.async_client", "Client": "egotools.client"}
-
 
 def __getattr__(name: str) -> object:
     """Import a client at its first use: only the clients need grpcio."""
-    if name in _LAZY:
-        return getattr(import_module(_LAZY[name]), name)
+    if name in ("AsyncClient", "Client"):
+        return getattr(import_module("egotools.client"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -11,7 +11,7 @@ import grpc
 import pytest
 
 from egotools import AsyncClient, Client, InvalidRequestError, PermissionDeniedError
-from egotools.call_metadata import CallMetadata
+from egotools.channel import CallMetadata
 from services.server.access.tokens import create_token
 from tests.harness.issuers import Authority, write_pair, write_policy
 from tests.services.server.memory_engine import serving, small_settings

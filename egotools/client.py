@@ -326,7 +326,7 @@ def _blocking(
     method: Callable[Concatenate[AsyncClient, _P], Coroutine[Any, Any, _T]],
 ) -> Callable[Concatenate[Client, _P], _T]:
     @wraps(method)
-    def call(self: Client, *args: _P.args, **kwargs: _P.kwargs) -> _T:
+    def call(self: Client, /, *args: _P.args, **kwargs: _P.kwargs) -> _T:
         return _ended(method(self._client, *args, **kwargs))
 
     return call
@@ -336,7 +336,7 @@ def _iterating(
     method: Callable[Concatenate[AsyncClient, _P], AsyncIterator[_T]],
 ) -> Callable[Concatenate[Client, _P], Iterator[_T]]:
     @wraps(method)
-    def iterate(self: Client, *args: _P.args, **kwargs: _P.kwargs) -> Iterator[_T]:
+    def iterate(self: Client, /, *args: _P.args, **kwargs: _P.kwargs) -> Iterator[_T]:
         items: Any = method(self._client, *args, **kwargs)
         try:
             while True:

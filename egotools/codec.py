@@ -182,6 +182,7 @@ def _readers(kind: Any) -> tuple[tuple[str, _Reader], ...]:
 
 
 def _reader(name: str, hint: Any) -> _Reader:
+    value_class: Any = hint
     origin, inner = get_origin(hint), get_args(hint)
     item: Any = inner[0] if inner else None
     if origin is tuple and is_dataclass(item):
@@ -193,7 +194,7 @@ def _reader(name: str, hint: Any) -> _Reader:
     if origin is not None:
         return lambda message, parts: dict(getattr(message, name))
     if is_dataclass(hint):
-        return lambda message, parts: _read(hint, getattr(message, name), parts, {})
+        return lambda message, parts: _read(value_class, getattr(message, name), parts, {})
     return lambda message, parts: getattr(message, name)
 
 

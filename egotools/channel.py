@@ -95,10 +95,9 @@ def check_request_size(message: Any, most: int) -> None:
     if size > most:
         raise OverloadedError(
             f"the request has {size:,} bytes; at most {most:,} are sent",
-            code="RESOURCE_EXHAUSTED",
+            "max_message_bytes",
+            "Split it into several calls, or raise the limit of client and server.",
             reason="TOO_LARGE",
-            subject="max_message_bytes",
-            remedy="Split it into several calls, or raise the limit of client and server.",
         )
 
 
@@ -115,10 +114,9 @@ class CallMetadata:
         if token is not None and not is_private and not _is_local(target):
             raise InvalidRequestError(
                 "a token must not be sent in plain text to another machine",
-                code="INVALID_ARGUMENT",
+                "token",
+                "Use tls, or insecure_token=True where the network is private.",
                 reason="INSECURE_TOKEN",
-                subject="token",
-                remedy="Use tls, or insecure_token=True where the network is private.",
             )
         self._token = token
         self._tenant = tenant
@@ -134,10 +132,9 @@ class CallMetadata:
             if not value.isascii() or not value.isprintable():  # gRPC would fail without a word on it
                 raise InvalidRequestError(
                     f"the {name} has characters that no {name} has",
-                    code="INVALID_ARGUMENT",
+                    name,
+                    "Give it as it was issued: printable ASCII, in one line.",
                     reason="INVALID_ARGUMENT",
-                    subject=name,
-                    remedy="Give it as it was issued: printable ASCII, in one line.",
                 )
         keys = {"tenant": "egotools-tenant", "token": "authorization"}
         return tuple((keys[name], value) for name, value in given.items() if value)

@@ -144,7 +144,7 @@ def _int32(name: str, value: Any) -> int:
 
 def _invalid(subject: str, message: str, remedy: str = "") -> InvalidRequestError:
     code = "INVALID_ARGUMENT"
-    return InvalidRequestError(message, code=code, reason=code, subject=subject, remedy=remedy)
+    return InvalidRequestError(message, subject, remedy, code=code, reason=code)
 
 
 def read_value(kind: type[_T], message: Any, **others: Any) -> _T:

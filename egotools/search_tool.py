@@ -131,9 +131,8 @@ def read_asked(arguments: object) -> Asked:
     if not query and not found:
         raise InvalidRequestError(
             "the model searched without a need and without a query",
-            code="INVALID_ARGUMENT",
-            subject="needs",
-            remedy="Tell the model so, as the result of its call.",
+            "needs",
+            "Tell the model so, as the result of its call.",
         )
     return {"query": query, "needs": found}
 

@@ -267,8 +267,8 @@ class Response:
         known = ", ".join(tool.call_name for tool in self.tools) or "none"
         raise ToolRequestError(
             f"no tool of this answer is called {name[:200]!r}; the model made the name up",
-            subject="tool",
-            remedy=f"Tell the model so, or ask again. The tools of this answer: {known}.",
+            "tool",
+            f"Tell the model so, or ask again. The tools of this answer: {known}.",
         )
 
     def request(

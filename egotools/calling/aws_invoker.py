@@ -58,7 +58,7 @@ async def send_aws(
     except botocore.exceptions.BotoCoreError as error:
         remedy = "Correct the arguments, or the configuration of AWS on this machine."
         problem = " ".join(_VALUE.sub("", str(error)).split())[:500]
-        raise ToolRequestError(problem, subject=call.operation, remedy=remedy) from None
+        raise ToolRequestError(problem, call.operation, remedy) from None
 
 
 def _in_thread(work: Callable[..., ToolAnswer], *arguments: Any) -> concurrent.futures.Future[ToolAnswer]:
@@ -89,7 +89,7 @@ def _aws(call: AwsCall, session: Any, endpoint_url: str, timeout_s: float, max_b
         operation: Callable[..., dict[str, Any]] | None = getattr(client, xform_name(call.operation), None)
         if operation is None:
             remedy = "Install a newer botocore."
-            raise ToolRequestError("the service has no such operation", subject=call.operation, remedy=remedy)
+            raise ToolRequestError("the service has no such operation", call.operation, remedy)
         shape = client.meta.service_model.operation_model(call.operation).input_shape
         answer = operation(**_with_bytes(call.arguments, shape, call.operation))
         status = answer.pop("ResponseMetadata", {}).get("HTTPStatusCode", "")
@@ -109,7 +109,7 @@ def _with_bytes(value: Any, shape: Any, name: str) -> Any:
             return base64.b64decode(value, validate=True)
         except ValueError:
             remedy = "Give bytes, or their base64."
-            raise ToolRequestError("the value is no base64", subject=name, remedy=remedy) from None
+            raise ToolRequestError("the value is no base64", name, remedy) from None
     if kind == "structure" and isinstance(value, Mapping):
         return {key: _with_bytes(inner, shape.members.get(key), key) for key, inner in value.items()}
     if kind == "map" and isinstance(value, Mapping):
@@ -149,7 +149,7 @@ class AwsInvoker:
         """See :class:`egotools.calling.invoker.ToolInvoker`; the values of the body may be dates and bytes, as botocore gives them."""
         request = tool.request(arguments)
         if not isinstance(request, AwsCall):
-            raise ToolRequestError("this tool is not of AWS", subject=tool.id, remedy="Call it by its protocol.")
+            raise ToolRequestError("this tool is not of AWS", tool.id, "Call it by its protocol.")
         return await send_aws(
             request, endpoint_url=self._endpoint_url, timeout_s=self._timeout_s, max_bytes=self._max_bytes
         )

@@ -72,8 +72,8 @@ def inject_credentials(
     choices = " or ".join(dict.fromkeys(" with ".join(map(_described, each.schemes)) for each in security))
     raise ToolRequestError(
         f"the call needs a credential: {choices}",
-        subject="credentials",
-        remedy="Give the credentials of one alternative, each by the key of its scheme.",
+        "credentials",
+        "Give the credentials of one alternative, each by the key of its scheme.",
     )
 
 
@@ -112,8 +112,8 @@ def bound_credentials(
         why = f" here: most tools of {namespace} have another, or the name of its key has a dot" if foreign else ""
         raise ToolRequestError(
             f"the credential {named.removeprefix(start)!r} is not sent to the server that the document names{why}",
-            subject="credentials",
-            remedy=f"Give the base URL (--base-url), or name it {unsent}, which trusts the document with it.",
+            "credentials",
+            f"Give the base URL (--base-url), or name it {unsent}, which trusts the document with it.",
         )
     return bound
 
@@ -164,8 +164,8 @@ def _inject(scheme: SecurityScheme, credential: Credential, injected: Injected) 
         if scheme.location not in places and not is_settable(scheme.name):
             raise ToolRequestError(
                 f"the document wants the credential in the header {scheme.name!r}, which is not the caller's to set",
-                subject="credentials",
-                remedy="Correct the document.",
+                "credentials",
+                "Correct the document.",
             )
         places.get(scheme.location, injected.headers).append((scheme.name, credential))
     elif scheme.type == "http" and scheme.scheme != "bearer":
@@ -176,7 +176,5 @@ def _inject(scheme: SecurityScheme, credential: Credential, injected: Injected) 
 
 def _wrong(scheme: SecurityScheme, wanted: str) -> ToolRequestError:
     return ToolRequestError(
-        f"the credential of the scheme {scheme.key!r} has the wrong form",
-        subject="credentials",
-        remedy=f"Give {wanted}.",
+        f"the credential of the scheme {scheme.key!r} has the wrong form", "credentials", f"Give {wanted}."
     )

@@ -96,8 +96,8 @@ def build_request(
         what = f"by the protocol {call.protocol!r}" if call.protocol else "at all"
         raise ToolRequestError(
             f"it is not known how to call this tool {what}",
-            subject="call",
-            remedy="Ask with a schema format other than none; if it has no call then, its source does not say how.",
+            "call",
+            "Ask with a schema format other than none; if it has no call then, its source does not say how.",
         )
     root, null_is_absent = arguments_schema(schema or {})
     placed = place_arguments(call, arguments, root, null_is_absent=null_is_absent)
@@ -109,7 +109,7 @@ def build_request(
     if call.protocol == "aws":
         return AwsCall(service=call.service, operation=_operation(call), arguments=named)
     if not _FUNCTION.match(_operation(call)):
-        raise ToolRequestError("the name of the function is not module:name", subject="call", remedy="Build again.")
+        raise ToolRequestError("the name of the function is not module:name", "call", "Build again.")
     return PythonCall(function=call.operation, arguments=named)
 
 
@@ -146,5 +146,5 @@ def _http(
 
 def _operation(call: Call) -> str:
     if not call.operation:
-        raise ToolRequestError("the call names no operation", subject="call", remedy="Build the snapshot again.")
+        raise ToolRequestError("the call names no operation", "call", "Build the snapshot again.")
     return call.operation

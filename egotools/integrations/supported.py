@@ -37,10 +37,9 @@ def framework(extra: str) -> Iterator[None]:
         if not _numbers(lowest) <= _numbers(found) < _numbers(too_new):
             raise PreconditionError(
                 f"version {found} is installed; egotools is tested with {lowest} and later, below {too_new}",
-                code="FAILED_PRECONDITION",
+                package,
+                f"Run: pip install '{package}>={lowest},<{too_new}'",
                 reason="UNTESTED_VERSION",
-                subject=package,
-                remedy=f"Run: pip install '{package}>={lowest},<{too_new}'",
             )
     yield
 

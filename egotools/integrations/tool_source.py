@@ -100,16 +100,11 @@ class ToolSource:
         if loose := sorted(set(self.credentials) - set(self.servers)):
             raise InvalidRequestError(
                 "there are credentials for this namespace, and no address that they may go to",
-                code="INVALID_ARGUMENT",
-                subject=loose[0],
-                remedy=f"Give servers={{{loose[0]!r}: 'https://…'}}.",
+                loose[0],
+                f"Give servers={{{loose[0]!r}: 'https://…'}}.",
             )
         if not 1 <= self.k <= self.max_remembered:
-            raise InvalidRequestError(
-                f"{self.k} is not between 1 and max_remembered ({self.max_remembered})",
-                code="INVALID_ARGUMENT",
-                subject="k",
-            )
+            raise InvalidRequestError(f"{self.k} is not between 1 and max_remembered ({self.max_remembered})", "k")
 
     @property
     def tools(self) -> dict[str, AnyTool]:
@@ -248,8 +243,8 @@ class ToolSource:
             return address
         raise ToolRequestError(
             "nobody said where the tools of this namespace may be called; addresses of documents are not asked",
-            subject=tool.namespace or tool.id,
-            remedy=f"Give servers={{{tool.namespace!r}: 'https://…'}}.",
+            tool.namespace or tool.id,
+            f"Give servers={{{tool.namespace!r}: 'https://…'}}.",
         )
 
     async def _ask(self, tool: Tool, arguments: Mapping[str, Any]) -> None:
@@ -269,7 +264,7 @@ class ToolSource:
     ) -> ToolAnswer:
         request = tool.request(arguments, server=address, credentials=secrets)
         if isinstance(request, McpCall | AwsCall | PythonCall):
-            raise ToolRequestError("only tools over HTTP and MCP are called here", subject="call")
+            raise ToolRequestError("only tools over HTTP and MCP are called here", "call")
         if _effect(tool) != "read" and not approved:
             await self._ask(tool, arguments)
         answer = await send_http(request, timeout_s=self.timeout_s)
@@ -317,7 +312,7 @@ def _effect(tool: AnyTool) -> str:
 
 
 def _not_found(name: str, why: str) -> NotFoundError:
-    return NotFoundError(why, code="NOT_FOUND", subject=name[:200], remedy="Search for a tool first.")
+    return NotFoundError(why, name[:200], "Search for a tool first.")
 
 
 def _waited(work: Coroutine[Any, Any, str]) -> str:

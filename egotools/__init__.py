@@ -1,6 +1,6 @@
 """The public contract of egotools: its values, and the client that retrieves from a server the tools that a request needs.
 
-An agent imports this package only. It needs grpcio and protobuf, and no other folder of this repository::
+An agent imports this package only. It needs grpcio, protobuf and httpx, and no other folder of this repository::
 
     from egotools import Client
 

@@ -150,8 +150,34 @@ class Reasons:
     bindings: tuple[ParameterBinding, ...] = ()
 
 
+class _Callable:
+    """What a tool of an answer and a tool that was looked up can both do."""
+
+    __slots__ = ()
+    if TYPE_CHECKING:
+        call: Call
+        schema_json: str
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """The call schema, for a model; empty when none was requested."""
+        return _json_object(self.schema_json)
+
+    def request(
+        self, arguments: Mapping[str, Any], *, server: str = "", credentials: Mapping[str, Credential] | None = None
+    ) -> ToolRequest:
+        """The request that calls this tool; one of an answer needs a schema format. See :func:`egotools.build_request`.
+
+        :raises ToolRequestError: when it cannot be made.
+        """
+        from egotools.calling.tool_request import build_request
+
+        schema = getattr(self, "input_schema", None) or self.schema
+        return build_request(self.call, arguments, schema=schema, server=server, credentials=credentials)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RankedTool:
+class RankedTool(_Callable):
     """One tool of an answer.
 
     A retriever fills ``id``, ``rank``, ``score``, ``probability`` and ``reasons``; the server adds the texts and the schema.
@@ -187,22 +213,6 @@ class RankedTool:
     effect: str = ""
     needs: tuple[int, ...] = ()
     completes: bool = False
-
-    @property
-    def schema(self) -> dict[str, Any]:
-        """The call schema, for a model; empty when none was requested."""
-        return _json_object(self.schema_json)
-
-    def request(
-        self, arguments: Mapping[str, Any], *, server: str = "", credentials: Mapping[str, Credential] | None = None
-    ) -> ToolRequest:
-        """The request that calls this tool; needs an answer with a schema format. See :func:`egotools.build_request`.
-
-        :raises ToolRequestError: when it cannot be made.
-        """
-        from egotools.calling.tool_request import build_request
-
-        return build_request(self.call, arguments, schema=self.schema, server=server, credentials=credentials)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -265,11 +275,8 @@ class Response:
             if tool.call_name == name:
                 return tool
         known = ", ".join(tool.call_name for tool in self.tools) or "none"
-        raise ToolRequestError(
-            f"no tool of this answer is called {name[:200]!r}; the model made the name up",
-            "tool",
-            f"Tell the model so, or ask again. The tools of this answer: {known}.",
-        )
+        problem = f"no tool of this answer is called {name[:200]!r}; the model made the name up"
+        raise ToolRequestError(problem, "tool", f"Tell the model so, or ask again. The tools of this answer: {known}.")
 
     def request(
         self,
@@ -329,7 +336,7 @@ class Dependency:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tool:
+class Tool(_Callable):
     """All fields of one tool.
 
     :param metadata_json: all metadata as one JSON object.
@@ -375,23 +382,6 @@ class Tool:
     def output_schema(self) -> dict[str, Any]:
         """The JSON Schema of a successful answer as the source has it; empty where it has none."""
         return _json_object(self.output_schema_json)
-
-    @property
-    def schema(self) -> dict[str, Any]:
-        """The call schema, for a model; empty when none was requested."""
-        return _json_object(self.schema_json)
-
-    def request(
-        self, arguments: Mapping[str, Any], *, server: str = "", credentials: Mapping[str, Credential] | None = None
-    ) -> ToolRequest:
-        """The request that calls this tool. See :func:`egotools.build_request`.
-
-        :raises ToolRequestError: when it cannot be made.
-        """
-        from egotools.calling.tool_request import build_request
-
-        schema = self.input_schema or self.schema
-        return build_request(self.call, arguments, schema=schema, server=server, credentials=credentials)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -263,6 +263,9 @@ class Explainer:
                 continue
             calls = {(call.supplier, call.parameter.name) for call in self._inputs(each.consumer).calls}
             gives = "gives" if (tool, each.parameter) in calls else "can give"
+            own = {needed.terms for needed in tool_facts(self._context.snapshot, tool).required}
+            if gives == "can give" and tuple(terms(short_name(each.parameter))) in own:
+                continue  # it needs the value itself
             line = f"{gives} {_cut(short_name(each.parameter), _MAX_NAME_CHARS)} to {consumer}"
             if gives == "gives":
                 return line

@@ -8,6 +8,7 @@ import concurrent.futures
 import re
 import threading
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from typing import Any
 
 from egotools.calling.invoker import MAX_BYTES, TIMEOUT_S, ToolAnswer, too_large, too_slow, unreachable
@@ -66,12 +67,11 @@ def _in_thread(work: Callable[..., ToolAnswer], *arguments: Any) -> concurrent.f
     future: concurrent.futures.Future[ToolAnswer] = concurrent.futures.Future()
 
     def run() -> None:
-        if not future.set_running_or_notify_cancel():
-            return
-        try:
-            future.set_result(work(*arguments))
-        except BaseException as error:  # handed on to whoever waits
-            future.set_exception(error)
+        if future.set_running_or_notify_cancel():
+            try:
+                future.set_result(work(*arguments))
+            except BaseException as error:  # handed on to whoever waits
+                future.set_exception(error)
 
     threading.Thread(target=run, name="egotools-aws", daemon=True).start()
     return future
@@ -93,7 +93,11 @@ def _aws(call: AwsCall, session: Any, endpoint_url: str, timeout_s: float, max_b
         shape = client.meta.service_model.operation_model(call.operation).input_shape
         answer = operation(**_with_bytes(call.arguments, shape, call.operation))
         status = answer.pop("ResponseMetadata", {}).get("HTTPStatusCode", "")
-        return ToolAnswer(ok=True, status=str(status), body=_read_streams(answer, call.service, max_bytes))
+        return ToolAnswer(
+            ok=True,
+            status=str(status),
+            body={key: _read(value, call.service, max_bytes) for key, value in answer.items()},
+        )
     finally:
         client.close()
 
@@ -119,19 +123,15 @@ def _with_bytes(value: Any, shape: Any, name: str) -> Any:
     return value
 
 
-def _read_streams(answer: Mapping[str, Any], service: str, max_bytes: int) -> dict[str, Any]:
-    read: dict[str, Any] = {}
-    for key, value in answer.items():
-        if hasattr(value, "read"):
-            try:
-                read[key] = value.read(max_bytes + 1)
-            finally:
-                value.close()
-            if len(read[key]) > max_bytes:
-                raise too_large(service, max_bytes)
-        else:
-            read[key] = value
-    return read
+def _read(value: Any, service: str, max_bytes: int) -> Any:
+    """A value of an answer; of a stream its bytes."""
+    if not hasattr(value, "read"):
+        return value
+    with closing(value):
+        raw = value.read(max_bytes + 1)
+    if len(raw) > max_bytes:
+        raise too_large(service, max_bytes)
+    return raw
 
 
 class AwsInvoker:

@@ -31,8 +31,7 @@ Credential: TypeAlias = str | tuple[str, str]
 """An API key, a token, or user and password."""
 
 _NOT_PRINTABLE = re.compile(r"[^\x20-\x7e]")
-_TOKENS = ("oauth2", "openIdConnect")
-_IN_REQUEST = ("apiKey", "http", *_TOKENS)
+_KNOWN = ("apiKey", "http", "oauth2", "openIdConnect", "mutualTLS")
 
 
 @dataclass(slots=True)
@@ -65,7 +64,7 @@ def inject_credentials(
         plain = {key: key.partition("@")[0] for key in keys}
         credentials = {**{key: credentials[plain[key]] for key in keys if plain[key] in credentials}, **credentials}
     for alternative in security:
-        if all(_has(scheme, credentials) for scheme in alternative.schemes):
+        if all(scheme.key in credentials and scheme.type in _KNOWN for scheme in alternative.schemes):
             for scheme in alternative.schemes:
                 _inject(scheme, credentials[scheme.key], injected)
             return injected
@@ -93,7 +92,9 @@ def bound_credentials(
     :raises ToolRequestError: when only a credential without a namespace, or without this host, would do.
     """
     host = host_of(server or next(iter(call.servers), ""))
-    given, pinned = _of_host(credentials, host)
+    split = [(*key.partition("@"), each) for key, each in credentials.items()]
+    given = {name: each for name, at, _, each in split if not at}  # that name no host
+    pinned = {name: each for name, at, named, each in split if at and named.lower() == host}
     start = f"{namespace}."
     bound: dict[str, Credential] = {}
     unsent = ""
@@ -118,13 +119,6 @@ def bound_credentials(
     return bound
 
 
-def _of_host(credentials: Mapping[str, Credential], host: str) -> tuple[dict[str, Credential], dict[str, Credential]]:
-    """Return the credentials that name no host, and those that name this one, both by their names without it."""
-    split = [(*key.partition("@"), each) for key, each in credentials.items()]
-    given = {name: each for name, at, _, each in split if not at}
-    return given, {name: each for name, at, named, each in split if at and named.lower() == host}
-
-
 def host_of(url: str) -> str:
     """Return host and port of an address, in lower case, as credentials name them; empty where it has none."""
     try:
@@ -133,17 +127,11 @@ def host_of(url: str) -> str:
         return ""
 
 
-def _has(scheme: SecurityScheme, credentials: Mapping[str, Credential]) -> bool:
-    return scheme.key in credentials and scheme.type in (*_IN_REQUEST, "mutualTLS")
-
-
 def _described(scheme: SecurityScheme) -> str:
     what = scheme.scheme if scheme.type == "http" else scheme.type
     where = f" in the {scheme.location} {scheme.name}" if scheme.name else ""
     scopes = f", scopes {' '.join(scheme.scopes)}" if scheme.scopes else ""
-    unsupported = (
-        "" if scheme.type in (*_IN_REQUEST, "mutualTLS") else "; egotools does not put this type into a request"
-    )
+    unsupported = "" if scheme.type in _KNOWN else "; egotools does not put this type into a request"
     return f"{scheme.key!r} ({what or 'of no known type'}{where}{scopes}{unsupported})"
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, Union
 
 from egotools.call import PROTOCOLS, Call
 from egotools.calling.call_credentials import Credential
-from egotools.calling.input_arguments import PlacedArgument, place_arguments
+from egotools.calling.input_arguments import place_arguments
 from egotools.client_errors import MissingPackageError, ToolRequestError
 
 if TYPE_CHECKING:
@@ -102,7 +102,13 @@ def build_request(
     root, null_is_absent = arguments_schema(schema or {})
     placed = place_arguments(call, arguments, root, null_is_absent=null_is_absent)
     if call.protocol in ("http", "odata"):
-        return _http(call, placed, root, server, credentials or {})
+        try:
+            from egotools.calling.http_call import http_request
+        except ImportError as error:
+            if error.name != "httpx":
+                raise
+            raise MissingPackageError("httpx") from error
+        return http_request(call, placed, root=root, server=server, credentials=credentials or {})
     named = {each.wire_name: each.value for each in placed}
     if call.protocol == "mcp":
         return McpCall(session=call.session, tool=_operation(call), arguments=named)
@@ -126,22 +132,6 @@ def arguments_schema(schema: Mapping[str, Any]) -> tuple[Mapping[str, Any], bool
         if found is not None:
             return found, inner.get("strict") is True
     return inner, False
-
-
-def _http(
-    call: Call,
-    placed: tuple[PlacedArgument, ...],
-    root: Mapping[str, Any],
-    server: str,
-    credentials: Mapping[str, Credential],
-) -> httpx.Request:
-    try:
-        from egotools.calling.http_call import http_request
-    except ImportError as error:
-        if error.name != "httpx":
-            raise
-        raise MissingPackageError("httpx") from error
-    return http_request(call, placed, root=root, server=server, credentials=credentials)
 
 
 def _operation(call: Call) -> str:

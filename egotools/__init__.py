@@ -12,100 +12,19 @@ An agent imports this package only. It needs grpcio, protobuf and httpx, and no 
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from egotools import client_errors, values
 from egotools.call import Argument, Call, Security, SecurityScheme
 from egotools.calling.tool_request import AwsCall, McpCall, PythonCall, build_request
-from egotools.client_errors import (
-    ClientCancelledError,
-    ClientDeadlineError,
-    ClientError,
-    InternalServerError,
-    InvalidRequestError,
-    MissingPackageError,
-    NotFoundError,
-    OverloadedError,
-    PermissionDeniedError,
-    PreconditionError,
-    SnapshotLostError,
-    ToolRequestError,
-    UnavailableError,
-)
-from egotools.values import (
-    CatalogInfo,
-    Dependency,
-    EgoGraph,
-    EntryMatch,
-    GraphEdge,
-    GraphNode,
-    NamespaceSummary,
-    NeedResult,
-    ObservedOutput,
-    OntologyInfo,
-    OpenInput,
-    Parameter,
-    ParameterBinding,
-    PlanInput,
-    PlanStep,
-    Provenance,
-    Query,
-    RankedTool,
-    Reasons,
-    Response,
-    Tool,
-    ToolPlan,
-    TraversedEdge,
-)
+from egotools.client_errors import *  # noqa: F403
+from egotools.values import *  # noqa: F403
 
 if TYPE_CHECKING:
     from egotools.client import AsyncClient, Client
 
-__all__ = [
-    "Argument",
-    "AsyncClient",
-    "AwsCall",
-    "Call",
-    "CatalogInfo",
-    "Client",
-    "ClientCancelledError",
-    "ClientDeadlineError",
-    "ClientError",
-    "Dependency",
-    "EgoGraph",
-    "EntryMatch",
-    "GraphEdge",
-    "GraphNode",
-    "InternalServerError",
-    "InvalidRequestError",
-    "McpCall",
-    "MissingPackageError",
-    "NamespaceSummary",
-    "NeedResult",
-    "NotFoundError",
-    "ObservedOutput",
-    "OntologyInfo",
-    "OpenInput",
-    "OverloadedError",
-    "Parameter",
-    "ParameterBinding",
-    "PermissionDeniedError",
-    "PlanInput",
-    "PlanStep",
-    "PreconditionError",
-    "Provenance",
-    "PythonCall",
-    "Query",
-    "RankedTool",
-    "Reasons",
-    "Response",
-    "Security",
-    "SecurityScheme",
-    "SnapshotLostError",
-    "Tool",
-    "ToolPlan",
-    "ToolRequestError",
-    "TraversedEdge",
-    "UnavailableError",
-    "build_request",
-]
+__all__ = ["Argument", "AsyncClient", "AwsCall", "Call", "Client", "McpCall", "PythonCall"]
+__all__ += ["Security", "SecurityScheme", "build_request"]
+__all__ += client_errors.__all__
+__all__ += values.__all__
 
 
 def __getattr__(name: str) -> object:

@@ -18,8 +18,6 @@ from egotools.codec import error_from_rpc
 from egotools.v1 import admin_pb2 as pb
 from egotools.v1 import admin_pb2_grpc as pb_grpc
 
-__all__ = ["AdminClient", "CatalogDiff", "CatalogState", "PublishedSnapshot", "SnapshotInfo"]
-
 _T = TypeVar("_T")
 _SETTLED = (grpc.ChannelConnectivity.READY, grpc.ChannelConnectivity.TRANSIENT_FAILURE)
 _OPTIONS = (("grpc.max_receive_message_length", 64 * 2**20), ("grpc.enable_retries", 0))

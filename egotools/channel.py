@@ -12,15 +12,6 @@ import grpc
 from egotools.client_errors import InvalidRequestError, OverloadedError
 from egotools.v1 import egotools_pb2 as pb
 
-__all__ = [
-    "DEFAULT_MAX_MESSAGE_BYTES",
-    "CallMetadata",
-    "Token",
-    "channel_options",
-    "check_request_size",
-    "open_channel",
-]
-
 DEFAULT_MAX_MESSAGE_BYTES = 4 * 1024 * 1024
 Token: TypeAlias = str | Callable[[], str] | None
 """A bearer token, or a function that returns the one to use now. It is called for each call, and must not wait."""

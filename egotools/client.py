@@ -31,8 +31,6 @@ from egotools.v1 import egotools_pb2 as pb
 from egotools.v1 import egotools_pb2_grpc as pb_grpc
 from egotools.values import CatalogInfo, EgoGraph, ObservedOutput, Query, Response, Tool, ToolPlan
 
-__all__ = ["AsyncClient", "Client"]
-
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 

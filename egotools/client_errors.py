@@ -1,21 +1,7 @@
-"""The errors of the client, one class hierarchy::
+"""The errors of the client, one class hierarchy: each class says for which gRPC codes it stands, the first is its own.
 
-ClientError                    any other code
-├── InvalidRequestError        INVALID_ARGUMENT, OUT_OF_RANGE       a field is invalid; do not retry the same request
-│   └── ToolRequestError       INVALID_ARGUMENT, found here         no request can be built from a tool and these arguments
-│       └── ChangedToolError   INVALID_ARGUMENT, found here         nor of what the tool's MCP server lists now
-├── NotFoundError              NOT_FOUND                            no such tool or node
-├── OverloadedError            RESOURCE_EXHAUSTED                   too many calls at once, or too large a request
-├── ClientDeadlineError        DEADLINE_EXCEEDED                    ``timeout_s`` has passed
-├── ClientCancelledError       CANCELLED                            the call was cancelled
-├── UnavailableError           UNAVAILABLE                          no replica answered, or a server cancelled the call; no
-│                                                                   retries are left
-├── PreconditionError          FAILED_PRECONDITION                  an optional part of the server is missing
-│   └── MissingPackageError    FAILED_PRECONDITION, found here      a package that calls tools is not installed
-├── SnapshotLostError          DATA_LOSS                            its snapshot is incomplete or was altered
-├── PermissionDeniedError      PERMISSION_DENIED, UNAUTHENTICATED   not allowed
-│   └── StrongerEffectError    PERMISSION_DENIED, found here        a tool does more than the catalogue says, and nobody was asked
-└── InternalServerError        INTERNAL, UNKNOWN                    a bug in the server; ``incident_id`` finds it
+Found before anything is sent, beside these: ``ChangedToolError`` (a :class:`ToolRequestError`) by what the tool's MCP server lists now,
+``StrongerEffectError`` (a :class:`PermissionDeniedError`) where a tool does more than the catalogue says, and nobody was asked.
 """
 
 from __future__ import annotations
@@ -34,7 +20,6 @@ __all__ = [
     "SnapshotLostError",
     "ToolRequestError",
     "UnavailableError",
-    "client_error_of",
 ]
 
 

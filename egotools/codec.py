@@ -19,18 +19,6 @@ from egotools.client_errors import ClientError, InvalidRequestError, client_erro
 from egotools.v1 import egotools_pb2 as pb
 from egotools.values import Query, Response
 
-__all__ = [
-    "batch_results",
-    "error_from_rpc",
-    "message_fields",
-    "read_response",
-    "read_result",
-    "read_value",
-    "request_message",
-    "valid_text",
-    "wrong_answer",
-]
-
 _T = TypeVar("_T")
 _M = TypeVar("_M", bound=Message)
 _Reader = Callable[[Any, "_Parts"], Any]

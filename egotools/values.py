@@ -41,7 +41,6 @@ __all__ = [
     "Tool",
     "ToolPlan",
     "TraversedEdge",
-    "may_not_fit",
 ]
 
 

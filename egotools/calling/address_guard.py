@@ -14,16 +14,6 @@ from typing import TypeAlias
 
 from egotools.client_errors import PermissionDeniedError, ToolRequestError
 
-__all__ = [
-    "IDENTITY",
-    "Network",
-    "checked_numbers",
-    "is_encoded",
-    "is_public",
-    "is_refused_literal",
-    "parse_networks",
-]
-
 Network: TypeAlias = IPv4Network | IPv6Network
 _Address: TypeAlias = IPv4Address | IPv6Address
 

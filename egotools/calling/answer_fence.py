@@ -10,8 +10,6 @@ from typing import Any, NamedTuple
 
 from egotools.calling.invoker import MAX_DEPTH, TOO_DEEP, ToolAnswer
 
-__all__ = ["MAX_SHOWN_BYTES", "ShownAnswer", "answer_texts", "binary_size", "fenced", "left_out_note", "shown_answer"]
-
 MAX_SHOWN_BYTES = 64 * 2**10
 """Bytes of an answer that a model is shown."""
 

@@ -16,8 +16,6 @@ from egotools.calling.tool_request import AwsCall
 from egotools.client_errors import MissingPackageError, ToolRequestError
 from egotools.values import Tool
 
-__all__ = ["AwsInvoker", "send_aws"]
-
 _VALUE = re.compile(r", value: .*?(?=, (?:type|valid|min|max))", re.DOTALL)  # in the errors of botocore
 
 

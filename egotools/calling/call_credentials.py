@@ -12,8 +12,6 @@ from urllib.parse import urlsplit
 from egotools.call import Call, Security, SecurityScheme
 from egotools.client_errors import ToolRequestError
 
-__all__ = ["Credential", "Injected", "bound_credentials", "host_of", "inject_credentials", "is_settable"]
-
 # What belongs to the connection or to the client: with one of them a document could send the request to another service.
 _CLIENT_HEADERS = frozenset(
     "accept-encoding connection content-length expect forwarded host keep-alive proxy-authorization proxy-connection te trailer"

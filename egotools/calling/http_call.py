@@ -16,8 +16,6 @@ from egotools.calling.call_credentials import Credential, inject_credentials, is
 from egotools.calling.input_arguments import PlacedArgument, kind_of, resolved
 from egotools.client_errors import ToolRequestError
 
-__all__ = ["ToolHttpRequest", "base_url", "http_request"]
-
 _DECIMAL = r"-?\d+(\.\d+)?([eE][+-]?\d+)?"
 _DATE, _TIME = r"\d{4}-\d\d-\d\d", r"\d\d:\d\d(:\d\d(\.\d+)?)?"
 _ZONE = r"(Z|[+-]\d\d:\d\d)"

@@ -15,20 +15,6 @@ from urllib.parse import unquote
 from egotools.call import Argument, Call
 from egotools.client_errors import ToolRequestError
 
-__all__ = [
-    "ANY_NAME",
-    "PlacedArgument",
-    "ValueCheck",
-    "items_of",
-    "kind_of",
-    "kinds",
-    "legal_keys",
-    "place_arguments",
-    "properties_of",
-    "required_parts",
-    "resolved",
-]
-
 _MAX_KEY = 64
 _HASH_DIGITS = 8
 _ILLEGAL_IN_KEY = re.compile(r"[^a-zA-Z0-9_.-]+")

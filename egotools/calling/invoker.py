@@ -17,23 +17,6 @@ from egotools.calling.call_credentials import Credential
 from egotools.client_errors import ClientDeadlineError, OverloadedError, UnavailableError
 from egotools.values import Tool
 
-__all__ = [
-    "MAX_BYTES",
-    "MAX_DEPTH",
-    "TIMEOUT_S",
-    "TOO_DEEP",
-    "KnownSecrets",
-    "ToolAnswer",
-    "ToolInvoker",
-    "compressed",
-    "of_http",
-    "of_mcp",
-    "off_loop",
-    "too_large",
-    "too_slow",
-    "unreachable",
-]
-
 TIMEOUT_S = 30.0
 """Seconds for a call, from its connection to the last byte of the answer."""
 MAX_BYTES = 10 * 2**20

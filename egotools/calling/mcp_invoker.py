@@ -19,8 +19,6 @@ from egotools.calling.tool_request import McpCall, build_request
 from egotools.client_errors import ToolRequestError
 from egotools.values import Tool
 
-__all__ = ["ChangedToolError", "McpAddress", "McpInvoker", "send_mcp"]
-
 _NAME = re.compile(r"[A-Za-z_$][\w$.\[\]-]{0,39}\Z", re.ASCII)
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|\d+")
 _MOST_WORDS = 4  # a longer name may be a sentence, and a sentence an instruction

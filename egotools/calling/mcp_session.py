@@ -34,21 +34,6 @@ from egotools.client_errors import (
 )
 from egotools.values import Tool
 
-__all__ = [
-    "MAX_ANSWER_BYTES",
-    "MAX_ERROR_BYTES",
-    "NOT_CONFIRMED",
-    "LiveTool",
-    "McpSession",
-    "ServerOutput",
-    "StrongerEffectError",
-    "first_cause",
-    "http_server",
-    "not_confirmed",
-    "stdio_server",
-    "stronger_effect",
-]
-
 NOT_CONFIRMED = "NOT_CONFIRMED"
 """Its reason, whoever calls: a gateway, a planner, an agent's framework."""
 MAX_ANSWER_BYTES = 64 * 2**20

@@ -22,8 +22,6 @@ from egotools.client_errors import MissingPackageError, ToolRequestError
 if TYPE_CHECKING:
     import httpx
 
-__all__ = ["AwsCall", "Credential", "McpCall", "PythonCall", "ToolRequest", "arguments_schema", "build_request"]
-
 _FUNCTION = re.compile(r"^[A-Za-z_][\w.]*:[A-Za-z_][\w.]*\Z")
 _SCHEMA_KEYS = ("parameters", "input_schema", "inputSchema")
 

@@ -9,8 +9,6 @@ from importlib.metadata import PackageNotFoundError, version
 
 from egotools.client_errors import MissingPackageError, PreconditionError
 
-__all__ = ["SUPPORTED", "framework"]
-
 SUPPORTED: Mapping[str, Mapping[str, tuple[str, str]]] = {
     "langchain": {"langchain-core": ("1.0", "2"), "langgraph": ("1.0", "2")},
     "llamaindex": {"llama-index-core": ("0.14", "0.15")},

@@ -24,8 +24,6 @@ from egotools.values import RankedTool, Tool
 if TYPE_CHECKING:
     from egotools.client import Client
 
-__all__ = ["AnyTool", "Confirm", "Offer", "ToolSource"]
-
 AnyTool: TypeAlias = RankedTool | Tool
 """A tool as a search found it, or as it was looked up."""
 Confirm: TypeAlias = Callable[[AnyTool, Mapping[str, Any]], bool | Awaitable[bool]]

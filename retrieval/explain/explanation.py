@@ -136,14 +136,14 @@ def _first_calls(
     facts: ToolFacts,
     open_inputs: Collection[Input],
     ranks: Mapping[int, int],
-    callable_first: Callable[[int], bool],
+    callable_first: Callable[[FirstCall], bool],
 ) -> list[FirstCall]:
     """The best supplier of each open input, in the order of the inputs; none where no claim is safe: the supplier must find the object,
     or make it where the answer wants that first. Tools that find come first, then those of the answer, then the surest.
 
     :param open_inputs: required inputs that the request does not give.
     :param ranks: number of each tool of the answer → its rank; executed tools have rank 0.
-    :param callable_first: whether the request gives what a tool requires, or the consumer requires it too.
+    :param callable_first: whether the request gives what a tool requires, or the consumer requires it too, beside the value itself.
     """
     wanted = {each.name: each for each in open_inputs if not _is_said(facts, each)}
     claims: list[tuple[tuple[bool, bool, int, int, int], FirstCall]] = []
@@ -167,7 +167,7 @@ def _first_calls(
     found = []
     for needed in wanted.values():
         rivals = (call for _, call in claims if call.parameter is needed)
-        found += [call for call in rivals if callable_first(call.supplier)][:1]
+        found += [call for call in rivals if callable_first(call)][:1]
     return found
 
 
@@ -245,7 +245,7 @@ class Explainer:
                 facts,
                 open_inputs,
                 self._ranks,
-                lambda other: self._can_call(other, needed),
+                lambda call: self._can_call(call.supplier, needed - {call.parameter.terms}),
             )
             supplied = {call.parameter.name for call in calls}
             self._known[tool] = _Inputs(given, calls, [each for each in missing if each.name not in supplied])

@@ -270,10 +270,15 @@ class GivenInputs:
         used: set[int] = set()
         for fits in (_fits_shape, _fits_enum, _fits_kind, _fits_noun):
             for needed in inputs:
-                for at, value in enumerate(self.values):
-                    if needed.name not in found and at not in used and fits(value, tool, needed, facts):
-                        used.add(at)
-                        found |= _with_owner(value, needed, [*inputs, *facts.surroundings], found)
+                fitting = [
+                    at
+                    for at, value in enumerate(self.values)
+                    if needed.name not in found and at not in used and fits(value, tool, needed, facts)
+                ]
+                if fitting:  # of two ids of one shape the one after the noun
+                    at = min(fitting, key=lambda at: self.values[at].noun[-1:] != needed.entity[-1:])
+                    used.add(at)
+                    found |= _with_owner(self.values[at], needed, [*inputs, *facts.surroundings], found)
         return found
 
     def missing(self, facts: ToolFacts, given: Mapping[str, str]) -> tuple[Input, ...]:
@@ -294,8 +299,11 @@ class GivenInputs:
             if needed.name in given or (needed.is_text and needed.terms[-1:] and needed.terms[-1] in _FREE):
                 continue
             meant = next((value for value in left if _may_be(value, needed)), None)
+            what = needed.entity[-1:] or ((facts.object,) if needed.terms == ("name",) else ())
             if meant is not None:
                 left.remove(meant)
+            elif not needed.is_opaque and self.named.intersection(what):
+                continue  # "in namespace shop"
             else:
                 found.append(needed)
         return tuple(found)
@@ -352,10 +360,13 @@ def _fits_kind(value: GivenValue, tool: int, needed: Input, facts: ToolFacts) ->
 
 def _fits_noun(value: GivenValue, tool: int, needed: Input, facts: ToolFacts) -> bool:
     """Whether the noun before an identifier is what the input identifies."""
-    names = value.kind == "quoted" and needed.is_name
-    if not (names or value.kind in _IDENTIFIERS) or not needed.entity or needed.enum or not needed.is_scalar:
+    # What identifies the object of the tool: "pod web-0". An identifier that nobody would give is no name.
+    of_object = needed.terms == ("name",) if value.kind in ("slug", "quoted") else needed.terms == ("id",)
+    entity = needed.entity or ((facts.object,) if of_object and facts.object else ())
+    names = value.kind == "quoted" and (needed.is_name or of_object)
+    if not (names or value.kind in _IDENTIFIERS) or not entity or needed.enum or not needed.is_scalar:
         return False
     if value.kind == "slug" and needed.is_opaque:
         return False
-    size = len(needed.entity)  # "pull request 42" is a pull_number too
-    return needed.entity in (value.noun[-size:], value.noun[-1 - size : -1] if value.kind in _NUMBERS else ())
+    size = len(entity)  # "pull request 42" is a pull_number too
+    return entity in (value.noun[-size:], value.noun[-1 - size : -1] if value.kind in _NUMBERS else ())

@@ -34,6 +34,8 @@ def github(tmp_path_factory: pytest.TempPathFactory, ontology: Ontology) -> Snap
         _tool("close_issue", "Close an issue.", "owner", "repo", "issue_number"),
         _tool("search_people", "Search for people by their name or career.", "query"),
         _tool("clone_repository", "Clone a repository.", "repo"),
+        _tool("delete_pod", "Delete a pod.", "name", "namespace"),
+        _tool("add_to_playlist", "Add a song to a playlist.", "playlist_id"),
         _tool("give_award", "Give an award to an employee at a level of his career.", "award_id"),
     ]
     published(folder, content_of(tools, ontology))
@@ -48,6 +50,8 @@ def github(tmp_path_factory: pytest.TempPathFactory, ontology: Ontology) -> Snap
         ("merge pull request 42", "merge_pull_request", "pull_number is 42", "needs pull_number"),
         ("merge #118", "merge_pull_request", "needs repo", "pull_number"),
         ("search people like Jan", "search_people", "", "needs query"),
+        ("delete pod web-0 in namespace acme", "delete_pod", "name is web-0", "needs"),
+        ("add song 4iV5W9uYEdYUVa79 to playlist 37i9dQZF1DXcBWIG", "add_to_playlist", "playlist_id is 37i9dQZF", ""),
         # An owner and a name are two values where they are two inputs.
         ("list issues in acme/webshop", "list_issues", "owner is acme; repo is webshop", "acme/webshop"),
         ("clone acme/webshop", "clone_repository", "repo is acme/webshop", "needs"),
@@ -60,7 +64,7 @@ def github(tmp_path_factory: pytest.TempPathFactory, ontology: Ontology) -> Snap
     ],
 )
 def test_a_line_says_what_is_so(github: SnapshotEngine, query: str, tool: str, said: str, unsaid: str) -> None:
-    request = Request(query=query, k=6, explain=False, explanation=True)
+    request = Request(query=query, k=8, explain=False, explanation=True)
     lines = {each.id: each.explanation for each in github.retriever().retrieve(request).tools}
     line = lines[f"github/{tool}"]
     assert said in line

@@ -211,7 +211,9 @@ class Explainer:
         self._text = context.query.text
         self._ranks = {tool: 0 for tool in context.done} | {tool: rank for rank, tool in enumerate(returned, start=1)}
         values = context.query.values or find_values(self._text, context.snapshot.value_shapes)
-        self._given = GivenInputs(given_values(self._text, values), named_nouns(self._text), context.request.have)
+        self._given = GivenInputs(
+            given_values(self._text, values), named_nouns(self._text, self._is_word), context.request.have
+        )
         self._known: dict[int, _Inputs] = {}
         self._words = _request_words(self._text, [(value.start, value.end) for value in values])
 
@@ -298,6 +300,9 @@ class Explainer:
         facts = tool_facts(self._context.snapshot, tool)
         given = self._given.of(tool, facts)
         return all(each.name in given or each.terms in needed for each in facts.required)
+
+    def _is_word(self, term: str) -> bool:
+        return self._context.snapshot.fields["whole"].frequency(term) > 0
 
     def _rarity(self, term: str) -> float:
         return self._context.snapshot.fields["whole"].idf(term)

@@ -201,13 +201,19 @@ def given_values(text: str, values: Sequence[TypedValue]) -> tuple[GivenValue, .
     )
 
 
-def named_nouns(text: str) -> frozenset[str]:
-    """The index terms of the words that another word follows which may be a name: no stop word, no verb and no value."""
+def named_nouns(text: str, is_word: Callable[[str], bool] = lambda term: False) -> frozenset[str]:
+    """The index terms of the words that another word follows which may be a name: no stop word, no verb and no value.
+
+    :param is_word: whether an index term is a word of the catalogue: in lower case it is no name ("order items").
+    """
     found: set[str] = set()
     words = list(_WORD.finditer(text))[:_MAX_READ]
     for first, second in pairwise(words):
         name = second[0].lower()
-        if text[first.end() : second.start()] == " " and name not in STOP_WORDS and not is_verb(verb_lemma(name)):
+        ordinary = (
+            name in STOP_WORDS or is_verb(verb_lemma(name)) or (second[0] == name and any(map(is_word, terms(name))))
+        )
+        if text[first.end() : second.start()] == " " and not ordinary:
             found.update(terms(first[0]))
     return frozenset(found)
 

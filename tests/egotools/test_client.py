@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from typing import Any
 
 import grpc
@@ -27,9 +27,8 @@ from egotools import (
 from ontology.errors import EgotoolsError, ModelError, SnapshotCorruptError, SnapshotError
 from retrieval.query.request import Request
 from services.server.server import Server
+from tests.egotools.asking import Ask, client_of
 from tests.services.server.memory_engine import SNAPSHOT_ID, MemoryEngine, serving
-
-Ask = Callable[..., Awaitable[Any]]
 
 
 @pytest.fixture
@@ -48,28 +47,6 @@ async def ask(request: pytest.FixtureRequest, server: Server) -> AsyncIterator[A
     """``ask("retrieve", …)``: the same tests for both clients."""
     async with client_of(str(request.param), server.address) as asking:
         yield asking
-
-
-class client_of:
-    """Either client behind one way to ask."""
-
-    def __init__(self, kind: str, target: str) -> None:
-        self.client: Any = Client(target) if kind == "sync" else AsyncClient(target)
-        self.sync = kind == "sync"
-
-    async def __aenter__(self) -> Ask:
-        await self._do(self.client.__enter__ if self.sync else self.client.__aenter__)
-        return lambda method, *given, **named: self._do(getattr(self.client, method), *given, **named)
-
-    async def __aexit__(self, *error: object) -> None:
-        await self._do(self.client.__exit__ if self.sync else self.client.__aexit__, *error)
-
-    async def _do(self, method: Any, *given: Any, **named: Any) -> Any:
-        if not self.sync:
-            made = method(*given, **named)
-            return [item async for item in made] if inspect.isasyncgen(made) else await made
-        made = await asyncio.to_thread(method, *given, **named)
-        return await asyncio.to_thread(list, made) if inspect.isgenerator(made) else made
 
 
 # -- results -----------------------------------------------------------------------------------------------------------

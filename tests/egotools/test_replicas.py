@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import Callable, Iterator
 from concurrent import futures
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import contextmanager
 from typing import Any
 
 import grpc
@@ -22,10 +22,10 @@ from egotools import (
 )
 from egotools.v1 import egotools_pb2 as pb
 from egotools.v1 import egotools_pb2_grpc as pb_grpc
+from tests.egotools.asking import KINDS, client_of
 from tests.harness.waiting import LIMIT_S, bounded_work, until
 from tests.services.server.memory_engine import serving, small_settings
 
-KINDS = ("sync", "async")
 Answer = Callable[[int, Any], pb.RetrieveResponse]
 
 
@@ -76,17 +76,6 @@ def first_fails(code: grpc.StatusCode, failures: int, *trailing: tuple[str, str]
         return pb.RetrieveResponse(snapshot_id="after all")
 
     return answer
-
-
-@asynccontextmanager
-async def client_of(kind: str, target: str, **options: Any) -> AsyncIterator[Callable[..., Any]]:
-    """``ask("retrieve", …)`` for either client."""
-    if kind == "async":
-        async with AsyncClient(target, **options) as client:
-            yield lambda method, *given, **named: getattr(client, method)(*given, **named)
-    else:
-        with Client(target, **options) as sync:
-            yield lambda method, *given, **named: asyncio.to_thread(getattr(sync, method), *given, **named)
 
 
 # -- refusals ----------------------------------------------------------------------------------------------------------

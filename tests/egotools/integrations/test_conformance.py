@@ -94,13 +94,6 @@ def test_with_consent_it_is_called_once(framework: Framework, world: World) -> N
     assert asked == ([] if framework.asks else [("shop/refundOrder", REFUND[1])])
 
 
-@ASKING
-def test_confirm_decides_where_both_could(framework: Framework, world: World) -> None:
-    world.chat.say(SEARCH_REFUND, REFUND, "Done.")
-    assert framework.run(world.source(confirm=lambda tool, arguments: False), None) == "Done."
-    assert world.api.arrived == [] and "PERMISSION_DENIED" in world.chat.told()
-
-
 def test_a_hostile_schema_harms_nothing(framework: Framework, world: World) -> None:
     arguments = {name: f"<{name}>" for name in HOSTILE}
     given = {name.replace("$", ""): value for name, value in arguments.items()}

@@ -111,21 +111,8 @@ class AsyncClient:
         :param timeout_s: seconds for all attempts together.
         :raises ClientError: see :mod:`egotools.client_errors`.
         """
-        asked = Query(
-            query,
-            k,
-            filters or {},
-            preset,
-            explain,
-            schema_format,
-            auto_k,
-            done,
-            have or {},
-            explanation=explanation,
-            min_snapshot=min_snapshot,
-            abstain=abstain,
-            needs=needs,
-        )
+        known = (auto_k, done, have or {}, explanation, min_snapshot, abstain, needs)
+        asked = Query(query, k, filters or {}, preset, explain, schema_format, *known)
         return read_response(await self._call("Retrieve", _message(asked), timeout_s), asked)
 
     async def retrieve_batch(

@@ -15,7 +15,8 @@ from egotools.call import Call
 from egotools.client_errors import ToolRequestError
 
 if TYPE_CHECKING:
-    from egotools.calling.tool_request import Credential, ToolRequest
+    from egotools.calling.call_credentials import Credential
+    from egotools.calling.tool_request import ToolRequest
 
 __all__ = [
     "CatalogInfo",

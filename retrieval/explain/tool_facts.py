@@ -269,7 +269,7 @@ class GivenInputs:
         """Input → the value that fills it; empty for a value that the caller keeps. A value fills one input."""
         inputs = sorted(facts.inputs, key=lambda each: not each.required)
         found: dict[str, str] = {}
-        for needed in inputs:
+        for needed in (*inputs, *facts.surroundings):
             known = known_value(self.have, needed.name)
             if known is not None:
                 found[needed.name] = known
@@ -295,11 +295,7 @@ class GivenInputs:
 
         :param given: input → the value that fills it.
         """
-        left = [
-            value
-            for value in self.values
-            if not any(value.text in text or text in value.text for text in given.values() if text)
-        ]
+        left = [value for value in self.values if value.text not in given.values()]
         found = []
         for needed in (*facts.required, *facts.surroundings):
             if needed.name in given or (needed.is_text and needed.terms[-1:] and needed.terms[-1] in _FREE):

@@ -36,9 +36,8 @@ _LEFT_OUT = tuple("tests benchmarks research scripts docs deploy examples requir
 
 
 def main(
-    out: Annotated[
-        Path, typer.Option(help="Folder of the files; what it holds of an earlier build is removed.")
-    ] = ROOT / "dist",
+    out: Annotated[Path, typer.Option(help="Folder of the files; what it holds of an earlier build is removed.")] = ROOT
+    / "dist",
     check: Annotated[bool, typer.Option("--check", help="Build twice, and fail if a byte differs.")] = False,
 ) -> None:
     """Build, and print size and SHA-256 of the files."""

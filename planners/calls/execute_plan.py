@@ -16,7 +16,7 @@ from typing import Any, Literal
 from egotools import AsyncClient, ClientError, Tool, ToolRequestError
 from egotools.calling.input_arguments import ValueCheck, items_of, kinds, properties_of
 from egotools.calling.invoker import ToolAnswer, ToolInvoker
-from egotools.tool_plan import OpenInput, PlanInput, PlanStep, ToolPlan
+from egotools.values import OpenInput, PlanInput, PlanStep, ToolPlan
 from ontology.errors import ToolCallError
 from planners.calls.bindings import answer_rows, path_steps
 

@@ -11,12 +11,17 @@ from itertools import islice, takewhile
 from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
 
-import vobject  # type: ignore[import-untyped]
 from dateutil.rrule import rrulestr  # type: ignore[import-untyped]
-from icalendar import Calendar
-from icalendar.cal import Component
 
+from ontology.errors import MissingExtraError
 from planners.personal.mail import NamedAddress
+
+try:
+    import vobject  # type: ignore[import-untyped]
+    from icalendar import Calendar
+    from icalendar.cal import Component
+except ImportError as error:
+    raise MissingExtraError("the personal domain", extra="personal") from error
 
 __all__ = ["AddressCard", "CalendarEvent", "Fault", "address_cards", "calendar_events"]
 

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from egotools.call_metadata import CallMetadata
+from egotools.channel import CallMetadata
 from egotools.client_errors import InvalidRequestError
 from ontology.errors import InvalidArgumentError
 from services.http.http_server import serve_http

@@ -10,9 +10,8 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from egotools.codec import message_fields, valid_text
-from egotools.tool_plan import ToolPlan
 from egotools.v1 import egotools_pb2 as pb
-from egotools.values import EgoGraph, Response
+from egotools.values import EgoGraph, Response, ToolPlan
 from ontology.tool import Parameter, Tool
 from ontology.tool_effects import effect_of
 from retrieval.engine import Engine

@@ -10,25 +10,6 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from planners.journal.step_log import Event
 
-__all__ = [
-    "AgentEvent",
-    "AnswerRejected",
-    "Ended",
-    "Faulted",
-    "HandleRecomputed",
-    "Invoked",
-    "ModelAsked",
-    "OperatorAdapted",
-    "QueryRun",
-    "QuestionBegun",
-    "ResultKept",
-    "RunOutcome",
-    "StepBegun",
-    "SubtaskBegun",
-    "SubtaskEnded",
-    "event_of",
-]
-
 RunOutcome: TypeAlias = Literal[
     "answered",
     "ungrounded",
@@ -90,13 +71,6 @@ class QueryRun(Event):
     parameters: Mapping[str, Any]
 
 
-class HandleRecomputed(Event):
-    """A result was evicted, or is of the run that this one branched from: its operator was run again."""
-
-    handle: str
-    operator: str
-
-
 class ResultKept(Event):
     """What an invocation gave; see :class:`planners.graphseek.results.result.Result`."""
 
@@ -137,20 +111,6 @@ class AnswerRejected(Event):
     ungrounded: tuple[str, ...]
 
 
-class SubtaskBegun(Event):
-    """A subtask has begun; its events follow, up to its end."""
-
-    request: str
-
-
-class SubtaskEnded(Event):
-    """How a subtask ended."""
-
-    answer: str
-    outcome: RunOutcome
-    missing: str = ""
-
-
 class Ended(Event):
     """How a run ended; ``of`` has the handles that the answer rests on, ``missing`` what stands in no result, or why the run ended."""
 
@@ -166,13 +126,10 @@ AgentEvent: TypeAlias = (
     | ModelAsked
     | Invoked
     | QueryRun
-    | HandleRecomputed
     | ResultKept
     | Faulted
     | OperatorAdapted
     | AnswerRejected
-    | SubtaskBegun
-    | SubtaskEnded
     | Ended
 )
 _KINDS: dict[str, type[AgentEvent]] = {each.__name__: each for each in get_args(AgentEvent)}

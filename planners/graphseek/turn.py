@@ -1,4 +1,4 @@
-"""The seam of those who plan: with each step they see what is known, and give invocations of operators, or an answer."""
+"""What a planner sees in each step, and what it gives: invocations of operators, or an answer."""
 
 from __future__ import annotations
 
@@ -14,35 +14,17 @@ from planners.graphseek.results.result import Result
 from planners.graphseek.results.result_store import ResultStore
 from planners.stores.graph_schema import GraphSchema
 
-__all__ = [
-    "AgentSettings",
-    "Answer",
-    "Descriptors",
-    "Fault",
-    "Invocation",
-    "Outcome",
-    "Question",
-    "StepRecord",
-    "StepView",
-    "Turn",
-    "TurnMaker",
-    "UnusableTurnError",
-    "known_handles",
-]
-
-Descriptors: TypeAlias = Literal["on", "off", "auto"]
-"""Whether a planner sees the catalog's descriptors; ``auto``: the question decides."""
+Descriptors: TypeAlias = Literal["on", "off"]
+"""Whether a planner sees the catalog's descriptors."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentSettings:
-    """The limits of one question's run. Steps, history and message are the paper's (section 3.1, appendix B.1); the others were chosen.
+    """The limits of one question's run. Steps, history and message are the paper's (section 3.1, appendix B.1).
 
-    :param max_steps: of a run.
-    :param subtask_steps: of a subtask, which has one request only: two operators and an answer, and as many corrections.
     :param found_operators: beside the core, in a step: with it ten, about what the paper's pruned toolkit had.
     :param failed_before_cypher: steps after which ``cypher`` is offered: "several" of the paper (section 6.2).
-    :param call_seconds: of one invocation, and of each of its queries: six times the slowest operator on the graph of section 6.1.
+    :param call_seconds: of one invocation, and of each of its queries.
     :param max_seconds: of a run; no limit where None.
     :param history_tokens: of earlier turns in a prompt.
     :param message_tokens: of one message.
@@ -50,12 +32,11 @@ class AgentSettings:
     """
 
     max_steps: int = 10
-    subtask_steps: int = 5
     found_operators: int = 6
     failed_before_cypher: int = 3
     call_seconds: float = 30.0
     max_seconds: float | None = None
-    descriptors: Descriptors = "auto"
+    descriptors: Descriptors = "on"
     history_tokens: int = 10_000
     message_tokens: int = 20_000
     answer_tokens: int = 1_000
@@ -82,7 +63,6 @@ class Invocation:
 class Answer:
     """A candidate answer.
 
-    :param text: for a person.
     :param of: handles that it rests on.
     :param kind: ``reply`` answers; ``question`` asks back, where there are two readings; ``unreadable`` says what could not be read.
     :param notes: what rules did otherwise than it was asked, each a sentence without its stop; they claim nothing that a result must have.
@@ -148,7 +128,6 @@ class StepView:
     :param operators: that may be invoked in this step.
     :param step: its number, from 1, of at most ``steps``.
     :param results: of this run, and of the turns before it.
-    :param is_subtask: whether the question is a part of another one.
     """
 
     question: Question
@@ -160,13 +139,6 @@ class StepView:
     step: int
     steps: int
     with_descriptors: bool = True
-    is_subtask: bool = False
-
-
-def known_handles(stored: Sequence[str], records: Sequence[StepRecord]) -> tuple[str, ...]:
-    """Return the handles that a plan may name: those that are stored, and those of steps that a run took over, which are computed again."""
-    made = (each.handle for record in records for each in record.outcomes if isinstance(each, Result))
-    return tuple(dict.fromkeys((*stored, *made)))
 
 
 def _scalars(value: Any) -> Iterator[Any]:

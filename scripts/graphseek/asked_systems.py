@@ -72,7 +72,7 @@ class AskedSystem:
             max_steps=settings.max_steps,
             answer_tokens=settings.answer_tokens,
             max_seconds=settings.max_seconds,
-            descriptors="auto" if self.descriptors else "off",
+            descriptors="on" if self.descriptors else "off",
         )
         found_by = None if self.is_bound else finder
         turns = LlmTurns(model, settings=chosen)

@@ -47,7 +47,7 @@ async def ask_directly(
     :raises ModelError: when the model does not answer.
     """
     form = catalog_text(graph.catalog, graph.schema, question.text, form="full" if with_catalog else "lean")
-    system = _SYSTEM.format(marks=_marks(graph), schema=form.text)
+    system = _SYSTEM.format(marks=_marks(graph), schema=form)
     messages = [Message(role="system", content=system), Message(role="user", content=f"Question: {question.text}")]
     query, problem = "", ""
     table: Table | None = None

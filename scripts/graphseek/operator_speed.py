@@ -11,7 +11,7 @@ from pathlib import Path
 from statistics import median
 
 from planners.graphseek.agent.invocation_executor import InvocationExecutor, QuestionParts
-from planners.graphseek.dialects.cypher_text import CypherText
+from planners.graphseek.operators.cypher_text import CypherText
 from planners.graphseek.operators.operator import Operator, OperatorContext, check_arguments, known_operators
 from planners.graphseek.operators.pattern import resolve_nodes
 from planners.graphseek.results.result import Result
@@ -104,7 +104,7 @@ async def _own_seconds(
         arguments["start"] = await resolve_nodes(arguments["start"], context)
     started = time.perf_counter()
     if compile_query is not None:
-        compile_query(arguments, CypherText(graph.schema, context.dialect), graph.catalog)
+        compile_query(arguments, CypherText(graph.schema, graph.graph.dialect), graph.catalog)
     return checked + time.perf_counter() - started
 
 

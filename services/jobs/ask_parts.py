@@ -10,7 +10,7 @@ from pathlib import Path
 from inference.chat import ChatModel
 from ontology.errors import InvalidArgumentError
 from planners.calls.tool_finder import Finder
-from planners.graphseek.adapt.operator_adapter import OperatorAdapter
+from planners.graphseek.adapt import OperatorAdapter
 from planners.graphseek.agent.invocation_executor import QuestionParts
 from planners.graphseek.agent.llm_turns import LlmTurns
 from planners.graphseek.agent.question_run import AnsweredQuestion
@@ -52,7 +52,7 @@ class AskPlan:
 
     def turns(self) -> TurnMaker:
         """Return who plans the steps."""
-        return RulesTurns() if self.chat is None else LlmTurns(self.chat, settings=self.settings, summarises=True)
+        return RulesTurns() if self.chat is None else LlmTurns(self.chat, settings=self.settings)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

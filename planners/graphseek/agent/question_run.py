@@ -13,7 +13,7 @@ from egotools.client_errors import ClientError
 from ontology.errors import BudgetExceededError, EgotoolsError, InvalidArgumentError, ModelError, StorageError
 from planners.calls.model_text import is_no_answer
 from planners.calls.untrusted import clean_text
-from planners.graphseek.adapt.operator_adapter import Adaptation
+from planners.graphseek.adapt import Adaptation
 from planners.graphseek.agent.grounding import ungrounded
 from planners.graphseek.agent.invocation_executor import InvocationExecutor, QuestionParts, needed
 from planners.graphseek.agent_events import (
@@ -25,13 +25,8 @@ from planners.graphseek.agent_events import (
     OperatorAdapted,
     QuestionBegun,
     StepBegun,
-    SubtaskBegun,
-    SubtaskEnded,
 )
-from planners.graphseek.operators.graph_query import table_of
-from planners.graphseek.operators.operator import OperatorFault
-from planners.graphseek.results.result import Result, ResultColumn, order_of
-from planners.graphseek.results.result_store import ResultStore
+from planners.graphseek.results.result import Result, order_of
 from planners.graphseek.turn import (
     AgentSettings,
     Answer,
@@ -48,12 +43,9 @@ from planners.journal.recorded import Steps
 from planners.journal.step_log import also_told_to, emit, told_to, unheard
 from planners.stores.graph_schema import GraphSchema
 
-__all__ = ["CORE", "AnsweredQuestion", "answer_question", "check_question"]
-
 CORE = ("get_nodes", "find", "traverse", "read")
 """The operators of every step: those of the paper's five use cases (section 5.3), and the one that reads their results."""
 _CYPHER = "cypher"
-_SUBTASK = "subtask"
 _MOST_CHARS = 20_000  # of an answer, which is read and checked word by word
 _NEW = "The operator has a new version for this schema: make the call again"
 _SETTINGS = AgentSettings()
@@ -182,7 +174,7 @@ async def _within_limits(run: _Run) -> Ended:
 
 @dataclass(slots=True, kw_only=True)
 class _Run:
-    """The state of a run, or of a subtask in one.
+    """The state of a run.
 
     :ivar first: number of results before the run's own.
     :ivar adapts: whether the run may ask for versions of operators. One that branches off does not take them over: it is another task.
@@ -194,8 +186,6 @@ class _Run:
     parts: QuestionParts | None
     settings: AgentSettings
     journal: Steps
-    prefix: str = ""
-    is_subtask: bool = False
     schema: GraphSchema = field(default_factory=lambda: GraphSchema(nodes=(), relationships=()))
     first: int = 0
     records: list[StepRecord] = field(default_factory=list)
@@ -207,19 +197,18 @@ class _Run:
         async def take() -> _Begun:
             parts = needed(self.parts)
             schema = await parts.graph.schema()
-            emit(
-                QuestionBegun(
-                    question=self.question.text,
-                    fingerprint=schema.fingerprint,
-                    node_types=tuple(each.name for each in schema.nodes),
-                    relationship_types=tuple(each.name for each in schema.relationships),
-                    descriptors=self.settings.descriptors != "off",
-                )
+            begun = QuestionBegun(
+                question=self.question.text,
+                fingerprint=schema.fingerprint,
+                node_types=tuple(each.name for each in schema.nodes),
+                relationship_types=tuple(each.name for each in schema.relationships),
+                descriptors=self.settings.descriptors != "off",
             )
-            first = max((order_of(handle)[0] for handle in parts.results.handles), default=0)
+            emit(begun)
+            first = max(map(order_of, parts.results.handles), default=0)
             return _Begun(schema=schema, first=first, adapts=parts.adapter is not None and parts.adapter.proposes)
 
-        begun: _Begun = await self.journal.step(f"{self.prefix}begin", take, _BEGUN)
+        begun: _Begun = await self.journal.step("begin", take, _BEGUN)
         self.schema, self.first, self.adapts = begun.schema, begun.first, begun.adapts
         if self.parts is not None and self.parts.adapter is not None:
             serving = self.parts.adapter.serving(self.parts.operators, self.parts.graph, self.schema)
@@ -228,7 +217,7 @@ class _Run:
     async def steps(self) -> Ended:
         """Take steps until one gives an answer, or there may be no more."""
         for step in range(1, self.settings.max_steps + 1):
-            offered = await self.journal.step(f"{self.prefix}offer/{step}", lambda: self._offer(step), _NAMES)  # noqa: B023
+            offered = await self.journal.step(f"offer/{step}", lambda: self._offer(step), _NAMES)  # noqa: B023
             turn = await self._turn(step, offered)
             if isinstance(turn, str):
                 emit(Faulted(step=step, nth=0, kind="arguments", problem=turn, hint="Give calls, or an answer"))
@@ -246,9 +235,8 @@ class _Run:
     async def _offer(self, step: int) -> list[str]:
         """Return the names of the operators of a step."""
         parts = needed(self.parts)
-        left_out = {_CYPHER, *({_SUBTASK} if self.is_subtask else ())}
         known = [each.name for each in parts.operators]
-        every = [name for name in known if name not in left_out]
+        every = [name for name in known if name != _CYPHER]
         core = [name for name in dict.fromkeys((*CORE, *self.renewed)) if name in every]
         others, fallback = [name for name in every if name not in core], ""
         if parts.finder is not None:
@@ -280,7 +268,7 @@ class _Run:
                 return _Planned(unusable=error.problem)
             return _Planned(answer=turn) if isinstance(turn, Answer) else _Planned(calls=turn)
 
-        planned: _Planned = await self.journal.step(f"{self.prefix}turn/{step}", take, _PLANNED)
+        planned: _Planned = await self.journal.step(f"turn/{step}", take, _PLANNED)
         answer = planned.answer
         if answer is None:
             return planned.calls or planned.unusable or "it is neither a call nor an answer"
@@ -303,7 +291,6 @@ class _Run:
             step=step,
             steps=self.settings.max_steps,
             with_descriptors=self.settings.descriptors != "off",
-            is_subtask=self.is_subtask,
         )
 
     async def _execute(self, step: int, turn: tuple[Invocation, ...], offered: Sequence[str]) -> tuple[Outcome, ...]:
@@ -313,9 +300,7 @@ class _Run:
             steps=self.journal,
             first=self.first,
             seconds=self.settings.call_seconds,
-            prefix=self.prefix,
             renewed=self.renewed,
-            subtask=None if self.is_subtask else self._subtask,
         )
         return await executor.run(step, turn, offered, self.records)
 
@@ -370,7 +355,7 @@ class _Run:
                 answer.text, question=self.question, schema=self.schema, records=self.records, values=results
             )
 
-        missing: list[str] = await self.journal.step(f"{self.prefix}ground/{step}", take, _NAMES)
+        missing: list[str] = await self.journal.step(f"ground/{step}", take, _NAMES)
         if not missing:
             return Ended(answer=answer.told, outcome="answered", of=of)
         why = f"in no result: {', '.join(missing)}"
@@ -391,31 +376,3 @@ class _Run:
         said = faults[-1].problem if faults else next((each.why for each in reversed(self.records) if each.why), "")
         why = f"no answer in {self.settings.max_steps} steps" + (f"; at last: {said}" if said else "")
         return Ended(answer="", outcome="no answer", missing=why)
-
-    async def _subtask(self, results: ResultStore, prefix: str, request: str, handles: Sequence[str]) -> Result:
-        """Run a request in a context of its own, and keep its answer as a table of one cell."""
-        emit(SubtaskBegun(request=request))
-        run = _Run(
-            question=Question(text=request),
-            parts=replace(needed(self.parts), results=results),
-            settings=replace(self.settings, max_steps=self.settings.subtask_steps),
-            journal=self.journal,
-            prefix=prefix,
-            is_subtask=True,
-            schema=self.schema,
-            records=[_handed_over(handle, results) for handle in handles],
-        )
-        end = await run.steps()
-        emit(SubtaskEnded(answer=end.answer, outcome=end.outcome, missing=end.missing))
-        if end.outcome != "answered":
-            problem = f"the subtask ended without a grounded answer ({end.outcome}): {end.missing or end.answer}"
-            raise OperatorFault("refused", problem, "Ask for less, or take its steps yourself")
-        answer = table_of([ResultColumn(name="answer", type="string")], [(end.answer,)])
-        return await results.keep_table(answer, title=request, most=1)
-
-
-def _handed_over(handle: str, results: ResultStore) -> StepRecord:
-    """Return a result of the run around a subtask, as a step of number 0."""
-    operator, arguments = results.made_by(handle)
-    invocation = Invocation(operator=operator, arguments=arguments)
-    return StepRecord(number=0, invocations=(invocation,), outcomes=(results.result(handle),))

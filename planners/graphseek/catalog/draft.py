@@ -1,4 +1,5 @@
-"""Drafting a semantic catalog by rules: from a census of the graph, the names of its schema, an ontology and a glossary.
+"""Drafting a semantic catalog: by rules from a census of the graph, the names of its schema, an ontology and a glossary; the descriptions
+also by a chat model, with one question for each type, whose answer can only use the names of the schema.
 
 The word lists were written from the properties and relationships that the paper names, the predicates of the shipped ontology and common
 English column names; no graph was at hand.
@@ -8,11 +9,24 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Final
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Final
 
+from inference.chat import ChatModel, Message
+from inference.structured_chat import (
+    FailureBudget,
+    SchemaParser,
+    StructuredAnswer,
+    StructuredChat,
+    StructuredRequest,
+    UnusableAnswerError,
+)
 from ontology.names import canonical_name, expand, is_verb, noun_lemma, verb_lemma, words
 from ontology.ontology import Ontology, Predicate
+from planners.calls.untrusted import FenceMarks
 from planners.graphseek.catalog.catalog import (
+    MOST_CHARACTERS,
     TIME_ROLES,
     NodeDescriptor,
     PropertyDescriptor,
@@ -23,7 +37,8 @@ from planners.graphseek.catalog.catalog import (
     shortened_text,
     text_fault,
 )
-from planners.graphseek.catalog.catalog_text import told_words
+from planners.graphseek.catalog.catalog_text import full_node, full_relationship
+from planners.graphseek.prompts import prompt_parts
 from planners.stores.graph_schema import Degrees, GraphSchema, NodeType, PropertyKey, RelationshipEnds, RelationshipType
 
 _PLANNED, _ACTUAL = ("plan", "planned", "scheduled"), ("actual", "actually", "current", "currently")
@@ -76,6 +91,9 @@ _MOST_SAMPLE_CHARACTERS = 40
 _MOST_ENDS = 4
 _LARGE = 10_000  # numbers from here on are shown without decimals
 _NOTHING: Final[Mapping[str, str]] = {}
+_MOST_ANSWER_TOKENS = 1_500
+_MOST_READ = 10_000  # characters of a text: of a longer one the fault says how long it may be, and does not repeat it
+_MOST_SHOWN = 40  # properties of a type in a prompt
 
 
 def draft_by_rules(
@@ -127,7 +145,11 @@ def draft_by_rules(
     for each in census.relationships:
         forward, backward = relation_phrases(each.name)
         predicate = _predicate(each, ontology)
-        synonyms = [word for word in predicate.synonyms if told_words(word)][:4] if predicate else []
+        synonyms = (
+            [word for word in predicate.synonyms if {*words(word)} - _PREPOSITIONS - _AUXILIARIES][:4]
+            if predicate
+            else []
+        )
         more = f" and {len(each.ends) - _MOST_ENDS} more pairs" if len(each.ends) > _MOST_ENDS else ""
         ends = ", ".join(map(_ends, each.ends[:_MOST_ENDS])) + more
         means = meaning(each.name) or (predicate.description if predicate else "")
@@ -330,3 +352,134 @@ def _participle(verb: str) -> str:
 
 def _ends_in_y(verb: str) -> bool:
     return verb.endswith("y") and verb[-2:-1] not in "aeiou"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LlmDraft:
+    """A draft, and a sentence for each type whose descriptor is that of the rules."""
+
+    catalog: SemanticCatalog
+    problems: tuple[str, ...] = ()
+
+
+def draft_by_llm(
+    census: GraphSchema,
+    model: ChatModel,
+    *,
+    ontology: Ontology | None = None,
+    glossary: Mapping[str, str] = _NOTHING,
+) -> LlmDraft:
+    """Return a draft: roles, values and ranges by rules, descriptions and words by the model. It is not accepted.
+
+    A name that the schema lacks, a text of more than 200 characters and one that reads like an instruction are refused. The model
+    then gets the fault and one more attempt; after that the rules' descriptor stays.
+
+    :param glossary: canonical name of a term → meaning; the model is shown those of the type and its properties.
+    :raises ModelError: when three calls in a row fail, or the budget is used up.
+    """
+    base, fences, prompt = draft_by_rules(census, ontology), FenceMarks(), prompt_parts("catalog_draft")
+    failures, problems = FailureBudget(), list[str]()
+
+    def repair(fault: str) -> str:
+        return str(prompt["repair"].format(fault=fences.fenced(cleaned_text(fault))))
+
+    chat = StructuredChat(model, kind="catalog", repair_prompt=repair, cache=None)
+
+    def answer(of: NodeType | RelationshipType, kind: str, shown: str, lists: Sequence[str]) -> Mapping[str, Any]:
+        """Return the answer about a type; an empty one where there is no usable one."""
+        names, texts = [each.name for each in of.properties[:_MOST_SHOWN]], prompt[kind]
+        terms = (canonical_name(name) for name in (of.name, *names))
+        meanings = [f"Glossary: {term}: {glossary[term]}" for term in terms if term in glossary]
+        user = prompt["user"].format(kind=texts["kind"], data=fences.fenced("\n".join((shown, *meanings))))
+        system = Message(role="system", content=prompt["system"].format(**texts))
+        request = StructuredRequest(
+            messages=(system, Message(role="user", content=user)),
+            schema=_schema(names, lists, MOST_CHARACTERS),
+            schema_name="descriptor",
+            max_tokens=_MOST_ANSWER_TOKENS,
+        )
+        parser = SchemaParser(_schema(names, lists, _MOST_READ), feature="language models that describe a graph")
+        said: StructuredAnswer[Mapping[str, Any]] = chat.call(request, "", partial(_usable, parser))
+        failures.record(said.failure)
+        if said.problem:
+            problems.append(f"{of.name}: {said.problem}")
+        return said.value or {}
+
+    nodes, relationships = dict(base.nodes), dict(base.relationships)
+    for node in census.nodes:
+        known = nodes[node.name]
+        found = answer(node, "node", full_node(node, known), ("words",))
+        taken = {word for name, other in nodes.items() if name != node.name for word in other.words}
+        meaning = found.get("description", "").rstrip(".")
+        nodes[node.name] = replace(
+            known,
+            description=shortened_text(f"{meaning} ({node.count:,} nodes)") if meaning else known.description,
+            words=_with(known.words, [word for word in found.get("words", ()) if word not in taken]),
+            properties=_of_properties(known, found),
+        )
+    for each in census.relationships:
+        said = relationships[each.name]
+        found = answer(each, "relationship", full_relationship(each, said), ("forward", "backward"))
+        relationships[each.name] = replace(
+            said,
+            description=_joined(found.get("description", ""), said.description),
+            forward=_with(said.forward, found.get("forward", ())),
+            backward=_with(said.backward, found.get("backward", ())),
+            properties=_of_properties(said, found),
+        )
+    return LlmDraft(catalog=replace(base, nodes=nodes, relationships=relationships), problems=tuple(problems))
+
+
+def _schema(names: Sequence[str], lists: Sequence[str], longest: int) -> dict[str, Any]:
+    """The schema of an answer: properties of these names alone, texts of at most so many characters."""
+    text = {"type": "string", "maxLength": longest}
+    row = {"type": "array", "items": {"type": "string", "minLength": 1, "maxLength": 40}, "maxItems": 4}
+    properties = {"type": "object", "properties": dict.fromkeys(names, text), "additionalProperties": False}
+    members = {"description": text, **dict.fromkeys(lists, row), "properties": properties}
+    return {"type": "object", "properties": members, "required": list(members), "additionalProperties": False}
+
+
+def _usable(parser: SchemaParser, text: str) -> Mapping[str, Any]:
+    """The answer with clean texts.
+
+    :raises UnusableAnswerError: for an answer outside the schema, and one with an instruction in it.
+    """
+    answer: Mapping[str, Any] = _cleaned(parser.parse(text))
+    for place, said in _texts(answer, ""):
+        if fault := text_fault(said):
+            raise UnusableAnswerError(f"{place}: {fault}")
+    return answer
+
+
+def _cleaned(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _cleaned(each) for name, each in value.items()}
+    if isinstance(value, list):
+        return list(dict.fromkeys(filter(None, (cleaned_text(each).lower() for each in value))))
+    return cleaned_text(value)
+
+
+def _texts(value: Any, place: str) -> Iterator[tuple[str, str]]:
+    if isinstance(value, str):
+        yield place, value
+        return
+    for name, each in value.items() if isinstance(value, dict) else enumerate(value):
+        yield from _texts(each, f"{place}[{name!r}]")
+
+
+def _with(words: Sequence[str], more: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((*words, *more)))
+
+
+def _of_properties(
+    known: NodeDescriptor | RelationshipDescriptor, found: Mapping[str, Any]
+) -> dict[str, PropertyDescriptor]:
+    said = found.get("properties", {})
+    return {
+        name: replace(each, description=_joined(said.get(name, ""), each.description))
+        for name, each in known.properties.items()
+    }
+
+
+def _joined(meaning: str, seen: str) -> str:
+    return shortened_text(": ".join(filter(None, (meaning.rstrip("."), seen))))

@@ -1,14 +1,12 @@
-"""Operators that count and compute over the neighbours of nodes, and compare."""
+"""Operators that count and compute over the neighbours of nodes."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 from planners.graphseek.catalog.catalog import SemanticCatalog
-from planners.graphseek.dialects.cypher_text import CypherText
 from planners.graphseek.operators import graph_query, pattern
+from planners.graphseek.operators.cypher_text import CypherText
 from planners.graphseek.operators.graph_query import DEFAULT_ROWS, TableQuery
 from planners.graphseek.operators.operator import (
     ArgumentForms,
@@ -18,13 +16,11 @@ from planners.graphseek.operators.operator import (
     Schema,
     choice,
     integer,
-    object_schema,
     operator,
 )
-from planners.graphseek.results.result import Cell, Result, ResultColumn
+from planners.graphseek.results.result import Result, ResultColumn
 
 _NAME = ResultColumn(name="name", type="string")
-_REACH = ("relationship_types", "direction", "max_hops")
 
 
 def compile_degree(arguments: Arguments, text: CypherText, catalog: SemanticCatalog) -> TableQuery:
@@ -35,7 +31,7 @@ def compile_degree(arguments: Arguments, text: CypherText, catalog: SemanticCata
     if least < 0 or (most is not None and most < least):
         raise OperatorFault("arguments", f"at least {least} and at most {most} is no range", "Turn them round")
     pattern.match_reach(text, start, reach, end, keep_starts=least == 0)
-    counted = text.identity("n1")
+    counted = text.form("identity", "n1")
     if by := arguments.get("distinct_by"):
         counted = text.property("n1", pattern.property_of(end.types, by).name)
     text.add(f"WITH n0, count(DISTINCT {counted}) AS a0")
@@ -53,9 +49,7 @@ def compile_degree(arguments: Arguments, text: CypherText, catalog: SemanticCata
     limit = arguments.get("limit", DEFAULT_ROWS)
     text.limit(limit)
     title = f"{start.shown} by the number of {end.shown} by {reach.shown}"
-    is_bounded = least > 1 or most is not None  # then that there is none is an answer
-    explained = (None, None) if is_bounded else (reach, end)
-    return TableQuery(text.compiled(), columns, title, limit, start, *explained)
+    return TableQuery(text.compiled(), columns, title, limit, start)
 
 
 @operator(
@@ -104,7 +98,7 @@ def compile_aggregate_neighbours(arguments: Arguments, text: CypherText, catalog
     query = graph_query.write_groups(
         text, groups, aggregations, counted, arguments, title=title, start=start, carried=carried
     )
-    return replace(query, reach=reach, end=end)
+    return replace(query, filters=(*end.filters, *reach.filters))
 
 
 @operator(
@@ -118,99 +112,3 @@ async def aggregate_neighbours(arguments: Arguments, context: OperatorContext) -
     value of a property of the neighbours. Distinct neighbours count once. With relationship_property it aggregates what the
     relationships carry (cost, quantity)."""
     return await graph_query.run_compiled(compile_aggregate_neighbours, arguments, context)
-
-
-def _measure(forms: ArgumentForms) -> Schema:
-    kind, named = choice("count", "aggregation"), forms.aggregation()["properties"]
-    return object_schema(["kind"], kind=kind, node_type=forms.node_type, **named)
-
-
-def compile_compare(arguments: Arguments, text: CypherText, catalog: SemanticCatalog) -> TableQuery:
-    """Return the query of one of the things, ``start``: of its own nodes, or of what it reaches."""
-    start = pattern.parse_nodes(arguments["start"], text.schema)
-    aggregation = _write_compared(text, start, arguments)
-    text.returns((aggregation.column,), (pattern.aggregation_text(text, "n1", aggregation),))
-    columns = (ResultColumn(name="of", type="string"), aggregation.column)
-    return TableQuery(text.compiled(), columns, start.shown, 1, start)
-
-
-def _write_compared(text: CypherText, start: pattern.Nodes, arguments: Arguments) -> pattern.Aggregation:
-    """Write the clauses that match each node once that counts, ``n1``, and return what is computed of them."""
-    schema, measure = text.schema, arguments["measure"]
-    names = [measure["node_type"]] if measure.get("node_type") else []
-    if any(arguments.get(name) for name in _REACH):
-        reach = pattern.parse_reach(arguments, schema)
-        end = pattern.parse_end(schema, start, reach, names)
-        pattern.match_reach(text, start, reach, end)
-        owners = end.types
-    else:
-        types = tuple(pattern.node_type(schema, name) for name in names)
-        pattern.match_nodes(text, "n1", start)
-        if types and start.type is None:
-            text.add("WITH n1")
-            text.where(text.one_of_types("n1", types))
-        elif types and start.type not in types:
-            text.add("WITH n1 WHERE false")
-        owners = types or start.types
-    text.add("WITH DISTINCT n1")
-    if measure["kind"] == "count":
-        return pattern.COUNT
-    if "grouping_type" not in measure:
-        raise OperatorFault("arguments", "the aggregation has no grouping_type", "Give COUNT, SUM, AVG, MIN or MAX")
-    return pattern.parse_aggregations([measure], owners)[0]
-
-
-@operator(
-    "of* measure* relationship_types direction max_hops",
-    compile=compile_compare,
-    of=lambda forms: forms.selections(),
-    measure=_measure,
-)
-async def compare(arguments: Arguments, context: OperatorContext) -> Result:
-    """Compare several things by one number, in order: how many nodes of a type each reaches (relationship_types, max_hops), or an
-    aggregation over them; of graphs that are results, how many nodes of a type each has. Take it for: which of these uses most."""
-    measure = arguments["measure"]
-    is_counted = measure["kind"] == "count" and not any(arguments.get(name) for name in _REACH)
-    rows, queries = list[tuple[Cell, Cell]](), list[TableQuery]()
-    for each in arguments["of"]:
-        raw: Mapping[str, Any] = {"handle": each} if isinstance(each, str) else each
-        handle = str(raw.get("handle", ""))
-        if is_counted and handle.startswith("g"):
-            part = await context.results.graph(handle)
-            rows.append((handle, sum(measure.get("node_type") in (None, node.type) for node in part.nodes)))
-        else:
-            queries.append(await graph_query.compiled_for(compile_compare, {**arguments, "start": raw}, context))
-    column = queries[-1].columns[1] if queries else pattern.COUNT.column
-    rows += zip([each.title for each in queries], await _numbers(queries, arguments, context), strict=True)
-    ordered = sorted(rows, key=lambda row: str(row[0]))
-    ordered.sort(key=lambda row: _rank(row[1]), reverse=True)
-    table = graph_query.table_of((ResultColumn(name="of", type="string"), column), ordered)
-    return await context.results.keep_table(table, title=f"comparison by {column.name}", most=len(ordered))
-
-
-async def _numbers(queries: Sequence[TableQuery], arguments: Arguments, context: OperatorContext) -> list[Cell]:
-    """Return the number of each: of one query, whose rows are the place of each and its number, where they have one type."""
-    numbers = list[Cell]()
-    if len({each.columns[1].type for each in queries}) == 1 < len(queries):
-        text = CypherText(context.schema, context.dialect)
-        for at, each in enumerate(queries):
-            if at:
-                text.add("UNION ALL")
-            aggregation = _write_compared(text, each.start, arguments)
-            text.add(f"WITH {pattern.aggregation_text(text, 'n1', aggregation)} AS a0")
-            place = ResultColumn(name="place", type="integer")
-            text.returns((place, aggregation.column), (text.parameter(at), "a0"))
-        found, _ = await graph_query.fetch_rows(context, text.compiled(), most=len(queries))
-        by_place = {place: graph_query.as_cell(number) for place, number in found}
-        return [by_place.get(at) for at in range(len(queries))]
-    for each in queries:
-        found, _ = await graph_query.fetch_rows(context, each.compiled, most=1)
-        numbers.append(graph_query.as_cell(found[0][0]) if found else None)
-    return numbers
-
-
-def _rank(value: Cell) -> tuple[bool, float, str]:
-    """What orders values: none first, so that it comes last."""
-    if isinstance(value, int | float):
-        return True, float(value), ""
-    return value is not None, 0.0, str(value or "")

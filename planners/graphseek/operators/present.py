@@ -1,14 +1,12 @@
-"""Operators that show a result to the person who asked, and the one that answers a part in a context of its own."""
+"""Operators that show a result to the person who asked."""
 
 from __future__ import annotations
 
 from planners.graphseek.operators.operator import (
     COLUMN,
-    ArgumentForms,
     Arguments,
     OperatorContext,
     OperatorFault,
-    Schema,
     choice,
     operator,
 )
@@ -30,10 +28,12 @@ async def table(arguments: Arguments, context: OperatorContext) -> Result:
 
 @operator("handle* title", group="presentation", handle=lambda forms: forms.handle("g"))
 async def graph(arguments: Arguments, context: OperatorContext) -> Result:
-    """Draw a graph that is a result (of paths, subgraph, blueprints, to_graph) for the person."""
+    """Draw a graph that is a result (of paths or subgraph) for the person."""
     found = stored(context, arguments["handle"], "table", "graph")
     if found.kind == "table":
-        raise OperatorFault("arguments", f"{found.handle} is a table", "Take to_graph first, or show it with table")
+        raise OperatorFault(
+            "arguments", f"{found.handle} is a table", "Take subgraph with max_hops 0 first, or show it with table"
+        )
     shown = Presentation(kind="graph", of=found.handle, title=arguments.get("title", ""))
     return await context.results.keep_presentation(shown)
 
@@ -61,16 +61,3 @@ async def chart(arguments: Arguments, context: OperatorContext) -> Result:
     options = {"x": named["x"]} if kind == "histogram" else named
     shown = Presentation(kind=kind, of=found.handle, title=arguments.get("title", ""), options=options)
     return await context.results.keep_presentation(shown)
-
-
-def _named_handles(forms: ArgumentForms) -> Schema | None:
-    return {"type": "array", "items": choice(*forms.handles), "maxItems": 4} if forms.handles else None
-
-
-@operator("request* handles", group="agent", request={"type": "string", "minLength": 1}, handles=_named_handles)
-async def subtask(arguments: Arguments, context: OperatorContext) -> Result:
-    """Answers one part of a question in a context of its own, which sees the request and the results that are named, and nothing
-    else. Take it for a part that needs several steps whose details do not matter. Its answer is a table of one cell."""
-    if context.subtask is None:
-        raise OperatorFault("refused", "a subtask has no subtasks", "Use other operators")
-    return await context.subtask(arguments["request"], arguments.get("handles", ()))

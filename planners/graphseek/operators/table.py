@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, cast
 
 from ontology.errors import InvalidArgumentError
-from ontology.json_values import canonical_text
-from planners.graphseek.operators.graph_query import MOST_EDGES, MOST_NODES, as_cell, column_of, table_of
+from planners.graphseek.operators.graph_query import as_cell, column_of, table_of
 from planners.graphseek.operators.operator import (
     COLUMN,
     COLUMNS,
@@ -34,7 +32,7 @@ from planners.graphseek.operators.pattern import (
     parse_filters,
     stored,
 )
-from planners.graphseek.results.result import Cell, GraphPart, Result, ResultColumn, ResultEdge, TableQuery
+from planners.graphseek.results.result import Cell, GraphPart, Result, ResultColumn, TableQuery
 from planners.graphseek.results.summaries import fits, shown_row, shown_text
 from planners.stores.graph_schema import NodeType, PropertyKey, PropertyType, TypeMark
 
@@ -213,24 +211,14 @@ def _family(column: ResultColumn) -> str:
 @operator(
     "handles* how*",
     group="retrieval",
-    handles=lambda forms: {"type": "array", "items": forms.handle("tg"), "minItems": 2, "maxItems": 10},
+    handles=lambda forms: {"type": "array", "items": forms.handle("t"), "minItems": 2, "maxItems": 10},
     how=choice(*_KEPT),
 )
 async def merge(arguments: Arguments, context: OperatorContext) -> Result:
-    """Union, intersection or difference (the first without the others) of tables or of graphs. Tables of nodes are compared by the
-    node, other tables by the columns that all have; each row stands once, as in the first table that has it."""
-    results = [stored(context, each, "table", "graph") for each in arguments["handles"]]
+    """Union, intersection or difference (the first without the others) of tables. Tables of nodes are compared by the node, other
+    tables by the columns that all have; each row stands once, as in the first table that has it."""
+    results = [stored(context, each, "table") for each in arguments["handles"]]
     how, title = arguments["how"], f"{arguments['how']} of {', '.join(arguments['handles'])}"
-    kinds = {each.kind for each in results}
-    if len(kinds) > 1:
-        raise OperatorFault("arguments", "Tables and graphs cannot be merged", "Take to_table of the graphs first")
-    if kinds == {"graph"}:
-        part = _merged([await context.results.graph(each.handle) for each in results], how)
-        nodes = part.nodes[:MOST_NODES]
-        known = {each.id for each in nodes}
-        edges = tuple(each for each in part.edges if each.source in known and each.target in known)[:MOST_EDGES]
-        cut = len(part.nodes) > MOST_NODES or len(part.edges) > MOST_EDGES
-        return await context.results.keep_graph(GraphPart(nodes=nodes, edges=edges), title=title, cut=cut)
     shapes = [{(each.name, _family(each)) for each in table.columns} for table in results]
     columns = [each for each in results[0].columns if all((each.name, _family(each)) in shape for shape in shapes)]
     if not columns:
@@ -258,39 +246,6 @@ async def merge(arguments: Arguments, context: OperatorContext) -> Result:
         of=tuple(each.handle for each in results),
     )
     return await context.results.keep_query(query, title=title, most=MOST_ROWS, notes=notes)
-
-
-def _merged(parts: Sequence[GraphPart], how: str) -> GraphPart:
-    """Return the merged graph: nodes by id, relationships by ends, type and properties; of equal parallel ones the first, the second …"""
-    nodes = {each.id: each for part in reversed(parts) for each in part.nodes}
-    keyed = [_keyed(part.edges) for part in parts]
-    edges = {key: edge for each in reversed(keyed) for key, edge in each.items()}
-    kept_nodes = _combined([dict.fromkeys(each.id for each in part.nodes) for part in parts], how)
-    kept_edges = [edges[key] for key in _combined(keyed, how)]
-    known = set(kept_nodes) if how == "difference" else set(nodes)
-    return GraphPart(
-        nodes=tuple(nodes[each] for each in kept_nodes),
-        edges=tuple(each for each in kept_edges if each.source in known and each.target in known),
-    )
-
-
-def _combined(keyed: Sequence[Mapping[str, Any]], how: str) -> list[str]:
-    """Return the keys that stay, in the order of the parts."""
-    first, *others = keyed
-    if how == "union":
-        return list(dict.fromkeys(key for each in keyed for key in each))
-    wanted = all if how == "intersection" else lambda found: not any(found)
-    return [key for key in first if wanted(key in each for each in others)]
-
-
-def _keyed(edges: Sequence[ResultEdge]) -> dict[str, ResultEdge]:
-    counts: Counter[str] = Counter()
-    keyed = {}
-    for edge in edges:
-        key = canonical_text([edge.type, edge.source, edge.target, dict(edge.properties)])
-        keyed[f"{counts[key]} {key}"] = edge
-        counts[key] += 1
-    return keyed
 
 
 @operator(

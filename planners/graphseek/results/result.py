@@ -103,19 +103,9 @@ class Result:
     notes: tuple[str, ...] = ()
 
 
-class EvictedError(Exception):
-    """A result was evicted for space: whoever runs operators runs ``operator`` with ``arguments`` again."""
-
-    def __init__(self, handle: str, operator: str, arguments: Mapping[str, Any]) -> None:
-        super().__init__(f"{handle} was evicted; {operator} makes it again")
-        self.handle = handle
-        self.operator = operator
-        self.arguments = arguments
-
-
-def order_of(handle: str) -> tuple[int, ...]:
-    """Return the numbers of a handle: ``t3.1`` is the first result inside of invocation 3."""
-    return tuple(int(each) for each in handle[1:].split("."))
+def order_of(handle: str) -> int:
+    """Return the number of a handle: of the invocation that made it."""
+    return int(handle[1:])
 
 
 def with_tuples(properties: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The results of a run, in one DuckDB file, under handles, within a budget of bytes (section 4.2 of the paper)."""
+"""The results of a run, in one DuckDB file, under handles (section 4.2 of the paper)."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ import math
 import re
 import shutil
 from collections import Counter
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from threading import Lock
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 import duckdb
 import numpy as np
@@ -24,7 +25,6 @@ from ontology.errors import InvalidArgumentError, NotFoundError, StorageError
 from planners.graphseek.results.result import (
     Cell,
     ColumnType,
-    EvictedError,
     GraphPart,
     Presentation,
     Result,
@@ -51,8 +51,8 @@ from planners.graphseek.results.summaries import (
 
 T = TypeVar("T")
 Rows = Sequence[tuple[Cell, ...]]
-BUDGET_BYTES = 512 * 2**20
-"""Of the results of a run: some twenty tables of the size of the graph of the paper (230,000 nodes with 7 properties)."""
+MOST_BYTES = 512 * 2**20
+"""Of one table: twenty times the largest that the graph of the paper gives (230,000 nodes with 7 properties)."""
 _OPEN, _FINISHED = "results.duckdb", "results-finished.duckdb"
 _SETTINGS: dict[str, Any] = {"threads": 1, "memory_limit": "512MB", "autoinstall_known_extensions": False}
 _SCHEMA = """
@@ -68,59 +68,28 @@ _FITTING: Mapping[str, set[type]] = {
     "number": {int, float},
     "boolean": {bool},
 }
-_MOST_INTEGER = 2**63 - 1
+_HELD: Mapping[str, Callable[[Sequence[Any]], bool]] = {
+    "string": lambda cells: "".join(cells).encode() is not None,
+    "node": lambda cells: "".join(cells).encode() is not None,
+    "integer": lambda cells: all(abs(cell) < 2**63 for cell in cells),
+    "number": lambda cells: all(map(math.isfinite, cells)),
+    "boolean": lambda cells: True,
+}
+"""Whether DuckDB has all these values."""
 _PART = 20_000  # rows that are written at once
 _COUNTED = 12  # columns whose values are counted at once: distinct ones take a megabyte each
 _PREVIEW = 257  # characters of a cell that a summary is made of
-_AGAIN = "It had been evicted for space, and was computed again."
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 _LEADING_NUMBER = r"^[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?"
 _ROUNDING = 1e-6  # of a tolerance: 99.425 is shown as 99.42 or 99.43, and lies a little off the middle of both
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Record:
-    """A result, the invocation that made it, and what eviction looks at.
-
-    :param counts: numbers that are true of the result and stand in no cell: rows, distinct values, nodes of a type.
-    :param used: number of the last invocation that read it.
-    """
+    """A result; ``counts`` are numbers that are true of it and stand in no cell: rows, distinct values, nodes of a type."""
 
     result: Result
-    operator: str
-    arguments: Mapping[str, Any]
-    size: int
     counts: Sequence[float] = ()
-    used: int = 0
-    evicted: bool = False
-
-
-@dataclass(slots=True)
-class _Slot:
-    """Where the next result gets its number: the run, or one invocation in it, ``label``: ``3``, ``3.1``.
-
-    :param again: the handle that is computed again.
-    :param inner: how many numbers were given inside.
-    """
-
-    label: str = ""
-    operator: str = ""
-    arguments: Mapping[str, Any] = field(default_factory=dict)
-    again: str = ""
-    inner: int = 0
-    taken: bool = False
-
-    def next_label(self, number: int | None = None) -> str:
-        number = number or self.inner + 1
-        self.inner = max(self.inner, number)
-        return f"{self.label}.{number}" if self.label else str(number)
-
-    def handle(self, kind: Literal["t", "g", "p"]) -> str:
-        """Give a handle: the first has the number of the invocation, the others numbers inside."""
-        first, self.taken = not self.taken, True
-        if first and self.again:
-            return self.again
-        return f"{kind}{self.label if first and self.label else self.next_label()}"
 
 
 class _File:
@@ -147,7 +116,7 @@ class _File:
         return connection
 
     def run(self, work: Callable[[duckdb.DuckDBPyConnection], T]) -> T:
-        """Run ``work`` in a transaction. It may be called in any thread."""
+        """Run ``work`` in a transaction, in any thread."""
         try:
             with self._connection.cursor() as cursor:
                 cursor.begin()
@@ -187,12 +156,13 @@ class _File:
 
 
 class _Table:
-    """A table while it is written."""
+    """A table while it is written; its first rows stay in memory, so that a short one is summarised without another query."""
 
-    def __init__(self, handle: str, columns: Sequence[ResultColumn], most: int, budget: int) -> None:
-        self.handle, self.columns, self._most, self._budget = handle, _named_apart(columns), most, budget
+    def __init__(self, handle: str, columns: Sequence[ResultColumn], most: int) -> None:
+        self.handle, self.columns, self._most = handle, _named_apart(columns), most
         self.rows = self.size = 0
         self.cut = self.dropped = False
+        self._first: list[tuple[Cell, ...]] = []
         self._lost: Counter[str] = Counter()
 
     def write(self, cursor: duckdb.DuckDBPyConnection, rows: Rows) -> bool:
@@ -203,40 +173,40 @@ class _Table:
             named = ", ".join(f"c{at} {_SQL_TYPES[each.type]}" for at, each in enumerate(self.columns))
             cursor.execute(f'CREATE OR REPLACE TABLE "{self.handle}" ({named})')
         kept = rows[: self._most - self.rows]
-        self.cut |= len(kept) < len(rows) or self.size > self._budget
-        if kept and self.size <= self._budget:
+        self.cut |= len(kept) < len(rows) or self.size > MOST_BYTES
+        if kept and self.size <= MOST_BYTES:
             part: dict[str, npt.NDArray[Any]] = {}
+            stored: list[Sequence[Cell]] = []
             for at, (each, cells) in enumerate(zip(self.columns, zip(*kept, strict=True), strict=True)):
-                part[f"c{at}"], size, lost = _array(each.type, cells)
-                self.size += size
-                self._lost[each.name] += lost
+                fitting = _fitting(each.type, cells)
+                self._lost[each.name] += sum(
+                    new is None and old is not None for new, old in zip(fitting, cells, strict=True)
+                )
+                self.size += sum(len(cell) + 2 if isinstance(cell, str) else 9 for cell in fitting)
+                part[f"c{at}"] = _array(each.type, fitting)
+                stored.append(fitting)
             cursor.register("part", part)
             cursor.execute(f'INSERT INTO "{self.handle}" SELECT * FROM part')
             cursor.unregister("part")
+            if self.rows + len(kept) <= MOST_DISTINCT:
+                self._first += zip(*stored, strict=True)
             self.rows += len(kept)
         return not self.cut
 
     def stats(self, cursor: duckdb.DuckDBPyConnection) -> TableStats:
         """Return what the summary says."""
-        if self.rows <= MOST_DISTINCT:  # DuckDB takes ten times as long for a few rows
-            rows = cursor.execute(f'SELECT * FROM "{self.handle}" ORDER BY rowid').fetchall()
-            columns = []
-            for each, given in zip(
-                self.columns, zip(*rows, strict=True) if rows else [()] * len(self.columns), strict=True
-            ):
-                values = [cell for cell in given if cell is not None]
+        columns: list[ColumnStats] = []
+        if self.rows == len(self._first):
+            rows = self._first
+            for at, each in enumerate(self.columns):
+                values: list[Any] = [row[at] for row in rows if row[at] is not None]
                 least, greatest = min(values, default=None), max(values, default=None)
                 columns.append(ColumnStats(each, len(values), len(set(values)), least, greatest))
             return TableStats(rows=self.rows, columns=columns, head=rows[:HEAD], tail=rows[-TAIL:])
-        names = [f"c{at}" for at in range(len(self.columns))]
-        kinds = [each.type in ("string", "node") for each in self.columns]
-        cells = [f"left({name}, {_PREVIEW})" if text else name for name, text in zip(names, kinds, strict=True)]
-        counts = [
-            f"count({name}), count(DISTINCT {name}), min({cell}), max({cell})"
-            for name, cell in zip(names, cells, strict=True)
-        ]
-        columns = []
-        for start in range(0, len(names), _COUNTED):
+        texts = [each.type in ("string", "node") for each in self.columns]
+        cells = [f"left(c{at}, {_PREVIEW})" if is_text else f"c{at}" for at, is_text in enumerate(texts)]
+        counts = [f"count(c{at}), count(DISTINCT c{at}), min({cell}), max({cell})" for at, cell in enumerate(cells)]
+        for start in range(0, len(counts), _COUNTED):
             counted = f'SELECT {", ".join(counts[start : start + _COUNTED])} FROM "{self.handle}"'
             found = cursor.execute(counted).fetchall()[0]
             for at, each in enumerate(self.columns[start : start + _COUNTED]):
@@ -254,7 +224,7 @@ class _Table:
         types = {each.name: each.type for each in self.columns}
         notes = [f"{n} cells of {name} are no {types[name]} and were emptied." for name, n in self._lost.items() if n]
         if self.cut and self.rows < self._most:
-            notes.append(f"The table was cut at row {self.rows}: no result may be larger than {self._budget} bytes.")
+            notes.append(f"The table was cut at row {self.rows}: no result may be larger than {MOST_BYTES} bytes.")
         return notes
 
 
@@ -265,30 +235,27 @@ class ResultStore:
     run, each gets its own view with :meth:`for_invocation`, so that the numbers do not depend on who ends first.
 
     :param folder: has one file. It is made where it is missing; the results of a finished run can only be read.
-    :param budget: bytes; beyond it the results that were not used for longest are evicted.
     :raises StorageError: when the folder cannot be written, or the file is damaged.
     """
 
-    def __init__(self, folder: Path, *, budget: int = BUDGET_BYTES) -> None:
-        self._budget = budget
+    def __init__(self, folder: Path) -> None:
         self._file = _File(folder)
         self._saving = Lock()
-        found = self._fetch("SELECT handle, record FROM records")
-        self._records = {handle: _record_of(text) for handle, text in found}
-        self._slot = _Slot(inner=max((order_of(each)[0] for each in self._records), default=0))
+        self._records = {handle: _record_of(text) for handle, text in self._fetch("SELECT handle, record FROM records")}
+        self._last = [max(map(order_of, self._records), default=0)]
+        self._number = 0
         self._drop_unknown()
 
-    def for_invocation(self, operator: str, arguments: Mapping[str, Any], *, number: int | None = None) -> ResultStore:
-        """Return a view for one invocation. What it keeps first gets the next number; what it keeps further, ``3.1`` and so on.
+    def for_invocation(self, number: int | None = None) -> ResultStore:
+        """Return a view for one invocation, the next one or that of a number, whose one result gets this number."""
+        view = copy.copy(self)
+        view._number = self._take(number)
+        return view
 
-        :param number: where a run goes on: that of the invocation in the run, from 1.
-        """
-        return self._view(_Slot(self._slot.next_label(number), operator, arguments))
-
-    def again(self, handle: str) -> ResultStore:
-        """Return a view whose first result takes the place of an evicted one."""
-        record = self._record(handle)
-        return self._view(_Slot(handle[1:], record.operator, record.arguments, again=handle))
+    def _take(self, number: int | None = None) -> int:
+        number = number or self._last[0] + 1
+        self._last[0] = max(self._last[0], number)
+        return number
 
     async def keep_table(self, rows: TableRows, *, title: str, most: int, notes: Sequence[str] = ()) -> Result:
         """Write a table. Of more than ``most`` rows the first are kept, and the result is ``cut``.
@@ -297,29 +264,29 @@ class ResultStore:
 
         :raises StorageError: when the disk is full.
         """
-        table = self._table(rows.columns, most)
+        table = _Table(self._handle("t"), rows.columns, most)
+        waiting: list[tuple[Cell, ...]] = []
         with self._dropped_if_it_fails(table):
-            async with _closed(rows.batches):
-                waiting: list[tuple[Cell, ...]] = []
+            try:
                 async for batch in rows.batches:
                     waiting += batch
                     if len(waiting) >= min(_PART, most + 1):
-                        if not await asyncio.to_thread(self._write, table, waiting):
-                            waiting = []
-                            break
+                        has_room = await asyncio.to_thread(self._file.run, partial(table.write, rows=waiting))
                         waiting = []
+                        if not has_room:
+                            break
+            finally:
+                if isinstance(rows.batches, AsyncGenerator):
+                    await rows.batches.aclose()
             return await asyncio.to_thread(self._finish_table, table, waiting, title, notes)
 
     async def keep_query(self, query: TableQuery, *, title: str, most: int, notes: Sequence[str] = ()) -> Result:
         """Write a table that is computed of others.
 
-        :raises EvictedError: when one of them was evicted.
         :raises InvalidArgumentError: when a sum has more than 64 bits.
         :raises StorageError: when the disk is full.
         """
-        for handle in query.of:
-            self._present(handle, "table")
-        table = self._table(query.columns, most)
+        table = _Table(self._handle("t"), query.columns, most)
 
         def copied(cursor: duckdb.DuckDBPyConnection) -> None:
             with cursor.cursor() as reading:
@@ -333,14 +300,12 @@ class ResultStore:
 
     async def keep_graph(self, part: GraphPart, *, title: str, cut: bool = False, notes: Sequence[str] = ()) -> Result:
         """Write a graph."""
-        handle, said = self._handle("g"), self._notes(notes)
+        handle, said = self._handle("g"), tuple(notes)
         summary = graph_summary(handle, title, part, cut=cut, notes=said)
-        result = Result(handle=handle, kind="graph", size=len(part.nodes), summary=summary, cut=cut, notes=said)
         types = Counter([*(each.type for each in part.nodes), *(each.type for each in part.edges)])
         counts = [] if cut else [len(part.nodes), len(part.edges), *types.values()]
-        body = json.dumps(asdict(part))
-        await asyncio.to_thread(self._keep, self._made(result, len(body), counts), body)
-        return result
+        result = Result(handle=handle, kind="graph", size=len(part.nodes), summary=summary, cut=cut, notes=said)
+        return await asyncio.to_thread(self._keep, _Record(result=result, counts=counts), json.dumps(asdict(part)))
 
     async def keep_presentation(self, shown: Presentation) -> Result:
         """Write a presentation.
@@ -353,8 +318,7 @@ class ResultStore:
         titled = f': "{shown_text(shown.title, 60)}"' if shown.title else ""
         summary = shown_text(f"{handle}: {shown.kind} of {shown.of}{titled}" + (f" ({told})" if told else ""), 400)
         result = Result(handle=handle, kind="presentation", size=1, summary=summary)
-        await asyncio.to_thread(self._keep, self._made(result, 0), json.dumps(asdict(shown)))
-        return result
+        return await asyncio.to_thread(self._keep, _Record(result=result), json.dumps(asdict(shown)))
 
     @property
     def handles(self) -> tuple[str, ...]:
@@ -366,34 +330,26 @@ class ResultStore:
 
         :raises NotFoundError: when nothing does; the remedy lists the handles there are.
         """
-        return self._record(handle).result
-
-    def made_by(self, handle: str) -> tuple[str, Mapping[str, Any]]:
-        """Return the operator and the arguments that made a result."""
-        record = self._record(handle)
-        return record.operator, record.arguments
+        if handle not in self._records:
+            known = ", ".join(self.handles[-20:]) or "none yet"
+            raise NotFoundError("there is no such result", subject=handle, remedy=f"Results are: {known}")
+        return self._records[handle].result
 
     async def rows(self, handle: str, *, offset: int = 0, limit: int = 100) -> list[tuple[Cell, ...]]:
-        """Return rows of a table, in their order.
-
-        :raises EvictedError: when they were evicted.
-        """
-        self._present(handle, "table")
+        """Return rows of a table, in their order."""
+        self._check(handle, "table")
         query = f'SELECT * FROM "{handle}" WHERE rowid >= ? AND rowid < ? ORDER BY rowid'
         return await asyncio.to_thread(self._fetch, query, [offset, offset + limit])
 
     async def graph(self, handle: str) -> GraphPart:
-        """Return a graph.
-
-        :raises EvictedError: when it was evicted.
-        """
-        self._present(handle, "graph")
+        """Return a graph."""
+        self._check(handle, "graph")
         return await asyncio.to_thread(self._graph, handle)
 
     async def presentation(self, handle: str) -> Presentation:
         """Return a presentation."""
-        self._present(handle, "presentation")
-        fields = json.loads(await asyncio.to_thread(self._body, handle))
+        self._check(handle, "presentation")
+        fields = await asyncio.to_thread(self._body, handle)
         return Presentation(**{**fields, "options": with_tuples(fields["options"])})
 
     async def has_value(self, value: Sought, *, tolerance: float = 0.0) -> str | None:
@@ -405,9 +361,7 @@ class ResultStore:
         :param tolerance: how far a number may be off: half a unit of the last digit that is shown.
         """
         for handle in reversed(self.handles):
-            record = self._record(handle)
-            if not record.evicted and await asyncio.to_thread(self._has, record, value, tolerance):
-                record.used = max(record.used, self._now)
+            if await asyncio.to_thread(self._has, self._records[handle], value, tolerance):
                 return handle
         return None
 
@@ -422,63 +376,26 @@ class ResultStore:
         :param upto: number of the last invocation whose results are kept; all where it is None.
         """
         self._file.copy(folder)
-        other = ResultStore(folder, budget=self._budget)
+        other = ResultStore(folder)
         if upto is not None:
-            other._records = {each: kept for each, kept in other._records.items() if order_of(each)[0] <= upto}
+            other._records = {each: kept for each, kept in other._records.items() if order_of(each) <= upto}
             other._drop_unknown()
-            other._slot.inner = upto
+            other._last = [upto]
         return other
 
     def close(self) -> None:
         """Close the file."""
         self._file.close()
 
-    def _view(self, slot: _Slot) -> ResultStore:
-        view = copy.copy(self)
-        view._slot = slot
-        return view
-
-    def _handle(self, kind: Literal["t", "g", "p"]) -> str:
+    def _handle(self, kind: str) -> str:
         if self._file.finished:
             problem = "the results of a finished run cannot be changed"
             raise InvalidArgumentError(problem, subject="results", remedy="Branch the run")
-        return self._slot.handle(kind)
+        return f"{kind}{self._number or self._take()}"
 
-    def _record(self, handle: str) -> _Record:
-        if handle not in self._records:
-            known = ", ".join(self.handles[-20:]) or "none yet"
-            raise NotFoundError("there is no such result", subject=handle, remedy=f"Results are: {known}")
-        return self._records[handle]
-
-    def _present(self, handle: str, kind: str) -> _Record:
-        """Return the record of a result that is about to be read."""
-        record = self._record(handle)
-        if record.result.kind != kind:
-            raise InvalidArgumentError(f"it is a {record.result.kind}, not a {kind}", subject=handle)
-        if record.evicted:
-            raise EvictedError(handle, record.operator, record.arguments)
-        record.used = max(record.used, self._now)
-        return record
-
-    @property
-    def _now(self) -> int:
-        """The number of the invocation: what is used is ordered by it and not by time, so that equal runs evict the same."""
-        return order_of(f" {self._slot.label or self._slot.inner}")[0]
-
-    def _notes(self, notes: Sequence[str]) -> tuple[str, ...]:
-        return (*notes, *([_AGAIN] if self._slot.again else []))
-
-    def _made(self, result: Result, size: int, counts: Sequence[float] = ()) -> _Record:
-        slot = self._slot
-        return _Record(
-            result=result, operator=slot.operator, arguments=slot.arguments, size=size, counts=counts, used=self._now
-        )
-
-    def _table(self, columns: Sequence[ResultColumn], most: int) -> _Table:
-        return _Table(self._handle("t"), columns, most, self._budget)
-
-    def _write(self, table: _Table, rows: Rows) -> bool:
-        return self._file.run(lambda cursor: table.write(cursor, rows))
+    def _check(self, handle: str, kind: str) -> None:
+        if (known := self.result(handle).kind) != kind:
+            raise InvalidArgumentError(f"it is a {known}, not a {kind}", subject=handle)
 
     def _finish_table(self, table: _Table, rows: Rows, title: str, notes: Sequence[str]) -> Result:
         """Write the last rows, and the record of the table, in one transaction: each waits for the disk."""
@@ -486,7 +403,7 @@ class ResultStore:
         def finish(cursor: duckdb.DuckDBPyConnection) -> Result:
             if rows or not (table.rows or table.cut):
                 table.write(cursor, rows)
-            stats, said = table.stats(cursor), self._notes([*notes, *table.notes])
+            stats, said = table.stats(cursor), (*notes, *table.notes)
             counts = [stats.rows, *(each.count for each in stats.columns)]
             counts += [each.distinct for each in stats.columns if each.distinct is not None]
             result = Result(
@@ -498,33 +415,22 @@ class ResultStore:
                 cut=table.cut,
                 notes=said,
             )
-            self._save(cursor, self._made(result, table.size, () if table.cut else counts))
-            return result
+            return self._save(cursor, _Record(result=result, counts=() if table.cut else counts))
 
         with self._saving:
             return self._file.run(finish)
 
-    def _keep(self, record: _Record, body: str) -> None:
+    def _keep(self, record: _Record, body: str) -> Result:
         with self._saving:
-            self._file.run(lambda cursor: self._save(cursor, record, body))
+            return self._file.run(lambda cursor: self._save(cursor, record, body))
 
-    def _save(self, cursor: duckdb.DuckDBPyConnection, record: _Record, body: str | None = None) -> None:
-        """Write the record of a result, and evict others where there is too much."""
+    def _save(self, cursor: duckdb.DuckDBPyConnection, record: _Record, body: str | None = None) -> Result:
         handle = record.result.handle
+        if handle in self._records:
+            cursor.execute("DELETE FROM records WHERE handle = ?", [handle])
+        cursor.execute("INSERT INTO records VALUES (?, ?, ?)", [handle, json.dumps(asdict(record)), body])
         self._records[handle] = record
-        for each in self._victims(handle):
-            each.evicted = True
-            cursor.execute(f'DROP TABLE IF EXISTS "{each.result.handle}"')
-            _write_record(cursor, each, None)
-        _write_record(cursor, record, body)
-
-    def _victims(self, kept: str) -> Iterator[_Record]:
-        there = [each for handle, each in self._records.items() if not each.evicted and each.size and handle != kept]
-        too_much = self._records[kept].size + sum(each.size for each in there) - self._budget
-        for each in sorted(there, key=lambda record: (record.used, order_of(record.result.handle))):
-            if too_much > 0:
-                too_much -= each.size
-                yield each
+        return record.result
 
     def _has(self, record: _Record, value: Sought, tolerance: float) -> bool:
         result = record.result
@@ -547,18 +453,17 @@ class ResultStore:
     def _fetch(self, query: str, parameters: Any = None) -> list[tuple[Any, ...]]:
         return self._file.run(lambda cursor: cursor.execute(query, parameters).fetchall())
 
-    def _body(self, handle: str) -> str:
-        return str(self._fetch("SELECT body FROM records WHERE handle = ?", [handle])[0][0])
+    def _body(self, handle: str) -> Any:
+        return json.loads(self._fetch("SELECT body FROM records WHERE handle = ?", [handle])[0][0])
 
     def _graph(self, handle: str) -> GraphPart:
-        body = json.loads(self._body(handle))
+        made: tuple[tuple[str, Any], ...] = (("nodes", ResultNode), ("edges", ResultEdge))
+        body = self._body(handle)
         return GraphPart(
-            nodes=tuple(
-                ResultNode(**{**each, "properties": with_tuples(each["properties"])}) for each in body["nodes"]
-            ),
-            edges=tuple(
-                ResultEdge(**{**each, "properties": with_tuples(each["properties"])}) for each in body["edges"]
-            ),
+            **{
+                name: tuple(of(**{**each, "properties": with_tuples(each["properties"])}) for each in body[name])
+                for name, of in made
+            }
         )
 
     @contextlib.contextmanager
@@ -567,8 +472,7 @@ class ResultStore:
             yield
         except BaseException:
             table.dropped = True
-            if not self._slot.again:
-                self._records.pop(table.handle, None)
+            self._records.pop(table.handle, None)
             with contextlib.suppress(StorageError):
                 self._fetch(f'DROP TABLE IF EXISTS "{table.handle}"')
             raise
@@ -583,17 +487,11 @@ class ResultStore:
         self._fetch("DELETE FROM records WHERE NOT list_contains(?::VARCHAR[], handle)", [list(self._records)])
 
 
-def _write_record(cursor: duckdb.DuckDBPyConnection, record: _Record, body: str | None) -> None:
-    handle = record.result.handle
-    cursor.execute("DELETE FROM records WHERE handle = ?", [handle])
-    cursor.execute("INSERT INTO records VALUES (?, ?, ?)", [handle, json.dumps(asdict(record)), body])
-
-
 def _record_of(text: str) -> _Record:
     members = json.loads(text)
-    result = members.pop("result")
+    result = members["result"]
     columns, notes = tuple(ResultColumn(**each) for each in result.pop("columns")), tuple(result.pop("notes"))
-    return _Record(**members, result=Result(**result, columns=columns, notes=notes))
+    return _Record(result=Result(**result, columns=columns, notes=notes), counts=members["counts"])
 
 
 def _named_apart(columns: Sequence[ResultColumn]) -> list[ResultColumn]:
@@ -607,68 +505,52 @@ def _named_apart(columns: Sequence[ResultColumn]) -> list[ResultColumn]:
     return list(named.values())
 
 
-def _array(kind: ColumnType, cells: Sequence[Any]) -> tuple[npt.NDArray[Any], int, int]:
-    """Return the cells of a column as they are stored, about how many bytes they are, and how many were lost."""
-    lost = 0
-    try:
-        array = _fitting(kind, cells)
-    except (TypeError, ValueError, OverflowError):
-        stored = [None if cell is None else _as_type(kind, cell) for cell in cells]
-        lost = sum(new is None and old is not None for new, old in zip(stored, cells, strict=True))
-        cells, array = stored, _fitting(kind, stored)
-    is_text = kind in ("string", "node")
-    return array, sum(len(cell) + 2 for cell in cells if cell is not None) if is_text else 9 * len(cells), lost
+def _fitting(kind: ColumnType, cells: Sequence[Any]) -> Sequence[Cell]:
+    """Return cells as the column can hold them; None for one that it cannot."""
+    some = [cell for cell in cells if cell is not None]
+    with contextlib.suppress(UnicodeEncodeError, OverflowError):
+        if set(map(type, some)) <= _FITTING[kind] and _HELD[kind](some):
+            return cells
+    return [None if cell is None else _as_type(kind, cell) for cell in cells]
 
 
-def _fitting(kind: ColumnType, cells: Sequence[Any]) -> npt.NDArray[Any]:
-    """Return cells that are all of the type of a column, or empty.
-
-    :raises TypeError: when one is of another type; other errors, when DuckDB has no such value.
-    """
-    if not set(map(type, cells)) <= _FITTING[kind] | {type(None)}:
-        raise TypeError
+def _array(kind: ColumnType, cells: Sequence[Any]) -> npt.NDArray[Any]:
     if kind in ("string", "node"):
-        "".join(filter(None, cells)).encode()
         texts = np.empty(len(cells), dtype=object)
         texts[:] = cells
         return texts
     values = np.array([0 if cell is None else cell for cell in cells], dtype=_DTYPES[kind])
-    if not np.isfinite(values).all():
-        raise ValueError
     return np.ma.array(values, mask=[cell is None for cell in cells])
 
 
 def _as_type(kind: ColumnType, cell: Any) -> Cell:
-    """Return a cell as the column can hold it; None where it cannot."""
     if kind in ("string", "node"):
         text = cell if isinstance(cell, str) else json.dumps(cell, ensure_ascii=False, default=str)
-        return text.encode(errors="replace").decode()
+        return text if text.isascii() else written(text)
     if kind == "boolean":
         return bool(cell) if cell in (0, 1) else None
-    try:
-        number = float(cell) if isinstance(cell, int | float) else math.nan
-    except OverflowError:
+    if not isinstance(cell, int | float) or (isinstance(cell, float) and not math.isfinite(cell)):
         return None
     if kind == "number":
-        return number if math.isfinite(number) else None
-    return int(cell) if number.is_integer() and abs(cell) <= _MOST_INTEGER else None
+        return float(cell) if abs(cell) < 2**1023 else None
+    return int(cell) if cell == int(cell) and abs(cell) < 2**63 else None
 
 
 def _sought(value: Sought, tolerance: float) -> tuple[str, str, dict[str, Any]]:
     """Return the conditions on a cell of texts and on one of numbers, empty where its type rules the value out, and their parameters."""
     if isinstance(value, tuple):
         names = "SELECT fold(name) FROM (SELECT unnest($names) AS name)"
-        return f"fold({{0}}) IN ({names})", "", {"names": [_written(each) for each in value]}
+        return f"fold({{0}}) IN ({names})", "", {"names": [written(each) for each in value]}
     if isinstance(value, str):
         test = "starts_with(fold({0}), fold($name))" if value.endswith(CUT) else "fold({0}) = fold($name)"
-        return test, "", {"name": _written(value.removesuffix(CUT))}
+        return test, "", {"name": written(value.removesuffix(CUT))}
     slack, between = tolerance * (1 + _ROUNDING), "BETWEEN $least AND $greatest"
     number = f"TRY_CAST(regexp_extract({{0}}, '{_LEADING_NUMBER}') AS DOUBLE)"
     return f"{number} {between}", f"{{0}} {between}", {"least": value - slack, "greatest": value + slack}
 
 
-def _written(name: str) -> str:
-    """Return a name as the file has it: without lone surrogates."""
+def written(name: str) -> str:
+    """Return a text as the file has it: without lone surrogates."""
     return name.encode(errors="replace").decode()
 
 
@@ -678,16 +560,7 @@ def _leaves(part: GraphPart) -> Iterator[str]:
         yield from (node.id, node.type)
     for edge in part.edges:
         yield from (edge.type, edge.source, edge.target)
-    for properties in [each.properties for each in part.nodes] + [each.properties for each in part.edges]:
+    for properties in (each.properties for of in (part.nodes, part.edges) for each in of):
         for value in properties.values():
             members = value if isinstance(value, tuple) else (value,)
-            yield from (_written(str(one)) for one in members if not isinstance(one, bool))
-
-
-@contextlib.asynccontextmanager
-async def _closed(batches: AsyncIterator[Any]) -> AsyncIterator[None]:
-    try:
-        yield
-    finally:
-        if isinstance(batches, AsyncGenerator):
-            await batches.aclose()
+            yield from (written(str(one)) for one in members if not isinstance(one, bool))

@@ -24,27 +24,10 @@ _TITLE = 4  # a title may have as many characters as this number of cells
 _SAMPLE_HEAD, _SAMPLE_TAIL = 8, 3
 """Rows of a table that does not stand whole: few, so that prompts are about as long for a graph a tenth as large."""
 # From all to little; the first that fits is taken. Rows go before columns: a column that is not named cannot be asked for.
-# Of a table: columns, rows of the head and of the tail, characters of a cell, notes.
-_TABLE_DETAILS = (
-    (40, 25, 5, 80, 6),
-    (40, 12, 4, 60, 5),
-    (40, 6, 3, 40, 4),
-    (24, 4, 2, 32, 3),
-    (14, 3, 2, 24, 3),
-    (8, 3, 1, 20, 2),
-    (5, 2, 1, 16, 2),
-    (3, 1, 1, 12, 1),
-    (1, 1, 0, 8, 0),
-)
-# Of a graph: nodes, properties of a node, characters of a text, types, notes.
-_GRAPH_DETAILS = (
-    (8, 4, 60, 20, 4),
-    (5, 4, 40, 12, 3),
-    (5, 2, 24, 8, 3),
-    (3, 1, 16, 5, 2),
-    (2, 1, 8, 3, 1),
-    (0, 0, 8, 1, 0),
-)
+_TABLE_DETAILS = ((40, 25, 5, 80, 6), (40, 6, 3, 40, 4), (24, 4, 2, 32, 3), (8, 3, 1, 20, 2), (1, 1, 0, 8, 0))
+"""Columns, rows of the head and of the tail, characters of a cell, notes."""
+_GRAPH_DETAILS = ((8, 4, 60, 20, 4), (5, 4, 40, 12, 3), (3, 1, 16, 5, 2), (0, 0, 8, 1, 0))
+"""Nodes, properties of a node, characters of a text, types, notes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,28 +102,26 @@ def graph_summary(handle: str, title: str, part: GraphPart, *, cut: bool, notes:
     for most, properties, chars, types, most_notes in _GRAPH_DETAILS:
         nodes, edges = _chosen(part, most)
         ids = {node.id: f"n{at}" for at, node in enumerate(nodes, 1)}
-        stats = {
-            "nodes": len(part.nodes),
-            "relationships": len(part.edges),
-            "node_types": _counts((each.type for each in part.nodes), types, chars),
-            "relationship_types": _counts((each.type for each in part.edges), types, chars),
-        }
-        preview = {
-            "nodes": [
-                {"id": ids[each.id], "type": shown_text(each.type, chars), **_some(each, properties, chars)}
-                for each in nodes
-            ],
-            "relationships": [
-                {"type": shown_text(each.type, chars), "source": ids[each.source], "target": ids[each.target]}
-                for each in edges
-            ],
-        }
         said = ["There was more: the graph is cut."] if cut else []
         fields = {
             "summary": shown_text(title, _TITLE * chars),
             "graph_handle": handle,
-            "preview_graph_stats": stats,
-            "preview_graph": preview,
+            "preview_graph_stats": {
+                "nodes": len(part.nodes),
+                "relationships": len(part.edges),
+                "node_types": _counts((each.type for each in part.nodes), types, chars),
+                "relationship_types": _counts((each.type for each in part.edges), types, chars),
+            },
+            "preview_graph": {
+                "nodes": [
+                    {"id": ids[each.id], "type": shown_text(each.type, chars), **_some(each, properties, chars)}
+                    for each in nodes
+                ],
+                "relationships": [
+                    {"type": shown_text(each.type, chars), "source": ids[each.source], "target": ids[each.target]}
+                    for each in edges
+                ],
+            },
             "notes": said + [shown_text(note, _TITLE * chars) for note in notes[:most_notes]],
         }
         text = _on_one_line(json.dumps(fields, ensure_ascii=False))
@@ -159,22 +140,12 @@ def _counts(types: Iterable[str], most: int, chars: int) -> dict[str, int]:
 
 
 def _chosen(part: GraphPart, most: int) -> tuple[list[ResultNode], list[ResultEdge]]:
-    """Return nodes and as many relationships among them: first one of each kind of relationship, then in order."""
+    """Return nodes and the relationships among them: ends of relationships first."""
     known = {node.id: node for node in part.nodes}
     joined = [edge for edge in part.edges if edge.source in known and edge.target in known]
-    first: dict[tuple[str, str, str], ResultEdge] = {}
-    for edge in joined:
-        first.setdefault((edge.type, known[edge.source].type, known[edge.target].type), edge)
-    chosen: dict[str, None] = {}
-    for edge in [*first.values(), *joined]:
-        if len(chosen) == most:
-            break
-        ends = dict.fromkeys((edge.source, edge.target))
-        if len(chosen | ends) <= most:
-            chosen |= ends
-    chosen |= dict.fromkeys([node.id for node in part.nodes if node.id not in chosen][: most - len(chosen)])
-    inside = [edge for edge in joined if edge.source in chosen and edge.target in chosen]
-    return [known[each] for each in chosen], inside[:most]
+    ends = dict.fromkeys(end for edge in joined for end in (edge.source, edge.target))
+    chosen = list(dict.fromkeys([*ends, *known]))[:most]
+    return [known[each] for each in chosen], [e for e in joined if e.source in chosen and e.target in chosen][:most]
 
 
 def _some(node: ResultNode, most: int, chars: int) -> dict[str, Any]:

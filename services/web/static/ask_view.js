@@ -109,10 +109,6 @@ class Turn {
     this.call?.append(element("details", { class: "query" }, element("summary", {}, "Query"), element("pre", { class: "mono" }, text + given)));
   }
 
-  onHandleRecomputed({ handle }) {
-    this.call?.append(element("p", { class: "quiet" }, `${handle} was computed again.`));
-  }
-
   onResultKept({ step, nth, handle, kind, size, cut: more, notes }) {
     const noun = { table: "rows", graph: "nodes" }[kind];
     const words = `${handle}: ${kind}${noun ? `, ${count(size)} ${noun}` : ""}${more ? " (there were more)" : ""}`;
@@ -132,10 +128,6 @@ class Turn {
 
   onAnswerRejected({ step, text, ungrounded }) {
     this.#of(step, 0).append(element("p", { class: "fault" }, `Not let through: ${text} (in no result: ${ungrounded.join(", ")})`));
-  }
-
-  onSubtaskBegun({ request }) {
-    this.call?.append(element("p", { class: "quiet" }, `Subtask: ${request}`));
   }
 
   onModelAsked({ problem }) {

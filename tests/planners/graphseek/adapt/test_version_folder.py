@@ -11,7 +11,7 @@ import pytest
 
 from ontology.errors import StorageError
 from ontology.files import only_writer
-from planners.graphseek.adapt.operator_version import VERSION, OperatorVersion, VersionFolder
+from planners.graphseek.adapt import VERSION, OperatorVersion, VersionFolder
 from planners.graphseek.results.result import ResultColumn
 
 VERSION_1 = OperatorVersion(

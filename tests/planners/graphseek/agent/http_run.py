@@ -75,15 +75,13 @@ class Asker:
         self._count += 1
         return self._folder / str(self._count)
 
-    def parts(
-        self, server: StepServer, settings: AgentSettings, budget: Budget | None = None, *, summarises: bool = False
-    ) -> QuestionParts:
+    def parts(self, server: StepServer, settings: AgentSettings, budget: Budget | None = None) -> QuestionParts:
         return QuestionParts(
             graph=self.graph,
             catalog=CATALOG,
             operators=tuple(known_operators().values()),
             results=self.results or ResultStore(self.folder()),
-            turns=LlmTurns(server.chat(budget), settings=settings, fence_key=b"key", summarises=summarises),
+            turns=LlmTurns(server.chat(budget), settings=settings, fence_key=b"key"),
         )
 
     async def ask(

@@ -19,18 +19,13 @@ from planners.graphseek.agent_events import (
     AnswerRejected,
     Ended,
     Faulted,
-    HandleRecomputed,
-    Invoked,
-    ResultKept,
     StepBegun,
-    SubtaskBegun,
-    SubtaskEnded,
 )
 from planners.graphseek.operators.operator import Operator, OperatorContext, OperatorFault
 from planners.graphseek.results.result import Result
 from planners.graphseek.results.result_store import ResultStore
 from planners.graphseek.turn import AgentSettings, Answer, Question, UnusableTurnError
-from tests.planners.graphseek.agent.toy_parts import Script, Toy, answer, call, echo, one_row, parts
+from tests.planners.graphseek.agent.toy_parts import Script, Toy, answer, call, echo, parts
 
 
 @pytest.fixture
@@ -197,52 +192,4 @@ async def test_a_step_offers_the_core_and_at_most_so_many_found_operators(store:
     lost = Found(error=client_error_of("UNAVAILABLE", "the server is gone"))
     _, events = await asked(store, Script(answer("ok")), *toys, finder=lost)
     (begun,) = [each for each in events if isinstance(each, StepBegun)]
-    assert begun.operators == ("read", "echo", "a", "b", "c", "subtask") and "the server is gone" in begun.fallback
-
-
-async def test_a_subtask_sees_its_request_and_the_named_results(store: ResultStore) -> None:
-    class Both(Script):
-        async def turn(self, view: Any) -> Any:
-            self.views.append(view)
-            if view.is_subtask:
-                return (call("echo", of="Beta", handle="t1"),) if len(view.records) == 1 else answer("Beta Alpha it is")
-            if not view.records:
-                return (call("echo", of="Alpha"),)
-            return (
-                (call("subtask", request="which then?", handles=["t1"]),)
-                if len(view.records) == 1
-                else answer("Beta Alpha")
-            )
-
-    script = Both()
-    run, events = await asked(store, script)
-    assert run.end.outcome == "answered"
-    inner = next(view for view in script.views if view.is_subtask)
-    assert inner.question.text == "which then?" and [each.number for each in inner.records] == [0]
-    assert "subtask" not in [each.name for each in inner.operators]
-    assert [type(each) for each in events if isinstance(each, SubtaskBegun | SubtaskEnded)] == [
-        SubtaskBegun,
-        SubtaskEnded,
-    ]
-    assert [each.handle for each in events if isinstance(each, ResultKept)] == ["t1", "t2.1", "t2"]
-    assert await store.rows("t2") == [("Beta Alpha it is",)]
-
-
-async def test_an_evicted_result_is_computed_again_and_this_is_said(tmp_path: Path) -> None:
-    async def big(arguments: Mapping[str, Any], context: OperatorContext) -> Result:
-        return await one_row(context, arguments["of"] * 3000)
-
-    store = ResultStore(tmp_path / "small", budget=10_000)
-    turns = (
-        (call("big", of="a"),),
-        tuple(call("big", of=each) for each in "bcd"),
-        (call("echo", of="x", handle="t1"), call("echo", of="y", handle="t1")),
-    )
-    run, events = await asked(store, Script(*turns, answer("done")), Toy("big", big))
-    assert run.end.outcome == "answered"
-    assert [each for each in events if isinstance(each, HandleRecomputed)] == [
-        HandleRecomputed(handle="t1", operator="big")
-    ]
-    assert [str((await store.rows(each))[0][0])[:5] for each in ("t5", "t6")] == ["x aaa", "y aaa"]
-    assert [each.operator for each in events if isinstance(each, Invoked)] == ["big"] * 4 + ["echo"] * 2
-    store.close()
+    assert begun.operators == ("read", "echo", "a", "b", "c") and "the server is gone" in begun.fallback

@@ -13,10 +13,8 @@ pytest.importorskip("openai", reason="the extra 'llm' is not installed")
 from inference.openai_client import OpenAIChat
 from inference.retry import RetryPolicy
 from ontology.errors import ModelError
-from planners.calls.untrusted import FenceMarks
 from planners.graphseek.catalog.catalog import check_catalog
-from planners.graphseek.catalog.draft import draft_by_rules
-from planners.graphseek.catalog.llm_draft import LlmDraft, draft_by_llm
+from planners.graphseek.catalog.draft import LlmDraft, draft_by_llm, draft_by_rules
 from planners.stores.graph_schema import GraphSchema, RelationshipEnds, RelationshipType
 from tests.harness.chat import Body, ChatServer, Reply, chat_server
 from tests.planners.graphseek.catalog.ev_schema import key, node
@@ -33,7 +31,6 @@ _CENSUS = GraphSchema(
     ),
 )
 _RULES = draft_by_rules(_CENSUS)
-_KEY = b"a key of tests"
 _GOOD: Mapping[str, Mapping[str, Any]] = {
     "Car": {"description": "A car.", "words": ["Auto", "auto", "van"], "properties": {"price": "What it costs."}},
     "Van": {"description": "A\u200b van\n", "words": [], "properties": {}},
@@ -60,7 +57,7 @@ def _drafted(glossary: Mapping[str, str] | None = None, **changed: Any) -> tuple
     with chat_server(reply) as server:
         policy = RetryPolicy(max_retries=0, base_delay_s=0.001, max_delay_s=0.002)
         model = OpenAIChat("m", base_url=server.base_url, policy=policy)
-        return draft_by_llm(_CENSUS, model, glossary=glossary or {}, marks=FenceMarks(_KEY)), server
+        return draft_by_llm(_CENSUS, model, glossary=glossary or {}), server
 
 
 def test_descriptions_and_words_are_the_models_and_all_else_is_of_the_rules() -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from planners.graphseek.catalog.catalog import SemanticCatalog
-from planners.graphseek.dialects.cypher_text import Compiled
+from planners.graphseek.operators.cypher_text import Compiled
 from planners.graphseek.operators.operator import OperatorContext, check_arguments, known_operators
 from planners.graphseek.results.result import GraphPart, Result
 from planners.graphseek.results.result_store import ResultStore
@@ -43,7 +43,7 @@ class Runs:
         known = OPERATORS[operator]
         check_arguments(arguments, known.parameters(self.schema, self.results.handles))
         self.queries = []
-        results = self.results.for_invocation(operator, arguments)
+        results = self.results.for_invocation()
         context = OperatorContext(
             graph=self.graph,
             schema=self.schema,

@@ -65,7 +65,7 @@ async def test_presentations_say_what_is_shown(
         (CHART, {"handle": "t1", "kind": "bar", "x": "cost", "y": "site"}, "arguments", "cost, tier"),
         (CHART, {"handle": "t1", "kind": "scatter", "x": "site", "y": "cost"}, "arguments", "cost, tier"),
         (CHART, {"handle": "t1", "kind": "line", "x": "nowhere", "y": "cost"}, "unknown name", "Known: "),
-        (GRAPH, {"handle": "t1"}, "arguments", "to_graph"),
+        (GRAPH, {"handle": "t1"}, "arguments", "subgraph"),
         (GRAPH, {"handle": "g7"}, "no such handle", "t1, g2"),
     ],
 )

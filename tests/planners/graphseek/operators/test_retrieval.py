@@ -192,19 +192,6 @@ def graph(*edges: tuple[str, str]) -> GraphPart:
     )
 
 
-async def test_merge_of_graphs_keeps_parallel_relationships(store: ResultStore) -> None:
-    one = (await store.keep_graph(graph(("a", "x"), ("a", "x"), ("b", "x")), title="")).handle
-    two = (await store.keep_graph(graph(("a", "x"), ("c", "y")), title="")).handle
-
-    async def edges(how: str) -> tuple[list[str], list[tuple[str, str]]]:
-        part = await store.graph((await run(store, MERGE, handles=[one, two], how=how)).handle)
-        return [each.id for each in part.nodes], [(each.source, each.target) for each in part.edges]
-
-    assert await edges("union") == (["a", "x", "b", "c", "y"], [("a", "x"), ("a", "x"), ("b", "x"), ("c", "y")])
-    assert await edges("intersection") == (["a", "x"], [("a", "x")])
-    assert await edges("difference") == (["b"], [])
-
-
 async def test_to_table_has_nodes_or_relationships(store: ResultStore) -> None:
     handle = (await store.keep_graph(graph(("a", "x"), ("b", "x")), title="")).handle
     models = await run(store, TO_TABLE, handle=handle, what="nodes", type="VehicleModel")

@@ -117,6 +117,10 @@ class OperatorVersion:
         """Whether it may run on graphs of this schema, a fingerprint."""
         return (self.dialect, self.schema) == (dialect, schema)
 
+    def serving(self, base: Operator) -> Operator:
+        """Return the operator with this version in its place."""
+        return replace(base, runs=partial(_run, self))
+
     @property
     def defaults(self) -> dict[str, Any]:
         """Values of arguments that a call leaves out."""
@@ -283,14 +287,10 @@ class OperatorAdapter:
 
     def _checked(self, base: Operator, version: OperatorVersion | None, schema: GraphSchema) -> Operator:
         try:
-            return self.operator(base, _allowed(version, base, schema)) if version else base
+            return _allowed(version, base, schema).serving(base) if version else base
         except StatementError as error:
             _log.warning("version %s is left out: %s", version.name if version else "", error)
             return base
-
-    def operator(self, base: Operator, version: OperatorVersion) -> Operator:
-        """Return a version as an operator: under the name, the description and the arguments of its own."""
-        return replace(base, runs=partial(_run, version))
 
     async def adapt(
         self,

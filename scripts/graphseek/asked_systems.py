@@ -11,9 +11,8 @@ from pathlib import Path
 from egotools import AsyncClient
 from inference.chat import ChatModel
 from planners.calls.tool_finder import Finder, ToolFinder
-from planners.graphseek.agent.invocation_executor import QuestionParts
 from planners.graphseek.agent.llm_turns import LlmTurns
-from planners.graphseek.agent.question_run import answer_question
+from planners.graphseek.agent.question_run import QuestionParts, answer_question
 from planners.graphseek.agent_events import AgentEvent, Invoked
 from planners.graphseek.operators.operator import known_operators
 from planners.graphseek.results.result_store import ResultStore

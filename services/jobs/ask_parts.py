@@ -11,9 +11,8 @@ from inference.chat import ChatModel
 from ontology.errors import InvalidArgumentError
 from planners.calls.tool_finder import Finder
 from planners.graphseek.adapt import OperatorAdapter
-from planners.graphseek.agent.invocation_executor import QuestionParts
 from planners.graphseek.agent.llm_turns import LlmTurns
-from planners.graphseek.agent.question_run import AnsweredQuestion
+from planners.graphseek.agent.question_run import AnsweredQuestion, QuestionParts
 from planners.graphseek.agent.recorded_question import answer_recorded
 from planners.graphseek.agent_events import AgentEvent
 from planners.graphseek.catalog.catalog import OWN_SHARE, SemanticCatalog, catalog_for, described_share, read_catalog

@@ -39,7 +39,7 @@ from planners.graphseek.catalog.catalog import (
 )
 from planners.graphseek.catalog.catalog_text import full_node, full_relationship
 from planners.graphseek.prompts import prompt_parts
-from planners.stores.graph_schema import Degrees, GraphSchema, NodeType, PropertyKey, RelationshipEnds, RelationshipType
+from planners.stores.graph_schema import GraphSchema, NodeType, PropertyKey, RelationshipEnds, RelationshipType
 
 _PLANNED, _ACTUAL = ("plan", "planned", "scheduled"), ("actual", "actually", "current", "currently")
 _PLAN_OR_ACTUAL = {**dict.fromkeys(("plan", "planned", "forecast", "target", "budget"), _PLANNED), "actual": _ACTUAL}
@@ -51,18 +51,9 @@ _AMOUNTS = frozenset(
 _NOT_SUMS = frozenset("unit per average mean rate price percent share density index number year".split())
 _RANKS = frozenset("tier level class grade rank stage phase priority status type category group".split())
 _UNITS = {
-    **{code: code.upper() for code in ("eur", "usd", "gbp", "chf", "jpy")},
-    **{unit: unit for unit in ("kg", "km", "mm", "cm", "pct")},
-    **{
-        "kwh": "kWh",
-        "wh": "Wh",
-        "kw": "kW",
-        "percent": "%",
-        "hours": "h",
-        "minutes": "min",
-        "km2": "km²",
-        "sqkm": "km²",
-    },
+    **{unit: unit.upper() for unit in ("eur", "usd", "gbp", "chf", "jpy")},
+    **{unit: unit for unit in ("kg", "km", "mm", "cm")},
+    **{"kwh": "kWh", "kw": "kW", "percent": "%", "hours": "h", "minutes": "min", "km2": "km²", "sqkm": "km²"},
 }
 _SAID_UNITS = frozenset(("hours", "minutes", "percent"))  # people say them: the hours of a shift
 _MOST_CATEGORIES = 25
@@ -79,13 +70,37 @@ _PREPOSITIONS = _OF_AGENT | frozenset("to from with for on of as a an".split())
 _BEING_IN = frozenset("locate situate place contain include integrate embed store incorporate base".split())
 _MUTUAL = frozenset("connect relate link associate border join pair".split())
 _AUXILIARIES = frozenset("is are was were be been".split())
-_PARTICIPLES: dict[str, str] = dict(
-    zip(*[iter((
-        "output output input input put put set set cut cut read read cost cost hit hit build built buy bought make made sell sold send sent "
-        "hold held have had write written give given take taken know known pay paid feed fed lead led keep kept find found run run "
-        "teach taught drive driven see seen ship shipped"
-    ).split())] * 2, strict=True)
-)  # fmt: skip
+_IRREGULAR = "output input put set cut read cost hit".split()
+_PARTICIPLES = {
+    **dict(zip(_IRREGULAR, _IRREGULAR, strict=True)),
+    **{
+        "build": "built",
+        "buy": "bought",
+        "make": "made",
+        "sell": "sold",
+        "send": "sent",
+        "hold": "held",
+        "have": "had",
+    },
+    **{
+        "write": "written",
+        "give": "given",
+        "take": "taken",
+        "know": "known",
+        "pay": "paid",
+        "feed": "fed",
+        "lead": "led",
+    },
+    **{
+        "keep": "kept",
+        "find": "found",
+        "run": "run",
+        "teach": "taught",
+        "drive": "driven",
+        "see": "seen",
+        "ship": "shipped",
+    },
+}
 _MOST_VALUES = 8  # that a description lists; more of a category are counted, and three shown
 _MOST_SAMPLE_CHARACTERS = 40
 _MOST_ENDS = 4
@@ -215,14 +230,9 @@ def _values_said(each: PropertyKey) -> dict[str, str]:
 
 
 def _ends(ends: RelationshipEnds) -> str:
-    ways = ((ends.outgoing, "out"), (ends.incoming, "in"))
-    return f"{ends.source} to {ends.target} ({ends.count:,}{''.join(_up_to(of, way) for of, way in ways)})"
-
-
-def _up_to(degrees: Degrees | None, way: str) -> str:
-    if degrees is None or degrees.greatest <= 1:
-        return ""
-    return f"; {way} {degrees.median}, at most {degrees.greatest:,}"
+    ways = [(of, way) for of, way in ((ends.outgoing, "out"), (ends.incoming, "in")) if of and of.greatest > 1]
+    degrees = "".join(f"; {way} {of.median}, at most {of.greatest:,}" for of, way in ways)
+    return f"{ends.source} to {ends.target} ({ends.count:,}{degrees})"
 
 
 def _text(text: str) -> str:
@@ -237,18 +247,13 @@ def roles_of(owner: NodeType | RelationshipType) -> dict[str, Role]:
         keys = [e.name for e in unique if e.distinct == e.count and _KEY_WORDS & set(words(e.name)[-1:])]
         key = owner.key or (keys[0] if keys else "")
         texts = [each.name for each in owner.properties if each.type == "string" and each.name != key]
-        named = (name for wanted in ("name", "title", "label") if (name := _shortest(texts, wanted)))
+        ranked = sorted(texts, key=lambda name: (len(words(name)), len(name), name))
+        named = (name for wanted in ("name", "title", "label") for name in ranked if words(name)[-1:] == [wanted])
         roles = {each: role for each, role in ((key, "key"), (next(named, ""), "name")) if each}  # type: ignore[misc]
     for each in owner.properties:
         if each.name not in roles and (role := _role_of(each)):
             roles[each.name] = role
     return roles
-
-
-def _shortest(names: Sequence[str], word: str) -> str:
-    """The shortest of the names that end with a word."""
-    found = [name for name in names if words(name)[-1:] == [word]]
-    return min(found, key=lambda name: (len(words(name)), len(name), name), default="")
 
 
 def _role_of(each: PropertyKey) -> Role:

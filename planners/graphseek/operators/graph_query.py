@@ -72,10 +72,7 @@ def text_for(context: OperatorContext) -> CypherText:
 
 
 async def compiled_for(compile_query: Compile, arguments: Arguments, context: OperatorContext) -> TableQuery:
-    """Return the query of an invocation; selections of results are read from the store first.
-
-    :raises OperatorFault: when a selection names no nodes, or the arguments do not fit the schema.
-    """
+    """Return the query of an invocation; selections of results are read from the store first."""
     named = {name: await resolve_nodes(arguments[name], context) for name in ("start", "end") if name in arguments}
     return compile_query({**arguments, **named}, text_for(context), context.catalog)
 
@@ -86,10 +83,7 @@ async def run_compiled(compile_query: Compile, arguments: Arguments, context: Op
 
 
 async def fetch_rows(context: OperatorContext, compiled: Compiled, *, most: int) -> tuple[list[Row], bool]:
-    """Return the rows of a query, and whether there were more.
-
-    :raises OperatorFault: when the engine refuses it, or takes too long.
-    """
+    """Return the rows of a query, and whether there were more."""
     context.ran(compiled)
     limits = QueryLimits(rows=most, seconds=context.seconds)
     with _faults():
@@ -104,7 +98,6 @@ async def keep_query(
     """Run a query, and keep its rows as a table.
 
     :param read: makes a row of the table of one of the query; None: the values are the cells.
-    :raises OperatorFault: when the engine refuses it, or takes too long, or it is known why it is empty.
     """
     compiled, most = query.compiled, query.most
     limits = QueryLimits(rows=most + 1, seconds=context.seconds)
@@ -128,10 +121,7 @@ async def _not_empty(query: TableQuery, batches: AsyncIterator[Any]) -> AsyncIte
 async def keep_rows(
     context: OperatorContext, query: TableQuery, rows: Sequence[tuple[Cell, ...]], notes: Sequence[str] = ()
 ) -> Result:
-    """Keep rows that are there as the table of a query.
-
-    :raises OperatorFault: when it is known why there are none.
-    """
+    """Keep rows that are there as the table of a query."""
     if not rows:
         explain_empty(query)
     table = table_of(query.columns, rows)
@@ -139,10 +129,7 @@ async def keep_rows(
 
 
 def explain_empty(query: TableQuery) -> None:
-    """Raise a fault where a number that was asked for may be rounded; otherwise that there is nothing is the answer.
-
-    :raises OperatorFault: with a hint (part of the paper's self-correction, section 3.1).
-    """
+    """Raise a fault where a number that was asked for may be rounded; otherwise that there is nothing is the answer."""
     for each in (*query.start.filters, *query.filters):
         value = each.values[0] if each.values else None
         if each.operator == "=" and isinstance(value, float) and not value.is_integer():
@@ -227,7 +214,6 @@ def write_groups(
     :param arguments: ``order_by``, ``descending`` and ``limit``.
     :param start: what is grouped, or what it is reached from.
     :param carried: the variable of a node that groups belong to, one each; its id is the first column, and breaks ties.
-    :raises OperatorFault: when there is no such column to order by.
     """
     sums = [f"a{at}" for at in range(len(aggregations))]
     keys = [value for _, value in groups] if carried else [f"g{at}" for at in range(len(groups))]

@@ -1,6 +1,6 @@
 """Which nodes an operator means: filters, selections, reach, names and aggregations, checked against the schema and written as Cypher.
 
-A node is no neighbour of itself. What is reached in several ways counts once, at the least number of its hops.
+What the schema does not know or does not fit raises an OperatorFault. A node is no neighbour of itself. What is reached in several ways counts once, at the least number of its hops.
 """
 
 from __future__ import annotations
@@ -134,10 +134,7 @@ def _column_type(key: PropertyKey) -> ColumnType:
 
 
 def property_of(owners: Sequence[Owner], name: str) -> PropertyKey:
-    """Return a property that one of the types has.
-
-    :raises OperatorFault: when none has it, or they have it with different types of values.
-    """
+    """Return a property that one of the types has."""
     found = {each.type: each for owner in owners for each in owner.properties if each.name == name}
     if len(found) == 1:
         return next(iter(found.values()))
@@ -149,10 +146,7 @@ def property_of(owners: Sequence[Owner], name: str) -> PropertyKey:
 
 
 def parse_filters(raw: Sequence[Arguments], owners: Sequence[Owner]) -> tuple[Filter, ...]:
-    """Return filters on properties of types.
-
-    :raises OperatorFault: for an unknown property, or a value or an operator that does not fit its type.
-    """
+    """Return filters on properties of types."""
     return tuple(_filter(each, property_of(owners, str(each["key"]))) for each in raw)
 
 
@@ -244,10 +238,7 @@ def _condition(text: CypherText, name: str, each: Filter) -> str:
 
 
 def named_types(known: Sequence[Any], kind: str, names: Iterable[str]) -> tuple[Any, ...]:
-    """Return types of nodes or relationships by their names.
-
-    :raises OperatorFault: with the nearest name where there is none.
-    """
+    """Return types of nodes or relationships by their names."""
     by_name = {each.name: each for each in known}
     for name in names:
         if name not in by_name:
@@ -257,10 +248,7 @@ def named_types(known: Sequence[Any], kind: str, names: Iterable[str]) -> tuple[
 
 
 def stored(context: OperatorContext, handle: str, *kinds: Literal["table", "graph"]) -> Result:
-    """Return a result of one of these kinds.
-
-    :raises OperatorFault: when there is none under this handle.
-    """
+    """Return a result of one of these kinds."""
     try:
         result = context.results.result(handle)
     except NotFoundError as error:
@@ -273,10 +261,7 @@ def stored(context: OperatorContext, handle: str, *kinds: Literal["table", "grap
 
 
 async def resolve_nodes(raw: Arguments, context: OperatorContext) -> Nodes:
-    """Return a selection; that of a handle has the ids of its nodes, so that compiling needs no results.
-
-    :raises OperatorFault: for what the schema does not know, or a handle that names none, has no nodes, or too many.
-    """
+    """Return a selection; that of a handle has the ids of its nodes, so that compiling needs no results."""
     if "handle" not in raw:
         return parse_nodes(raw, context.schema)
     found = stored(context, raw["handle"], "table", "graph")
@@ -320,10 +305,7 @@ def _node_column(table: Result, name: str | None) -> int:
 
 
 def column_place(table: Result, name: str) -> int:
-    """Return where a column of a table is.
-
-    :raises OperatorFault: when it has none of this name.
-    """
+    """Return where a column of a table is."""
     names = [each.name for each in table.columns]
     if name in names:
         return names.index(name)
@@ -331,10 +313,7 @@ def column_place(table: Result, name: str) -> int:
 
 
 def parse_nodes(raw: Nodes | Arguments, schema: GraphSchema) -> Nodes:
-    """Return a selection by type and filters, or one that was resolved as it is.
-
-    :raises OperatorFault: for what the schema does not know.
-    """
+    """Return a selection by type and filters, or one that was resolved as it is."""
     if isinstance(raw, Nodes):
         return raw
     types: tuple[NodeType, ...] = named_types(schema.nodes, "node", [str(raw["type"])])
@@ -364,7 +343,6 @@ def parse_reach(raw: Arguments, schema: GraphSchema, *, hops: int = 1, direction
     """Return what arguments say of relationships; those without a direction are followed in both.
 
     :param hops: the default; ``direction`` likewise.
-    :raises OperatorFault: for an unknown name.
     """
     if not schema.relationships:
         raise OperatorFault("empty", "the graph has no relationships", "Use get_nodes or find")
@@ -382,7 +360,6 @@ def parse_end(
     """Return which nodes are meant of those that are reached; the schema may say that there can be none.
 
     :param names: of their types; empty: all that can be reached.
-    :raises OperatorFault: for an unknown name, or when the relationships lead from the start to no such type.
     """
     wanted = named_types(schema.nodes, "node", names)
     possible = _reached_types(schema, start.types, reach)
@@ -490,7 +467,6 @@ def parse_aggregations(raw: Sequence[Arguments], owners: Sequence[Owner], instea
     """Return aggregations of properties of types.
 
     :param instead: the property that all of them take but those of ``*``, where one is given.
-    :raises OperatorFault: for an unknown property, or one that is not of numbers where a sum or a mean is asked for.
     """
     return tuple(dict.fromkeys(_aggregation(each, owners, instead) for each in raw))
 

@@ -219,10 +219,7 @@ def _time_beside(
     text: CypherText,
     catalog: SemanticCatalog,
 ) -> Beside:
-    """Return what says when beside a type, the nearest to a mere point of time; alike ones are taken together.
-
-    :raises OperatorFault: when the catalog knows none.
-    """
+    """Return what says when beside a type, the nearest to a mere point of time; alike ones are taken together."""
     plain = {"key", "name", *TIME_ROLES, "plan or actual"}
     found = list[tuple[int, Beside]]()
     for each in via:

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from planners.graphseek.agent.invocation_executor import QuestionParts
-from planners.graphseek.agent.question_run import AnsweredQuestion, answer_question
+from planners.graphseek.agent.question_run import AnsweredQuestion, QuestionParts, answer_question
 from planners.graphseek.catalog.catalog import SemanticCatalog, catalog_for
 from planners.graphseek.operators.operator import known_operators
 from planners.graphseek.results.result import Cell

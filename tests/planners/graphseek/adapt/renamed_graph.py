@@ -11,9 +11,8 @@ from unittest.mock import patch
 
 from planners.calls.tool_finder import Finder
 from planners.graphseek.adapt import OperatorAdapter
-from planners.graphseek.agent.invocation_executor import QuestionParts
 from planners.graphseek.agent.llm_turns import LlmTurns
-from planners.graphseek.agent.question_run import AnsweredQuestion, answer_question
+from planners.graphseek.agent.question_run import AnsweredQuestion, QuestionParts, answer_question
 from planners.graphseek.agent_events import AgentEvent
 from planners.graphseek.operators.operator import known_operators
 from planners.graphseek.results.result_store import ResultStore

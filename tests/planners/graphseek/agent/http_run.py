@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from inference.chat import Budget
-from planners.graphseek.agent.invocation_executor import QuestionParts
 from planners.graphseek.agent.llm_turns import LlmTurns
-from planners.graphseek.agent.question_run import AnsweredQuestion, answer_question
+from planners.graphseek.agent.question_run import AnsweredQuestion, QuestionParts, answer_question
 from planners.graphseek.agent_events import AgentEvent
 from planners.graphseek.catalog.catalog import PropertyDescriptor, RelationshipDescriptor, SemanticCatalog
 from planners.graphseek.operators.operator import known_operators

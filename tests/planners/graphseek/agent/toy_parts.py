@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from contextlib import AbstractAsyncContextManager
 from typing import Any
 
-from planners.graphseek.agent.invocation_executor import QuestionParts
+from planners.graphseek.agent.question_run import QuestionParts
 from planners.graphseek.catalog.catalog import SemanticCatalog
 from planners.graphseek.operators.cypher_text import Compiled
 from planners.graphseek.operators.operator import ArgumentForms, Operator, OperatorContext, TypedOperator

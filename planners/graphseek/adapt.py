@@ -9,8 +9,8 @@ digest finds damage, and edits after the approval. It does not keep out who may 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
-import inspect
 import json
 import logging
 import re
@@ -29,9 +29,8 @@ from ontology.files import disk_errors, only_writer, read_bounded, write_file
 from ontology.json_values import canonical_text, first_error
 from planners.calls.model_text import json_objects, without_thoughts
 from planners.calls.untrusted import FenceMarks, clean_text, cleaned
-from planners.graphseek.agent_events import ModelAsked
-from planners.graphseek.catalog.catalog import SemanticCatalog
-from planners.graphseek.catalog.catalog_text import catalog_text
+from planners.graphseek.catalog import SemanticCatalog
+from planners.graphseek.catalog_text import catalog_text, graphseek_prompt
 from planners.graphseek.operators.cypher_text import Compiled
 from planners.graphseek.operators.graph_query import cell_of, column_of, table_of
 from planners.graphseek.operators.operator import (
@@ -42,9 +41,8 @@ from planners.graphseek.operators.operator import (
     object_schema,
 )
 from planners.graphseek.operators.pattern import NodeReader
-from planners.graphseek.prompts import graphseek_prompt
-from planners.graphseek.results.result import Result, ResultColumn
-from planners.graphseek.turn import Fault, Invocation, StepRecord
+from planners.graphseek.results import Result, ResultColumn
+from planners.graphseek.turn import Fault, Invocation, ModelAsked, StepRecord
 from planners.journal.step_log import metered, on_a_thread
 from planners.stores.graph_schema import CypherDialect, GraphSchema, ReadableGraph
 from planners.stores.property_graph import QueryLimits
@@ -67,12 +65,9 @@ _DRY_RUN = QueryLimits(rows=10, seconds=5.0)
 _ROWS = 10_000
 _ASKED = 4  # one answer, and three more with the fault (the paper's loop of appendix A.3 names no number)
 _TOKENS = 1_500  # of an answer: a template of thirty lines
-_SHOWN = 4_000  # characters of the operator's own text
 _FAULT = 500
 _PROMPT = "operator_version"
-_ANSWER: dict[str, Any] = object_schema(
-    ["template"], template={"type": "string", "minLength": 1}, parameters={"type": "object"}
-)
+_ANSWER: dict[str, Any] = object_schema(["template"], template={"type": "string", "minLength": 1})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +79,7 @@ class OperatorVersion:
     :param dialect: of the template.
     :param schema: fingerprint of the schema that it was made for; it serves no other.
     :param template: a query with named parameters, which are the arguments of the operator.
-    :param parameters: JSON schema of the arguments; a ``default`` in it stands for one that a call leaves out.
+    :param parameters: JSON schema of the arguments.
     :param columns: of its table, as the dry run gave them.
     :param example: arguments of the dry run, those of a call that had failed.
     """
@@ -120,12 +115,6 @@ class OperatorVersion:
     def serving(self, base: Operator) -> Operator:
         """Return the operator with this version in its place."""
         return replace(base, runs=partial(_run, self))
-
-    @property
-    def defaults(self) -> dict[str, Any]:
-        """Values of arguments that a call leaves out."""
-        known = self.parameters.get("properties", {})
-        return {name: each["default"] for name, each in known.items() if "default" in each}
 
 
 VERSION: TypeAdapter[OperatorVersion] = TypeAdapter(OperatorVersion)
@@ -365,7 +354,6 @@ class _Wanted:
             f"Operator: {operator.name}: {operator.description}",
             f"Arguments: {json.dumps(operator.parameters(self.schema, ()), sort_keys=True)}",
             f"Columns it must give: {columns}",
-            f"As it is now:\n{fenced(_own_text(operator))}",
             f"Cypher of: {self.graph.dialect}",
             f"Schema:\n{fenced(catalog_text(SemanticCatalog(), self.schema, form='lean'))}",
             f"A call that failed: {fenced(json.dumps(dict(self.arguments), ensure_ascii=False))}",
@@ -385,7 +373,15 @@ class _Wanted:
         try:
             answer: Mapping[str, Any] = cleaned(meant[-1])
             check_arguments(answer, _ANSWER, called="it")
-            version = self._version(answer)
+            proposed = OperatorVersion(
+                operator=self.operator.name,
+                dialect=self.graph.dialect,
+                schema=self.schema.fingerprint,
+                template=answer["template"],
+                parameters=self.operator.parameters(self.schema, ()),
+                example=dict(self.arguments),
+            )
+            version = _allowed(proposed, self.operator, self.schema)
             names, rows, _ = await _rows(version, version.example, self.graph, _DRY_RUN)
             if not rows:
                 remedy = "Check names, directions and how values are compared"
@@ -398,28 +394,6 @@ class _Wanted:
         except EgotoolsError as error:
             raise UnusableAnswerError(f"{error.subject}: {error.problem}. {error.remedy}") from error
         return replace(version, columns=tuple(columns))
-
-    def _version(self, answer: Mapping[str, Any]) -> OperatorVersion:
-        """Return what an answer of a model proposes; of arguments it may say defaults.
-
-        :raises StatementError: when it breaks the contract.
-        """
-        base = self.operator.parameters(self.schema, ())
-        given = dict(base.get("properties", {}))
-        for name, each in answer.get("parameters", {}).items():
-            if name not in given:
-                raise _broken(f"{str(name)[:40]!r} is no argument of the operator")
-            if isinstance(each, Mapping) and "default" in each:
-                given[name] = {**given[name], "default": each["default"]}
-        proposed = OperatorVersion(
-            operator=self.operator.name,
-            dialect=self.graph.dialect,
-            schema=self.schema.fingerprint,
-            template=answer["template"],
-            parameters={**base, "properties": given},
-            example=dict(self.arguments),
-        )
-        return _allowed(proposed, self.operator, self.schema)
 
 
 async def _run(version: OperatorVersion, arguments: Mapping[str, Any], context: OperatorContext) -> Result:
@@ -450,20 +424,11 @@ def _allowed(version: OperatorVersion, operator: Operator, schema: GraphSchema) 
     """
     if not _can_have_versions(operator, schema):
         raise _broken("the operator can have no versions")
-    base, defaults = operator.parameters(schema, ()), version.defaults
-    for name, value in defaults.items():
-        try:
-            check_arguments(value, base["properties"].get(name, {}))
-        except OperatorFault as fault:
-            raise _broken(f"the default of {name}: {fault.problem}") from fault
-    allowed, always = allowed_cypher(version.template, write=False), base.get("required", ())
+    allowed = allowed_cypher(version.template, write=False)
     used = {token.text[1:] for token in allowed.tokens if token.kind == "parameter"}
-    for name in sorted(used):
-        if name not in base["properties"]:
-            raise _broken(f"${name} is no argument of the operator")
-        if name not in always and name not in defaults:
-            raise _broken(f"the optional argument {name} has no default")
-    if lacking := [name for name in always if name not in used]:
+    if wrong := sorted(used - {*operator.required}):
+        raise _broken(f"${wrong[0]} is no argument that every call gives")
+    if lacking := [name for name in operator.required if name not in used]:
         raise _broken(f"the template does not use ${lacking[0]}")
     return replace(version, template=allowed.text)
 
@@ -492,10 +457,8 @@ def _broken(problem: str) -> StatementError:
 
 
 def _values(version: OperatorVersion, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    given = {**version.defaults, **arguments}
-    tokens = allowed_cypher(version.template, write=False).tokens
-    used = sorted({token.text[1:] for token in tokens if token.kind == "parameter"} & given.keys())
-    return {name: tuple(given[name]) if isinstance(given[name], list) else given[name] for name in used}
+    given = {name: arguments[name] for name in version.parameters.get("required", ()) if name in arguments}
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in sorted(given.items())}
 
 
 async def _rows(
@@ -525,26 +488,12 @@ def _cell(value: Any, column: ResultColumn) -> Any:
         return str(value)
 
 
-def _own_text(operator: Operator) -> str:
-    """Return what an operator does: the template of a version, else its code, where it can be read."""
-    if isinstance(operator.runs, partial):
-        return str(operator.runs.args[0].template)
-    try:
-        return inspect.getsource(operator.runs)[:_SHOWN]
-    except (OSError, TypeError):
-        return "not known"
-
-
 def _failed(records: Sequence[StepRecord], operator: Operator, schema: GraphSchema) -> list[tuple[Invocation, Fault]]:
     """Return the calls of an operator that failed by no fault of the plan."""
-
-    def failed() -> Iterator[tuple[Invocation, Fault]]:
-        for call, outcome in (pair for record in records for pair in record.pairs):
-            if call.operator == operator.name and isinstance(outcome, Fault) and outcome.kind in _OF_OPERATORS:
-                try:
-                    check_arguments(call.arguments, operator.parameters(schema, ()))
-                except OperatorFault:
-                    continue
-                yield call, outcome
-
-    return [*failed()]
+    failed = []
+    for call, outcome in (pair for record in records for pair in record.pairs):
+        if call.operator == operator.name and isinstance(outcome, Fault) and outcome.kind in _OF_OPERATORS:
+            with contextlib.suppress(OperatorFault):
+                check_arguments(call.arguments, operator.parameters(schema, ()))
+                failed.append((call, outcome))
+    return failed

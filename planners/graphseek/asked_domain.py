@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from ontology.names import verb_lemma, words
-from planners.graphseek.catalog.catalog import (
+from planners.graphseek.catalog import (
     TIME_ROLES,
     NodeDescriptor,
     PropertyDescriptor,

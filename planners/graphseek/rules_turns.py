@@ -13,9 +13,8 @@ from typing import Any, TypeAlias
 
 from ontology.errors import EgotoolsError
 from planners.graphseek.asked_domain import TIME, AskedDomain, asked_domain
-from planners.graphseek.catalog.catalog import SemanticCatalog
-from planners.graphseek.results.result import Cell, Result
-from planners.graphseek.results.result_store import ResultStore
+from planners.graphseek.catalog import SemanticCatalog
+from planners.graphseek.results import Cell, Result, ResultStore
 from planners.graphseek.turn import Answer, Fault, Invocation, Outcome, StepRecord, StepView, Turn
 from planners.query.dates import read_range
 from planners.query.query_graph import EdgeConstraint, FilterConstraint, Measure, QueryGraph

@@ -11,12 +11,11 @@ from pathlib import Path
 from egotools import AsyncClient
 from inference.chat import ChatModel
 from planners.calls.tool_finder import Finder, ToolFinder
-from planners.graphseek.agent.llm_turns import LlmTurns
-from planners.graphseek.agent.question_run import QuestionParts, answer_question
-from planners.graphseek.agent_events import AgentEvent, Invoked
+from planners.graphseek.llm_turns import LlmTurns
 from planners.graphseek.operators.operator import known_operators
-from planners.graphseek.results.result_store import ResultStore
-from planners.graphseek.turn import AgentSettings, TurnMaker
+from planners.graphseek.question_run import QuestionParts, answer_question
+from planners.graphseek.results import ResultStore
+from planners.graphseek.turn import AgentEvent, AgentSettings, Invoked, TurnMaker
 from planners.graphseek.turn import Question as AskedQuestion
 from scripts.graphseek.account_graph import AccountGraph
 from scripts.graphseek.answer_score import Answer

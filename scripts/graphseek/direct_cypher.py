@@ -10,11 +10,11 @@ from typing import Any
 
 from inference.chat import GREEDY, ChatModel, Message
 from ontology.errors import StatementError
-from planners.graphseek.catalog.catalog_text import catalog_text
+from planners.graphseek.catalog_text import catalog_text
 from planners.graphseek.operators.graph_query import table_of, typed_table
 from planners.graphseek.operators.operator import object_schema
 from planners.graphseek.operators.pattern import NodeReader
-from planners.graphseek.results.result_store import ResultStore
+from planners.graphseek.results import ResultStore
 from planners.stores.property_graph import QueryLimits
 from planners.stores.statements import allowed_cypher
 from scripts.graphseek.account_graph import AccountGraph, typed_pattern

@@ -10,12 +10,11 @@ from functools import partial
 from pathlib import Path
 from statistics import median
 
-from planners.graphseek.agent.question_run import QuestionParts, answer_question
 from planners.graphseek.operators.cypher_text import CypherText
 from planners.graphseek.operators.operator import Operator, OperatorContext, check_arguments, known_operators
 from planners.graphseek.operators.pattern import resolve_nodes
-from planners.graphseek.results.result import Result
-from planners.graphseek.results.result_store import ResultStore
+from planners.graphseek.question_run import QuestionParts, answer_question
+from planners.graphseek.results import Result, ResultStore
 from planners.graphseek.turn import AgentSettings, Answer, Invocation, Question, StepRecord, StepView, Turn
 from scripts.account.ratio import Ratio, seconds_of
 from scripts.graphseek.account_graph import AccountGraph

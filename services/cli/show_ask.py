@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from planners.graphseek.agent_events import (
+from planners.graphseek.turn import (
     AgentEvent,
     AnswerRejected,
     Ended,

@@ -7,9 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ontology.errors import EgotoolsError
-from planners.graphseek.agent_events import AgentEvent, ResultKept
-from planners.graphseek.results.result import Cell, Result
-from planners.graphseek.results.result_store import ResultStore
+from planners.graphseek.results import Cell, Result, ResultStore
+from planners.graphseek.turn import AgentEvent, ResultKept
 
 __all__ = ["ShownResults", "result_page"]
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ontology.errors import NotFoundError, OverloadedError
-from planners.graphseek.results.result_store import ResultStore
+from planners.graphseek.results import ResultStore
 from services.jobs.ask_outcome import outcome_error
 from services.jobs.ask_parts import AskPlan, open_asked_graph
 from services.jobs.conversation import conversation_turns, next_turn

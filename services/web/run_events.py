@@ -9,7 +9,7 @@ An event is a JSON object; ``event`` is its name. The page draws these, and list
   ``first`` are at most 50 candidates as ``{id, fields}``, of a variable (of ``Pruned``: by variable).
 * ``Answered`` ``{execution}`` ends a run: ``answer``, ``count``, ``candidates`` (variable → entities), ``missing``, ``totals``.
 * ``TurnEnded`` ``{turn, pages, error}`` ends the run of a question of a graph, whose other events are those of
-  :mod:`planners.graphseek.agent_events`: ``pages`` are results to be shown, ``error`` says why there is no sure answer.
+  :mod:`planners.graphseek.turn`: ``pages`` are results to be shown, ``error`` says why there is no sure answer.
 """
 
 from __future__ import annotations

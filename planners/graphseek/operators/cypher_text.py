@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ontology.errors import InvalidArgumentError
-from planners.graphseek.results.result import ResultColumn
+from planners.graphseek.results import ResultColumn
 from planners.stores.graph_schema import CypherDialect, GraphSchema, NodeType
 from planners.stores.property_graph import Value
 from planners.stores.statements import quoted_name

@@ -10,7 +10,7 @@ from difflib import SequenceMatcher
 from typing import Any, TypeAlias, cast
 
 from ontology.errors import StatementError
-from planners.graphseek.catalog.catalog import SemanticCatalog
+from planners.graphseek.catalog import SemanticCatalog
 from planners.graphseek.operators.cypher_text import Compiled, CypherText
 from planners.graphseek.operators.operator import Arguments, OperatorContext, OperatorFault, nearest_hint
 from planners.graphseek.operators.pattern import (
@@ -25,7 +25,7 @@ from planners.graphseek.operators.pattern import (
     steps_of,
     without_nulls,
 )
-from planners.graphseek.results.result import Cell, ColumnType, Result, ResultColumn, ResultEdge, ResultNode, TableRows
+from planners.graphseek.results import Cell, ColumnType, Result, ResultColumn, ResultEdge, ResultNode, TableRows
 from planners.stores.graph_schema import RelationshipType
 from planners.stores.property_graph import QueryLimits
 

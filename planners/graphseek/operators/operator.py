@@ -21,10 +21,9 @@ from jsonschema.validators import extend
 
 from ontology.errors import InvalidArgumentError
 from planners.graphseek import operators
-from planners.graphseek.catalog.catalog import SemanticCatalog
+from planners.graphseek.catalog import SemanticCatalog
 from planners.graphseek.operators.cypher_text import Compiled
-from planners.graphseek.results.result import Result, ResultColumn
-from planners.graphseek.results.result_store import ResultStore
+from planners.graphseek.results import Result, ResultColumn, ResultStore
 from planners.stores.graph_schema import GraphSchema, ReadableGraph
 
 Schema: TypeAlias = dict[str, Any]

@@ -13,8 +13,8 @@ from typing import Any, Literal, TypeAlias
 
 from ontology.errors import NotFoundError
 from ontology.names import words
-from planners.graphseek.catalog.catalog import NodeDescriptor, RelationshipDescriptor, Role, SemanticCatalog
-from planners.graphseek.catalog.draft import roles_of
+from planners.graphseek.catalog import NodeDescriptor, RelationshipDescriptor, Role, SemanticCatalog
+from planners.graphseek.draft import roles_of
 from planners.graphseek.operators.cypher_text import CypherText, Steps
 from planners.graphseek.operators.operator import (
     COMPARED,
@@ -26,7 +26,7 @@ from planners.graphseek.operators.operator import (
     names_of,
     nearest_hint,
 )
-from planners.graphseek.results.result import ColumnType, Result, ResultColumn, ResultNode, with_tuples
+from planners.graphseek.results import ColumnType, Result, ResultColumn, ResultNode, with_tuples
 from planners.stores.graph_schema import GraphSchema, NodeType, PropertyKey, RelationshipType
 from planners.stores.property_graph import Properties, Scalar
 
@@ -36,14 +36,6 @@ NUMERIC = ("integer", "number")
 NODE = ResultColumn(name="node", type="node")
 NODE_TEXTS = (ResultColumn(name="type", type="string"), ResultColumn(name="name", type="string"))
 _ARROWS = {"out": "->", "in": "<-", "both": "-"}
-_VALUE_TYPES = {
-    "string": ("string", "date"),
-    "integer": ("number",),
-    "number": ("number",),
-    "boolean": ("boolean",),
-    "date": ("date", "string"),
-    "list": ("string", "number", "boolean"),
-}
 _MOST_VALUES = 1_000
 """Of ``in``: engines compare each with each node."""
 _MOST_IDS = 10_000
@@ -151,12 +143,9 @@ def parse_filters(raw: Sequence[Arguments], owners: Sequence[Owner]) -> tuple[Fi
 
 
 def _filter(raw: Arguments, key: PropertyKey) -> Filter:
-    operator, said, value = raw["operator"], raw.get("value_type"), raw.get("value")
+    operator, value = raw["operator"], raw.get("value")
     if operator in NULL_OPERATORS:
         return Filter(key=key, operator=operator)
-    if said and said not in _VALUE_TYPES[key.type]:
-        hint = f"Use value_type {_VALUE_TYPES[key.type][0]}, or another property"
-        raise OperatorFault("arguments", f"{key.name} is of type {key.type}, not {said}", hint)
     if key.type == "list":
         fits = operator == "contains"
     elif operator in TEXT_OPERATORS:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
 
-from planners.graphseek.catalog.catalog import TIME_ROLES, SemanticCatalog
+from planners.graphseek.catalog import TIME_ROLES, SemanticCatalog
 from planners.graphseek.operators import graph_query, pattern
 from planners.graphseek.operators.cypher_text import Compiled, CypherText
 from planners.graphseek.operators.graph_query import DEFAULT_ROWS, TableQuery
@@ -19,7 +19,7 @@ from planners.graphseek.operators.operator import (
     integer,
     operator,
 )
-from planners.graphseek.results.result import Result, ResultColumn
+from planners.graphseek.results import Result, ResultColumn
 from planners.stores.graph_schema import NodeType, PropertyKey, RelationshipType
 from planners.stores.property_graph import QueryLimits, Scalar
 from planners.stores.statements import allowed_cypher

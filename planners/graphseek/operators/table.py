@@ -1,4 +1,5 @@
-"""Operators on results that are there: rows read, filtered, grouped, joined and merged in SQL; graphs as tables. None asks the graph."""
+"""Operators on results that are there: rows read, filtered, grouped, joined and merged in SQL, graphs as tables; and those that show a result
+to the person who asked. None asks the graph."""
 
 from __future__ import annotations
 
@@ -32,8 +33,17 @@ from planners.graphseek.operators.pattern import (
     parse_filters,
     stored,
 )
-from planners.graphseek.results.result import Cell, GraphPart, Result, ResultColumn, TableQuery
-from planners.graphseek.results.summaries import fits, shown_row, shown_text
+from planners.graphseek.results import (
+    Cell,
+    GraphPart,
+    Presentation,
+    Result,
+    ResultColumn,
+    TableQuery,
+    fits,
+    shown_row,
+    shown_text,
+)
 from planners.stores.graph_schema import NodeType, PropertyKey, PropertyType, TypeMark
 
 Rows = tuple[list[ResultColumn], list[tuple[Cell, ...]]]
@@ -271,20 +281,16 @@ async def read(arguments: Arguments, context: OperatorContext) -> Result:
     places = [column_place(table, each) for each in arguments.get("columns", ())]
     if not places:
         places = [at for at, each in enumerate(table.columns) if each.type != "node"] or list(range(len(table.columns)))
-    while True:
-        names = " | ".join(shown_text(table.columns[at].name, 60) for at in places)
-        for cell in _CELLS:
-            lines = [shown_row(row, places, cell) for row in rows]
-            for count in range(len(rows), 0, -1):
-                end = offset + count
-                head = f"{table.handle}: rows {offset + 1} to {end} of {table.size} ({names}):"
-                more = [f"the next row has offset {end}"] if end < table.size else []
-                text = "\n".join([head, *lines[:count], *more])
-                if fits(text):
-                    return replace(found, summary=text)
-        if len(places) == 1:
-            return replace(found, summary=f"{table.handle}: no row fits.")
-        places = places[: len(places) // 2]
+    for most in range(len(places), 0, -1):
+        names = " | ".join(shown_text(table.columns[at].name, 60) for at in places[:most])
+        for cell, count in ((cell, count) for cell in _CELLS for count in range(len(rows), 0, -1)):
+            end = offset + count
+            lines = [f"{table.handle}: rows {offset + 1} to {end} of {table.size} ({names}):"]
+            lines += [shown_row(row, places[:most], cell) for row in rows[:count]]
+            lines += [f"the next row has offset {end}"] if end < table.size else []
+            if fits(text := "\n".join(lines)):
+                return replace(found, summary=text)
+    return replace(found, summary=f"{table.handle}: no row fits.")
 
 
 @operator(
@@ -338,3 +344,53 @@ def _with_properties(columns: list[ResultColumn], heads: Sequence[tuple[str, ...
     ]
     values = [[row[at] for row in rows] for at in range(len(columns), len(columns) + len(names))]
     return [*columns, *(column_of(name, found) for name, found in zip(names, values, strict=True))], rows
+
+
+_NUMBERS = {"bar": ("y",), "line": ("y",), "scatter": ("x", "y"), "histogram": ("x",)}  # which must be numbers
+
+
+@operator("handle* columns title", group="presentation", handle=lambda forms: forms.handle("t"))
+async def table(arguments: Arguments, context: OperatorContext) -> Result:
+    """Show a table that is a result to the person: all its columns, or some in this order."""
+    found = stored(context, arguments["handle"], "table")
+    columns = tuple(found.columns[column_place(found, each)].name for each in arguments.get("columns", ()))
+    options = {"columns": columns} if columns else {}
+    shown = Presentation(kind="table", of=found.handle, title=arguments.get("title", ""), options=options)
+    return await context.results.keep_presentation(shown)
+
+
+@operator("handle* title", group="presentation", handle=lambda forms: forms.handle("g"))
+async def graph(arguments: Arguments, context: OperatorContext) -> Result:
+    """Draw a graph that is a result (of paths or subgraph) for the person."""
+    found = stored(context, arguments["handle"], "table", "graph")
+    if found.kind == "table":
+        raise OperatorFault(
+            "arguments", f"{found.handle} is a table", "Take subgraph with max_hops 0 first, or show it with table"
+        )
+    shown = Presentation(kind="graph", of=found.handle, title=arguments.get("title", ""))
+    return await context.results.keep_presentation(shown)
+
+
+@operator(
+    "handle* kind* x* y title",
+    group="presentation",
+    handle=lambda forms: forms.handle("t"),
+    kind=choice(*_NUMBERS),
+    x=COLUMN,
+    y=COLUMN,
+)
+async def chart(arguments: Arguments, context: OperatorContext) -> Result:
+    """Draw a chart of a table that is a result: bar, line or scatter of y over x, or a histogram of x. y is a column of numbers."""
+    found, kind = stored(context, arguments["handle"], "table"), arguments["kind"]
+    named = {axis: arguments[axis] for axis in ("x", "y") if arguments.get(axis)}
+    numeric = [each.name for each in found.columns if each.type in NUMERIC]
+    hint = f"Columns of numbers are: {', '.join(numeric) or 'none'}"
+    for axis in _NUMBERS[kind]:
+        if axis not in named:
+            raise OperatorFault("arguments", f"A {kind} chart needs {axis}", hint)
+        if found.columns[column_place(found, named[axis])].type not in NUMERIC:
+            raise OperatorFault("arguments", f"{named[axis]} is no column of numbers", hint)
+    column_place(found, named["x"])
+    options = {"x": named["x"]} if kind == "histogram" else named
+    shown = Presentation(kind=kind, of=found.handle, title=arguments.get("title", ""), options=options)
+    return await context.results.keep_presentation(shown)

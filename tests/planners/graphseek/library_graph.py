@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from planners.graphseek.catalog.catalog import (
+from planners.graphseek.catalog import (
     NodeDescriptor,
     PropertyDescriptor,
     RelationshipDescriptor,

@@ -11,12 +11,11 @@ from unittest.mock import patch
 
 from planners.calls.tool_finder import Finder
 from planners.graphseek.adapt import OperatorAdapter
-from planners.graphseek.agent.llm_turns import LlmTurns
-from planners.graphseek.agent.question_run import AnsweredQuestion, QuestionParts, answer_question
-from planners.graphseek.agent_events import AgentEvent
+from planners.graphseek.llm_turns import LlmTurns
 from planners.graphseek.operators.operator import known_operators
-from planners.graphseek.results.result_store import ResultStore
-from planners.graphseek.turn import AgentSettings, Question
+from planners.graphseek.question_run import AnsweredQuestion, QuestionParts, answer_question
+from planners.graphseek.results import ResultStore
+from planners.graphseek.turn import AgentEvent, AgentSettings, Question
 from planners.stores.graph_schema import ReadableGraph
 from tests.planners.graphseek.agent.http_run import CATALOG, calls
 from tests.planners.graphseek.agent.small_ev import NODES, write_small_ev

@@ -12,7 +12,7 @@ import pytest
 from ontology.errors import StorageError
 from ontology.files import only_writer
 from planners.graphseek.adapt import VERSION, OperatorVersion, VersionFolder
-from planners.graphseek.results.result import ResultColumn
+from planners.graphseek.results import ResultColumn
 
 VERSION_1 = OperatorVersion(
     operator="sites",

@@ -7,9 +7,8 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 
 import pytest
 
-from planners.graphseek.agent.grounding import ungrounded
-from planners.graphseek.results.result import Cell, Result, ResultColumn, TableRows
-from planners.graphseek.results.result_store import ResultStore
+from planners.graphseek.question_run import ungrounded
+from planners.graphseek.results import Cell, Result, ResultColumn, ResultStore, TableRows
 from planners.graphseek.turn import Invocation, Question, StepRecord
 from planners.stores.graph_schema import GraphSchema, NodeType, PropertyKey, RelationshipType, TypeMark
 

@@ -13,18 +13,20 @@ from egotools import Tool
 from egotools.client_errors import client_error_of
 from ontology.errors import InvalidArgumentError
 from planners.calls.tool_finder import FoundTool, FoundTools
-from planners.graphseek.agent.question_run import AnsweredQuestion, answer_question
-from planners.graphseek.agent_events import (
+from planners.graphseek.operators.operator import Operator, OperatorContext, OperatorFault
+from planners.graphseek.question_run import AnsweredQuestion, answer_question
+from planners.graphseek.results import Result, ResultStore
+from planners.graphseek.turn import (
     AgentEvent,
+    AgentSettings,
+    Answer,
     AnswerRejected,
     Ended,
     Faulted,
+    Question,
     StepBegun,
+    UnusableTurnError,
 )
-from planners.graphseek.operators.operator import Operator, OperatorContext, OperatorFault
-from planners.graphseek.results.result import Result
-from planners.graphseek.results.result_store import ResultStore
-from planners.graphseek.turn import AgentSettings, Answer, Question, UnusableTurnError
 from tests.planners.graphseek.agent.toy_parts import Script, Toy, answer, call, echo, parts
 
 

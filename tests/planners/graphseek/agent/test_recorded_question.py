@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from ontology.errors import InvalidArgumentError, ModelError
-from planners.graphseek.agent.question_run import AnsweredQuestion
-from planners.graphseek.agent.recorded_question import (
+from planners.graphseek.operators.operator import Operator, OperatorContext
+from planners.graphseek.question_run import AnsweredQuestion
+from planners.graphseek.recorded_question import (
     answer_recorded,
     branch_question,
     invocations_upto,
@@ -20,15 +21,16 @@ from planners.graphseek.agent.recorded_question import (
     refine_question,
     replay_question,
 )
-from planners.graphseek.agent_events import (
+from planners.graphseek.results import Result, ResultStore
+from planners.graphseek.turn import (
     AgentEvent,
+    AgentSettings,
     Invoked,
     ModelAsked,
+    Question,
+    StepView,
+    Turn,
 )
-from planners.graphseek.operators.operator import Operator, OperatorContext
-from planners.graphseek.results.result import Result
-from planners.graphseek.results.result_store import ResultStore
-from planners.graphseek.turn import AgentSettings, Question, StepView, Turn
 from planners.journal.run_journal import open_run_journal, read_run_journal
 from planners.journal.step_log import emit
 from tests.planners.graphseek.agent.toy_parts import Script, Toy, answer, call, echo, parts

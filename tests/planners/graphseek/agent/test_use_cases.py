@@ -12,9 +12,17 @@ import pytest
 
 from inference.chat import Budget
 from planners.calls.untrusted import FenceMarks
-from planners.graphseek.agent.question_run import answer_question
-from planners.graphseek.agent_events import AnswerRejected, Faulted, Invoked, ModelAsked, QueryRun, ResultKept
-from planners.graphseek.turn import AgentSettings, Question
+from planners.graphseek.question_run import answer_question
+from planners.graphseek.turn import (
+    AgentSettings,
+    AnswerRejected,
+    Faulted,
+    Invoked,
+    ModelAsked,
+    QueryRun,
+    Question,
+    ResultKept,
+)
 from planners.stores.ladybug import open_ladybug_reader
 from tests.harness.http_server import Reply
 from tests.planners.graphseek.agent.http_run import CATALOG, Asker, calls, named

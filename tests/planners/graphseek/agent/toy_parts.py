@@ -7,13 +7,12 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from contextlib import AbstractAsyncContextManager
 from typing import Any
 
-from planners.graphseek.agent.question_run import QuestionParts
-from planners.graphseek.catalog.catalog import SemanticCatalog
+from planners.graphseek.catalog import SemanticCatalog
 from planners.graphseek.operators.cypher_text import Compiled
 from planners.graphseek.operators.operator import ArgumentForms, Operator, OperatorContext, TypedOperator
 from planners.graphseek.operators.retrieve import cypher as CYPHER
-from planners.graphseek.results.result import Cell, Result, ResultColumn, TableRows
-from planners.graphseek.results.result_store import ResultStore
+from planners.graphseek.question_run import QuestionParts
+from planners.graphseek.results import Cell, Result, ResultColumn, ResultStore, TableRows
 from planners.graphseek.turn import Answer, Invocation, StepView, Turn
 from planners.stores.graph_schema import CypherDialect, GraphSchema, NodeType, PropertyKey, RowStream, TypeMark
 from planners.stores.property_graph import QueryLimits, Value

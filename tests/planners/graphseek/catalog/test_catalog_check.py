@@ -7,7 +7,7 @@ import dataclasses
 import pytest
 
 from ontology.errors import InvalidArgumentError
-from planners.graphseek.catalog.catalog import (
+from planners.graphseek.catalog import (
     NodeDescriptor,
     PropertyDescriptor,
     RelationshipDescriptor,
@@ -16,7 +16,7 @@ from planners.graphseek.catalog.catalog import (
     check_catalog,
     shipped_catalogs,
 )
-from planners.graphseek.catalog.draft import draft_by_rules
+from planners.graphseek.draft import draft_by_rules
 from planners.stores.graph_schema import GraphSchema, RelationshipType
 from tests.planners.graphseek.catalog.ev_schema import EV, key, node
 

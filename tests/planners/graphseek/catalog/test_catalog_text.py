@@ -7,9 +7,9 @@ from itertools import pairwise
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planners.graphseek.catalog.catalog import SemanticCatalog, accept
-from planners.graphseek.catalog.catalog_text import catalog_text
-from planners.graphseek.catalog.draft import draft_by_rules
+from planners.graphseek.catalog import SemanticCatalog, accept
+from planners.graphseek.catalog_text import catalog_text
+from planners.graphseek.draft import draft_by_rules
 from planners.stores.graph_schema import GraphSchema, RelationshipEnds, RelationshipType
 from tests.planners.graphseek.catalog.ev_schema import key, node
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ontology.errors import InvalidArgumentError
-from planners.graphseek.catalog.catalog import (
+from planners.graphseek.catalog import (
     NodeDescriptor,
     PropertyDescriptor,
     RelationshipDescriptor,

@@ -13,8 +13,8 @@ pytest.importorskip("openai", reason="the extra 'llm' is not installed")
 from inference.openai_client import OpenAIChat
 from inference.retry import RetryPolicy
 from ontology.errors import ModelError
-from planners.graphseek.catalog.catalog import check_catalog
-from planners.graphseek.catalog.draft import LlmDraft, draft_by_llm, draft_by_rules
+from planners.graphseek.catalog import check_catalog
+from planners.graphseek.draft import LlmDraft, draft_by_llm, draft_by_rules
 from planners.stores.graph_schema import GraphSchema, RelationshipEnds, RelationshipType
 from tests.harness.chat import Body, ChatServer, Reply, chat_server
 from tests.planners.graphseek.catalog.ev_schema import key, node

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from planners.graphseek.catalog.catalog import (
+from planners.graphseek.catalog import (
     NodeDescriptor,
     PropertyDescriptor,
     RelationshipDescriptor,

@@ -7,11 +7,10 @@ from typing import Any
 import pytest
 
 from planners.graphseek.operators.operator import Operator, OperatorFault
-from planners.graphseek.operators.present import chart as CHART
-from planners.graphseek.operators.present import graph as GRAPH
-from planners.graphseek.operators.present import table as TABLE
-from planners.graphseek.results.result import GraphPart, Presentation, ResultNode
-from planners.graphseek.results.result_store import ResultStore
+from planners.graphseek.operators.table import chart as CHART
+from planners.graphseek.operators.table import graph as GRAPH
+from planners.graphseek.operators.table import table as TABLE
+from planners.graphseek.results import GraphPart, Presentation, ResultNode, ResultStore
 from tests.planners.graphseek.results.stores import column, context, kept
 
 

@@ -15,8 +15,7 @@ from planners.graphseek.operators.table import join as JOIN
 from planners.graphseek.operators.table import merge as MERGE
 from planners.graphseek.operators.table import read as READ
 from planners.graphseek.operators.table import to_table as TO_TABLE
-from planners.graphseek.results.result import Cell, GraphPart, Result, ResultEdge, ResultNode
-from planners.graphseek.results.result_store import ResultStore
+from planners.graphseek.results import Cell, GraphPart, Result, ResultEdge, ResultNode, ResultStore
 from tests.planners.graphseek.results.stores import column, context, kept
 
 Row = tuple[Cell, ...]

@@ -12,16 +12,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ontology.errors import InvalidArgumentError, StorageError
-from planners.graphseek.results.result import (
+from planners.graphseek.results import (
     Cell,
     ColumnType,
     GraphPart,
     ResultColumn,
     ResultEdge,
     ResultNode,
+    ResultStore,
     TableRows,
 )
-from planners.graphseek.results.result_store import ResultStore
 from tests.planners.graphseek.results.stores import column, kept, table
 
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False)

@@ -9,9 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planners.calls.prompt_tokens import PromptTokens
-from planners.graphseek.results.result import GraphPart, ResultEdge, ResultNode
-from planners.graphseek.results.result_store import ResultStore
-from planners.graphseek.results.summaries import graph_summary
+from planners.graphseek.results import GraphPart, ResultEdge, ResultNode, ResultStore, graph_summary
 from tests.planners.graphseek.results.stores import column, kept
 
 TOKENS = PromptTokens()

@@ -6,29 +6,27 @@ within a number of tokens: the oldest turns, summaries and steps are left out fi
 
 from __future__ import annotations
 
-import itertools
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from inference.chat import GREEDY, ChatModel, Message, Sample
+from inference.chat import ChatModel, Message
 from inference.structured_chat import StructuredChat, StructuredRequest, UnusableAnswerError
 from ontology.json_values import canonical_text
 from planners.calls.model_text import json_objects, without_thoughts
 from planners.calls.prompt_tokens import PromptTokens
 from planners.calls.untrusted import FenceMarks, cleaned
-from planners.graphseek.agent_events import ModelAsked
-from planners.graphseek.catalog.catalog_text import catalog_text
+from planners.graphseek.catalog_text import catalog_text, graphseek_prompt
 from planners.graphseek.operators.operator import Operator, OperatorFault, check_arguments, object_schema
-from planners.graphseek.prompts import graphseek_prompt
-from planners.graphseek.results.result import Result
+from planners.graphseek.results import Result
 from planners.graphseek.turn import (
     AgentSettings,
     Answer,
     Fault,
     Invocation,
+    ModelAsked,
     Outcome,
     StepRecord,
     StepView,
@@ -44,8 +42,6 @@ _SHARED_CHARS = 80  # of a part that is written once, when it stands there twice
 _PROBLEM_CHARS = 300
 _LONGEST_SHARE = 4  # one turn before has a quarter of the tokens at most, so that it does not push out the others
 _CHARS_PER_TOKEN = 4
-_TEMPERATURE = 0.7
-"""Of a turn behind a failed call that was repeated unchanged: the most probable answer would be that call again. Chosen, not tuned."""
 _NOW = " If the results answer the question, give the answer now; else give calls that were not made before."
 _LINES, _LINE_CHARS = 8, 200  # of results of turns before: as many as two turns make
 _EMPTY = "If that is not the answer, check the type (find says which type a name is of), the values, the direction and the hops"
@@ -88,17 +84,10 @@ class LlmTurns:
             Message(role="system", content=self._system(view)),
             Message(role="user", content=self._user(view)),
         )
-        stuck = _stuck(view)
-        left_out = stuck[0] & stuck[1] if len(stuck) > 1 else frozenset()
-        offered = [each for each in view.operators if each.name not in left_out] or view.operators
-        schema = _turn_schema(() if _repeats(view) else offered, view.schema, view.results.handles)
-        sample = Sample(seed=len(stuck), temperature=_TEMPERATURE) if stuck else GREEDY
+        schema = _turn_schema(() if _repeats(view) else view.operators, view.schema, view.results.handles)
         tokens = self._settings.answer_tokens
-        request = StructuredRequest(
-            messages=messages, schema=schema, schema_name="turn", max_tokens=tokens, sample=sample
-        )
-        told = partial(ModelAsked, prompt="turn", temperature=sample.temperature)
-        with metered(self._model, "turn", told) as model:
+        request = StructuredRequest(messages=messages, schema=schema, schema_name="turn", max_tokens=tokens)
+        with metered(self._model, "turn", partial(ModelAsked, prompt="turn")) as model:
             chat = StructuredChat(model, kind="graphseek", repair_prompt=_repair, cache=None)
             answer = await on_a_thread("graphseek-model", lambda: chat.call(request, "", _turn))
         if answer.failure is not None:
@@ -145,41 +134,31 @@ class LlmTurns:
         return text
 
     def _trace(self, records: Sequence[StepRecord], most_tokens: int) -> str:
-        """Return the steps so far. Where they have too many tokens, the oldest summaries are left out first, then whole steps."""
-        if not records:
-            return ""
-        shown = [self._step(record, is_short=False) for record in records]
+        """Return the steps so far. Where they have too many tokens, the oldest are left out."""
+        shown = [self._step(record) for record in records]
         sizes = [self._count(text) for text in shown]
-        for at, record in enumerate(records):
-            if sum(sizes) <= most_tokens:
-                break
-            shown[at] = self._step(record, is_short=True)
-            sizes[at] = self._count(shown[at])
         first = 0
         while first < len(shown) - 1 and sum(sizes[first:]) > most_tokens:
             first += 1
         left_out = [f"({first} earlier steps are left out.)"] if first else []
-        return "\n".join(["Steps so far:", *left_out, *shown[first:]])
+        return "\n".join(["Steps so far:", *left_out, *shown[first:]]) if shown else ""
 
-    def _step(self, record: StepRecord, *, is_short: bool) -> str:
+    def _step(self, record: StepRecord) -> str:
         lines = [f"Step {record.number}"]
         for invocation, outcome in record.pairs:
             arguments = json.dumps(dict(invocation.arguments), ensure_ascii=False)
-            lines += [f"{invocation.operator} {arguments}", self._outcome(outcome, is_short=is_short)]
+            lines += [f"{invocation.operator} {arguments}", self._outcome(outcome)]
         if record.rejected is not None:
             lines += [f"The answer was handed back, {record.why}. It was:", self._marks.fenced(record.rejected.text)]
         elif record.why:
             lines.append(f"It could not be used: {record.why}")
         return "\n".join(lines)
 
-    def _outcome(self, outcome: Outcome, *, is_short: bool) -> str:
+    def _outcome(self, outcome: Outcome) -> str:
         if not isinstance(outcome, Result):
             return f"failed ({outcome.kind}): {outcome.problem}. {outcome.hint}"
         if outcome.size == 0:
             return f"gave {outcome.handle}, which is empty. {_EMPTY}"
-        if is_short:
-            kind, size = outcome.kind, outcome.size
-            return f"gave {outcome.handle}: a {kind} of {size} (its summary is left out; read it again)"
         return f"gave {outcome.handle}:\n{self._marks.fenced(outcome.summary)}"
 
 
@@ -188,21 +167,6 @@ def _repeats(view: StepView) -> bool:
     last = view.records[-1].outcomes if view.records else ()
     has_result = any(isinstance(each, Result) and each.size for record in view.records for each in record.outcomes)
     return has_result and bool(last) and all(isinstance(each, Fault) and each.kind == "repeated" for each in last)
-
-
-def _stuck(view: StepView) -> list[frozenset[str]]:
-    """Return the operators whose failed calls were repeated unchanged, of each of the last steps in a row with such a call, the newest first."""
-    first: dict[str, Outcome] = {}
-    steps: list[frozenset[str]] = []
-    for record in view.records:
-        repeated = set()
-        for each, outcome in record.pairs:
-            is_repeated = isinstance(outcome, Fault) and outcome.kind == "repeated"
-            if is_repeated and isinstance(first.get(each.key), Fault):
-                repeated.add(each.operator)
-            first.setdefault(each.key, outcome)
-        steps.append(frozenset(repeated))
-    return [*itertools.takewhile(bool, reversed(steps))]
 
 
 def _stored(view: StepView) -> str:

@@ -1,15 +1,17 @@
-"""The text of a semantic catalog for a prompt: full or lean, and never more than a number of tokens."""
+"""What prompts say: the texts of files, and of a semantic catalog, full or lean, never more than a number of tokens."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Literal
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Any, Literal
 
+from ontology.files import read_yaml
 from ontology.names import noun_lemma, words
 from planners.calls.prompt_tokens import PromptTokens
-from planners.graphseek.catalog.catalog import (
+from planners.graphseek.catalog import (
     NodeDescriptor,
     PropertyDescriptor,
     RelationshipDescriptor,
@@ -195,3 +197,15 @@ def _listed(properties: Sequence[PropertyKey]) -> str:
 def _singular(text: str) -> str:
     """The words of a text in the singular, each between blanks."""
     return f" {' '.join(map(noun_lemma, words(text)))} "
+
+
+def graphseek_prompt(name: str) -> str:
+    """Return a prompt of one text, by the name of its file."""
+    return str(prompt_parts(name)["text"]).strip()
+
+
+@cache
+def prompt_parts(name: str) -> Mapping[str, Any]:
+    """Return the texts of a prompt by their names."""
+    parts: Mapping[str, Any] = read_yaml(Path(__file__).parent / "prompts" / f"{name}.yaml")
+    return parts

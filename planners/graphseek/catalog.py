@@ -369,7 +369,7 @@ def _kept(described: Mapping[str, Any], owners: Iterable[Any]) -> dict[str, Any]
 @cache
 def shipped_catalogs() -> dict[str, SemanticCatalog]:
     """Return the catalogs that are part of the product, by name of the file."""
-    return {path.stem: read_catalog(path) for path in sorted((Path(__file__).parent / "shipped").glob("*.yaml"))}
+    return {path.stem: read_catalog(path) for path in sorted((Path(__file__).parent / "catalogs").glob("*.yaml"))}
 
 
 def read_glossary(path: Path) -> Mapping[str, str]:

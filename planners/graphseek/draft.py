@@ -25,7 +25,7 @@ from inference.structured_chat import (
 from ontology.names import canonical_name, expand, is_verb, noun_lemma, verb_lemma, words
 from ontology.ontology import Ontology, Predicate
 from planners.calls.untrusted import FenceMarks
-from planners.graphseek.catalog.catalog import (
+from planners.graphseek.catalog import (
     MOST_CHARACTERS,
     TIME_ROLES,
     NodeDescriptor,
@@ -37,8 +37,7 @@ from planners.graphseek.catalog.catalog import (
     shortened_text,
     text_fault,
 )
-from planners.graphseek.catalog.catalog_text import full_node, full_relationship
-from planners.graphseek.prompts import prompt_parts
+from planners.graphseek.catalog_text import full_node, full_relationship, prompt_parts
 from planners.stores.graph_schema import GraphSchema, NodeType, PropertyKey, RelationshipEnds, RelationshipType
 
 _PLANNED, _ACTUAL = ("plan", "planned", "scheduled"), ("actual", "actually", "current", "currently")

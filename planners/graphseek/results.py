@@ -1,4 +1,4 @@
-"""The results of a run, in one DuckDB file, under handles (section 4.2 of the paper)."""
+"""The results of a run: tables, graphs and presentations in one DuckDB file, under handles, with summaries (section 4.2 of the paper)."""
 
 from __future__ import annotations
 
@@ -10,44 +10,332 @@ import math
 import re
 import shutil
 from collections import Counter
-from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from threading import Lock
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeAlias, TypeVar
 
 import duckdb
 import numpy as np
 import numpy.typing as npt
 
 from ontology.errors import InvalidArgumentError, NotFoundError, StorageError
-from planners.graphseek.results.result import (
-    Cell,
-    ColumnType,
-    GraphPart,
-    Presentation,
-    Result,
-    ResultColumn,
-    ResultEdge,
-    ResultNode,
-    Sought,
-    TableQuery,
-    TableRows,
-    order_of,
-    with_tuples,
-)
-from planners.graphseek.results.summaries import (
-    CUT,
-    HEAD,
-    MOST_DISTINCT,
-    TAIL,
-    ColumnStats,
-    TableStats,
-    graph_summary,
-    shown_text,
-    table_summary,
-)
+from planners.calls.prompt_tokens import PromptTokens
+from planners.stores.property_graph import Properties, Scalar
+
+Cell: TypeAlias = Scalar | None
+ColumnType: TypeAlias = Literal["string", "integer", "number", "boolean", "node"]
+"""``node``: the id of a node, which further operators can start from."""
+Sought: TypeAlias = str | float | tuple[str, ...]
+"""A name, the beginning of one (with ``…`` behind it), a number, or several names of which one is enough."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResultColumn:
+    """A column of a table; ``node_type`` is that of a column of nodes."""
+
+    name: str
+    type: ColumnType
+    node_type: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableRows:
+    """A table that is being made: its rows come in batches, with one cell for each column."""
+
+    columns: tuple[ResultColumn, ...]
+    batches: AsyncIterator[Sequence[tuple[Cell, ...]]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableQuery:
+    """A table that DuckDB computes of others.
+
+    :param text: SQL without LIMIT. A table is named like its handle, in double quotes; its columns are ``c0``, ``c1``, …
+    :param of: handles of the tables that it reads.
+    """
+
+    columns: tuple[ResultColumn, ...]
+    text: str
+    of: tuple[str, ...]
+    parameters: tuple[Cell, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResultNode:
+    """A node; the same node has the same id in all results of one run."""
+
+    id: str
+    type: str
+    properties: Properties = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResultEdge:
+    """A relationship; ``source`` and ``target`` are ids of nodes."""
+
+    type: str
+    source: str
+    target: str
+    properties: Properties = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GraphPart:
+    """A part of a graph: at most 2,000 nodes and 5,000 relationships, so in memory."""
+
+    nodes: tuple[ResultNode, ...] = ()
+    edges: tuple[ResultEdge, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Presentation:
+    """How a table or a graph, ``of`` by its handle, is shown to a person; options are ``x``, ``y`` or ``columns``."""
+
+    kind: Literal["table", "bar", "line", "scatter", "histogram", "graph"]
+    of: str
+    title: str = ""
+    options: Properties = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """A result that stands on disk.
+
+    :param handle: ``t1`` of a table, ``g1`` of a graph, ``p1`` of a presentation; numbered within a run.
+    :param size: rows of a table, nodes of a graph.
+    :param cut: whether there was more than the limit of the operator.
+    :param summary: what a model sees: at most 600 tokens, whatever the size.
+    :param notes: of the operator, each one sentence.
+    """
+
+    handle: str
+    kind: Literal["table", "graph", "presentation"]
+    size: int
+    summary: str
+    columns: tuple[ResultColumn, ...] = ()
+    cut: bool = False
+    notes: tuple[str, ...] = ()
+
+
+def order_of(handle: str) -> int:
+    """Return the number of a handle: of the invocation that made it."""
+    return int(handle[1:])
+
+
+def with_tuples(properties: Mapping[str, Any]) -> dict[str, Any]:
+    """Return properties with tuples for lists: JSON and the engines give lists."""
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in properties.items()}
+
+
+CUT = "…"
+"""Stands behind what was cut."""
+HEAD, TAIL = 25, 5
+"""First and last rows that a summary may show."""
+MOST_DISTINCT = 1_000
+_MOST_TOKENS = 600
+_LIKELY = 4  # characters of a token: a longer text is not counted at all
+_TOKENS = PromptTokens()
+_TITLE = 4  # a title may have as many characters as this number of cells
+_SAMPLE_HEAD, _SAMPLE_TAIL = 8, 3
+"""Rows of a table that does not stand whole: few, so that prompts are about as long for a graph a tenth as large."""
+# From all to little; the first that fits is taken. Rows go before columns: a column that is not named cannot be asked for.
+_TABLE_DETAILS = ((40, 25, 5, 80, 6), (40, 6, 3, 40, 4), (24, 4, 2, 32, 3), (8, 3, 1, 20, 2), (1, 1, 0, 8, 0))
+"""Columns, rows of the head and of the tail, characters of a cell, notes."""
+_GRAPH_DETAILS = ((8, 4, 60, 20, 4), (5, 4, 40, 12, 3), (3, 1, 16, 5, 2), (0, 0, 8, 1, 0))
+"""Nodes, properties of a node, characters of a text, types, notes."""
+
+
+@dataclass(slots=True)
+class ColumnStats:
+    """Of the values of a column; ``distinct`` is None above :data:`MOST_DISTINCT`."""
+
+    column: ResultColumn
+    count: int = 0
+    least: Any = None
+    greatest: Any = None
+    _values: set[Cell] = field(default_factory=set)
+
+    @property
+    def distinct(self) -> int | None:
+        """How many different values there are."""
+        return None if len(self._values) > MOST_DISTINCT else len(self._values)
+
+    def add(self, cells: Sequence[Cell]) -> None:
+        """Take further values of the column."""
+        some: list[Any] = [cell for cell in cells if cell is not None]
+        if some:
+            ranged = some if self.count == 0 else [self.least, self.greatest, *some]
+            self.least, self.greatest = min(ranged), max(ranged)
+            self.count += len(some)
+            if self.distinct is not None:
+                self._values.update(some)
+
+
+@dataclass(slots=True, kw_only=True)
+class TableStats:
+    """Of a table; ``head`` and ``tail`` are its first and last rows, and may overlap."""
+
+    columns: Sequence[ColumnStats]
+    rows: int = 0
+    head: list[tuple[Cell, ...]] = field(default_factory=list)
+    tail: list[tuple[Cell, ...]] = field(default_factory=list)
+
+    def add(self, columns: Sequence[Sequence[Cell]]) -> None:
+        """Take further rows, as columns."""
+        for each, cells in zip(self.columns, columns, strict=True):
+            each.add(cells)
+        rows = list(zip(*columns, strict=True))
+        self.rows += len(rows)
+        self.head += rows[: HEAD - len(self.head)]
+        self.tail = [*self.tail, *rows][-TAIL:]
+
+
+def table_summary(handle: str, title: str, table: TableStats, *, cut: bool, notes: Sequence[str]) -> str:
+    """Return the summary of a table: title, size, columns with counts and ranges, first and last rows."""
+    text = ""
+    for columns, head, tail, cell, most_notes in _TABLE_DETAILS:
+        lines = [f"{handle}: {shown_text(title, _TITLE * cell)}"]
+        lines += [f"rows: {table.rows}" + (" (cut: there were more)" if cut else ""), "columns:"]
+        lines += [_column_line(each, cell) for each in table.columns[:columns]]
+        if more := table.columns[columns:]:
+            names = ", ".join(shown_text(each.column.name, cell) for each in more[: columns // 2])
+            lines.append(f"and {len(more)} more columns" + (f": {names}, …" if names else ""))
+        lines += _row_lines(table, columns, head, tail, cell)
+        lines += [f"note: {shown_text(note, _TITLE * cell)}" for note in notes[:most_notes]]
+        text = "\n".join(lines)
+        if fits(text):
+            break
+    return text
+
+
+def _column_line(each: ColumnStats, most: int) -> str:
+    column = each.column
+    kind = f"node of {shown_text(column.node_type, most)}" if column.node_type else column.type
+    distinct = f"more than {MOST_DISTINCT}" if each.distinct is None else str(each.distinct)
+    line = f"- {shown_text(column.name, most)}: {kind}, {each.count} values, {distinct} distinct"
+    if column.type == "node" or not each.count:
+        return line
+    return f"{line}, {shown_cell(each.least, most)} to {shown_cell(each.greatest, most)}"
+
+
+def _row_lines(table: TableStats, columns: int, head: int, tail: int, cell: int) -> Iterator[str]:
+    """Show first and last rows, without the ids of nodes where there is something else to show."""
+    shown = range(min(len(table.columns), columns))
+    places = [at for at in shown if table.columns[at].column.type != "node"] or list(shown)
+    if not table.rows or not places:
+        return
+    kept = len(table.head)
+    whole = table.rows <= min(head + tail, kept)
+    first = kept if whole else min(head, _SAMPLE_HEAD, kept)
+    last = 0 if whole else min(tail, _SAMPLE_TAIL, table.rows - first, len(table.tail))
+    yield f"rows 1 to {first} ({' | '.join(shown_text(table.columns[at].column.name, cell) for at in places)}):"
+    yield from (shown_row(row, places, cell) for row in table.head[:first])
+    if last:
+        yield f"rows {table.rows - last + 1} to {table.rows}:"
+        yield from (shown_row(row, places, cell) for row in table.tail[-last:])
+
+
+def graph_summary(handle: str, title: str, part: GraphPart, *, cut: bool, notes: Sequence[str]) -> str:
+    """Return the summary of a graph: counts by type and a small preview, as JSON."""
+    text = ""
+    for most, properties, chars, types, most_notes in _GRAPH_DETAILS:
+        nodes, edges = _chosen(part, most)
+        ids = {node.id: f"n{at}" for at, node in enumerate(nodes, 1)}
+        said = ["There was more: the graph is cut."] if cut else []
+        fields = {
+            "summary": shown_text(title, _TITLE * chars),
+            "graph_handle": handle,
+            "preview_graph_stats": {
+                "nodes": len(part.nodes),
+                "relationships": len(part.edges),
+                "node_types": _counts((each.type for each in part.nodes), types, chars),
+                "relationship_types": _counts((each.type for each in part.edges), types, chars),
+            },
+            "preview_graph": {
+                "nodes": [
+                    {"id": ids[each.id], "type": shown_text(each.type, chars), **_some(each, properties, chars)}
+                    for each in nodes
+                ],
+                "relationships": [
+                    {"type": shown_text(each.type, chars), "source": ids[each.source], "target": ids[each.target]}
+                    for each in edges
+                ],
+            },
+            "notes": said + [shown_text(note, _TITLE * chars) for note in notes[:most_notes]],
+        }
+        text = _on_one_line(json.dumps(fields, ensure_ascii=False))
+        if fits(text):
+            break
+    return text
+
+
+def _counts(types: Iterable[str], most: int, chars: int) -> dict[str, int]:
+    """Return the most frequent types with their counts; the others are counted together."""
+    ranked = sorted(Counter(types).items(), key=lambda pair: (-pair[1], pair[0]))
+    counts = {shown_text(name, chars): count for name, count in ranked[:most]}
+    if rest := ranked[most:]:
+        counts[f"{len(rest)} more types"] = sum(count for _, count in rest)
+    return counts
+
+
+def _chosen(part: GraphPart, most: int) -> tuple[list[ResultNode], list[ResultEdge]]:
+    """Return nodes and the relationships among them: ends of relationships first."""
+    known = {node.id: node for node in part.nodes}
+    joined = [edge for edge in part.edges if edge.source in known and edge.target in known]
+    ends = dict.fromkeys(end for edge in joined for end in (edge.source, edge.target))
+    chosen = list(dict.fromkeys([*ends, *known]))[:most]
+    return [known[each] for each in chosen], [e for e in joined if e.source in chosen and e.target in chosen][:most]
+
+
+def _some(node: ResultNode, most: int, chars: int) -> dict[str, Any]:
+    """Return a few properties, names first."""
+    ranked = sorted(node.properties, key=lambda name: not name.casefold().endswith(("name", "title", "label")))
+    found: dict[str, Any] = {}
+    for name in ranked[:most]:
+        value: Any = node.properties[name]
+        if not isinstance(value, bool | int | float):
+            text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+            value = text if len(text) <= chars else text[:chars] + CUT
+        found[shown_text(f"{name}_" if name in ("id", "type") else name, chars)] = value
+    return found
+
+
+def fits(text: str) -> bool:
+    """Whether a text is a summary that a model may see."""
+    return len(text) <= _MOST_TOKENS * _LIKELY and _TOKENS.count(text) <= _MOST_TOKENS
+
+
+def shown_row(row: Sequence[Cell], places: Sequence[int], most: int) -> str:
+    """Return some cells of a row on one line, texts cut behind ``most`` characters."""
+    return " | ".join(shown_cell(row[at], most) for at in places)
+
+
+def shown_text(text: str, most: int) -> str:
+    """Return a title or a name: at most ``most`` characters of it, on one line."""
+    line = " ".join(text[: most * 2 + 1].split())
+    return _on_one_line(line if len(line) <= most and len(text) <= most * 2 else line[:most] + CUT)
+
+
+def shown_cell(cell: Cell, most: int) -> str:
+    """Return a cell: a JSON string of at most ``most`` characters; numbers are never cut, so they can be read back."""
+    if not isinstance(cell, str):
+        return repr(cell) if type(cell) is float and math.isfinite(cell) else json.dumps(cell)
+    text = _on_one_line(json.dumps(cell[:most], ensure_ascii=False))
+    return text if len(cell) <= most else text + CUT
+
+
+def _on_one_line(text: str) -> str:
+    """Return a text with an escape in place of each character that is not printed: control, format, surrogate."""
+    if text.isprintable():
+        return text
+    escaped = (
+        each if each.isprintable() else json.dumps(each)[1:-1] if each <= "\uffff" else "\ufffd" for each in text
+    )
+    return "".join(escaped)
+
 
 T = TypeVar("T")
 Rows = Sequence[tuple[Cell, ...]]
@@ -61,24 +349,7 @@ CREATE MACRO IF NOT EXISTS fold(x) AS lower(nfc_normalize(x))
 """
 _SQL_TYPES = {"string": "VARCHAR", "node": "VARCHAR", "integer": "BIGINT", "number": "DOUBLE", "boolean": "BOOLEAN"}
 _DTYPES: Mapping[str, Any] = {"integer": np.int64, "number": np.float64, "boolean": np.bool_}
-_FITTING: Mapping[str, set[type]] = {
-    "string": {str},
-    "node": {str},
-    "integer": {int},
-    "number": {int, float},
-    "boolean": {bool},
-}
-_HELD: Mapping[str, Callable[[Sequence[Any]], bool]] = {
-    "string": lambda cells: "".join(cells).encode() is not None,
-    "node": lambda cells: "".join(cells).encode() is not None,
-    "integer": lambda cells: all(abs(cell) < 2**63 for cell in cells),
-    "number": lambda cells: all(map(math.isfinite, cells)),
-    "boolean": lambda cells: True,
-}
-"""Whether DuckDB has all these values."""
 _PART = 20_000  # rows that are written at once
-_COUNTED = 12  # columns whose values are counted at once: distinct ones take a megabyte each
-_PREVIEW = 257  # characters of a cell that a summary is made of
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 _LEADING_NUMBER = r"^[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?"
 _ROUNDING = 1e-6  # of a tolerance: 99.425 is shown as 99.42 or 99.43, and lies a little off the middle of both
@@ -156,75 +427,47 @@ class _File:
 
 
 class _Table:
-    """A table while it is written; its first rows stay in memory, so that a short one is summarised without another query."""
+    """A table while it is written, and what its summary says of the rows so far."""
 
     def __init__(self, handle: str, columns: Sequence[ResultColumn], most: int) -> None:
         self.handle, self.columns, self._most = handle, _named_apart(columns), most
-        self.rows = self.size = 0
-        self.cut = self.dropped = False
-        self._first: list[tuple[Cell, ...]] = []
+        self.stats = TableStats(columns=[ColumnStats(each) for each in self.columns])
+        self.size, self.cut, self.dropped = 0, False, False
         self._lost: Counter[str] = Counter()
 
     def write(self, cursor: duckdb.DuckDBPyConnection, rows: Rows) -> bool:
         """Write rows, and return whether there is room for more."""
         if self.dropped:
             return False
-        if not (self.rows or self.cut):
+        if not (self.stats.rows or self.cut):
             named = ", ".join(f"c{at} {_SQL_TYPES[each.type]}" for at, each in enumerate(self.columns))
             cursor.execute(f'CREATE OR REPLACE TABLE "{self.handle}" ({named})')
-        kept = rows[: self._most - self.rows]
+        kept = rows[: self._most - self.stats.rows]
         self.cut |= len(kept) < len(rows) or self.size > MOST_BYTES
         if kept and self.size <= MOST_BYTES:
             part: dict[str, npt.NDArray[Any]] = {}
-            stored: list[Sequence[Cell]] = []
+            stored = []
             for at, (each, cells) in enumerate(zip(self.columns, zip(*kept, strict=True), strict=True)):
-                fitting = _fitting(each.type, cells)
-                self._lost[each.name] += sum(
-                    new is None and old is not None for new, old in zip(fitting, cells, strict=True)
-                )
+                fitting = [None if cell is None else _as_type(each.type, cell) for cell in cells]
+                self._lost[each.name] += fitting.count(None) - cells.count(None)
                 self.size += sum(len(cell) + 2 if isinstance(cell, str) else 9 for cell in fitting)
                 part[f"c{at}"] = _array(each.type, fitting)
                 stored.append(fitting)
             cursor.register("part", part)
             cursor.execute(f'INSERT INTO "{self.handle}" SELECT * FROM part')
             cursor.unregister("part")
-            if self.rows + len(kept) <= MOST_DISTINCT:
-                self._first += zip(*stored, strict=True)
-            self.rows += len(kept)
+            self.stats.add(stored)
         return not self.cut
-
-    def stats(self, cursor: duckdb.DuckDBPyConnection) -> TableStats:
-        """Return what the summary says."""
-        columns: list[ColumnStats] = []
-        if self.rows == len(self._first):
-            rows = self._first
-            for at, each in enumerate(self.columns):
-                values: list[Any] = [row[at] for row in rows if row[at] is not None]
-                least, greatest = min(values, default=None), max(values, default=None)
-                columns.append(ColumnStats(each, len(values), len(set(values)), least, greatest))
-            return TableStats(rows=self.rows, columns=columns, head=rows[:HEAD], tail=rows[-TAIL:])
-        texts = [each.type in ("string", "node") for each in self.columns]
-        cells = [f"left(c{at}, {_PREVIEW})" if is_text else f"c{at}" for at, is_text in enumerate(texts)]
-        counts = [f"count(c{at}), count(DISTINCT c{at}), min({cell}), max({cell})" for at, cell in enumerate(cells)]
-        for start in range(0, len(counts), _COUNTED):
-            counted = f'SELECT {", ".join(counts[start : start + _COUNTED])} FROM "{self.handle}"'
-            found = cursor.execute(counted).fetchall()[0]
-            for at, each in enumerate(self.columns[start : start + _COUNTED]):
-                count, distinct, least, greatest = found[4 * at : 4 * at + 4]
-                known = distinct if distinct <= MOST_DISTINCT else None
-                columns.append(ColumnStats(each, count, known, least, greatest))
-        select = f'SELECT {", ".join(cells)} FROM "{self.handle}" WHERE rowid'
-        head = cursor.execute(f"{select} < ? ORDER BY rowid", [HEAD]).fetchall()
-        tail = cursor.execute(f"{select} >= ? ORDER BY rowid", [self.rows - TAIL]).fetchall()
-        return TableStats(rows=self.rows, columns=columns, head=head, tail=tail)
 
     @property
     def notes(self) -> list[str]:
         """What is to be said of the table."""
         types = {each.name: each.type for each in self.columns}
         notes = [f"{n} cells of {name} are no {types[name]} and were emptied." for name, n in self._lost.items() if n]
-        if self.cut and self.rows < self._most:
-            notes.append(f"The table was cut at row {self.rows}: no result may be larger than {MOST_BYTES} bytes.")
+        if self.cut and self.stats.rows < self._most:
+            notes.append(
+                f"The table was cut at row {self.stats.rows}: no result may be larger than {MOST_BYTES} bytes."
+            )
         return notes
 
 
@@ -401,15 +644,15 @@ class ResultStore:
         """Write the last rows, and the record of the table, in one transaction: each waits for the disk."""
 
         def finish(cursor: duckdb.DuckDBPyConnection) -> Result:
-            if rows or not (table.rows or table.cut):
+            if rows or not (table.stats.rows or table.cut):
                 table.write(cursor, rows)
-            stats, said = table.stats(cursor), (*notes, *table.notes)
+            stats, said = table.stats, (*notes, *table.notes)
             counts = [stats.rows, *(each.count for each in stats.columns)]
             counts += [each.distinct for each in stats.columns if each.distinct is not None]
             result = Result(
                 handle=table.handle,
                 kind="table",
-                size=table.rows,
+                size=stats.rows,
                 summary=table_summary(table.handle, title, stats, cut=table.cut, notes=said),
                 columns=tuple(table.columns),
                 cut=table.cut,
@@ -503,15 +746,6 @@ def _named_apart(columns: Sequence[ResultColumn]) -> list[ResultColumn]:
             name, number = f"{column.name}_{number}", number + 1
         named[name] = replace(column, name=name)
     return list(named.values())
-
-
-def _fitting(kind: ColumnType, cells: Sequence[Any]) -> Sequence[Cell]:
-    """Return cells as the column can hold them; None for one that it cannot."""
-    some = [cell for cell in cells if cell is not None]
-    with contextlib.suppress(UnicodeEncodeError, OverflowError):
-        if set(map(type, some)) <= _FITTING[kind] and _HELD[kind](some):
-            return cells
-    return [None if cell is None else _as_type(kind, cell) for cell in cells]
 
 
 def _array(kind: ColumnType, cells: Sequence[Any]) -> npt.NDArray[Any]:

@@ -16,9 +16,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ontology.errors import InvalidArgumentError
 from ontology.json_values import first_error
-from planners.graphseek.agent.question_run import AnsweredQuestion, QuestionParts, answer_question, check_question
-from planners.graphseek.agent_events import AgentEvent, event_of
-from planners.graphseek.turn import AgentSettings, Question
+from planners.graphseek.question_run import AnsweredQuestion, QuestionParts, answer_question, check_question
+from planners.graphseek.turn import AgentEvent, AgentSettings, Question, event_of
 from planners.journal.recorded import Steps, not_recorded, request_key
 from planners.journal.run_journal import DAMAGED, RunJournal, RunRecord, branch_journal
 from planners.journal.step_log import seconds_since, unheard

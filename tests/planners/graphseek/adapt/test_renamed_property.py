@@ -133,25 +133,6 @@ def _digest(version: dict[str, object]) -> str:
     return VERSION.validate_json(json.dumps(version)).digest
 
 
-def test_four_answers_at_most_are_asked_for_and_each_fault_is_told(service: Service, loop: asyncio.Runner) -> None:
-    bad = (
-        "no JSON",
-        proposal("MATCH (m:BatteryModule {title: $module_name}) SET m.title = 'x' RETURN m"),
-        proposal("LOAD FROM '/etc/passwd' (HEADER = false) RETURN *"),
-        proposal(RIGHT.replace("BUILT_AT", "MADE_AT")),
-        proposal(),
-    )
-    another = calls(("sites_of_module", {"module_name": "BM-9003"}))
-    ran = loop.run(service.ask(CALL, another, GIVES_UP, versions=bad))
-    assert len(ran.asked) == 4, "the fifth would have passed, and is not asked for at the next failure"
-    told = [body["messages"][-1]["content"] for body in ran.asked[1:]]
-    for said, fault in zip(told, ("JSON object", "SET changes the graph", "cannot start with 'LOAD'"), strict=True):
-        assert fault in said
-    (adapted,) = ran.of(OperatorAdapted)
-    assert adapted.version == "" and "MADE_AT" in adapted.problem
-    assert VersionFolder(service.versions).versions() == ()
-
-
 @pytest.mark.parametrize(
     ("answer", "fault"),
     [
@@ -202,24 +183,3 @@ def test_a_killed_run_goes_on_with_its_version_and_one_that_branches_off_has_non
         branched = loop.run(replay_question(journal, events.append))
     kinds = [getattr(each, "kind", "") for record in branched.records for each in record.outcomes]
     assert kinds == ["unknown name", "repeated"], "a version of another run does not serve it"
-
-
-async def test_a_version_over_bolt(neo4j_address: str, tmp_path: Path) -> None:
-    import neo4j
-
-    from planners.stores.bolt import open_bolt_reader
-
-    with neo4j.GraphDatabase.driver(neo4j_address) as driver, driver.session() as session:
-        session.run("MATCH (n) DETACH DELETE n").consume()
-        module, site = (
-            "(:BatteryModule {title: 'BM-9001'})",
-            "(:FactorySite {name: 'Factory Alpha - Northern Division'})",
-        )
-        region = "(:Region {name: 'Northern Europe'})"
-        session.run(f"CREATE {module}-[:BUILT_AT]->{site}-[:LOCATED_IN]->{region}").consume()
-    async with open_bolt_reader(neo4j_address) as graph:
-        service = Service(graph, tmp_path, "another")
-        ran = await service.ask(CALL, CALL, REGION, TOLD, versions=(proposal(WRONG), proposal()))
-        assert ran.run.end.outcome == "answered", ran.events
-        assert [each.size for each in ran.of(ResultKept)] == [1, 1]
-        assert "it gives no rows" in ran.asked[1]["messages"][-1]["content"], "this engine knows every name"

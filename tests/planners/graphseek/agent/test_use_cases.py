@@ -15,7 +15,6 @@ from planners.calls.untrusted import FenceMarks
 from planners.graphseek.question_run import answer_question
 from planners.graphseek.turn import (
     AgentSettings,
-    AnswerRejected,
     Faulted,
     Invoked,
     ModelAsked,
@@ -222,30 +221,6 @@ def test_a_model_that_loops_asks_the_graph_once(asker: Asker, loop: asyncio.Runn
     assert may_call == [True, True, False, False], "the schema leaves a model that repeats itself an answer alone"
 
 
-def test_prose_is_an_answer_that_must_be_grounded(asker: Asker, loop: asyncio.Runner) -> None:
-    ran = loop.run(
-        asker.ask(
-            "Which?", calls(("get_nodes", {"node_type": "Region"})), "It is `Atlantis`.", "It is Northern Europe."
-        )
-    )
-    assert (ran.run.end.outcome, ran.run.end.answer) == ("answered", "It is Northern Europe.")
-    assert ran.of(AnswerRejected)[0].ungrounded == ("Atlantis",) and "Atlantis" in ran.prompts[2]
-
-
-def test_numbers_from_memory_are_marked(asker: Asker, loop: asyncio.Runner) -> None:
-    ran = loop.run(asker.ask("How many sites?", {"answer": "There are 42 sites."}))
-    assert (ran.run.end.outcome, ran.run.end.missing) == ("ungrounded", "in no result: 42")
-
-
-def test_what_is_no_turn_is_asked_once_more_and_counts_as_failed(asker: Asker, loop: asyncio.Runner) -> None:
-    broken = '{"calls": [{"operator": "get_nodes", "arguments": {"node_type": "Region"'
-    fenced = f"```json\n{json.dumps(calls(('get_nodes', {'node_type': 'Region'})))}\n```"
-    ran = loop.run(asker.ask("Which?", broken, broken, fenced, {"answer": "Northern Europe"}))
-    assert ran.run.end.outcome == "answered" and [each.nth for each in ran.of(Faulted)] == [0]
-    assert len(ran.prompts) == 4 and "cannot be used" in ran.prompts[1]
-    assert "It could not be used" in ran.prompts[2]
-
-
 def test_cypher_comes_after_three_failed_steps_and_cannot_write(asker: Asker, loop: asyncio.Runner) -> None:
     wrong = [calls(("get_nodes", {"node_type": "Region", "limit": -at})) for at in range(3)]
     delete = calls(("cypher", {"text": "MATCH (r:Region) DETACH DELETE r"}))
@@ -259,21 +234,6 @@ def test_cypher_comes_after_three_failed_steps_and_cannot_write(asker: Asker, lo
     refused = ran.of(Faulted)[-1]
     assert (refused.kind, refused.step) == ("engine", 4) and "changes the graph" in refused.problem
     assert loop.run(asker.last.rows("t5")) == [("Northern Europe", 1), ("Southern Europe", 1)]
-
-
-def test_a_value_with_cypher_in_it_stays_a_value(asker: Asker, loop: asyncio.Runner) -> None:
-    evil = "x'}) DETACH DELETE n //"
-    ran = loop.run(
-        asker.ask(
-            "Which?",
-            calls(("get_nodes", {"node_type": "Region", "filters": named("", evil)["filters"]})),
-            calls(("get_nodes", {"node_type": "Region"})),
-            {"answer": "Northern Europe and Southern Europe"},
-        )
-    )
-    assert ran.run.end.outcome == "answered", ran.run.end
-    assert all(evil not in each.text for each in ran.of(QueryRun))
-    assert any(evil in each.parameters.values() for each in ran.of(QueryRun))
 
 
 def test_budget_and_refusal(asker: Asker, loop: asyncio.Runner) -> None:

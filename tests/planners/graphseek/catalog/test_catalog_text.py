@@ -11,7 +11,7 @@ from planners.graphseek.catalog import SemanticCatalog, accept
 from planners.graphseek.catalog_text import catalog_text
 from planners.graphseek.draft import draft_by_rules
 from planners.stores.graph_schema import GraphSchema, RelationshipEnds, RelationshipType
-from tests.planners.graphseek.catalog.ev_schema import key, node
+from tests.planners.graphseek.catalog.some_types import key, node
 
 
 def _count(text: str) -> int:

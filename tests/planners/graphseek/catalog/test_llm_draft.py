@@ -12,12 +12,11 @@ pytest.importorskip("openai", reason="the extra 'llm' is not installed")
 
 from inference.openai_client import OpenAIChat
 from inference.retry import RetryPolicy
-from ontology.errors import ModelError
 from planners.graphseek.catalog import check_catalog
 from planners.graphseek.draft import LlmDraft, draft_by_llm, draft_by_rules
 from planners.stores.graph_schema import GraphSchema, RelationshipEnds, RelationshipType
 from tests.harness.chat import Body, ChatServer, Reply, chat_server
-from tests.planners.graphseek.catalog.ev_schema import key, node
+from tests.planners.graphseek.catalog.some_types import key, node
 
 _CENSUS = GraphSchema(
     nodes=(
@@ -90,10 +89,3 @@ def test_a_refused_answer_is_asked_for_again_and_then_left(answer: Any, problem:
     assert made.catalog.nodes["Car"] == _RULES.nodes["Car"] and server.hits == 4
     (told,) = made.problems
     assert told.startswith("Car: the model's answer was rejected twice") and problem in told
-
-
-def test_a_model_that_is_down_for_one_type_leaves_it_to_the_rules_and_three_failures_end_the_draft() -> None:
-    made, _ = _drafted(Van=Reply(status=500))
-    assert made.catalog.nodes["Van"] == _RULES.nodes["Van"] and made.problems[0].startswith("Van: ")
-    with pytest.raises(ModelError):
-        _drafted(Car=Reply(status=500), Van=Reply(status=500), BUILT_AT=Reply(status=500))

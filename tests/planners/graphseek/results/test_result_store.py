@@ -164,9 +164,3 @@ async def test_a_full_disk_and_a_damaged_file_say_what_to_do(tmp_path: Path) -> 
     (tmp_path / "results.duckdb").write_bytes(b"no database" * 500)
     with pytest.raises(StorageError, match="delete it"):
         ResultStore(tmp_path)
-
-
-def test_results_of_an_earlier_version_are_refused(tmp_path: Path) -> None:
-    (tmp_path / "results-finished.sqlite3").touch()
-    with pytest.raises(StorageError, match="earlier version"):
-        ResultStore(tmp_path)

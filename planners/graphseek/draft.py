@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, Final
 
 from inference.chat import ChatModel, Message
@@ -20,7 +19,6 @@ from inference.structured_chat import (
     StructuredAnswer,
     StructuredChat,
     StructuredRequest,
-    UnusableAnswerError,
 )
 from ontology.names import canonical_name, expand, is_verb, noun_lemma, verb_lemma, words
 from ontology.ontology import Ontology, Predicate
@@ -106,7 +104,6 @@ _MOST_ENDS = 4
 _LARGE = 10_000  # numbers from here on are shown without decimals
 _NOTHING: Final[Mapping[str, str]] = {}
 _MOST_ANSWER_TOKENS = 1_500
-_MOST_READ = 10_000  # characters of a text: of a longer one the fault says how long it may be, and does not repeat it
 _MOST_SHOWN = 40  # properties of a type in a prompt
 
 
@@ -367,11 +364,7 @@ class LlmDraft:
 
 
 def draft_by_llm(
-    census: GraphSchema,
-    model: ChatModel,
-    *,
-    ontology: Ontology | None = None,
-    glossary: Mapping[str, str] = _NOTHING,
+    census: GraphSchema, model: ChatModel, *, ontology: Ontology | None = None, glossary: Mapping[str, str] = _NOTHING
 ) -> LlmDraft:
     """Return a draft: roles, values and ranges by rules, descriptions and words by the model. It is not accepted.
 
@@ -396,14 +389,12 @@ def draft_by_llm(
         meanings = [f"Glossary: {term}: {glossary[term]}" for term in terms if term in glossary]
         user = prompt["user"].format(kind=texts["kind"], data=fences.fenced("\n".join((shown, *meanings))))
         system = Message(role="system", content=prompt["system"].format(**texts))
+        schema, messages = _schema(names, lists), (system, Message(role="user", content=user))
         request = StructuredRequest(
-            messages=(system, Message(role="user", content=user)),
-            schema=_schema(names, lists, MOST_CHARACTERS),
-            schema_name="descriptor",
-            max_tokens=_MOST_ANSWER_TOKENS,
+            messages=messages, schema=schema, schema_name="descriptor", max_tokens=_MOST_ANSWER_TOKENS
         )
-        parser = SchemaParser(_schema(names, lists, _MOST_READ), feature="language models that describe a graph")
-        said: StructuredAnswer[Mapping[str, Any]] = chat.call(request, "", partial(_usable, parser))
+        parser = SchemaParser(schema, feature="language models that describe a graph")
+        said: StructuredAnswer[Mapping[str, Any]] = chat.call(request, "", lambda text: _cleaned(parser.parse(text)))
         failures.record(said.failure)
         if said.problem:
             problems.append(f"{of.name}: {said.problem}")
@@ -434,25 +425,13 @@ def draft_by_llm(
     return LlmDraft(catalog=replace(base, nodes=nodes, relationships=relationships), problems=tuple(problems))
 
 
-def _schema(names: Sequence[str], lists: Sequence[str], longest: int) -> dict[str, Any]:
-    """The schema of an answer: properties of these names alone, texts of at most so many characters."""
-    text = {"type": "string", "maxLength": longest}
+def _schema(names: Sequence[str], lists: Sequence[str]) -> dict[str, Any]:
+    """The schema of an answer: properties of these names alone, short texts."""
+    text = {"type": "string", "maxLength": MOST_CHARACTERS}
     row = {"type": "array", "items": {"type": "string", "minLength": 1, "maxLength": 40}, "maxItems": 4}
     properties = {"type": "object", "properties": dict.fromkeys(names, text), "additionalProperties": False}
     members = {"description": text, **dict.fromkeys(lists, row), "properties": properties}
     return {"type": "object", "properties": members, "required": list(members), "additionalProperties": False}
-
-
-def _usable(parser: SchemaParser, text: str) -> Mapping[str, Any]:
-    """The answer with clean texts.
-
-    :raises UnusableAnswerError: for an answer outside the schema, and one with an instruction in it.
-    """
-    answer: Mapping[str, Any] = _cleaned(parser.parse(text))
-    for place, said in _texts(answer, ""):
-        if fault := text_fault(said):
-            raise UnusableAnswerError(f"{place}: {fault}")
-    return answer
 
 
 def _cleaned(value: Any) -> Any:
@@ -461,14 +440,6 @@ def _cleaned(value: Any) -> Any:
     if isinstance(value, list):
         return list(dict.fromkeys(filter(None, (cleaned_text(each).lower() for each in value))))
     return cleaned_text(value)
-
-
-def _texts(value: Any, place: str) -> Iterator[tuple[str, str]]:
-    if isinstance(value, str):
-        yield place, value
-        return
-    for name, each in value.items() if isinstance(value, dict) else enumerate(value):
-        yield from _texts(each, f"{place}[{name!r}]")
 
 
 def _with(words: Sequence[str], more: Iterable[str]) -> tuple[str, ...]:

@@ -80,10 +80,7 @@ class LlmTurns:
 
     async def turn(self, view: StepView) -> Turn:
         """See :class:`TurnMaker`."""
-        messages = (
-            Message(role="system", content=self._system(view)),
-            Message(role="user", content=self._user(view)),
-        )
+        messages = (Message(role="system", content=self._system(view)), Message(role="user", content=self._user(view)))
         schema = _turn_schema(() if _repeats(view) else view.operators, view.schema, view.results.handles)
         tokens = self._settings.answer_tokens
         request = StructuredRequest(messages=messages, schema=schema, schema_name="turn", max_tokens=tokens)

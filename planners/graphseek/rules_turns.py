@@ -174,7 +174,7 @@ class _Compiled:
             table = self._table(nodes, aggregations=[{"grouping_type": "COUNT"}])
             rows = await self._results.rows(table.handle, limit=1) if table else [(0,)]
             return self._reply(f"There are {rows[0][0]:,}.", table)
-        result = self._listed(nodes)
+        result = self._table(nodes)
         return await self._told(result, shown=graph.show and self._property(graph.return_var, graph.show))
 
     async def _top(self, measure: Measure) -> Answer:
@@ -266,7 +266,7 @@ class _Compiled:
                     sets.append(timed)
                 continue
             nodes = self._nodes(far, var)
-            if nodes and len(edges) > 1 and (table := self._listed(nodes)) and table.size > 1:
+            if nodes and len(edges) > 1 and (table := self._table(nodes)) and table.size > 1:
                 raise _RefusedError("what two relationships lead to is more than one thing")
             for edge in edges:
                 reached = self._traversed(edge, nodes, var) if nodes else None
@@ -280,13 +280,13 @@ class _Compiled:
         sets += named
         if not sets and not negative:
             return self._selected(var)
-        first = self._merged(sets, "intersection") if sets else self._listed(self._selected(var))
+        first = self._merged(sets, "intersection") if sets else self._table(self._selected(var))
         kept = self._merged([first, *negative], "difference") if first and negative else first
         return {"handle": kept.handle} if kept else None
 
     def _others(self, edge: EdgeConstraint, far: str, nodes: _Selected | None, var: str) -> list[Result]:
         """What is joined to anything but some nodes: "only"."""
-        every, own = self._listed({"type": self._type(far)}), self._listed(nodes)
+        every, own = self._table({"type": self._type(far)}), self._table(nodes)
         others = self._merged([every, own], "difference") if every and own else None
         reached = self._traversed(edge, {"handle": others.handle}, var) if others else None
         return [reached] if reached else []
@@ -350,13 +350,6 @@ class _Compiled:
         if len(sets) == 1:
             return sets[0]
         return self._calls.result("merge", handles=[each.handle for each in sets], how=how)
-
-    def _listed(self, nodes: _Selected | None) -> Result | None:
-        if nodes is None:
-            return None
-        if "handle" in nodes:
-            return self._calls.result("filter", **nodes)
-        return self._table(nodes)
 
     def _table(self, nodes: _Selected | None, **arguments: Any) -> Result | None:
         if nodes is None:

@@ -5,11 +5,9 @@ All that modules of this folder have are found; a file that a caller adds has ``
 
 from __future__ import annotations
 
-import hashlib
 import importlib
-import importlib.util
 import pkgutil
-import sys
+import runpy
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -266,10 +264,7 @@ def nearest_hint(name: str, known: Sequence[str]) -> str:
 
 
 _TYPES = Draft202012Validator.TYPE_CHECKER.redefine_many(
-    {
-        "array": lambda _, value: isinstance(value, list | tuple),
-        "object": lambda _, value: isinstance(value, Mapping),
-    }
+    {"array": lambda _, value: isinstance(value, list | tuple), "object": lambda _, value: isinstance(value, Mapping)}
 )
 _Validator: Any = extend(Draft202012Validator, type_checker=_TYPES)  # type: ignore[no-untyped-call]
 
@@ -316,10 +311,6 @@ def _fault(error: ValidationError, called: str) -> OperatorFault:
         case "required":
             name = next(name for name in wanted if name not in value)
             problem, hint = f"{place} lacks {name}", f"Give {name}"
-        case "type":
-            hint = f"It must be of type {wanted if isinstance(wanted, str) else ' or '.join(wanted)}"
-        case "minimum" | "maximum":
-            hint = f"It must be at {'least' if error.validator == 'minimum' else 'most'} {wanted}"
         case _:
             hint = f"It must be inside the schema: {error.validator} {str(wanted)[:_SHOWN]}"
     return OperatorFault("arguments", problem, hint)
@@ -361,15 +352,8 @@ def _added(folders: Sequence[Path]) -> Iterator[tuple[str, Operator]]:
 
 
 def _loaded(path: Path) -> Operator:
-    name = f"graphseek_added_{path.stem}_{hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:8]}"
-    specification = importlib.util.spec_from_file_location(name, path)
-    if specification is None or specification.loader is None:
-        raise InvalidArgumentError("this is no file of Python", subject=str(path))
-    module = importlib.util.module_from_spec(specification)
-    sys.modules[name] = module  # dataclasses look their module up
     try:
-        specification.loader.exec_module(module)
-        found = getattr(module, "OPERATOR", None)
+        found = runpy.run_path(str(path)).get("OPERATOR")
         if isinstance(found, TypedOperator):
             operator_documents([found])
             return found

@@ -11,14 +11,7 @@ from planners.graphseek.catalog import TIME_ROLES, SemanticCatalog
 from planners.graphseek.operators import graph_query, pattern
 from planners.graphseek.operators.cypher_text import Compiled, CypherText
 from planners.graphseek.operators.graph_query import DEFAULT_ROWS, TableQuery
-from planners.graphseek.operators.operator import (
-    Arguments,
-    OperatorContext,
-    OperatorFault,
-    choice,
-    integer,
-    operator,
-)
+from planners.graphseek.operators.operator import Arguments, OperatorContext, OperatorFault, choice, integer, operator
 from planners.graphseek.results import Result, ResultColumn
 from planners.stores.graph_schema import NodeType, PropertyKey, RelationshipType
 from planners.stores.property_graph import QueryLimits, Scalar

@@ -22,15 +22,7 @@ from planners.graphseek.recorded_question import (
     replay_question,
 )
 from planners.graphseek.results import Result, ResultStore
-from planners.graphseek.turn import (
-    AgentEvent,
-    AgentSettings,
-    Invoked,
-    ModelAsked,
-    Question,
-    StepView,
-    Turn,
-)
+from planners.graphseek.turn import AgentEvent, AgentSettings, Invoked, ModelAsked, Question, StepView, Turn
 from planners.journal.run_journal import open_run_journal, read_run_journal
 from planners.journal.step_log import emit
 from tests.planners.graphseek.agent.toy_parts import Script, Toy, answer, call, echo, parts

@@ -11,20 +11,11 @@ from typing import Any
 import pytest
 
 from inference.chat import Budget
-from planners.calls.untrusted import FenceMarks
 from planners.graphseek.question_run import answer_question
-from planners.graphseek.turn import (
-    AgentSettings,
-    Faulted,
-    Invoked,
-    ModelAsked,
-    QueryRun,
-    Question,
-    ResultKept,
-)
+from planners.graphseek.turn import AgentSettings, Faulted, Invoked, QueryRun, Question, ResultKept
 from planners.stores.ladybug import open_ladybug_reader
 from tests.harness.http_server import Reply
-from tests.planners.graphseek.agent.http_run import CATALOG, Asker, calls, named
+from tests.planners.graphseek.agent.http_run import Asker, calls, named
 from tests.planners.graphseek.agent.small_ev import write_small_ev
 from tests.planners.kgot.run_fakes import StepServer
 
@@ -285,21 +276,3 @@ def test_a_store_that_is_gone_midway_ends_the_run(tmp_path: Path, loop: asyncio.
     answered, events = loop.run(run())
     assert answered.end.outcome == "store" and answered.end.missing
     assert [each.handle for each in events if isinstance(each, ResultKept)] == ["t1"]
-
-
-def test_the_prompt_keeps_its_beginning_and_stays_small(asker: Asker, loop: asyncio.Runner) -> None:
-    turns = [calls(("get_nodes", {"node_type": each})) for each in ("Region", "FactorySite", "VehicleModel")]
-    ran = loop.run(asker.ask("Which?", *turns, {"answer": "none"}))
-    systems = {body["messages"][0]["content"] for body in ran.bodies}
-    assert len(systems) == 1
-    assert all(f"gave t{at}" in ran.seen for at in (1, 2, 3))
-    assert not ran.bodies[0]["response_format"]["json_schema"]["strict"]
-    assert len(ran.of(ModelAsked)) == 4
-    kept = ran.of(ResultKept)[1].summary
-    assert FenceMarks(b"key").fenced(kept) in ran.seen, "data stands between marks"
-    off = loop.run(asker.ask("Which?", {"ask": "Which of the two?"}, descriptors="off"))
-    assert (off.run.end.outcome, off.run.end.answer) == ("asked back", "Which of the two?")
-    shown = off.bodies[0]["messages"][0]["content"]
-    assert "VehicleModel" in shown and CATALOG.about not in shown
-    on = loop.run(asker.ask("Which?", {"answer": "none"}, descriptors="on"))
-    assert CATALOG.about in on.bodies[0]["messages"][0]["content"]

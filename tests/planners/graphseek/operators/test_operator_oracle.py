@@ -14,12 +14,7 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from planners.graphseek.catalog import (
-    NodeDescriptor,
-    PropertyDescriptor,
-    RelationshipDescriptor,
-    SemanticCatalog,
-)
+from planners.graphseek.catalog import NodeDescriptor, PropertyDescriptor, RelationshipDescriptor, SemanticCatalog
 from planners.graphseek.operators.graph_query import NEAR, nearness
 from planners.graphseek.operators.operator import OperatorFault
 from tests.planners.graphseek.operators.operator_runs import Runs, bolt_runs, ladybug_runs

@@ -26,7 +26,6 @@ async def store(tmp_path: Path) -> AsyncIterator[ResultStore]:
 @pytest.mark.parametrize(
     ("operator", "arguments", "shown"),
     [
-        (TABLE, {"handle": "t1"}, Presentation(kind="table", of="t1")),
         (
             TABLE,
             {"handle": "t1", "columns": ["tier", "site"], "title": "Sites"},
@@ -36,11 +35,6 @@ async def store(tmp_path: Path) -> AsyncIterator[ResultStore]:
             CHART,
             {"handle": "t1", "kind": "bar", "x": "site", "y": "cost"},
             Presentation(kind="bar", of="t1", options={"x": "site", "y": "cost"}),
-        ),
-        (
-            CHART,
-            {"handle": "t1", "kind": "histogram", "x": "tier", "y": "cost"},
-            Presentation(kind="histogram", of="t1", options={"x": "tier"}),
         ),
         (GRAPH, {"handle": "g2", "title": "Site"}, Presentation(kind="graph", of="g2", title="Site")),
     ],
@@ -61,11 +55,8 @@ async def test_presentations_say_what_is_shown(
         (TABLE, {"handle": "g2"}, "arguments", "to_table"),
         (TABLE, {"handle": "t1", "columns": ["cots"]}, "unknown name", "nearest is cost"),
         (CHART, {"handle": "t1", "kind": "bar", "x": "site"}, "arguments", "cost, tier"),
-        (CHART, {"handle": "t1", "kind": "bar", "x": "cost", "y": "site"}, "arguments", "cost, tier"),
-        (CHART, {"handle": "t1", "kind": "scatter", "x": "site", "y": "cost"}, "arguments", "cost, tier"),
         (CHART, {"handle": "t1", "kind": "line", "x": "nowhere", "y": "cost"}, "unknown name", "Known: "),
         (GRAPH, {"handle": "t1"}, "arguments", "subgraph"),
-        (GRAPH, {"handle": "g7"}, "no such handle", "t1, g2"),
     ],
 )
 async def test_what_cannot_be_shown_is_a_fault(

@@ -66,11 +66,7 @@ def tables(draw: st.DrawFn) -> tuple[list[ResultColumn], list[tuple[Cell, ...]]]
 @settings(max_examples=25, deadline=None)
 @given(case=tables(), offset=st.integers(0, 13), limit=st.integers(0, 13), most=st.integers(0, 13))
 def test_rows_come_back_as_they_were(
-    shared: ResultStore,
-    case: tuple[list[ResultColumn], list[tuple[Cell, ...]]],
-    offset: int,
-    limit: int,
-    most: int,
+    shared: ResultStore, case: tuple[list[ResultColumn], list[tuple[Cell, ...]]], offset: int, limit: int, most: int
 ) -> None:
     columns, rows = case
 
@@ -95,14 +91,17 @@ async def test_what_fails_or_is_cancelled_leaves_nothing(tmp_path: Path) -> None
         await store.keep_table(TableRows(columns=(column("a"),), batches=batches()), title="x", most=9)
     assert store.handles == ()
 
+    begun = asyncio.Event()
+
     async def endless() -> AsyncIterator[Sequence[tuple[Cell, ...]]]:
         yield [("a",)]
-        await asyncio.sleep(60)
+        begun.set()
+        await asyncio.Event().wait()
 
     task = asyncio.create_task(
         store.keep_table(TableRows(columns=(column("a"),), batches=endless()), title="x", most=9)
     )
-    await asyncio.sleep(0.05)
+    await begun.wait()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task

@@ -51,30 +51,6 @@ def test_the_summary_of_a_table_is_bounded(
     assert all(line.startswith(known) for line in summary.split("\n"))
 
 
-def test_graph_summary_has_the_fields_of_the_paper() -> None:
-    nodes = [
-        ResultNode(id=f"4:{n}", type="BatteryModule", properties={"cost": n / 7, "name": f"BM-{n}"}) for n in range(40)
-    ]
-    nodes.append(ResultNode(id="4:99", type="VehicleModel", properties={"name": "Model Z3", "key": "EV-Z3"}))
-    edges = [ResultEdge(type="INTEGRATED_IN", source=f"4:{n}", target="4:99") for n in range(40)]
-    part = GraphPart(nodes=tuple(nodes), edges=tuple(edges))
-    text = graph_summary("g4", "around Model Z3", part, cut=True, notes=["3 hops"])
-    summary = json.loads(text)
-    assert list(summary) == ["summary", "graph_handle", "preview_graph_stats", "preview_graph", "notes"]
-    assert summary["graph_handle"] == "g4"
-    assert summary["preview_graph_stats"] == {
-        "nodes": 41,
-        "relationships": 40,
-        "node_types": {"BatteryModule": 40, "VehicleModel": 1},
-        "relationship_types": {"INTEGRATED_IN": 40},
-    }
-    first, second = summary["preview_graph"]["nodes"][:2]
-    assert first == {"id": "n1", "type": "BatteryModule", "name": "BM-0", "cost": 0.0}
-    assert second == {"id": "n2", "type": "VehicleModel", "name": "Model Z3", "key": "EV-Z3"}
-    assert summary["preview_graph"]["relationships"][0] == {"type": "INTEGRATED_IN", "source": "n1", "target": "n2"}
-    assert summary["notes"] == ["There was more: the graph is cut.", "3 hops"]
-
-
 @settings(max_examples=25, deadline=None)
 @given(texts=st.lists(NASTY, min_size=1, max_size=4), nodes=st.integers(0, 30), keys=st.integers(0, 40))
 def test_the_summary_of_a_graph_is_bounded(texts: list[str], nodes: int, keys: int) -> None:

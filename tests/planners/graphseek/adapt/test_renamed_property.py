@@ -10,15 +10,11 @@ from pathlib import Path
 import pytest
 
 from planners.graphseek.adapt import VersionFolder
-from planners.graphseek.recorded_question import answer_recorded, branch_question, replay_question
 from planners.graphseek.turn import Faulted, ModelAsked, OperatorAdapted, ResultKept
-from planners.journal.run_journal import open_run_journal
 from planners.stores.ladybug import open_ladybug_reader
-from tests.harness.http_server import as_json
 from tests.planners.graphseek.adapt.renamed_graph import (
     CALL,
     GIVES_UP,
-    QUESTION,
     RIGHT,
     TOLD,
     WRONG,
@@ -28,7 +24,6 @@ from tests.planners.graphseek.adapt.renamed_graph import (
 )
 from tests.planners.graphseek.agent.http_run import calls
 from tests.planners.graphseek.agent.small_ev import write_small_ev
-from tests.planners.kgot.run_fakes import StepServer
 
 REGION = calls(("traverse", {"start": {"handle": "t2"}, "relationship_types": ["LOCATED_IN"]}))
 
@@ -153,33 +148,3 @@ def test_what_breaks_the_contract_or_the_limits_is_refused(
     ran = loop.run(service.ask(CALL, GIVES_UP, versions=(answer,)))
     (adapted,) = ran.of(OperatorAdapted)
     assert adapted.version == "" and fault in adapted.problem, adapted.problem
-
-
-def test_a_killed_run_goes_on_with_its_version_and_one_that_branches_off_has_none(
-    service: Service, loop: asyncio.Runner
-) -> None:
-    down = as_json({"error": "down"}, status=400)
-
-    async def ran(name: str, turns: list[object], *, proposes: bool = True) -> tuple[str, list[str]]:
-        with StepServer(turn=turns, operator_version=[proposal()]) as server:
-            with open_run_journal(service.folder / name) as journal:
-                parts = service.parts(server, proposes=proposes)
-                ended = await answer_recorded(QUESTION, journal, parts)
-            return ended.end.outcome, server.steps
-
-    stopped = loop.run(ran("a.jsonl", [CALL, down]))
-    assert stopped == ("model", ["turn", "operator_version", "turn"])
-    with open_run_journal(service.folder / "a.jsonl") as journal:
-        branch_question(journal, 1, service.folder / "b.jsonl")
-    assert loop.run(ran("a.jsonl", [CALL, TOLD])) == ("answered", ["turn", "turn"]), "it is not asked for again"
-    events: list[object] = []
-    with open_run_journal(service.folder / "a.jsonl") as journal:
-        again = loop.run(replay_question(journal, events.append))
-    assert again.end.outcome == "answered" and any(isinstance(each, OperatorAdapted) for each in events)
-    outcome, steps = loop.run(ran("b.jsonl", [CALL, GIVES_UP], proposes=False))
-    assert (outcome, steps) == ("asked back", ["turn", "turn"])
-    with open_run_journal(service.folder / "b.jsonl") as journal:
-        events.clear()
-        branched = loop.run(replay_question(journal, events.append))
-    kinds = [getattr(each, "kind", "") for record in branched.records for each in record.outcomes]
-    assert kinds == ["unknown name", "repeated"], "a version of another run does not serve it"

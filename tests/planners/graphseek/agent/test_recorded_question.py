@@ -16,7 +16,6 @@ from planners.graphseek.recorded_question import (
     answer_recorded,
     branch_question,
     invocations_upto,
-    next_question,
     question_of,
     refine_question,
     replay_question,
@@ -75,22 +74,6 @@ async def test_a_finished_run_is_replayed_without_anybody_and_never_changed(tmp_
     assert once_more == run and silent.views == [] and path.read_bytes() == written
     with pytest.raises(InvalidArgumentError, match="another question"):
         await ask(path, store, silent, question=Question(text="What else?"))
-
-
-async def test_a_next_question_knows_the_answer_and_the_invocations_before_it(
-    tmp_path: Path, store: ResultStore
-) -> None:
-    await ask(tmp_path / "run", store, Script(*TURNS))
-    journal = read_run_journal(tmp_path / "run")
-    following = next_question(journal, "And?")
-    assert following == Question(text="And?", earlier=(("Which?", "It is Beta Alpha."),))
-    assert [invocations_upto(journal, step) for step in range(5)] == [0, 2, 2, 3, 3]
-    await ask(tmp_path / "next", store, Script((call("echo", of="Alpha"),), answer("Alpha")), question=following)
-    assert invocations_upto(read_run_journal(tmp_path / "next"), 1) == 4
-    stopped, _ = await ask(tmp_path / "stopped", store, Script(ModelError("no model")))
-    assert stopped.end.outcome == "model"
-    with pytest.raises(InvalidArgumentError, match="has not ended"):
-        next_question(read_run_journal(tmp_path / "stopped"), "And?")
 
 
 async def test_a_run_that_was_stopped_goes_on_where_it_was(tmp_path: Path, store: ResultStore) -> None:

@@ -91,17 +91,6 @@ class TestFaults:
         fault = fails("get_nodes", node_type="Person", filters=[filter])
         assert (fault.kind, hint in fault.hint) == ("arguments", True), fault
 
-    def test_unknown_names_come_with_the_nearest(self, fails: Fails) -> None:
-        for arguments in (
-            {"node_type": "Persons"},
-            {"node_type": "Person", "filters": [{"key": "nam", "operator": "=", "value": "x"}]},
-            {"node_type": "Person", "group_by": ["odd"], "aggregations": []},
-        ):
-            fault = fails("get_nodes", **arguments)
-            assert fault.kind == "unknown name"
-        fault = fails("get_nodes", node_type="Person", group_by=["name"], order_by="sum_price")
-        assert (fault.kind, "count" in fault.hint) == ("unknown name", True)
-
     def test_aggregations_that_make_no_sense(self, fails: Fails) -> None:
         for kind, name in (("SUM", "name"), ("AVG", "born"), ("MAX", "flag"), ("SUM", "*")):
             asked = [{"grouping_type": kind, "property": name}]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from planners.graphseek.operators.operator import Operator, OperatorFault
+from planners.graphseek.operators.operator import Operator
 from planners.graphseek.operators.table import chart as CHART
 from planners.graphseek.operators.table import graph as GRAPH
 from planners.graphseek.operators.table import table as TABLE
@@ -47,22 +47,3 @@ async def test_presentations_say_what_is_shown(
     assert await store.presentation("p3") == shown
     assert result.summary.startswith(f"p3: {shown.kind} of {shown.of}")
     assert "\n" not in result.summary
-
-
-@pytest.mark.parametrize(
-    ("operator", "arguments", "kind", "hint"),
-    [
-        (TABLE, {"handle": "g2"}, "arguments", "to_table"),
-        (TABLE, {"handle": "t1", "columns": ["cots"]}, "unknown name", "nearest is cost"),
-        (CHART, {"handle": "t1", "kind": "bar", "x": "site"}, "arguments", "cost, tier"),
-        (CHART, {"handle": "t1", "kind": "line", "x": "nowhere", "y": "cost"}, "unknown name", "Known: "),
-        (GRAPH, {"handle": "t1"}, "arguments", "subgraph"),
-    ],
-)
-async def test_what_cannot_be_shown_is_a_fault(
-    store: ResultStore, operator: Operator, arguments: dict[str, Any], kind: str, hint: str
-) -> None:
-    with pytest.raises(OperatorFault) as fault:
-        await operator.run(arguments, context(store))
-    assert (fault.value.kind, hint in fault.value.hint) == (kind, True), fault.value
-    assert store.handles == ("t1", "g2")

@@ -30,10 +30,6 @@ class Answered:
     def outcome(self) -> str:
         return self.run.end.outcome
 
-    @property
-    def operators(self) -> list[str]:
-        return [each.operator for record in self.run.records for each in record.invocations]
-
 
 async def answer_all(
     address: str, folder: Path, talks: Sequence[Sequence[str]], catalog: SemanticCatalog | None = None

@@ -19,13 +19,11 @@ from planners.graphseek.results import Result, ResultStore
 from planners.graphseek.turn import (
     AgentEvent,
     AgentSettings,
-    Answer,
     AnswerRejected,
     Ended,
     Faulted,
     Question,
     StepBegun,
-    UnusableTurnError,
 )
 from tests.planners.graphseek.agent.toy_parts import Script, Toy, answer, call, echo, parts
 
@@ -121,20 +119,6 @@ async def test_an_answer_that_stands_in_no_result_is_handed_back_and_the_last_is
     (rejected,) = [each for each in events if isinstance(each, AnswerRejected)]
     assert rejected.ungrounded == ("Omega", "12")
     assert script.views[2].records[-1].rejected == wrong and "Omega, 12" in script.views[2].records[-1].why
-
-
-async def test_what_cannot_be_used_is_a_failed_step_and_cypher_is_offered_after_three(store: ResultStore) -> None:
-    script = Script(UnusableTurnError("no JSON"), (), Answer(text=" "), Answer(text="1 " * 10_001), answer("ok"))
-    run, events = await asked(store, script)
-    assert run.end.outcome == "answered"
-    assert [each.problem for each in faults(events)] == [
-        "no JSON",
-        "it is neither a call nor an answer",
-        "the answer is empty",
-        "the answer has 20,002 characters, more than 20,000: tables show the rest",
-    ]
-    offered = [each.operators for each in events if isinstance(each, StepBegun)]
-    assert [("cypher" in names) for names in offered] == [False, False, False, True, True]
 
 
 async def test_deadline_and_cancel(store: ResultStore) -> None:

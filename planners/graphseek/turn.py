@@ -1,48 +1,32 @@
-"""The seam of those who plan: with each step they see what is known, and give invocations of operators, or an answer."""
+"""What a planner sees in each step, what it gives (invocations of operators, or an answer), and what a run tells as events.
+
+Invocations of one step run at once; all events of the first are told before those of the second, so that a replay tells the same."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias, get_args
 
 from ontology.errors import ModelError
 from ontology.json_values import canonical_text
-from planners.graphseek.catalog.catalog import SemanticCatalog
+from planners.graphseek.catalog import SemanticCatalog
 from planners.graphseek.operators.operator import Operator
-from planners.graphseek.results.result import Result
-from planners.graphseek.results.result_store import ResultStore
+from planners.graphseek.results import Result, ResultStore
+from planners.journal.step_log import Event
 from planners.stores.graph_schema import GraphSchema
 
-__all__ = [
-    "AgentSettings",
-    "Answer",
-    "Descriptors",
-    "Fault",
-    "Invocation",
-    "Outcome",
-    "Question",
-    "StepRecord",
-    "StepView",
-    "Turn",
-    "TurnMaker",
-    "UnusableTurnError",
-    "known_handles",
-]
-
-Descriptors: TypeAlias = Literal["on", "off", "auto"]
-"""Whether a planner sees the catalog's descriptors; ``auto``: the question decides."""
+Descriptors: TypeAlias = Literal["on", "off"]
+"""Whether a planner sees the catalog's descriptors."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentSettings:
-    """The limits of one question's run. Steps, history and message are the paper's (section 3.1, appendix B.1); the others were chosen.
+    """The limits of one question's run. Steps, history and message are the paper's (section 3.1, appendix B.1).
 
-    :param max_steps: of a run.
-    :param subtask_steps: of a subtask, which has one request only: two operators and an answer, and as many corrections.
     :param found_operators: beside the core, in a step: with it ten, about what the paper's pruned toolkit had.
     :param failed_before_cypher: steps after which ``cypher`` is offered: "several" of the paper (section 6.2).
-    :param call_seconds: of one invocation, and of each of its queries: six times the slowest operator on the graph of section 6.1.
+    :param call_seconds: of one invocation, and of each of its queries.
     :param max_seconds: of a run; no limit where None.
     :param history_tokens: of earlier turns in a prompt.
     :param message_tokens: of one message.
@@ -50,12 +34,11 @@ class AgentSettings:
     """
 
     max_steps: int = 10
-    subtask_steps: int = 5
     found_operators: int = 6
     failed_before_cypher: int = 3
     call_seconds: float = 30.0
     max_seconds: float | None = None
-    descriptors: Descriptors = "auto"
+    descriptors: Descriptors = "on"
     history_tokens: int = 10_000
     message_tokens: int = 20_000
     answer_tokens: int = 1_000
@@ -82,7 +65,6 @@ class Invocation:
 class Answer:
     """A candidate answer.
 
-    :param text: for a person.
     :param of: handles that it rests on.
     :param kind: ``reply`` answers; ``question`` asks back, where there are two readings; ``unreadable`` says what could not be read.
     :param notes: what rules did otherwise than it was asked, each a sentence without its stop; they claim nothing that a result must have.
@@ -148,7 +130,6 @@ class StepView:
     :param operators: that may be invoked in this step.
     :param step: its number, from 1, of at most ``steps``.
     :param results: of this run, and of the turns before it.
-    :param is_subtask: whether the question is a part of another one.
     """
 
     question: Question
@@ -160,13 +141,6 @@ class StepView:
     step: int
     steps: int
     with_descriptors: bool = True
-    is_subtask: bool = False
-
-
-def known_handles(stored: Sequence[str], records: Sequence[StepRecord]) -> tuple[str, ...]:
-    """Return the handles that a plan may name: those that are stored, and those of steps that a run took over, which are computed again."""
-    made = (each.handle for record in records for each in record.outcomes if isinstance(each, Result))
-    return tuple(dict.fromkeys((*stored, *made)))
 
 
 def _scalars(value: Any) -> Iterator[Any]:
@@ -192,3 +166,132 @@ class TurnMaker(Protocol):
         :raises BudgetExceededError: when the budget is used up.
         """
         ...
+
+
+RunOutcome: TypeAlias = Literal[
+    "answered",
+    "ungrounded",
+    "asked back",
+    "unreadable",
+    "no answer",
+    "model",
+    "store",
+    "budget",
+    "deadline",
+    "cancelled",
+]
+"""``ungrounded``: the answer says what stands in no result. ``model``: it cannot be reached. ``store``: the graph or the disk is gone."""
+
+
+class QuestionBegun(Event):
+    """A run has begun; ``fingerprint`` is of the schema that the graph has now, ``descriptors`` whether the planner sees the catalog's."""
+
+    question: str
+    fingerprint: str
+    node_types: tuple[str, ...]
+    relationship_types: tuple[str, ...]
+    descriptors: bool
+
+
+class StepBegun(Event):
+    """A step, with the operators that it may use; ``fallback`` says why a search for operators gave nothing, so that all are offered."""
+
+    step: int
+    operators: tuple[str, ...]
+    fallback: str = ""
+
+
+class ModelAsked(Event):
+    """One call of a model; ``problem`` is of one that failed, whose tokens nobody counted."""
+
+    prompt: str
+    prompt_tokens: int
+    completion_tokens: int
+    usd: float
+    seconds: float
+    problem: str = ""
+
+
+class Invoked(Event):
+    """An operator was invoked; ``nth`` counts those of a step from 1."""
+
+    step: int
+    nth: int
+    operator: str
+    arguments: Mapping[str, Any]
+
+
+class QueryRun(Event):
+    """A query of the graph, of the invocation that was told last, before it is run."""
+
+    text: str
+    parameters: Mapping[str, Any]
+
+
+class ResultKept(Event):
+    """What an invocation gave; see :class:`planners.graphseek.results.Result`."""
+
+    step: int
+    nth: int
+    handle: str
+    kind: str
+    size: int
+    cut: bool
+    summary: str
+    notes: tuple[str, ...] = ()
+
+
+class Faulted(Event):
+    """Why an invocation gave nothing, as the next step is told; ``nth`` 0: the whole turn could not be read."""
+
+    step: int
+    nth: int
+    kind: str
+    problem: str
+    hint: str
+
+
+class OperatorAdapted(Event):
+    """A version of an operator was asked for, because it failed; ``version`` is its name, empty where none passed the checks."""
+
+    step: int
+    operator: str
+    version: str
+    problem: str = ""
+
+
+class AnswerRejected(Event):
+    """An answer that was handed back, with its numbers and names that stand in no result."""
+
+    step: int
+    text: str
+    ungrounded: tuple[str, ...]
+
+
+class Ended(Event):
+    """How a run ended; ``of`` has the handles that the answer rests on, ``missing`` what stands in no result, or why the run ended."""
+
+    answer: str
+    outcome: RunOutcome
+    of: tuple[str, ...] = ()
+    missing: str = ""
+
+
+AgentEvent: TypeAlias = (
+    QuestionBegun
+    | StepBegun
+    | ModelAsked
+    | Invoked
+    | QueryRun
+    | ResultKept
+    | Faulted
+    | OperatorAdapted
+    | AnswerRejected
+    | Ended
+)
+_KINDS: dict[str, type[AgentEvent]] = {each.__name__: each for each in get_args(AgentEvent)}
+
+
+def event_of(given: Mapping[str, Any]) -> AgentEvent:
+    """Return the event of JSON values; a KeyError or ValueError says that they are none."""
+    return _KINDS[given["event"]].model_validate({name: value for name, value in given.items() if name != "event"})

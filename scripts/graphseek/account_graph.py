@@ -11,7 +11,7 @@ from pathlib import Path
 
 from benchmarks.ev_graph.ev_tables import ev_tables
 from ontology.files import write_file
-from planners.graphseek.catalog.catalog import SemanticCatalog, catalog_for
+from planners.graphseek.catalog import SemanticCatalog, catalog_for
 from planners.graphseek.operators.pattern import name_property
 from planners.stores.graph_schema import GraphSchema, NodeType, ReadableGraph
 from planners.stores.ladybug import open_ladybug_reader

@@ -11,13 +11,11 @@ from pathlib import Path
 from egotools import AsyncClient
 from inference.chat import ChatModel
 from planners.calls.tool_finder import Finder, ToolFinder
-from planners.graphseek.agent.invocation_executor import QuestionParts
-from planners.graphseek.agent.llm_turns import LlmTurns
-from planners.graphseek.agent.question_run import answer_question
-from planners.graphseek.agent_events import AgentEvent, Invoked
+from planners.graphseek.llm_turns import LlmTurns
 from planners.graphseek.operators.operator import known_operators
-from planners.graphseek.results.result_store import ResultStore
-from planners.graphseek.turn import AgentSettings, TurnMaker
+from planners.graphseek.question_run import QuestionParts, answer_question
+from planners.graphseek.results import ResultStore
+from planners.graphseek.turn import AgentEvent, AgentSettings, Invoked, TurnMaker
 from planners.graphseek.turn import Question as AskedQuestion
 from scripts.graphseek.account_graph import AccountGraph
 from scripts.graphseek.answer_score import Answer
@@ -72,7 +70,7 @@ class AskedSystem:
             max_steps=settings.max_steps,
             answer_tokens=settings.answer_tokens,
             max_seconds=settings.max_seconds,
-            descriptors="auto" if self.descriptors else "off",
+            descriptors="on" if self.descriptors else "off",
         )
         found_by = None if self.is_bound else finder
         turns = LlmTurns(model, settings=chosen)

@@ -10,11 +10,11 @@ from typing import Any
 
 from inference.chat import GREEDY, ChatModel, Message
 from ontology.errors import StatementError
-from planners.graphseek.catalog.catalog_text import catalog_text
+from planners.graphseek.catalog_text import catalog_text
 from planners.graphseek.operators.graph_query import table_of, typed_table
 from planners.graphseek.operators.operator import object_schema
 from planners.graphseek.operators.pattern import NodeReader
-from planners.graphseek.results.result_store import ResultStore
+from planners.graphseek.results import ResultStore
 from planners.stores.property_graph import QueryLimits
 from planners.stores.statements import allowed_cypher
 from scripts.graphseek.account_graph import AccountGraph, typed_pattern
@@ -47,7 +47,7 @@ async def ask_directly(
     :raises ModelError: when the model does not answer.
     """
     form = catalog_text(graph.catalog, graph.schema, question.text, form="full" if with_catalog else "lean")
-    system = _SYSTEM.format(marks=_marks(graph), schema=form.text)
+    system = _SYSTEM.format(marks=_marks(graph), schema=form)
     messages = [Message(role="system", content=system), Message(role="user", content=f"Question: {question.text}")]
     query, problem = "", ""
     table: Table | None = None

@@ -44,8 +44,6 @@ def operator_cases(questions: Sequence[Question]) -> list[OperatorCase]:
     parts = "(v:VehicleModel)<-[r:INTEGRATED_IN]-(b:BatteryModule)"
     tier = [{"key": "assemblyTier", "operator": "=", "value": 3}, {"key": "year", "operator": "=", "value": 2022}]
     start, flows = _named("BatteryModule", module), {"relationship_types": ["INTEGRATED_IN"]}
-    compared = [_named("VehicleModel", str(name)) for name in known["ev-05"].truth.parts[0][:3]]
-    names = ", ".join(quoted_text(str(name)) for name in known["ev-05"].truth.parts[0][:3])
     return [
         OperatorCase(
             operator="get_nodes",
@@ -88,31 +86,10 @@ def operator_cases(questions: Sequence[Question]) -> list[OperatorCase]:
             f"WHERE m.year = {known['ev-01'].parameters['year']} RETURN DISTINCT {_MODULE} LIMIT 10001",
         ),
         OperatorCase(
-            operator="impact",
-            arguments={"start": start, **flows},
-            cypher=f"MATCH p = (b:BatteryModule)-[:INTEGRATED_IN*1..4]->(n) WHERE {named} "
-            "RETURN n.key, n.name, label(n), min(length(p)) AS hop ORDER BY hop",
-        ),
-        OperatorCase(
             operator="subgraph",
             arguments={"start": _named("VehicleModel", model), "direction": "in"},
             cypher=f"MATCH (v:VehicleModel)<-[r]-(n) WHERE {of_model} RETURN v, r, n",
             beside=f"MATCH (v:VehicleModel)<--(n)-[r]->(m)-->(v) WHERE {of_model} RETURN DISTINCT n, r, m",
-        ),
-        OperatorCase(
-            operator="blueprints",
-            arguments={"start": _named("VehicleModel", model), **flows, "max_hops": 2},
-            cypher=f"MATCH p = (v:VehicleModel)<-[:INTEGRATED_IN*1..2]-(n) WHERE {of_model} RETURN p",
-        ),
-        OperatorCase(
-            operator="compare",
-            arguments={
-                "of": compared,
-                "measure": {"kind": "count", "node_type": "BatteryModule"},
-                "direction": "in",
-                **flows,
-            },
-            cypher=f"MATCH {parts} WHERE v.name IN [{names}] RETURN v.name, count(DISTINCT b) AS modules ORDER BY modules",
         ),
     ]
 

@@ -10,15 +10,12 @@ from functools import partial
 from pathlib import Path
 from statistics import median
 
-from planners.graphseek.agent.invocation_executor import InvocationExecutor, QuestionParts
-from planners.graphseek.dialects.cypher_text import CypherText
+from planners.graphseek.operators.cypher_text import CypherText
 from planners.graphseek.operators.operator import Operator, OperatorContext, check_arguments, known_operators
 from planners.graphseek.operators.pattern import resolve_nodes
-from planners.graphseek.results.result import Result
-from planners.graphseek.results.result_store import ResultStore
-from planners.graphseek.rules_turns import RulesTurns
-from planners.graphseek.turn import AgentSettings, Invocation, StepRecord
-from planners.journal.recorded import Steps
+from planners.graphseek.question_run import QuestionParts, answer_question
+from planners.graphseek.results import Result, ResultStore
+from planners.graphseek.turn import AgentSettings, Answer, Invocation, Question, StepRecord, StepView, Turn
 from scripts.account.ratio import Ratio, seconds_of
 from scripts.graphseek.account_graph import AccountGraph
 from scripts.graphseek.ev_plans import ev_plan
@@ -44,6 +41,17 @@ class _Played:
     own: float = 0.0
 
 
+class _Plan:
+    """Gives one invocation a step, and then an answer."""
+
+    def __init__(self, steps: Sequence[Invocation]) -> None:
+        self._steps = steps
+
+    async def turn(self, view: StepView) -> Turn:
+        """Return the turn of a step."""
+        return (self._steps[view.step - 1],) if view.step <= len(self._steps) else Answer(text="done")
+
+
 async def play(graph: AccountGraph, steps: Sequence[Invocation], *, parts_too: bool = False) -> _Played:
     """Execute invocations one after the other as a run does, with results of its own.
 
@@ -59,17 +67,14 @@ async def play(graph: AccountGraph, steps: Sequence[Invocation], *, parts_too: b
                 catalog=graph.catalog,
                 operators=tuple(operators.values()),
                 results=results,
-                turns=RulesTurns(),
+                turns=_Plan(steps),
             )
-            executor = InvocationExecutor(parts=parts, schema=graph.schema, steps=Steps(), first=0, seconds=_CALL_S)
-            records: list[StepRecord] = []
+            settings = AgentSettings(max_steps=len(steps) + 1, call_seconds=_CALL_S)
             started = time.perf_counter()
-            for number, step in enumerate(steps, 1):
-                outcomes = await executor.run(number, (step,), list(operators), records)
-                if not isinstance(outcomes[0], Result):
-                    raise RuntimeError(f"{step.operator} failed: {outcomes[0]}")
-                records.append(StepRecord(number=number, invocations=(step,), outcomes=outcomes))
+            records = (await answer_question(Question(text="play the plan"), parts, settings)).records
             played = _Played(whole=time.perf_counter() - started, queries=timed.seconds)
+            if failed := [each for record in records for each in record.outcomes if not isinstance(each, Result)]:
+                raise RuntimeError(f"an operator failed: {failed[0]}")
             if parts_too:
                 for record in records:
                     played.own += await _own_seconds(graph, results, record, operators)
@@ -104,7 +109,7 @@ async def _own_seconds(
         arguments["start"] = await resolve_nodes(arguments["start"], context)
     started = time.perf_counter()
     if compile_query is not None:
-        compile_query(arguments, CypherText(graph.schema, context.dialect), graph.catalog)
+        compile_query(arguments, CypherText(graph.schema, graph.graph.dialect), graph.catalog)
     return checked + time.perf_counter() - started
 
 

@@ -17,8 +17,7 @@ from egotools import ClientError
 from inference.chat import ChatModel, Message
 from ontology.errors import EgotoolsError
 from planners.calls.tool_finder import Finder
-from planners.graphseek.agent_events import AgentEvent
-from planners.graphseek.turn import AgentSettings
+from planners.graphseek.turn import AgentEvent, AgentSettings
 from scripts.account.kept_rows import KeptRows
 from scripts.account.tallied_model import TalliedModel
 from scripts.graphseek.account_graph import AccountGraph

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from ontology.ontology import load_ontology
-from planners.graphseek.catalog.draft import draft_by_rules
+from planners.graphseek.draft import draft_by_rules
 from planners.graphseek.rules_turns import RulesTurns
 from planners.graphseek.turn import AgentSettings
 from scripts.account.kept_rows import KeptRows

@@ -16,9 +16,8 @@ from random import Random
 from benchmarks.ev_graph.ev_tables import ev_tables
 from ingest.stores.ladybug_building import COPY_OPTIONS
 from ingest.stores.ladybug_connection import open_ladybug
-from planners.graphseek.catalog.draft import draft_by_rules
-from planners.graphseek.results.result import Cell, ResultColumn, TableRows
-from planners.graphseek.results.result_store import ResultStore
+from planners.graphseek.draft import draft_by_rules
+from planners.graphseek.results import Cell, ResultColumn, ResultStore, TableRows
 from planners.stores.graph_schema import GraphSchema, NodeType, RelationshipType
 from planners.stores.ladybug import (
     ColumnType,

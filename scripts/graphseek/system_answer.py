@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from planners.graphseek.operators.pattern import NodeReader
-from planners.graphseek.results.result_store import ResultStore
+from planners.graphseek.results import ResultStore
 from scripts.graphseek.account_graph import AccountGraph
 from scripts.graphseek.answer_score import Answer, Table
 

@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from planners.calls.tool_finder import Finder
-from planners.graphseek.agent.question_run import CORE
-from planners.graphseek.agent_events import AgentEvent, StepBegun
 from planners.graphseek.operators.operator import known_operators
-from planners.graphseek.turn import AgentSettings
+from planners.graphseek.question_run import CORE
+from planners.graphseek.turn import AgentEvent, AgentSettings, StepBegun
 from scripts.account.kept_rows import KeptRows
 from scripts.graphseek.account_graph import AccountGraph, ev_file, open_account_graph
 from scripts.graphseek.asked_systems import SYSTEMS

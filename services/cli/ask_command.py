@@ -19,7 +19,7 @@ from services.jobs.plans import ChatEndpoint
 from services.threads import pin_threads
 
 if TYPE_CHECKING:
-    from planners.graphseek.agent_events import AgentEvent
+    from planners.graphseek.turn import AgentEvent
     from services.cli.ask_run import Told
 
 __all__ = ["ask"]

@@ -56,8 +56,8 @@ class AskOptions:
     ] = ()
     descriptors: Annotated[
         str,
-        Option(help="Whether a model sees what types and properties mean: on, off, or auto (as the question needs)."),
-    ] = "auto"
+        Option(help="Whether a model sees what types and properties mean: on, or off."),
+    ] = "on"
     steps: Annotated[int, Option(min=1, max=100, help="Steps at most.")] = 10
     max_seconds: Annotated[float, Option(min=0.0, help="Seconds for the whole run; 0: no limit.")] = 0.0
     all_operators: Annotated[

@@ -11,9 +11,9 @@ from typing import Any
 
 from ontology.errors import InvalidArgumentError
 from planners.calls.tool_finder import ToolFinder
-from planners.graphseek.agent.question_run import AnsweredQuestion
-from planners.graphseek.agent.recorded_question import replay_question
-from planners.graphseek.agent_events import AgentEvent
+from planners.graphseek.question_run import AnsweredQuestion
+from planners.graphseek.recorded_question import replay_question
+from planners.graphseek.turn import AgentEvent
 from services.cli.tools_client import tools_client
 from services.jobs.ask_parts import AskPlan, OpenedGraph, open_asked_graph
 from services.jobs.cached_store import operator_store

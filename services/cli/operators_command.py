@@ -13,7 +13,7 @@ from services.cli.console import plain, print_json, stderr, stdout
 from services.cli.options import Json, command
 
 if TYPE_CHECKING:
-    from planners.graphseek.adapt.operator_version import OperatorVersion, VersionFolder
+    from planners.graphseek.adapt import OperatorVersion, VersionFolder
 
 __all__ = ["operators_app"]
 
@@ -66,7 +66,7 @@ def diff_versions(
     as_json: Json = False,
 ) -> None:
     """Print what a version changes."""
-    from planners.graphseek.adapt.operator_version import version_lines
+    from planners.graphseek.adapt import version_lines
 
     versions = _opened(folder)
     new = versions.get(name)
@@ -119,7 +119,7 @@ def rollback_version(
 
 
 def _opened(folder: Path | None) -> VersionFolder:
-    from planners.graphseek.adapt.operator_version import VersionFolder
+    from planners.graphseek.adapt import VersionFolder
     from services.jobs.cached_store import versions_folder
 
     return VersionFolder(folder or versions_folder())
@@ -145,7 +145,7 @@ def _check(version: OperatorVersion) -> None:
 
 
 def _print(version: OperatorVersion, *, as_json: bool) -> None:
-    from planners.graphseek.adapt.operator_version import VERSION, version_lines
+    from planners.graphseek.adapt import VERSION, version_lines
 
     if as_json:
         shown: dict[str, Any] = VERSION.dump_python(version, mode="json")

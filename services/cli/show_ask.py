@@ -6,19 +6,17 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from planners.graphseek.agent_events import (
+from planners.graphseek.turn import (
     AgentEvent,
     AnswerRejected,
     Ended,
     Faulted,
-    HandleRecomputed,
     Invoked,
     ModelAsked,
     OperatorAdapted,
     QueryRun,
     ResultKept,
     StepBegun,
-    SubtaskBegun,
 )
 from planners.stores.graph_schema import TYPE_PROPERTIES
 from services.cli.console import plain, stdout, table
@@ -73,10 +71,6 @@ def _lines(event: AgentEvent) -> Iterator[tuple[str, str]]:
             yield "  [yellow]adapted[/]", f"{event.operator}: {event.version or 'no version'} {event.problem}".rstrip()
         case AnswerRejected():
             yield "[yellow]refused[/]", f"{event.text} (in no result: {', '.join(event.ungrounded)})"
-        case HandleRecomputed():
-            yield "  again", f"{event.handle} by {event.operator}"
-        case SubtaskBegun():
-            yield "subtask", event.request
         case ModelAsked(problem=problem) if problem:
             yield "[yellow]model[/]", problem
 

@@ -11,7 +11,7 @@ from ontology.errors import (
     NotFoundError,
     StorageError,
 )
-from planners.graphseek.agent_events import Ended
+from planners.graphseek.turn import Ended
 
 __all__ = ["outcome_error"]
 

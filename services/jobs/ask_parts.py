@@ -10,17 +10,15 @@ from pathlib import Path
 from inference.chat import ChatModel
 from ontology.errors import InvalidArgumentError
 from planners.calls.tool_finder import Finder
-from planners.graphseek.adapt.operator_adapter import OperatorAdapter
-from planners.graphseek.agent.invocation_executor import QuestionParts
-from planners.graphseek.agent.llm_turns import LlmTurns
-from planners.graphseek.agent.question_run import AnsweredQuestion
-from planners.graphseek.agent.recorded_question import answer_recorded
-from planners.graphseek.agent_events import AgentEvent
-from planners.graphseek.catalog.catalog import OWN_SHARE, SemanticCatalog, catalog_for, described_share, read_catalog
+from planners.graphseek.adapt import OperatorAdapter
+from planners.graphseek.catalog import OWN_SHARE, SemanticCatalog, catalog_for, described_share, read_catalog
+from planners.graphseek.llm_turns import LlmTurns
 from planners.graphseek.operators.operator import Operator, known_operators
-from planners.graphseek.results.result_store import ResultStore
+from planners.graphseek.question_run import AnsweredQuestion, QuestionParts
+from planners.graphseek.recorded_question import answer_recorded
+from planners.graphseek.results import ResultStore
 from planners.graphseek.rules_turns import RulesTurns
-from planners.graphseek.turn import AgentSettings, Question, TurnMaker
+from planners.graphseek.turn import AgentEvent, AgentSettings, Question, TurnMaker
 from planners.journal.run_journal import RunJournal
 from planners.stores.graph_schema import GraphSchema
 from services.jobs.cached_store import versions_folder
@@ -52,7 +50,7 @@ class AskPlan:
 
     def turns(self) -> TurnMaker:
         """Return who plans the steps."""
-        return RulesTurns() if self.chat is None else LlmTurns(self.chat, settings=self.settings, summarises=True)
+        return RulesTurns() if self.chat is None else LlmTurns(self.chat, settings=self.settings)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,14 +13,14 @@ from itertools import count, takewhile
 from pathlib import Path
 
 from ontology.errors import InvalidArgumentError
-from planners.graphseek.agent.recorded_question import (
+from planners.graphseek.recorded_question import (
     branch_question,
     invocations_upto,
     next_question,
     question_of,
     refine_question,
 )
-from planners.graphseek.results.result_store import ResultStore
+from planners.graphseek.results import ResultStore
 from planners.graphseek.turn import Question
 from planners.journal.run_journal import RunJournal, open_run_journal, read_run_journal
 

@@ -6,10 +6,9 @@ import contextlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ontology.errors import EgotoolsError, NotFoundError
-from planners.graphseek.agent_events import AgentEvent, ResultKept
-from planners.graphseek.results.result import Cell, EvictedError, Result
-from planners.graphseek.results.result_store import ResultStore
+from ontology.errors import EgotoolsError
+from planners.graphseek.results import Cell, Result, ResultStore
+from planners.graphseek.turn import AgentEvent, ResultKept
 
 __all__ = ["ShownResults", "result_page"]
 
@@ -41,7 +40,7 @@ class ShownResults:
         """
         pages = []
         for handle in dict.fromkeys([*self._presentations, *of]):
-            with contextlib.suppress(EgotoolsError):  # of a replay: the folder may be gone, or rows evicted
+            with contextlib.suppress(EgotoolsError):  # of a replay: the folder may be gone
                 pages.append(await result_page(results, handle, count=count))
         presented = {page["of"]["handle"] for page in pages if "of" in page}
         return [page for page in pages if page["handle"] not in presented]
@@ -51,20 +50,15 @@ async def result_page(results: ResultStore, handle: str, *, count: int = 20) -> 
     """Return a result as JSON values: ``handle``, ``kind``, ``total`` (rows, or nodes), ``cut`` and ``notes``; of a table ``columns``,
     ``offset``, ``rows``, and ``rows_missing``: how many stand behind these; of a graph ``nodes`` and ``edges``; of a presentation ``title``, ``options``, and ``of``: what it shows.
 
-    :raises NotFoundError: when there is no such result, or its rows were evicted for space.
+    :raises NotFoundError: when there is no such result.
     """
     found = results.result(handle)
-    try:
-        if found.kind == "table":
-            return {**_head(found), **await _table(results, found, count)}
-        if found.kind == "graph":
-            return {**_head(found), **await _graph(results, handle)}
-        shown = await results.presentation(handle)
-        inner = await result_page(results, shown.of, count=count)
-    except EvictedError as evicted:
-        raise NotFoundError(
-            "its rows were removed, to save space", subject=evicted.handle, remedy="Ask the question again"
-        ) from evicted
+    if found.kind == "table":
+        return {**_head(found), **await _table(results, found, count)}
+    if found.kind == "graph":
+        return {**_head(found), **await _graph(results, handle)}
+    shown = await results.presentation(handle)
+    inner = await result_page(results, shown.of, count=count)
     return {**_head(found), "kind": shown.kind, "title": shown.title, "options": dict(shown.options), "of": inner}
 
 

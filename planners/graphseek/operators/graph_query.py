@@ -1,17 +1,17 @@
-"""Running compiled queries: rows become tables as they come, the engine's errors faults, and an empty result says why it is empty."""
+"""Running compiled queries: rows become tables as they come, and the engine's errors faults."""
 
 from __future__ import annotations
 
 import contextlib
 import json
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 from typing import Any, TypeAlias, cast
 
 from ontology.errors import StatementError
-from planners.graphseek.catalog.catalog import SemanticCatalog
-from planners.graphseek.dialects.cypher_text import Compiled, CypherText
+from planners.graphseek.catalog import SemanticCatalog
+from planners.graphseek.operators.cypher_text import Compiled, CypherText
 from planners.graphseek.operators.operator import Arguments, OperatorContext, OperatorFault, nearest_hint
 from planners.graphseek.operators.pattern import (
     Aggregation,
@@ -21,14 +21,12 @@ from planners.graphseek.operators.pattern import (
     Reach,
     aggregation_text,
     match_nodes,
-    match_reach,
-    parse_end,
     resolve_nodes,
     steps_of,
     without_nulls,
 )
-from planners.graphseek.results.result import Cell, ColumnType, Result, ResultColumn, ResultEdge, ResultNode, TableRows
-from planners.stores.graph_schema import NodeType, RelationshipType
+from planners.graphseek.results import Cell, ColumnType, Result, ResultColumn, ResultEdge, ResultNode, TableRows
+from planners.stores.graph_schema import RelationshipType
 from planners.stores.property_graph import QueryLimits
 
 Row: TypeAlias = tuple[Any, ...]
@@ -42,17 +40,16 @@ NEAR = 0.6
 _CONTAINED = 0.8
 """Least nearness of a name that contains the text: above those with a typing error in every third letter."""
 _COMPARED = 200  # characters of a text
-_CANDIDATES = 200  # names that are compared with what was looked for
-_EXPLAINED = ("=", "contains", "starts_with", "ends_with")
 
 
 @dataclass(frozen=True, slots=True)
 class TableQuery:
     """A query whose rows are those of a table.
 
-    :param start: what it starts from; ``reach`` and ``end`` say what it follows and which of the nodes there are meant, where that can
-        explain why there are no rows.
+    :param start: what it starts from.
     :param most: rows that are kept.
+    :param filters: on what it reaches and on the way, beside those of the start.
+    :param reach: the relationships that it follows.
     :param notes: on its table.
     """
 
@@ -61,22 +58,23 @@ class TableQuery:
     title: str
     most: int
     start: Nodes
-    reach: Reach | None = None
-    end: Nodes | None = None
+    filters: tuple[Filter, ...] = ()
+    reach: Reach = field(default_factory=Reach)
     notes: tuple[str, ...] = ()
 
 
 Compile: TypeAlias = Callable[[Arguments, CypherText, SemanticCatalog], TableQuery]
 
 
-async def compiled_for(compile_query: Compile, arguments: Arguments, context: OperatorContext) -> TableQuery:
-    """Return the query of an invocation; selections of results are read from the store first.
+def text_for(context: OperatorContext) -> CypherText:
+    """Return a query to be written."""
+    return CypherText(context.schema, context.graph.dialect)
 
-    :raises OperatorFault: when a selection names no nodes, or the arguments do not fit the schema.
-    """
+
+async def compiled_for(compile_query: Compile, arguments: Arguments, context: OperatorContext) -> TableQuery:
+    """Return the query of an invocation; selections of results are read from the store first."""
     named = {name: await resolve_nodes(arguments[name], context) for name in ("start", "end") if name in arguments}
-    text = CypherText(context.schema, context.dialect)
-    return compile_query({**arguments, **named}, text, context.catalog)
+    return compile_query({**arguments, **named}, text_for(context), context.catalog)
 
 
 async def run_compiled(compile_query: Compile, arguments: Arguments, context: OperatorContext) -> Result:
@@ -85,10 +83,7 @@ async def run_compiled(compile_query: Compile, arguments: Arguments, context: Op
 
 
 async def fetch_rows(context: OperatorContext, compiled: Compiled, *, most: int) -> tuple[list[Row], bool]:
-    """Return the rows of a query, and whether there were more.
-
-    :raises OperatorFault: when the engine refuses it, or takes too long.
-    """
+    """Return the rows of a query, and whether there were more."""
     context.ran(compiled)
     limits = QueryLimits(rows=most, seconds=context.seconds)
     with _faults():
@@ -103,43 +98,51 @@ async def keep_query(
     """Run a query, and keep its rows as a table.
 
     :param read: makes a row of the table of one of the query; None: the values are the cells.
-    :raises OperatorFault: when the engine refuses it, or takes too long, or it is known why it is empty.
     """
     compiled, most = query.compiled, query.most
     limits = QueryLimits(rows=most + 1, seconds=context.seconds)
     context.ran(compiled)
     with _faults():
         async with context.graph.read(compiled.text, compiled.parameters, limits) as stream:
-            batches = (batch if read is None else list(map(read, batch)) async for batch in stream.batches() if batch)
-            first = await anext(batches, None)
-            if first is not None:
-                rows = _with_first(cast(Any, first), cast(Any, batches))
-                table = TableRows(columns=tuple(query.columns), batches=rows)
-                return await context.results.keep_table(table, title=query.title, most=most, notes=query.notes)
-    await explain_empty(context, query)
-    return await keep_rows(context, query, [])
+            batches = (batch if read is None else list(map(read, batch)) async for batch in stream.batches())
+            table = TableRows(columns=tuple(query.columns), batches=cast(Any, _not_empty(query, batches)))
+            return await context.results.keep_table(table, title=query.title, most=most, notes=query.notes)
 
 
-async def _with_first(first: Sequence[Row], rest: AsyncIterator[Sequence[Row]]) -> AsyncIterator[Sequence[Row]]:
-    yield first
-    async for batch in rest:
+async def _not_empty(query: TableQuery, batches: AsyncIterator[Any]) -> AsyncIterator[Any]:
+    found = False
+    async for batch in batches:
+        found = found or bool(batch)
         yield batch
+    if not found:
+        explain_empty(query)
 
 
 async def keep_rows(
     context: OperatorContext, query: TableQuery, rows: Sequence[tuple[Cell, ...]], notes: Sequence[str] = ()
 ) -> Result:
     """Keep rows that are there as the table of a query."""
+    if not rows:
+        explain_empty(query)
     table = table_of(query.columns, rows)
     return await context.results.keep_table(table, title=query.title, most=query.most, notes=[*query.notes, *notes])
+
+
+def explain_empty(query: TableQuery) -> None:
+    """Raise a fault where a number that was asked for may be rounded; otherwise that there is nothing is the answer."""
+    for each in (*query.start.filters, *query.filters):
+        value = each.values[0] if each.values else None
+        if each.operator == "=" and isinstance(value, float) and not value.is_integer():
+            name = each.key.name
+            hint = f"It may be rounded: order by {name} with a limit, or filter {name} with >= and <= around it"
+            raise OperatorFault("empty", f"nothing has {name} equal to {value!r}", hint)
 
 
 def table_of(columns: Sequence[ResultColumn], rows: Sequence[tuple[Cell, ...]]) -> TableRows:
     """Return a table of rows that are there."""
 
     async def batches() -> AsyncIterator[Sequence[tuple[Cell, ...]]]:
-        if rows:
-            yield rows
+        yield rows
 
     return TableRows(columns=tuple(columns), batches=batches())
 
@@ -211,7 +214,6 @@ def write_groups(
     :param arguments: ``order_by``, ``descending`` and ``limit``.
     :param start: what is grouped, or what it is reached from.
     :param carried: the variable of a node that groups belong to, one each; its id is the first column, and breaks ties.
-    :raises OperatorFault: when there is no such column to order by.
     """
     sums = [f"a{at}" for at in range(len(aggregations))]
     keys = [value for _, value in groups] if carried else [f"g{at}" for at in range(len(groups))]
@@ -225,9 +227,8 @@ def write_groups(
     if name := str(arguments.get("order_by") or ""):
         known = [each.name for each in columns]
         if name not in known:
-            raise OperatorFault(
-                "unknown name", f"there is no column {name[:60]} to order by", nearest_hint(name, known)
-            )
+            hint = nearest_hint(name, known)
+            raise OperatorFault("unknown name", f"there is no column {name[:60]} to order by", hint)
         value = values[known.index(name)]
         order = [f"{value} IS NULL, {value}{' DESC' if arguments.get('descending') else ''}", *order]
     if order:
@@ -241,12 +242,12 @@ async def nodes_of(context: OperatorContext, nodes: Nodes, *, most: int) -> tupl
     """Return the nodes of a selection, and whether there are more."""
     parts = [nodes]
     if nodes.ids is not None:
-        of_types = context.dialect.parts_of_ids(context.schema, nodes.ids)
-        parts = [replace(nodes, types=nodes.types if nodes.type else each.types, ids=each.ids) for each in of_types]
+        of_types = text_for(context).parts_of_ids(nodes.ids)
+        parts = [replace(nodes, types=nodes.types if nodes.type else types, ids=ids) for types, ids in of_types]
     found: dict[str, ResultNode] = {}
     reader, cut = NodeReader(context.schema, context.catalog), False
     for part in parts:
-        text = CypherText(context.schema, context.dialect)
+        text = text_for(context)
         match_nodes(text, "n0", part)
         text.returns([ResultColumn(name="node", type="node")], ["n0"])
         text.limit(most)
@@ -260,21 +261,20 @@ async def edges_among(
     context: OperatorContext, ids: Sequence[str], types: Sequence[RelationshipType] = ()
 ) -> tuple[list[ResultEdge], bool]:
     """Return the relationships among nodes, of these types or of all, and whether there are more."""
-    schema, dialect = context.schema, context.dialect
+    schema, text = context.schema, text_for(context)
     if not (schema.relationships and ids):
         return [], False
-    text = CypherText(schema, dialect)
     columns = [ResultColumn(name=name, type="string") for name in ("source", "type", "target", "properties")]
-    for nth, sources in enumerate(dialect.parts_of_ids(schema, ids)):
+    for nth, (of_types, sources) in enumerate(text.parts_of_ids(ids)):
         if nth:
             text.add("UNION ALL")
-        begin = dialect.choose(text, "n0", None, sources.ids)
+        begin = text.choose("n0", None, sources)
         steps = steps_of(text, "(n0)", "(n1)", Reach(types=tuple(types)))
         text.add(f"{begin} {steps.between(f'e0{steps.types}')}")
         text.where([text.one_of_ids("n1", schema.nodes, ids)])
-        text.add(f"WITH n0, n1, e0 WHERE {text.identity('n1')} IS NOT NULL")
-        source, target = text.node_id("n0", sources.types), text.node_id("n1", schema.nodes)
-        text.returns(columns, (source, dialect.relationship_type.format("e0"), target, "properties(e0)"))
+        text.add(f"WITH n0, n1, e0 WHERE {text.form('identity', 'n1')} IS NOT NULL")
+        source, target = text.node_id("n0", of_types), text.node_id("n1", schema.nodes)
+        text.returns(columns, (source, text.form("relationship_type", "e0"), target, "properties(e0)"))
         text.limit(MOST_EDGES)
     rows, cut = await fetch_rows(context, text.compiled(), most=MOST_EDGES)
     return [edge_of(*row) for row in rows], cut
@@ -282,9 +282,8 @@ async def edges_among(
 
 def edge_of(source: Any, type_: Any, target: Any, properties: Any) -> ResultEdge:
     """Return a relationship of a result."""
-    return ResultEdge(
-        type=str(type_), source=str(source), target=str(target), properties=without_nulls(properties or {})
-    )
+    known = without_nulls(properties or {})
+    return ResultEdge(type=str(type_), source=str(source), target=str(target), properties=known)
 
 
 def near_names(text: CypherText, value: str, wanted: str) -> tuple[str, str]:
@@ -294,20 +293,15 @@ def near_names(text: CypherText, value: str, wanted: str) -> tuple[str, str]:
 
     :param value: expression of the name.
     """
-    pieces = _pieces(wanted)
+    short = wanted.strip()[:_COMPARED]
+    size = max(-(-len(short) // (1 if len(short) < 4 else 2 if len(short) < 8 else 3)), 1)
+    pieces = [short[at : at + size] for at in range(0, len(short), size)]
     tests = [f"lower({value}) CONTAINS lower({text.parameter(piece)})" for piece in pieces]
     scores = [
         f"CASE WHEN {test} THEN {text.parameter(2 * len(piece))} ELSE 0 END"
         for test, piece in zip(tests, pieces, strict=True)
     ]
     return f"({' OR '.join(tests)})", f"{' + '.join(scores)} - abs(size({value}) - {text.parameter(len(wanted))})"
-
-
-def _pieces(text: str) -> list[str]:
-    text = text.strip()[:_COMPARED]
-    number = 1 if len(text) < 4 else 2 if len(text) < 8 else 3
-    size = max(-(-len(text) // number), 1)
-    return [text[at : at + size] for at in range(0, len(text), size)]
 
 
 def nearness(text: str, name: str) -> float:
@@ -318,78 +312,3 @@ def nearness(text: str, name: str) -> float:
     if one and one in other:
         return round(_CONTAINED + (1 - _CONTAINED) * len(one) / (len(other) + 1), 3)
     return round(SequenceMatcher(None, one, other, autojunk=False).ratio(), 3)
-
-
-async def explain_empty(context: OperatorContext, query: TableQuery) -> None:
-    """Raise a fault with a hint where it is known why there is nothing; otherwise that there is nothing is the answer.
-
-    It costs one query at most (part of the paper's self-correction, section 3.1).
-
-    :raises OperatorFault: another spelling, the other direction, or a number that was rounded.
-    """
-    start, reach, end = query.start, query.reach, query.end
-    for each in (*start.filters, *(end.filters if end else ()), *(reach.filters if reach else ())):
-        value = each.values[0] if each.values else None
-        if each.operator == "=" and isinstance(value, float) and not value.is_integer():
-            name = each.key.name
-            hint = f"It may be rounded: order by {name} with a limit, or filter {name} with >= and <= around it"
-            raise OperatorFault("empty", f"nothing has {name} equal to {value!r}", hint)
-    text = CypherText(context.schema, context.dialect)
-    other = _write_reversed(text, start, reach, end)
-    spelled = _spelled(start, end)
-    if spelled:
-        if other:
-            text.add("UNION ALL")
-        _write_near(text, *spelled)
-    if not (other or spelled):
-        return
-    rows, _ = await fetch_rows(context, text.compiled(), most=_CANDIDATES + 1)
-    number = next((int(value) for what, value in rows if what == "reversed"), 0)
-    if other and number:
-        hint = f"The other direction gives {number:,}: use direction {other.direction}"
-        raise OperatorFault("empty", f"{reach.shown if reach else ''} gives nothing from {start.shown}", hint)
-    if spelled:
-        _check_spelling(spelled[1], [str(value) for what, value in rows if what == "near"])
-
-
-def _write_reversed(text: CypherText, start: Nodes, reach: Reach | None, end: Nodes | None) -> Reach | None:
-    """Write the count of what the other direction gives; None: there is none, or the schema says that it leads nowhere."""
-    if reach is None or end is None or reach.direction == "both":
-        return None
-    other = reach.reversed
-    try:
-        there = parse_end(text.schema, start, other, [each.name for each in end.types] if end.is_narrowed else ())
-    except OperatorFault:
-        return None
-    if not {each.key for each in end.filters} <= {key for type_ in there.types for key in type_.properties}:
-        return None
-    match_reach(text, start, other, replace(there, filters=end.filters))
-    count = text.as_text(f"count(DISTINCT {text.identity('n1')})")
-    text.add(f"RETURN {text.parameter('reversed')} AS `what`, {count} AS `value`")
-    return other
-
-
-def _spelled(start: Nodes, end: Nodes | None) -> tuple[NodeType, Filter] | None:
-    """Return the first filter on a text, and the type that has it."""
-    for nodes in (start, end):
-        for each in nodes.filters if nodes and nodes.type else ():
-            if each.key.type == "string" and each.operator in _EXPLAINED and str(each.values[0]).strip():
-                return cast(Any, nodes).type, each
-    return None
-
-
-def _write_near(text: CypherText, type_: NodeType, each: Filter) -> None:
-    value = text.property("n0", each.key.name)
-    condition, rank = near_names(text, value, str(each.values[0]))
-    text.add(f"MATCH {text.node('n0', (type_,))}")
-    text.where([*text.of_type("n0", type_), condition])
-    text.add(f"WITH DISTINCT {value} AS g0, {rank} AS h0 ORDER BY h0 DESC, g0 LIMIT {text.parameter(_CANDIDATES)}")
-    text.add(f"RETURN {text.parameter('near')} AS `what`, g0 AS `value`")
-
-
-def _check_spelling(each: Filter, names: Sequence[str]) -> None:
-    wanted = str(each.values[0])
-    near = sorted((-nearness(wanted, name), name) for name in names)
-    shown = [f"{name!r}" for score, name in near[:3] if -score >= NEAR]
-    if shown and wanted not in names:
-        raise OperatorFault("empty", f"no {each.key.name} {each.operator} {wanted!r}", f"There is {', '.join(shown)}")

@@ -5,26 +5,23 @@ All that modules of this folder have are found; a file that a caller adds has ``
 
 from __future__ import annotations
 
-import hashlib
 import importlib
-import importlib.util
 import pkgutil
-import sys
+import runpy
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Final, Literal, Protocol, TypeAlias, cast, get_args
+from typing import Any, Final, Literal, TypeAlias, cast
 
 from jsonschema import Draft202012Validator, ValidationError
 from jsonschema.validators import extend
 
 from ontology.errors import InvalidArgumentError
 from planners.graphseek import operators
-from planners.graphseek.catalog.catalog import SemanticCatalog
-from planners.graphseek.dialects.cypher_text import DIALECTS, Compiled, Dialect
-from planners.graphseek.results.result import Result, ResultColumn
-from planners.graphseek.results.result_store import ResultStore
+from planners.graphseek.catalog import SemanticCatalog
+from planners.graphseek.operators.cypher_text import Compiled
+from planners.graphseek.results import Result, ResultColumn, ResultStore
 from planners.stores.graph_schema import GraphSchema, ReadableGraph
 
 Schema: TypeAlias = dict[str, Any]
@@ -46,7 +43,6 @@ GROUPING_TYPES = ("COUNT", "COUNT_DISTINCT", "SUM", "AVG", "MIN", "MAX")
 STRING: Schema = {"type": "string"}
 COLUMN: Schema = {"type": "string", "description": "name of a column"}
 COLUMNS: Schema = {"type": "array", "items": COLUMN, "minItems": 1, "description": "names of columns"}
-_SCALAR = {"type": ["string", "number", "boolean"]}
 _MOST_CHARACTERS = 400  # of a description
 _SHOWN = 100  # characters of a value in a fault
 _LISTED = 40  # names in a hint
@@ -70,7 +66,6 @@ class OperatorContext:
     :param catalog: the accepted one; an empty one where there is none.
     :param seconds: that one query may take.
     :param ran: is told each query before it is run, for the trace.
-    :param subtask: answers a request with a context of its own; None where this is one already.
     """
 
     graph: ReadableGraph
@@ -79,48 +74,18 @@ class OperatorContext:
     results: ResultStore
     seconds: float
     ran: Callable[[Compiled], None] = lambda compiled: None
-    subtask: Callable[[str, Sequence[str]], Awaitable[Result]] | None = None
-
-    @property
-    def dialect(self) -> Dialect:
-        """In which the graph is asked."""
-        return DIALECTS[self.graph.dialect]
-
-
-class Operator(Protocol):
-    """One operator."""
-
-    @property
-    def name(self) -> str:
-        """As plans write it."""
-
-    @property
-    def group(self) -> Group:
-        """The group that it belongs to."""
-
-    @property
-    def description(self) -> str:
-        """What it does and when to take it, which the search for operators reads; at most 400 characters."""
-
-    def parameters(self, schema: GraphSchema, handles: Sequence[str]) -> Schema:
-        """Return the JSON schema of its arguments: types, relationships and properties are enums of the schema, handles of the run."""
-
-    async def run(self, arguments: Arguments, context: OperatorContext) -> Result:
-        """Run it. Arguments are inside the schema of its parameters.
-
-        :raises OperatorFault: for what the plan can correct.
-        :raises StorageError: when the graph or the disk is gone.
-        """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TypedOperator:
-    """An operator as a value.
+    """An operator.
 
+    :param description: what it does and when to take it, which the search for operators reads; at most 400 characters.
     :param forms: the JSON schemas of its arguments by name.
     :param required: names of those without which it cannot run.
-    :param runs: see :meth:`Operator.run`.
-    :param compile: makes the query of arguments, a schema, a catalog and a dialect, where it has one.
+    :param runs: gives a result; arguments are inside the schema. It raises an OperatorFault for what the plan can correct, and a
+        StorageError when the graph or the disk is gone.
+    :param compile: makes the query of arguments, the text of a query and a catalog, where it has one.
     :param returns: columns that its table always has; with them, and with plain arguments alone, it can have other versions.
     """
 
@@ -134,12 +99,15 @@ class TypedOperator:
     returns: tuple[ResultColumn, ...] = ()
 
     def parameters(self, schema: GraphSchema, handles: Sequence[str]) -> Schema:
-        """See :class:`Operator`."""
+        """Return the JSON schema of its arguments: types, relationships and properties are enums of the schema, handles of the run."""
         return object_schema(self.required, **self.forms(ArgumentForms(schema, handles)))
 
     async def run(self, arguments: Arguments, context: OperatorContext) -> Result:
-        """See :class:`Operator`."""
+        """Run it."""
         return await self.runs(arguments, context)
+
+
+Operator: TypeAlias = TypedOperator
 
 
 class ArgumentForms:
@@ -149,60 +117,45 @@ class ArgumentForms:
         along = names_of(schema.relationships)
         self.handles = handles
         self.node_type = _names(each.name for each in schema.nodes)
-        self.type = _names(sorted({each.name for each in schema.nodes} | {each.name for each in schema.relationships}))
-        self.relationship_types = array(_names(each.name for each in schema.relationships))
         self.property = _names(names_of(schema.nodes))
-        self.relationship_property = _names(along)
-        self.has_relationship_properties = bool(along) or not schema.nodes
-        self._started = [each for each in handles if each[:1] in "tg"]
+        filters = array(filter_schema(self.property))
+        aggregated = [*self.property.get("enum", ()), "*"]
+        relations = array(_names(each.name for each in schema.relationships))
+        self._named: dict[str, Schema] = {
+            **_PLAIN,
+            "aggregations": array(aggregation_schema(_names(aggregated) if len(aggregated) > 1 else STRING)),
+            "end": self._selection(filters),
+            "filters": filters,
+            "neighbour_filters": filters,
+            "neighbour_type": self.node_type,
+            "node_type": self.node_type,
+            "node_types": array(self.node_type),
+            "relationship_types": relations,
+            "start": self._selection(filters),
+            "type": _names(sorted({each.name for of in (schema.nodes, schema.relationships) for each in of})),
+            "via": relations,
+        }
+        if along or not schema.nodes:
+            self._named["relationship_filters"] = array(filter_schema(_names(along)))
+            self._named["relationship_property"] = _names(along)
 
     def handle(self, kinds: str) -> Schema:
         """Return the schema of the handle of a result; ``kinds`` has the first letters: ``t`` tables, ``g`` graphs."""
         known = [each for each in self.handles if each[:1] in kinds]
         return {"type": "string", "description": "handle of a result", **({"enum": known} if known else {})}
 
-    def filters(self) -> Schema:
-        """Return the schema of filters on nodes."""
-        return array(filter_schema(self.property))
-
-    def selection(self) -> Schema:
-        """Return the schema of a selection of nodes: by type and filters, or a result."""
-        by_type = object_schema(["type"], type=self.node_type, filters=self.filters())
-        if not self._started:
-            return by_type
-        handle = {"type": "string", "enum": self._started}
-        return {"anyOf": [by_type, object_schema(["handle"], handle=handle, column=STRING, type=self.node_type)]}
-
-    def selections(self) -> Schema:
-        """Return the schema of several selections; a handle alone is one."""
-        one = self.selection()
-        if self._started:
-            one = {"anyOf": [*one["anyOf"], {"type": "string", "enum": self._started}]}
-        return {"type": "array", "items": one, "minItems": 1, "maxItems": 20}
-
-    def aggregation(self) -> Schema:
-        """Return the schema of an aggregation of a property of nodes."""
-        known = self.property.get("enum")
-        return aggregation_schema({"type": "string", "enum": [*known, "*"]} if known else STRING)
-
     def named(self, name: str) -> Schema | None:
         """Return the schema of an argument that has one meaning in all operators; None where the graph has nothing for it."""
-        if name in ("relationship_filters", "relationship_property") and not self.has_relationship_properties:
-            return None
-        if name in _PLAIN:
-            return _PLAIN[name]
-        if name in ("start", "end"):
-            return self.selection()
-        if name in ("filters", "neighbour_filters"):
-            return self.filters()
-        forms = {
-            "aggregations": lambda: array(self.aggregation()),
-            "neighbour_type": lambda: self.node_type,
-            "node_types": lambda: array(self.node_type),
-            "relationship_filters": lambda: array(filter_schema(self.relationship_property)),
-            "via": lambda: self.relationship_types,
-        }
-        return forms[name]() if name in forms else getattr(self, name)
+        return self._named.get(name)
+
+    def _selection(self, filters: Schema) -> Schema:
+        """Nodes by type and filters, or a result."""
+        by_type = object_schema(["type"], type=self.node_type, filters=filters)
+        started = [each for each in self.handles if each[:1] in "tg"]
+        if not started:
+            return by_type
+        handle = {"type": "string", "enum": started}
+        return {"anyOf": [by_type, object_schema(["handle"], handle=handle, column=STRING, type=self.node_type)]}
 
 
 Special: TypeAlias = Schema | Callable[[ArgumentForms], Schema | None]
@@ -279,7 +232,8 @@ _PLAIN: dict[str, Schema] = {
 
 def filter_schema(key: Schema) -> Schema:
     """Return the schema of one filter, on a property or a column whose name has the schema ``key``."""
-    value = {"anyOf": [_SCALAR, {"type": "array", "items": _SCALAR}]}
+    scalar = {"type": ["string", "number", "boolean"]}
+    value = {"anyOf": [scalar, {"type": "array", "items": scalar}]}
     types = choice("string", "number", "boolean", "date")
     return object_schema(
         ["key", "operator"], key=key, operator=choice(*FILTER_OPERATORS), value=value, value_type=types
@@ -310,10 +264,7 @@ def nearest_hint(name: str, known: Sequence[str]) -> str:
 
 
 _TYPES = Draft202012Validator.TYPE_CHECKER.redefine_many(
-    {
-        "array": lambda _, value: isinstance(value, list | tuple),
-        "object": lambda _, value: isinstance(value, Mapping),
-    }
+    {"array": lambda _, value: isinstance(value, list | tuple), "object": lambda _, value: isinstance(value, Mapping)}
 )
 _Validator: Any = extend(Draft202012Validator, type_checker=_TYPES)  # type: ignore[no-untyped-call]
 
@@ -323,21 +274,16 @@ def check_arguments(arguments: Any, schema: Mapping[str, Any], *, called: str = 
 
     :raises OperatorFault: for the part outside the schema that is nearest to being inside.
     """
-    errors = list(_Validator(schema).iter_errors(arguments))
-    if errors:
-        raise _fault(_nearest(errors), called)
-
-
-def _nearest(errors: Sequence[ValidationError]) -> ValidationError:
-    """Of alternatives the one counts that fits best: whose members are known and there."""
-    first = list(min(errors, key=lambda each: bool(each.path)).path)[:1]
-    error = min((each for each in errors if list(each.path)[:1] == first), key=lambda each: len(each.path))
-    while error.context:
+    errors = sorted(_Validator(schema).iter_errors(arguments), key=lambda each: bool(each.path))
+    if not errors:
+        return
+    error = errors[0]
+    while error.context:  # of alternatives the one counts that fits best: whose members are known and there
         branches: dict[Any, ValidationError] = {}
         for each in error.context:
             branches.setdefault(each.schema_path[0], each)
         error = max(branches.values(), key=_depth)
-    return error
+    raise _fault(error, called)
 
 
 def _depth(error: ValidationError) -> int:
@@ -350,35 +296,23 @@ def _depth(error: ValidationError) -> int:
 def _fault(error: ValidationError, called: str) -> OperatorFault:
     steps = [f"[{step}]" if isinstance(step, int) else f".{step}" for step in error.absolute_path]
     place, value = "".join(steps).removeprefix(".") or called, cast(Any, error.instance)
-    wanted = cast(Any, error.validator_value)
+    wanted, schema = cast(Any, error.validator_value), cast(Mapping[str, Any], error.schema)
     shown = repr(value) if len(repr(value)) <= _SHOWN else f"{repr(value)[:_SHOWN]}…"
-    schema = cast(Mapping[str, Any], error.schema)
-    if error.validator == "enum":
-        known = [each for each in wanted if isinstance(each, str)]
-        problem = f"{place} names {shown}, which there is not"
-        return OperatorFault("unknown name", problem, nearest_hint(str(value), known))
-    problem, hint = f"{place} is {shown}", f"It must be inside the schema: {error.message[:_SHOWN]}"
-    if error.validator == "additionalProperties":
-        name = next(name for name in value if name not in schema["properties"])
-        problem, hint = f"{place} cannot have {name!r}", nearest_hint(str(name), list(schema["properties"]))
-    elif error.validator == "required":
-        name = next(name for name in wanted if name not in value)
-        problem, hint = f"{place} lacks {name}", f"Give {name}"
-    elif error.validator == "type":
-        hint = f"It must be of type {wanted if isinstance(wanted, str) else ' or '.join(wanted)}"
-    elif error.validator in ("minItems", "maxItems"):
-        least, most = schema.get("minItems", 0), schema.get("maxItems")
-        problem, hint = (
-            f"{place} has {len(value)} members",
-            f"Give {least} to {most}" if most else f"Give {least} or more",
-        )
-    elif error.validator in ("minimum", "maximum"):
-        hint = f"It must be at {'least' if error.validator == 'minimum' else 'most'} {wanted}"
-    elif error.validator in ("minLength", "maxLength"):
-        bounds = f"{schema.get('minLength', 0)} to {schema.get('maxLength', 'any number of')}"
-        problem, hint = f"{place} has {len(value)} characters", f"It must have {bounds} characters"
-    elif error.validator == "const":
-        hint = f"It must be {wanted}"
+    problem = f"{place} is {shown}"
+    match error.validator:
+        case "enum":
+            known = [each for each in wanted if isinstance(each, str)]
+            return OperatorFault(
+                "unknown name", f"{place} names {shown}, which there is not", nearest_hint(str(value), known)
+            )
+        case "additionalProperties":
+            name = next(name for name in value if name not in schema["properties"])
+            problem, hint = f"{place} cannot have {name!r}", nearest_hint(str(name), list(schema["properties"]))
+        case "required":
+            name = next(name for name in wanted if name not in value)
+            problem, hint = f"{place} lacks {name}", f"Give {name}"
+        case _:
+            hint = f"It must be inside the schema: {error.validator} {str(wanted)[:_SHOWN]}"
     return OperatorFault("arguments", problem, hint)
 
 
@@ -400,11 +334,6 @@ def known_operators(folders: Sequence[Path] = ()) -> dict[str, Operator]:
     return dict(sorted(found.items()))
 
 
-def operator_documents(known: Iterable[Operator]) -> list[dict[str, Any]]:
-    """Return operators as a table of tools that ``egotools build`` reads, without names of any graph: ids are ``graphseek/NAME``."""
-    return [_document(each) for each in known]
-
-
 def _own() -> Iterator[tuple[str, Operator]]:
     for info in pkgutil.iter_modules(operators.__path__):
         module = importlib.import_module(f"{operators.__name__}.{info.name}")
@@ -423,36 +352,20 @@ def _added(folders: Sequence[Path]) -> Iterator[tuple[str, Operator]]:
 
 
 def _loaded(path: Path) -> Operator:
-    name = f"graphseek_added_{path.stem}_{hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:8]}"
-    specification = importlib.util.spec_from_file_location(name, path)
-    if specification is None or specification.loader is None:
-        raise InvalidArgumentError("this is no file of Python", subject=str(path))
-    module = importlib.util.module_from_spec(specification)
-    sys.modules[name] = module  # dataclasses look their module up
     try:
-        specification.loader.exec_module(module)
-        problem = _problem(getattr(module, "OPERATOR", None))
+        found = runpy.run_path(str(path)).get("OPERATOR")
+        if isinstance(found, TypedOperator):
+            operator_documents([found])
+            return found
+        problem = "it has no OPERATOR, a TypedOperator"
     except (Exception, SystemExit) as error:  # code of somebody else
         problem = f"it cannot be loaded: {type(error).__name__}: {error}"
-    if problem:
-        remedy = "See 'Operators of your own' in docs/ask.md"
-        raise InvalidArgumentError(problem, subject=str(path), remedy=remedy)
-    return module.OPERATOR  # type: ignore[no-any-return]
+    raise InvalidArgumentError(problem, subject=str(path), remedy="See 'Operators of your own' in docs/ask.md")
 
 
-def _problem(found: Any) -> str:
-    """Return why something is no operator; empty where it is one."""
-    if not all(hasattr(found, each) for each in ("name", "group", "description", "parameters", "run")):
-        return "it has no OPERATOR"
-    if not (isinstance(found.name, str) and found.name.isidentifier() and isinstance(found.description, str)):
-        return "its name must be one word, and its description a text"
-    if found.group not in get_args(Group):
-        return f"its group must be one of {', '.join(get_args(Group))}"
-    try:
-        _document(found)
-    except Exception as error:
-        return f"its parameters are no JSON schema of an object: {type(error).__name__}: {error}"
-    return ""
+def operator_documents(known: Iterable[Operator]) -> list[dict[str, Any]]:
+    """Return operators as a table of tools that ``egotools build`` reads, without names of any graph: ids are ``graphseek/NAME``."""
+    return [_document(each) for each in known]
 
 
 def _document(each: Operator) -> dict[str, Any]:

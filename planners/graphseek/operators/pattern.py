@@ -1,6 +1,6 @@
 """Which nodes an operator means: filters, selections, reach, names and aggregations, checked against the schema and written as Cypher.
 
-A node is no neighbour of itself. What is reached in several ways counts once, at the least number of its hops.
+What the schema does not know or does not fit raises an OperatorFault. A node is no neighbour of itself. What is reached in several ways counts once, at the least number of its hops.
 """
 
 from __future__ import annotations
@@ -13,14 +13,11 @@ from typing import Any, Literal, TypeAlias
 
 from ontology.errors import NotFoundError
 from ontology.names import words
-from planners.graphseek.catalog.catalog import NodeDescriptor, RelationshipDescriptor, Role, SemanticCatalog
-from planners.graphseek.catalog.draft import roles_of
-from planners.graphseek.dialects.cypher_text import CypherText, Steps
+from planners.graphseek.catalog import NodeDescriptor, RelationshipDescriptor, Role, SemanticCatalog
+from planners.graphseek.draft import roles_of
+from planners.graphseek.operators.cypher_text import CypherText, Steps
 from planners.graphseek.operators.operator import (
     COMPARED,
-    FILTER_OPERATORS,
-    GROUPING_TYPES,
-    MOST_HOPS,
     NULL_OPERATORS,
     TEXT_OPERATORS,
     Arguments,
@@ -29,7 +26,7 @@ from planners.graphseek.operators.operator import (
     names_of,
     nearest_hint,
 )
-from planners.graphseek.results.result import ColumnType, Result, ResultColumn, ResultNode, with_tuples
+from planners.graphseek.results import ColumnType, Result, ResultColumn, ResultNode, with_tuples
 from planners.stores.graph_schema import GraphSchema, NodeType, PropertyKey, RelationshipType
 from planners.stores.property_graph import Properties, Scalar
 
@@ -39,14 +36,6 @@ NUMERIC = ("integer", "number")
 NODE = ResultColumn(name="node", type="node")
 NODE_TEXTS = (ResultColumn(name="type", type="string"), ResultColumn(name="name", type="string"))
 _ARROWS = {"out": "->", "in": "<-", "both": "-"}
-_VALUE_TYPES = {
-    "string": ("string", "date"),
-    "integer": ("number",),
-    "number": ("number",),
-    "boolean": ("boolean",),
-    "date": ("date", "string"),
-    "list": ("string", "number", "boolean"),
-}
 _MOST_VALUES = 1_000
 """Of ``in``: engines compare each with each node."""
 _MOST_IDS = 10_000
@@ -111,11 +100,6 @@ class Reach:
         names = "/".join(each.name for each in self.types) or "any relationship"
         return f"{names} ({self.direction})" + (f" within {self.hops} hops" if self.hops > 1 else "")
 
-    @property
-    def reversed(self) -> Reach:
-        """The same along the other direction."""
-        return replace(self, direction="in" if self.direction == "out" else "out")
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Aggregation:
@@ -130,27 +114,19 @@ class Aggregation:
         name = self.kind.lower() + (f"_{self.key.name}" if self.key else "")
         if self.kind in ("COUNT", "COUNT_DISTINCT") or self.key is None:
             return ResultColumn(name=name, type="integer")
-        return ResultColumn(name=name, type="number" if self.kind == "AVG" else column_type(self.key))
+        return ResultColumn(name=name, type="number" if self.kind == "AVG" else _column_type(self.key))
 
 
 COUNT = Aggregation(kind="COUNT")
 
 
-def owners_of(schema: GraphSchema) -> list[Owner]:
-    """Return all that has properties."""
-    return [*schema.nodes, *schema.relationships]
-
-
-def column_type(key: PropertyKey) -> ColumnType:
-    """Return the type of a column that has a property: dates and lists stand as text."""
+def _column_type(key: PropertyKey) -> ColumnType:
+    """Dates and lists stand as text."""
     return key.type if key.type in ("integer", "number", "boolean") else "string"
 
 
 def property_of(owners: Sequence[Owner], name: str) -> PropertyKey:
-    """Return a property that one of the types has.
-
-    :raises OperatorFault: when none has it, or they have it with different types of values.
-    """
+    """Return a property that one of the types has."""
     found = {each.type: each for owner in owners for each in owner.properties if each.name == name}
     if len(found) == 1:
         return next(iter(found.values()))
@@ -162,23 +138,14 @@ def property_of(owners: Sequence[Owner], name: str) -> PropertyKey:
 
 
 def parse_filters(raw: Sequence[Arguments], owners: Sequence[Owner]) -> tuple[Filter, ...]:
-    """Return filters on properties of types.
-
-    :raises OperatorFault: for an unknown property, or a value or an operator that does not fit its type.
-    """
+    """Return filters on properties of types."""
     return tuple(_filter(each, property_of(owners, str(each["key"]))) for each in raw)
 
 
 def _filter(raw: Arguments, key: PropertyKey) -> Filter:
-    operator, said, value = raw["operator"], raw.get("value_type"), raw.get("value")
-    if operator not in FILTER_OPERATORS:
-        hint = f"Use one of {', '.join(FILTER_OPERATORS)}"
-        raise OperatorFault("arguments", f"{operator!r} is no operator", hint)
+    operator, value = raw["operator"], raw.get("value")
     if operator in NULL_OPERATORS:
         return Filter(key=key, operator=operator)
-    if said and said not in _VALUE_TYPES[key.type]:
-        hint = f"Use value_type {_VALUE_TYPES[key.type][0]}, or another property"
-        raise OperatorFault("arguments", f"{key.name} is of type {key.type}, not {said}", hint)
     if key.type == "list":
         fits = operator == "contains"
     elif operator in TEXT_OPERATORS:
@@ -204,10 +171,10 @@ def _value(key: PropertyKey, value: Any) -> Scalar:
         read = _number(value)
     elif key.type == "boolean":
         read = value if isinstance(value, bool) else {"true": True, "false": False}.get(str(value).lower())
-    elif key.type == "date":
-        read = value if isinstance(value, str) and _is_date(value) else None
     elif key.type == "list":
         read = value if isinstance(value, str | int | float) else None
+    elif key.type == "date":
+        read = value if isinstance(value, str) and _is_date(value) else None
     elif isinstance(value, str) and "\0" not in value and not any("\ud800" <= each <= "\udfff" for each in value):
         read = value
     if read is None:
@@ -259,37 +226,18 @@ def _condition(text: CypherText, name: str, each: Filter) -> str:
     return f"{name} {COMPARED[each.operator]} {parameters[0]}"
 
 
-def node_type(schema: GraphSchema, name: str) -> NodeType:
-    """Return a type of nodes.
-
-    :raises OperatorFault: with the nearest name where there is none.
-    """
-    found: NodeType = _named(schema.nodes, "node", [name])[0]
-    return found
-
-
-def relationship_types(schema: GraphSchema, names: Sequence[str]) -> tuple[RelationshipType, ...]:
-    """Return types of relationships.
-
-    :raises OperatorFault: with the nearest name where there is none.
-    """
-    return tuple(_named(schema.relationships, "relationship", names))
-
-
-def _named(known: Sequence[Any], kind: str, names: Sequence[str]) -> list[Any]:
+def named_types(known: Sequence[Any], kind: str, names: Iterable[str]) -> tuple[Any, ...]:
+    """Return types of nodes or relationships by their names."""
     by_name = {each.name: each for each in known}
-    for name in map(str, names):
+    for name in names:
         if name not in by_name:
             hint = nearest_hint(name, list(by_name))
             raise OperatorFault("unknown name", f"the graph has no {kind} type {name[:60]}", hint)
-    return [by_name[name] for name in dict.fromkeys(names)]
+    return tuple(by_name[name] for name in dict.fromkeys(names))
 
 
 def stored(context: OperatorContext, handle: str, *kinds: Literal["table", "graph"]) -> Result:
-    """Return a result of one of these kinds.
-
-    :raises OperatorFault: when there is none under this handle.
-    """
+    """Return a result of one of these kinds."""
     try:
         result = context.results.result(handle)
     except NotFoundError as error:
@@ -302,10 +250,7 @@ def stored(context: OperatorContext, handle: str, *kinds: Literal["table", "grap
 
 
 async def resolve_nodes(raw: Arguments, context: OperatorContext) -> Nodes:
-    """Return a selection; that of a handle has the ids of its nodes, so that compiling needs no results.
-
-    :raises OperatorFault: for what the schema does not know, or a handle that names none, has no nodes, or too many.
-    """
+    """Return a selection; that of a handle has the ids of its nodes, so that compiling needs no results."""
     if "handle" not in raw:
         return parse_nodes(raw, context.schema)
     found = stored(context, raw["handle"], "table", "graph")
@@ -325,10 +270,10 @@ async def resolve_nodes(raw: Arguments, context: OperatorContext) -> Nodes:
     if len(distinct) > _MOST_IDS:
         hint = "Say its type and filters instead of the handle, or make a smaller result"
         raise OperatorFault("too large", f"{found.handle} has more than {_MOST_IDS:,} nodes", hint)
-    if type_:
-        return Nodes(types=(node_type(context.schema, type_),), ids=distinct, shown=found.handle)
-    names = {each.name for part in context.dialect.parts_of_ids(context.schema, distinct) for each in part.types}
-    types = tuple(each for each in context.schema.nodes if each.name in names)
+    types = named_types(context.schema.nodes, "node", [type_] if type_ else ())
+    if not types:
+        parts = CypherText(context.schema, context.graph.dialect).parts_of_ids(distinct)
+        types = tuple(each for each in context.schema.nodes if any(each in of for of, _ in parts))
     return Nodes(types=types or context.schema.nodes, ids=distinct, shown=found.handle)
 
 
@@ -349,10 +294,7 @@ def _node_column(table: Result, name: str | None) -> int:
 
 
 def column_place(table: Result, name: str) -> int:
-    """Return where a column of a table is.
-
-    :raises OperatorFault: when it has none of this name.
-    """
+    """Return where a column of a table is."""
     names = [each.name for each in table.columns]
     if name in names:
         return names.index(name)
@@ -360,24 +302,19 @@ def column_place(table: Result, name: str) -> int:
 
 
 def parse_nodes(raw: Nodes | Arguments, schema: GraphSchema) -> Nodes:
-    """Return a selection by type and filters, or one that was resolved as it is.
-
-    :raises OperatorFault: for what the schema does not know.
-    """
+    """Return a selection by type and filters, or one that was resolved as it is."""
     if isinstance(raw, Nodes):
         return raw
-    if "type" not in raw:
-        raise OperatorFault("arguments", "a selection has neither a type nor a handle", "Give one of them")
-    type_ = node_type(schema, str(raw["type"]))
-    filters = parse_filters(raw.get("filters") or (), (type_,))
+    types: tuple[NodeType, ...] = named_types(schema.nodes, "node", [str(raw["type"])])
+    filters = parse_filters(raw.get("filters") or (), types)
     shown = " and ".join(each.shown for each in filters)
-    return Nodes(types=(type_,), filters=filters, shown=f"{type_.name} with {shown}" if filters else type_.name)
+    return Nodes(types=types, filters=filters, shown=f"{types[0].name} with {shown}" if filters else types[0].name)
 
 
 def match_nodes(text: CypherText, variable: str, nodes: Nodes) -> None:
     """Write the clauses that match the nodes of a selection."""
     if nodes.ids is not None:
-        text.dialect.choose(text, variable, nodes.type, nodes.ids)
+        text.choose(variable, nodes.type, nodes.ids)
         return
     text.add(f"MATCH {text.node(variable, nodes.types)}")
     text.where(node_conditions(text, variable, nodes))
@@ -395,22 +332,15 @@ def parse_reach(raw: Arguments, schema: GraphSchema, *, hops: int = 1, direction
     """Return what arguments say of relationships; those without a direction are followed in both.
 
     :param hops: the default; ``direction`` likewise.
-    :raises OperatorFault: for an unknown name, or a number of hops that is out of range.
     """
-    most, chosen = raw.get("max_hops", hops), raw.get("direction", direction)
-    if isinstance(most, bool) or not isinstance(most, int) or not 1 <= most <= MOST_HOPS:
-        hint = f"Use 1 to {MOST_HOPS}; go on from the result for more"
-        raise OperatorFault("arguments", f"max_hops is {most!r}", hint)
     if not schema.relationships:
         raise OperatorFault("empty", "the graph has no relationships", "Use get_nodes or find")
-    types = relationship_types(schema, raw.get("relationship_types") or ())
+    types = named_types(schema.relationships, "relationship", raw.get("relationship_types") or ())
     followed = types or schema.relationships
     filters = parse_filters(raw.get("relationship_filters") or (), followed)
-    if chosen not in _ARROWS:
-        raise OperatorFault("arguments", f"{chosen!r} is no direction", "Use out, in or both")
-    if all(each.undirected for each in followed):
-        chosen = "both"
-    return Reach(types=types, direction=chosen, hops=most, filters=filters)
+    is_undirected = all(each.undirected for each in followed)
+    chosen: Direction = "both" if is_undirected else raw.get("direction", direction)
+    return Reach(types=types, direction=chosen, hops=raw.get("max_hops", hops), filters=filters)
 
 
 def parse_end(
@@ -419,9 +349,8 @@ def parse_end(
     """Return which nodes are meant of those that are reached; the schema may say that there can be none.
 
     :param names: of their types; empty: all that can be reached.
-    :raises OperatorFault: for an unknown name, or when the relationships lead from the start to no such type.
     """
-    wanted = tuple(_named(schema.nodes, "node", names))
+    wanted = named_types(schema.nodes, "node", names)
     possible = _reached_types(schema, start.types, reach)
     types = tuple(each for each in possible if not wanted or each in wanted)
     if not types:
@@ -458,10 +387,9 @@ def _unreachable(
     """Say what the relationships lead to, and whether the other direction leads there."""
     said = " or ".join(each.name for each in wanted)
     problem = f"{reach.shown} leads from {start.shown} to no {said}" if wanted else f"{reach.shown} leads nowhere"
-    other = reach.reversed
-    if reach.direction != "both" and any(
-        not wanted or each in wanted for each in _reached_types(schema, start.types, other)
-    ):
+    other = replace(reach, direction="in" if reach.direction == "out" else "out")
+    turned = _reached_types(schema, start.types, other) if reach.direction != "both" else ()
+    if any(not wanted or each in wanted for each in turned):
         return OperatorFault("empty", problem, f"The other direction leads there: use direction {other.direction}")
     if possible:
         return OperatorFault("empty", problem, f"It leads to {', '.join(each.name for each in possible[:12])}")
@@ -484,29 +412,37 @@ def steps_of(text: CypherText, start: str, end: str, reach: Reach) -> Steps:
     )
 
 
+def begin_steps(text: CypherText, start: Nodes, end: Nodes, reach: Reach) -> tuple[str, list[str], Steps]:
+    """Begin with the starts; return the word that the pattern begins with, conditions on the starts, and the pattern."""
+    if start.ids is not None:
+        begin = text.choose("n0", start.type, start.ids)
+        return begin, [], steps_of(text, "(n0)", text.node("n1", end.types), reach)
+    conditions = node_conditions(text, "n0", start)
+    return "MATCH", conditions, steps_of(text, text.node("n0", start.types), text.node("n1", end.types), reach)
+
+
 def match_reach(text: CypherText, start: Nodes, reach: Reach, end: Nodes, *, keep_starts: bool = False) -> str:
     """Write the clauses that match each start ``n0``, each end ``n1``, and between them the relationship ``e0`` where it is one hop.
 
     :param keep_starts: whether starts without an end stand in the rows, with null for ``n1``; for one hop.
     :returns: the expression of the number of hops.
     """
-    begin, conditions, is_open = "MATCH", list[str](), start.ids is None and not keep_starts
-    if start.ids is not None:
-        begin = text.dialect.choose(text, "n0", start.type, start.ids)
-    elif keep_starts:
+    if keep_starts and start.ids is None:
         match_nodes(text, "n0", start)
+        begin, conditions = "MATCH", list[str]()
+        steps = steps_of(text, "(n0)", text.node("n1", end.types), reach)
     else:
-        conditions = node_conditions(text, "n0", start)
-    steps = steps_of(text, text.node("n0", start.types) if is_open else "(n0)", text.node("n1", end.types), reach)
+        begin, conditions, steps = begin_steps(text, start, end, reach)
     if reach.hops > 1:
-        pattern, held, hops = text.dialect.reach(steps)
+        pattern, held, hops = text.reach(steps)
     else:
         pattern, held, hops = steps.between(f"e0{steps.types}"), filter_conditions(text, "e0", reach.filters), "1"
     text.add(f"{'OPTIONAL MATCH' if keep_starts else begin} {pattern}")
-    differ = [f"{text.identity('n0')} <> {text.identity('n1')}"] if start.labels & end.labels else []
+    one, other = text.form("identity", "n0"), text.form("identity", "n1")
+    differ = [f"{one} <> {other}"] if start.labels & end.labels else []
     text.where([*conditions, *differ, *held, *node_conditions(text, "n1", end)])
     if begin != "MATCH" and not keep_starts:
-        text.add(f"WITH n0, n1, e0 WHERE {text.identity('n1')} IS NOT NULL")
+        text.add(f"WITH n0, n1, e0 WHERE {other} IS NOT NULL")
     return hops
 
 
@@ -520,15 +456,12 @@ def parse_aggregations(raw: Sequence[Arguments], owners: Sequence[Owner], instea
     """Return aggregations of properties of types.
 
     :param instead: the property that all of them take but those of ``*``, where one is given.
-    :raises OperatorFault: for an unknown property, or one that is not of numbers where a sum or a mean is asked for.
     """
     return tuple(dict.fromkeys(_aggregation(each, owners, instead) for each in raw))
 
 
 def _aggregation(raw: Arguments, owners: Sequence[Owner], instead: str) -> Aggregation:
     kind, name = raw["grouping_type"], raw.get("property", "*")
-    if kind not in GROUPING_TYPES:
-        raise OperatorFault("arguments", f"{kind!r} is no aggregation", f"Use one of {', '.join(GROUPING_TYPES)}")
     if name == "*" and kind in ("COUNT", "COUNT_DISTINCT"):
         return Aggregation(kind=kind)
     key = property_of(owners, instead or str(name))
@@ -543,10 +476,10 @@ def aggregation_text(text: CypherText, variable: str, each: Aggregation) -> str:
     """Return the expression of an aggregation over the nodes or relationships of a variable."""
     if each.key is None and each.kind != "COUNT_DISTINCT":
         return "count(*)"
-    value = text.property(variable, each.key.name) if each.key else text.identity(variable)
+    value = text.property(variable, each.key.name) if each.key else text.form("identity", variable)
     if each.kind == "COUNT_DISTINCT":
         return f"count(DISTINCT {value})"
-    return text.dialect.total.format(value) if each.kind == "SUM" else f"{each.kind.lower()}({value})"
+    return text.form("total", value) if each.kind == "SUM" else f"{each.kind.lower()}({value})"
 
 
 def described_by(owner: Owner, catalog: SemanticCatalog) -> NodeDescriptor | RelationshipDescriptor | None:
@@ -596,7 +529,7 @@ def node_column(type_: str = "", properties: Iterable[str] = ()) -> ResultColumn
 
 def columns_of(keys: Iterable[PropertyKey]) -> list[ResultColumn]:
     """Return the columns of properties."""
-    return [ResultColumn(name=key.name, type=column_type(key)) for key in keys]
+    return [ResultColumn(name=key.name, type=_column_type(key)) for key in keys]
 
 
 def return_nodes(
@@ -622,12 +555,10 @@ def name_value(text: CypherText, variable: str, types: Sequence[NodeType], catal
     for each in types:
         named.setdefault(name_property(each, catalog), []).append(each)
     named.pop("", None)
+    shown = {name: text.form("as_text", text.property(variable, name)) for name in named}
     if len(named) == 1:
-        return text.as_text(text.property(variable, next(iter(named))))
-    cases = " ".join(
-        f"WHEN {text.one_of_types(variable, of)[0]} THEN {text.as_text(text.property(variable, name))}"
-        for name, of in named.items()
-    )
+        return next(iter(shown.values()))
+    cases = " ".join(f"WHEN {text.one_of_types(variable, of)[0]} THEN {shown[name]}" for name, of in named.items())
     return f"CASE {cases} END" if named else "null"
 
 

@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 import calendar
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
 
-from planners.graphseek.catalog.catalog import TIME_ROLES, Role, SemanticCatalog
-from planners.graphseek.dialects.cypher_text import Compiled, CypherText
+from planners.graphseek.catalog import TIME_ROLES, SemanticCatalog
 from planners.graphseek.operators import graph_query, pattern
+from planners.graphseek.operators.cypher_text import Compiled, CypherText
 from planners.graphseek.operators.graph_query import DEFAULT_ROWS, TableQuery
-from planners.graphseek.operators.operator import (
-    Arguments,
-    OperatorContext,
-    OperatorFault,
-    choice,
-    integer,
-    operator,
-)
-from planners.graphseek.results.result import Result, ResultColumn
-from planners.stores.graph_schema import GraphSchema, NodeType, PropertyKey, RelationshipType
+from planners.graphseek.operators.operator import Arguments, OperatorContext, OperatorFault, choice, integer, operator
+from planners.graphseek.results import Result, ResultColumn
+from planners.stores.graph_schema import NodeType, PropertyKey, RelationshipType
 from planners.stores.property_graph import QueryLimits, Scalar
 from planners.stores.statements import allowed_cypher
 
@@ -39,7 +32,7 @@ _CANDIDATES = 2_000
 _CYPHER_ROWS = 10_000  # they are read into memory, because their types are not known before
 _SAID = {"planned": "plan", "scheduled": "plan", "actually": "actual", "current": "actual", "currently": "actual"}
 """What people say of plans and of what happened: the words of the paper's 15 questions on its EV graph."""
-_TIMES = {"year": (1, 9998), "quarter": (1, 4), "month": (1, 12)}
+_TIMES = ("year", "quarter", "month")
 
 
 def compile_get_nodes(arguments: Arguments, text: CypherText, catalog: SemanticCatalog) -> TableQuery:
@@ -87,7 +80,7 @@ async def get_nodes(arguments: Arguments, context: OperatorContext) -> Result:
     rows, _ = await graph_query.fetch_rows(context, query.compiled, most=1)
     cells = [tuple(graph_query.as_cell(value) for value in row) for row in rows]
     if not any(cell for row in cells for cell in row):
-        await graph_query.explain_empty(context, query)
+        graph_query.explain_empty(query)
     return await graph_query.keep_rows(context, query, cells)
 
 
@@ -96,15 +89,14 @@ def compile_find(arguments: Arguments, text: CypherText, catalog: SemanticCatalo
     wanted = str(arguments["text"])
     match, most = arguments.get("match", "exact"), arguments.get("limit", _FOUND)
     candidates = most + 1 if match == "exact" else _CANDIDATES
-    types = (
-        (pattern.node_type(text.schema, arguments["node_type"]),) if arguments.get("node_type") else text.schema.nodes
-    )
+    named = [arguments["node_type"]] if arguments.get("node_type") else []
+    types = pattern.named_types(text.schema.nodes, "node", named) or text.schema.nodes
     is_first = True
     for type_ in types:
         names = pattern.naming_properties(type_, catalog)
         for key in (each for each in type_.properties if each.name in names and each.type in ("string", "integer")):
             value = text.property("n0", key.name)
-            name = text.as_text(value) if key.type == "integer" else value
+            name = text.form("as_text", value) if key.type == "integer" else value
             condition = _name_condition(text, key, value, name, wanted, match)
             if condition is None:
                 continue
@@ -180,161 +172,99 @@ def compile_time_slice(arguments: Arguments, text: CypherText, catalog: Semantic
     Which properties say when, the catalog knows: those of the type itself; else those of a type beside it that is nothing but a time
     (a month); else those of its relationships; else those of any type beside it.
     """
-    asked = _asked_time(arguments)
+    asked = {name: arguments[name] for name in (*_TIMES, "plan_or_actual") if arguments.get(name) is not None}
+    if not asked:
+        hint = "Give year, quarter, month or plan_or_actual; use get_nodes for all"
+        raise OperatorFault("arguments", "no time is given", hint)
     nodes = pattern.parse_nodes({"type": arguments["node_type"], "filters": arguments.get("filters")}, text.schema)
     (type_,) = nodes.types
-    own, beside = _time_place(asked, type_, arguments.get("via") or (), text.schema, catalog)
-    conditions = pattern.node_conditions(text, "n1", nodes)
-    if beside is None:
+    conditions, notes = pattern.node_conditions(text, "n1", nodes), list[str]()
+    own = _times_on(asked, type_, catalog)
+    via = pattern.named_types(text.schema.relationships, "relationship", arguments.get("via") or ())
+    if own is not None and not via:
         text.add(f"MATCH {text.node('n1', (type_,))}")
         text.where([*conditions, *_time_conditions(text, "n1", own, type_, catalog)])
-        notes: tuple[str, ...] = ()
     else:
-        types, neighbour, owner, values = beside
-        reach = pattern.Reach(types=types, direction="both")
+        types, neighbour, owner, values = _time_beside(asked, type_, via or text.schema.relationships, text, catalog)
         begin = text.node("n0", (neighbour,) if neighbour else ())
-        steps = pattern.steps_of(text, begin, text.node("n1", (type_,)), reach)
+        steps = pattern.steps_of(text, begin, text.node("n1", (type_,)), pattern.Reach(types=types, direction="both"))
         text.add(f"MATCH {steps.between(f'e0{steps.types}')}")
         conditions += text.of_type("n0", neighbour)
         text.where([*conditions, *_time_conditions(text, "n0" if neighbour else "e0", values, owner, catalog)])
         text.add("WITH DISTINCT n1")
         of = neighbour.name if neighbour else "the relationships"
-        notes = (f"Time is that of {of}, by {', '.join(each.name for each in types)}.",)
+        notes.append(f"Time is that of {of}, by {', '.join(each.name for each in types)}.")
     columns = pattern.return_nodes(text, pattern.Nodes(types=(type_,), shown=""))
     most = arguments.get("limit", DEFAULT_ROWS)
     text.limit(most)
-    named = [f"{name} {value}" for name in _TIMES if (value := asked[name]) is not None]
-    shown = ", ".join([*named, *([asked["plan_or_actual"]] if asked["plan_or_actual"] is not None else [])])
-    return TableQuery(text.compiled(), columns, f"{nodes.shown} of {shown}", most, nodes, notes=notes)
-
-
-def _asked_time(arguments: Arguments) -> dict[str, Any]:
-    asked = {name: arguments.get(name) for name in (*_TIMES, "plan_or_actual")}
-    if all(value is None for value in asked.values()):
-        hint = "Give year, quarter, month or plan_or_actual; use get_nodes for all"
-        raise OperatorFault("arguments", "no time is given", hint)
-    for name, (least, most) in _TIMES.items():
-        if (value := asked[name]) is not None and not least <= value <= most:
-            raise OperatorFault("arguments", f"{name} is {value}", f"Use {least} to {most}")
-    return asked
+    shown = ", ".join(f"{name} {value}".removeprefix("plan_or_actual ") for name, value in asked.items())
+    return TableQuery(text.compiled(), columns, f"{nodes.shown} of {shown}", most, nodes, notes=tuple(notes))
 
 
 Beside: TypeAlias = tuple[tuple[RelationshipType, ...], NodeType | None, pattern.Owner, list[TimeValues]]
 """Relationships, and what says when: the type of nodes that they lead to, or, where that is None, they."""
 
 
-def _time_place(
-    asked: dict[str, Any], type_: NodeType, via: Sequence[str], schema: GraphSchema, catalog: SemanticCatalog
-) -> tuple[list[TimeValues], Beside | None]:
-    """Return what says when: properties of the type, or what is beside it.
-
-    :raises OperatorFault: when the catalog knows none.
-    """
-    own = _times_on(asked, type_, catalog)
-    if own is not None and not via:
-        return own, None
-    found = list(
-        _beside(asked, type_, pattern.relationship_types(schema, via) or schema.relationships, schema, catalog)
-    )
-    if found:
-        chosen = min(found, key=lambda each: _rank(each, catalog))
-        alike = [each[0][0] for each in found if _alike(each) == _alike(chosen)]
-        return [], (tuple(dict.fromkeys(alike)), *chosen[1:])
-    if own is not None:
-        return own, None
-    hint = "Filter a property with get_nodes, or relationships with relationship_filters of traverse"
-    named = ", ".join(
-        f"{name} {value}".removeprefix("plan_or_actual ") for name, value in asked.items() if value is not None
-    )
-    raise OperatorFault("arguments", f"no property of {type_.name} or beside it says {named}", hint)
-
-
-def _alike(beside: Beside) -> tuple[NodeType | None, list[str]]:
-    """What those have in common that stand in one query."""
-    return beside[1], [key.name for key, _ in beside[3]]
-
-
-def _rank(beside: Beside, catalog: SemanticCatalog) -> int:
-    """How far something is from a mere point of time: a calendar month is one, then come relationships, then other types."""
-    roles, plain = pattern.roles_of_owner(beside[2], catalog), ("key", "name", *TIME_ROLES, "plan or actual")
-    if beside[1] is None:
-        return 1
-    return 0 if all(roles.get(each.name) in plain for each in beside[2].properties) else 2
-
-
-def _beside(
-    asked: dict[str, Any],
+def _time_beside(
+    asked: Mapping[str, Any],
     type_: NodeType,
     via: Sequence[RelationshipType],
-    schema: GraphSchema,
+    text: CypherText,
     catalog: SemanticCatalog,
-) -> Iterator[Beside]:
+) -> Beside:
+    """Return what says when beside a type, the nearest to a mere point of time; alike ones are taken together."""
+    plain = {"key", "name", *TIME_ROLES, "plan or actual"}
+    found = list[tuple[int, Beside]]()
     for each in via:
         names = {end.target for end in each.ends if end.source == type_.name}
         names |= {end.source for end in each.ends if end.target == type_.name}
-        neighbours = [node for node in schema.nodes if node.name in names or not each.ends]
+        neighbours = [node for node in text.schema.nodes if node.name in names or not each.ends]
         for neighbour in neighbours:
             if (values := _times_on(asked, neighbour, catalog)) is not None:
-                yield (each,), neighbour, neighbour, values
+                roles = pattern.roles_of_owner(neighbour, catalog)
+                is_calendar = all(roles.get(key.name) in plain for key in neighbour.properties)
+                found.append((0 if is_calendar else 2, ((each,), neighbour, neighbour, values)))
         if neighbours and (values := _times_on(asked, each, catalog)) is not None:
-            yield (each,), None, each, values
+            found.append((1, ((each,), None, each, values)))
+    if not found:
+        hint = "Filter a property with get_nodes, or relationships with relationship_filters of traverse"
+        named = ", ".join(f"{name} {value}".removeprefix("plan_or_actual ") for name, value in asked.items())
+        raise OperatorFault("arguments", f"no property of {type_.name} or beside it says {named}", hint)
+    chosen = min(found, key=lambda each: each[0])[1]
+    keys = [key.name for key, _ in chosen[3]]
+    alike = (of for _, (of, other, _, values) in found if (other, [key.name for key, _ in values]) == (chosen[1], keys))
+    return (tuple(dict.fromkeys(each for of in alike for each in of)), *chosen[1:])
 
 
-def _times_on(asked: dict[str, Any], owner: pattern.Owner, catalog: SemanticCatalog) -> list[TimeValues] | None:
+def _times_on(asked: Mapping[str, Any], owner: pattern.Owner, catalog: SemanticCatalog) -> list[TimeValues] | None:
     """Return properties of a type and the values that are meant; None: its properties do not say all that is asked."""
+    by_role: dict[str, PropertyKey] = {}
+    roles = pattern.roles_of_owner(owner, catalog)
+    for each in owner.properties:
+        by_role.setdefault(roles.get(each.name, ""), each)
     found: list[TimeValues] = []
-    if asked["plan_or_actual"] is not None:
-        plan = _with_role(owner, catalog, "plan or actual")
-        if plan is None:
+    if "plan_or_actual" in asked:
+        if (plan := by_role.get("plan or actual")) is None:
             return None
-        found.append((plan, plan_values(plan, asked["plan_or_actual"], owner, catalog)))
-    periods: list[TimeValues] = []
-    roles: tuple[Role, ...] = ("year", "quarter", "month")
-    for role in roles:
-        if asked[role] is None:
-            continue
-        key, said = _with_role(owner, catalog, role), role
-        numbers: Sequence[int] = [asked[role]]
-        if key is None and role == "quarter":  # a quarter is three months
-            numbers, key, said = _months(asked[role]), _with_role(owner, catalog, "month"), "month"
-        if key is None:
-            date = _date_of(asked, owner, catalog)
-            return None if date is None else [*found, date]
-        values = [value for number in numbers for value in _time_texts(key, said, number, asked["year"])]
-        periods.append((key, tuple(values)))
-    return found + periods
-
-
-def _date_of(asked: dict[str, Any], owner: pattern.Owner, catalog: SemanticCatalog) -> TimeValues | None:
-    key, year = _with_role(owner, catalog, "date"), asked["year"]
-    if key is None or year is None:
+        found.append((plan, _plan_values(plan, asked["plan_or_actual"], owner, catalog)))
+    times = {role: asked[role] for role in _TIMES if role in asked}
+    if times.keys() <= by_role.keys():
+        return found + [(by_role[role], _time_texts(by_role[role], role, number)) for role, number in times.items()]
+    date, year, month = by_role.get("date"), times.get("year"), times.get("month")
+    if date is None or year is None or "quarter" in times:
         return None
-    months = _months(asked["quarter"]) if asked["quarter"] is not None else range(1, 13)
-    first, last = months[0], months[-1]
-    if asked["month"] is not None:
-        first, last = max(first, asked["month"]), min(last, asked["month"])
-    return key, (f"{year:04d}-{first:02d}-01", f"{year + last // 12:04d}-{last % 12 + 1:02d}-01")
+    after = (year, month + 1) if month and month < 12 else (year + 1, 1)
+    return [*found, (date, (f"{year:04d}-{month or 1:02d}-01", f"{after[0]:04d}-{after[1]:02d}-01"))]
 
 
-def _months(quarter: int) -> range:
-    return range(3 * quarter - 2, 3 * quarter + 1)
-
-
-def _with_role(owner: pattern.Owner, catalog: SemanticCatalog, role: Role) -> PropertyKey | None:
-    names = pattern.properties_with_role(owner, catalog, role)
-    return next((each for each in owner.properties if each.name in names[:1]), None)
-
-
-def _time_texts(key: PropertyKey, role: str, number: int, year: int | None) -> list[Scalar]:
+def _time_texts(key: PropertyKey, role: str, number: int) -> tuple[Scalar, ...]:
     """Return how a property may write a number of a year, quarter or month."""
     if key.type != "string":
-        return [number]
-    if role == "quarter":
-        return [f"{number}", f"q{number}", *([f"{year}-q{number}", f"q{number} {year}"] if year else [])]
+        return (number,)
     if role == "month":
-        names = [calendar.month_name[number].lower(), calendar.month_abbr[number].lower()]
-        return [f"{number}", f"{number:02d}", *names, *([f"{year}-{number:02d}"] if year else [])]
-    return [f"{number}"]
+        names = (calendar.month_name[number].lower(), calendar.month_abbr[number].lower())
+        return (f"{number}", f"{number:02d}", *names)
+    return (f"{number}", f"q{number}") if role == "quarter" else (f"{number}",)
 
 
 def _time_conditions(
@@ -352,7 +282,7 @@ def _time_conditions(
     return found
 
 
-def plan_values(key: PropertyKey, said: str, owner: pattern.Owner, catalog: SemanticCatalog) -> tuple[Scalar, ...]:
+def _plan_values(key: PropertyKey, said: str, owner: pattern.Owner, catalog: SemanticCatalog) -> tuple[Scalar, ...]:
     """Return the values of a property of plan or actual that a word means, in lower case."""
     given = said.strip().lower()
     word = _SAID.get(given, given)
@@ -367,7 +297,7 @@ def plan_values(key: PropertyKey, said: str, owner: pattern.Owner, catalog: Sema
 @operator(
     "node_type* filters year quarter month plan_or_actual via limit",
     compile=compile_time_slice,
-    year={"type": "integer"},
+    year=integer(1, 9998),
     quarter=integer(1, 4),
     month=integer(1, 12),
 )

@@ -1,30 +1,29 @@
-"""Operators that follow relationships: to the nodes that are reached, to what is around or between nodes, to the flows into them."""
+"""Operators that follow relationships: to what is reached, around or between nodes, and what is counted and computed over it."""
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from planners.graphseek.catalog.catalog import SemanticCatalog
-from planners.graphseek.dialects.cypher_text import CypherText
+from planners.graphseek.catalog import SemanticCatalog
 from planners.graphseek.operators import graph_query, pattern
-from planners.graphseek.operators.graph_query import DEFAULT_ROWS, TableQuery
+from planners.graphseek.operators.cypher_text import CypherText
+from planners.graphseek.operators.graph_query import DEFAULT_ROWS, MOST_EDGES, MOST_NODES, TableQuery
 from planners.graphseek.operators.operator import (
+    ArgumentForms,
     Arguments,
     OperatorContext,
     OperatorFault,
+    Schema,
     choice,
     integer,
     operator,
 )
-from planners.graphseek.operators.retrieve import plan_values
-from planners.graphseek.results.result import Cell, GraphPart, Result, ResultColumn, ResultEdge, ResultNode
-from planners.stores.property_graph import Properties, Value
+from planners.graphseek.results import Cell, GraphPart, Result, ResultColumn, ResultEdge
 
 _HOPS = ResultColumn(name="hops", type="integer")
-_HOP = ResultColumn(name="hop", type="integer")
 _MOST_ENDS = 500
 """Ids of ends: engines compare each with each node that is reached."""
 _AROUND = 200  # nodes
@@ -34,15 +33,10 @@ def compile_traverse(arguments: Arguments, text: CypherText, catalog: SemanticCa
     """Return the query of the nodes that are reached by one hop or more."""
     start, reach = pattern.parse_nodes(arguments["start"], text.schema), pattern.parse_reach(arguments, text.schema)
     least, most = arguments.get("min_hops", 1), arguments.get("limit", DEFAULT_ROWS)
-    if not 0 <= least <= reach.hops:
+    if least > reach.hops:
         raise OperatorFault("arguments", f"min_hops is {least} and max_hops {reach.hops}", "Raise max_hops")
     names = [arguments["node_type"]] if arguments.get("node_type") else []
     end = pattern.parse_end(text.schema, start, reach, names, arguments.get("filters") or ())
-    shown = end.shown
-    if least == 0 and not names:
-        types = tuple(each for each in text.schema.nodes if each in end.types or each in start.types)
-        shown = "/".join(each.name for each in types[:4]) + (" and others" if len(types) > 4 else "")
-        end = pattern.Nodes(types=types, filters=end.filters, shown=shown)
     pattern.match_nearest(text, start, reach, end)
     if least > 1:
         text.where([f"h0 >= {text.parameter(least)}"])
@@ -50,168 +44,90 @@ def compile_traverse(arguments: Arguments, text: CypherText, catalog: SemanticCa
     if reach.hops > 1:
         text.add(f"ORDER BY h0, {text.node_id('n1', end.types)}")
     text.limit(most)
-    title = f"{shown} from {start.shown} by {reach.shown}"
-    return TableQuery(text.compiled(), columns, title, most, start, reach, end)
+    title = f"{end.shown} from {start.shown} by {reach.shown}"
+    return TableQuery(text.compiled(), columns, title, most, start, (*end.filters, *reach.filters))
 
 
 @operator(
     "start* relationship_types direction max_hops relationship_filters min_hops node_type filters limit",
     compile=compile_traverse,
-    min_hops=integer(0, 6),
+    min_hops=integer(1, 6),
 )
 async def traverse(arguments: Arguments, context: OperatorContext) -> Result:
     """Go from nodes along relationships, one hop or up to six, and list the nodes that are reached, each once, with its least
-    number of hops. Give node_type to keep one type, filters on what is reached, relationship_filters on the way."""
+    number of hops: also what is affected when nodes fail. Give node_type to keep one type, filters on what is reached,
+    relationship_filters on the way."""
     query = await graph_query.compiled_for(compile_traverse, arguments, context)
+    if query.columns[0].node_type:
+        return await graph_query.keep_query(context, query)
     reader = pattern.NodeReader(context.schema, context.catalog)
-    is_mixed = not query.columns[0].node_type
 
     def read(row: graph_query.Row) -> tuple[Cell, ...]:
-        if not is_mixed:
-            return tuple(map(graph_query.as_cell, row))
         node = reader.node(row[0])
-        return (node.id, node.type, reader.name(node), *map(graph_query.as_cell, row[1:]))
+        return (node.id, node.type, reader.name(node), *row[1:])
 
-    if arguments.get("min_hops") != 0 or query.end is None:
-        return await graph_query.keep_query(context, query, read=read if is_mixed else None)
-    found: dict[Cell, tuple[Cell, ...]] = {}
-    queries, start, end = [query.compiled], query.start, query.end
-    if start.labels & end.labels:
-        text = CypherText(context.schema, context.dialect)
-        pattern.match_nodes(text, "n1", start)
-        text.add("WITH n1, 0 AS h0")
-        of_type = text.one_of_types("n1", end.types) if end.is_narrowed else []
-        text.where([*of_type, *pattern.node_conditions(text, "n1", end)])
-        pattern.return_nodes(text, end, (_HOPS,), ("h0",))
-        text.limit(query.most)
-        queries.insert(0, text.compiled())
-    for each in queries:
-        rows, _ = await graph_query.fetch_rows(context, each, most=query.most + 1)
-        for row in map(read, rows):
-            found.setdefault(row[0], row)
-    return await graph_query.keep_rows(context, query, list(found.values()))
+    return await graph_query.keep_query(context, query, read=read)
 
 
 def compile_subgraph(arguments: Arguments, text: CypherText, catalog: SemanticCatalog) -> TableQuery:
     """Return the query of the nodes around the starts, the nearest first."""
-    start, reach, end = _nearest(arguments, text, hops=1, direction="both")
+    start = pattern.parse_nodes(arguments["start"], text.schema)
+    reach = pattern.parse_reach(arguments, text.schema, direction="both")
+    end = pattern.parse_end(text.schema, start, reach, arguments.get("node_types") or ())
+    pattern.match_nearest(text, start, reach, end)
     text.returns((pattern.NODE, _HOPS), ("n1", "h0"))
     text.add(f"ORDER BY h0, {text.node_id('n1', end.types)}")
     most = arguments.get("limit", _AROUND)
     text.limit(most)
     title = f"{end.shown} around {start.shown} by {reach.shown}"
-    return TableQuery(text.compiled(), (pattern.NODE, _HOPS), title, most, start, reach, end)
-
-
-def compile_impact(arguments: Arguments, text: CypherText, catalog: SemanticCatalog) -> TableQuery:
-    """Return the query of the nodes that are reached, the nearest first.
-
-    By default 4 hops: the longest chain of the paper's questions about shortages goes from a module over assemblies to a region.
-    """
-    start, reach, end = _nearest(arguments, text, hops=4, direction="out")
-    text.returns((_HOP, pattern.NODE), ("h0", "n1"))
-    text.add(f"ORDER BY h0, {text.node_id('n1', end.types)}")
-    text.limit(DEFAULT_ROWS)
-    title = f"what {start.shown} has an effect on, by {reach.shown}"
-    return TableQuery(
-        text.compiled(),
-        (_HOP, pattern.NODE_TEXTS[0], pattern.NODE, pattern.NODE_TEXTS[1]),
-        title,
-        DEFAULT_ROWS,
-        start,
-        reach,
-        end,
-    )
-
-
-def _nearest(
-    arguments: Arguments, text: CypherText, *, hops: int, direction: pattern.Direction
-) -> tuple[pattern.Nodes, pattern.Reach, pattern.Nodes]:
-    """Match the nodes that are reached, each once; ``hops`` and ``direction`` are defaults."""
-    start = pattern.parse_nodes(arguments["start"], text.schema)
-    reach = pattern.parse_reach(arguments, text.schema, hops=hops, direction=direction)
-    end = pattern.parse_end(text.schema, start, reach, arguments.get("node_types") or ())
-    pattern.match_nearest(text, start, reach, end)
-    return start, reach, end
-
-
-async def _surroundings(
-    arguments: Arguments, context: OperatorContext
-) -> tuple[GraphPart, list[ResultNode], bool, str]:
-    """Return the graph around the starts, the starts, whether there is more, and a title.
-
-    :raises OperatorFault: when there are no starts, or there is nothing around them and it is known why.
-    """
-    query = await graph_query.compiled_for(compile_subgraph, arguments, context)
-    starts, cut = await graph_query.nodes_of(context, query.start, most=query.most)
-    if not starts:
-        await graph_query.explain_empty(context, replace(query, reach=None, end=None))
-        raise OperatorFault("empty", f"there is no {query.start.shown}", "Look for it with find")
-    rows, _ = await graph_query.fetch_rows(context, query.compiled, most=query.most + 1)
-    if not rows:
-        await graph_query.explain_empty(context, query)
-    reader = pattern.NodeReader(context.schema, context.catalog)
-    found = {each.id: each for each in (*starts, *(reader.node(row[0]) for row in rows))}
-    nodes = list(found.values())[: query.most]
-    edges, more = await graph_query.edges_among(
-        context, [each.id for each in nodes], query.reach.types if query.reach else ()
-    )
-    part = GraphPart(nodes=tuple(nodes), edges=tuple(edges))
-    return part, starts, cut or more or len(found) > query.most, query.title
+    return TableQuery(text.compiled(), (pattern.NODE, _HOPS), title, most, start, reach=reach)
 
 
 @operator(
     "start* relationship_types direction max_hops node_types limit",
     compile=compile_subgraph,
-    max_hops=integer(1, 4),
-    limit=integer(1, graph_query.MOST_NODES),
+    max_hops=integer(0, 4),
+    limit=integer(1, MOST_NODES),
 )
 async def subgraph(arguments: Arguments, context: OperatorContext) -> Result:
     """The neighbourhood of nodes as a graph: nodes within one to four hops, in either direction unless one is given, and the
-    relationships among them. Take it to show or explain how things hang together; to list or count, take traverse or degree."""
-    part, _, cut, title = await _surroundings(arguments, context)
+    relationships among them; max_hops 0: the nodes of a result and what is among them. Take it to show or explain how things hang
+    together, or what flows into a product; to list or count, take traverse or degree."""
+    start, most = await pattern.resolve_nodes(arguments["start"], context), arguments.get("limit", _AROUND)
+    starts, cut = await graph_query.nodes_of(context, start, most=most)
+    if not starts:
+        raise OperatorFault("empty", f"there is no {start.shown}", "Look for it with find")
+    title, reach, found = start.shown, pattern.Reach(), {each.id: each for each in starts}
+    if arguments.get("max_hops") != 0:
+        query = await graph_query.compiled_for(compile_subgraph, arguments, context)
+        title, reach = query.title, query.reach
+        rows, _ = await graph_query.fetch_rows(context, query.compiled, most=most + 1)
+        reader = pattern.NodeReader(context.schema, context.catalog)
+        found |= {each.id: each for each in (reader.node(row[0]) for row in rows)}
+    nodes = list(found.values())[:most]
+    edges, more = await graph_query.edges_among(context, [each.id for each in nodes], reach.types)
+    cut = cut or more or len(found) > most
     notes = ["There is more around them than the limit."] if cut else []
-    return await context.results.keep_graph(part, title=title, cut=cut, notes=notes)
-
-
-@operator("start* relationship_types direction max_hops node_types", compile=compile_impact)
-async def impact(arguments: Arguments, context: OperatorContext) -> Result:
-    """What is affected when nodes fail, change or run short: everything that is reached from them in up to six hops, each node once
-    at its least hop, with counts by type. Give relationship_types along which an effect travels, and node_types to keep."""
-    query = await graph_query.compiled_for(compile_impact, arguments, context)
-    found, _ = await graph_query.fetch_rows(context, query.compiled, most=query.most + 1)
-    if not found:
-        await graph_query.explain_empty(context, query)
-    reader = pattern.NodeReader(context.schema, context.catalog)
-    nodes = [(int(hop), reader.node(value)) for hop, value in found]
-    rows = [(hop, node.type, node.id, reader.name(node)) for hop, node in nodes]
-    counts = Counter(row[1] for row in rows[: query.most])
-    notes = [f"By type: {', '.join(f'{name} {count:,}' for name, count in sorted(counts.items()))}."] if rows else []
-    return await graph_query.keep_rows(context, query, rows, notes)
+    notes += [] if edges else ["There are no relationships among them."]
+    return await context.results.keep_graph(
+        GraphPart(nodes=tuple(nodes), edges=tuple(edges)), title=title, cut=cut, notes=notes
+    )
 
 
 def compile_paths(arguments: Arguments, text: CypherText, catalog: SemanticCatalog) -> TableQuery:
     """Return the query of the paths, the shortest first."""
-    start, end = (
-        pattern.parse_nodes(arguments["start"], text.schema),
-        pattern.parse_nodes(arguments["end"], text.schema),
-    )
+    start, end = (pattern.parse_nodes(arguments[name], text.schema) for name in ("start", "end"))
     if end.ids is not None and len(end.ids) > _MOST_ENDS:
         hint = f"End at {_MOST_ENDS} at most, or say their type and filters"
         raise OperatorFault("too large", f"{end.shown} has {len(end.ids):,} nodes", hint)
     reach = pattern.parse_reach(arguments, text.schema, hops=4)
     pattern.parse_end(text.schema, start, reach, [each.name for each in end.types])
-    begin, conditions, left = "MATCH", list[str](), "(n0)"
-    if start.ids is not None:
-        begin = text.dialect.choose(text, "n0", start.type, start.ids)
-    else:
-        conditions, left = pattern.node_conditions(text, "n0", start), text.node("n0", start.types)
+    begin, conditions, steps = pattern.begin_steps(text, start, end, reach)
     if end.ids is not None:
         conditions.append(text.one_of_ids("n1", end.types, end.ids))
     conditions += pattern.node_conditions(text, "n1", end)
-    conditions.append(f"{text.identity('n0')} <> {text.identity('n1')}")
-    steps = pattern.steps_of(text, left, text.node("n1", end.types), reach)
-    path, length = text.dialect.ways(text, steps, begin, conditions, arguments.get("shortest", True))
+    conditions.append(f"{text.form('identity', 'n0')} <> {text.form('identity', 'n1')}")
+    path, length = text.paths(steps, begin, conditions, arguments.get("shortest", True))
     if begin != "MATCH":
         text.add(f"WITH {path}, {length} AS h0 WHERE h0 IS NOT NULL")
         length = "h0"
@@ -220,9 +136,9 @@ def compile_paths(arguments: Arguments, text: CypherText, catalog: SemanticCatal
     text.add(f"ORDER BY {names[1]}")
     most = arguments.get("limit", 25)
     text.limit(most)
-    title = f"paths from {start.shown} to {end.shown} by {reach.shown}"
-    meant = pattern.Nodes(types=end.types, filters=end.filters, shown=end.shown, is_narrowed=True)
-    return TableQuery(text.compiled(), columns, title, most, start, reach, meant)
+    return TableQuery(
+        text.compiled(), columns, f"paths from {start.shown} to {end.shown} by {reach.shown}", most, start
+    )
 
 
 @operator(
@@ -235,174 +151,114 @@ async def paths(arguments: Arguments, context: OperatorContext) -> Result:
     """Find how nodes are connected with other nodes: the shortest paths between them (or all, with shortest false) of at most six
     hops, as one graph. Take it when a question asks for a chain, a route or a connection between two named things."""
     query = await graph_query.compiled_for(compile_paths, arguments, context)
-    rows, _ = await graph_query.fetch_rows(context, query.compiled, most=query.most + 1)
-    if not rows:
-        await graph_query.explain_empty(context, query)
-    kept, is_cut = rows[: query.most], len(rows) > query.most
+    rows, is_cut = await graph_query.fetch_rows(context, query.compiled, most=query.most)
     reader = pattern.NodeReader(context.schema, context.catalog)
-    nodes = list({node.id: node for path, _ in kept for node in map(reader.node, path["nodes"])}.values())
-    found: dict[str, ResultEdge] = {}  # equal ones between the same nodes are one, as paths do not tell them apart
-    for path, _ in kept:
-        for each in path["edges"]:
-            edge = graph_query.edge_of(each["source"], each["type"], each["target"], each["properties"])
-            found.setdefault(repr(edge), edge)
-    edges = list(found.values())
-    part = GraphPart(nodes=tuple(nodes[: graph_query.MOST_NODES]), edges=tuple(edges[: graph_query.MOST_EDGES]))
-    counts = ", ".join(f"{number} of {hops} hops" for hops, number in sorted(Counter(hops for _, hops in kept).items()))
-    notes = [f"Paths: {counts}." if kept else "There is no path."]
+    nodes = list({node.id: node for path, _ in rows for node in map(reader.node, path["nodes"])}.values())
+    edges = _distinct_edges([each for path, _ in rows for each in path["edges"]])
+    counts = ", ".join(f"{number} of {hops} hops" for hops, number in sorted(Counter(hops for _, hops in rows).items()))
+    notes = [f"Paths: {counts}." if rows else "There is no path."]
     notes += ["There are more paths than the limit."] if is_cut else []
-    cut = is_cut or len(nodes) > graph_query.MOST_NODES or len(edges) > graph_query.MOST_EDGES
+    cut = is_cut or len(nodes) > MOST_NODES or len(edges) > MOST_EDGES
+    part = GraphPart(nodes=tuple(nodes[:MOST_NODES]), edges=tuple(edges[:MOST_EDGES]))
     return await context.results.keep_graph(part, title=query.title, cut=cut, notes=notes)
 
 
-@operator("handle* column max_hops", group="retrieval", handle=lambda forms: forms.handle("t"), max_hops=integer(0, 2))
-async def to_graph(arguments: Arguments, context: OperatorContext) -> Result:
-    """Turn a table of nodes that is a result into a graph: the nodes and the relationships among them (max_hops 0), or also what is
-    around them. Name the column where the table has several of nodes."""
-    handle, hops = pattern.stored(context, arguments["handle"], "table").handle, arguments.get("max_hops", 0)
-    start = await pattern.resolve_nodes(
-        {name: arguments[name] for name in ("handle", "column") if name in arguments}, context
+def _distinct_edges(found: Sequence[Any]) -> list[ResultEdge]:
+    """Equal ones between the same nodes are one, as paths do not tell them apart."""
+    names = ("source", "type", "target", "properties")
+    edges = (graph_query.edge_of(*(each[name] for name in names)) for each in found)
+    return list({repr(edge): edge for edge in edges}.values())
+
+
+_NAME = ResultColumn(name="name", type="string")
+
+
+def compile_degree(arguments: Arguments, text: CypherText, catalog: SemanticCatalog) -> TableQuery:
+    """Return the query of nodes and their numbers of neighbours."""
+    start, reach, end = pattern.parse_neighbours({**arguments, "max_hops": 1}, text.schema)
+    most = arguments.get("at_most")  # nodes without neighbours count where at most so many are asked for, or at least 0
+    least = arguments.get("at_least", 1 if most is None else 0)
+    if least < 0 or (most is not None and most < least):
+        raise OperatorFault("arguments", f"at least {least} and at most {most} is no range", "Turn them round")
+    pattern.match_reach(text, start, reach, end, keep_starts=least == 0)
+    counted = text.form("identity", "n1")
+    if by := arguments.get("distinct_by"):
+        counted = text.property("n1", pattern.property_of(end.types, by).name)
+    text.add(f"WITH n0, count(DISTINCT {counted}) AS a0")
+    bounds = [f"a0 >= {text.parameter(least)}"] if least else []
+    text.where(bounds + ([f"a0 <= {text.parameter(most)}"] if most is not None else []))
+    columns = (
+        pattern.node_column(start.type.name if start.type else ""),
+        _NAME,
+        ResultColumn(name="count", type="integer"),
     )
-    if hops:
-        named = {name: arguments[name] for name in ("handle", "column") if name in arguments}
-        part, _, cut, _ = await _surroundings(
-            {"start": named, "max_hops": hops, "limit": graph_query.MOST_NODES}, context
-        )
-    else:
-        nodes, cut = await graph_query.nodes_of(context, start, most=graph_query.MOST_NODES)
-        edges, more = await graph_query.edges_among(context, [each.id for each in nodes])
-        part, cut = GraphPart(nodes=tuple(nodes), edges=tuple(edges)), cut or more
-    notes = [] if part.edges else ["There are no relationships among them."]
-    return await context.results.keep_graph(part, title=f"nodes of {handle}", cut=cut, notes=notes)
-
-
-def compile_blueprints(arguments: Arguments, text: CypherText, catalog: SemanticCatalog) -> TableQuery:
-    """Return the query of the nodes on the flows."""
-    return compile_subgraph(_flows(arguments), text, catalog)
-
-
-def _flows(arguments: Arguments) -> dict[str, Any]:
-    """Return the arguments with the defaults: flows lead along relationships into the start."""
-    if arguments.get("direction") == "both":
-        raise OperatorFault("arguments", "flows have a direction", "Use in, for what leads to the start, or out")
-    return {"max_hops": 3, "direction": "in", **arguments, "limit": graph_query.MOST_NODES}
+    names = text.returns(
+        columns, (text.node_id("n0", start.types), pattern.name_value(text, "n0", start.types, catalog), "a0")
+    )
+    text.add(f"ORDER BY a0{'' if arguments.get('order') == 'ascending' else ' DESC'}, {names[0]}")
+    limit = arguments.get("limit", DEFAULT_ROWS)
+    text.limit(limit)
+    title = f"{start.shown} by the number of {end.shown} by {reach.shown}"
+    return TableQuery(text.compiled(), columns, title, limit, start)
 
 
 @operator(
-    "start* relationship_types direction max_hops plan_or_actual",
-    compile=compile_blueprints,
-    max_hops=integer(1, 4),
-    direction=choice("in", "out"),
+    "start* relationship_types direction relationship_filters neighbour_type neighbour_filters at_least at_most distinct_by order limit",
+    compile=compile_degree,
+    at_least=integer(0),
+    at_most=integer(0),
+    distinct_by=lambda forms: forms.property,
+    order=choice("descending", "ascending"),
 )
-async def blueprints(arguments: Arguments, context: OperatorContext) -> Result:
-    """The unique blueprint (production plan) of a product as a graph: everything that flows into it within three hops, where flows
-    that differ only in period and cost are merged, counted, and their amounts summed. plan_or_actual keeps one kind."""
-    whole, schema, catalog = _flows(arguments), context.schema, context.catalog
-    part, starts, cut, title = await _surroundings(whole, context)
-    if said := arguments.get("plan_or_actual"):
-        part = _of_plan(part, str(said), context)
-    ids = [each.id for each in starts]
-    flows = _flows_into(part, ids, whole["max_hops"], along=whole["direction"] == "in")
-    amounts = {each.name: pattern.properties_with_role(each, catalog, "amount") for each in pattern.owners_of(schema)}
-    merged = _merged_flows(flows, ids, pattern.NodeReader(schema, catalog).name, amounts)
-    before, after = (f"{len(each.nodes):,} nodes and {len(each.edges):,} relationships" for each in (flows, merged))
-    notes = [f"Equal flows were merged: {before} became {after}; merged counts them."]
-    notes += ["There is more than the limit of a graph."] if cut else []
-    return await context.results.keep_graph(merged, title=f"blueprint: {title}", cut=cut, notes=notes)
+async def degree(arguments: Arguments, context: OperatorContext) -> Result:
+    """Count the different neighbours of each node, and keep nodes with at_least or at_most so many: in three or more sites, in two
+    or more periods, without any (at_most 0). Parallel relationships count once; distinct_by counts different values of a property
+    instead."""
+    return await graph_query.run_compiled(compile_degree, arguments, context)
 
 
-def _of_plan(part: GraphPart, said: str, context: OperatorContext) -> GraphPart:
-    """Return a graph without what is said to be of the other kind; what says nothing stays.
-
-    :raises OperatorFault: when no property of its types says which it is.
-    """
-    meant: dict[str, tuple[str, set[str]]] = {}
-    for owner in pattern.owners_of(context.schema):
-        names = pattern.properties_with_role(owner, context.catalog, "plan or actual")
-        for key in (each for each in owner.properties if each.name in names):
-            values = plan_values(key, said, owner, context.catalog)
-            meant[owner.name] = (key.name, {str(value).lower() for value in values})
-    if not meant.keys() & ({each.type for each in part.nodes} | {each.type for each in part.edges}):
-        raise OperatorFault("arguments", f"nothing here says whether it is {said[:40]}", "Leave plan_or_actual out")
-
-    def is_meant(each: ResultNode | ResultEdge) -> bool:
-        name, values = meant.get(each.type, ("", set()))
-        return name not in each.properties or str(each.properties[name]).lower() in values
-
-    nodes = tuple(filter(is_meant, part.nodes))
-    kept = {each.id for each in nodes}
-    return GraphPart(nodes=nodes, edges=tuple(e for e in part.edges if is_meant(e) and {e.source, e.target} <= kept))
+def _group_by(forms: ArgumentForms) -> Schema:
+    known = {"enum": ["node", "neighbour", *forms.property["enum"]]} if "enum" in forms.property else {}
+    return {"type": "string", "description": "node: one row for each start", **known}
 
 
-def _flows_into(part: GraphPart, starts: Sequence[str], hops: int, *, along: bool) -> GraphPart:
-    """Return the nodes and relationships on flows of at most so many hops that lead to the starts, or from them."""
-    into: dict[str, list[ResultEdge]] = defaultdict(list)
-    for edge in part.edges:
-        into[edge.target if along else edge.source].append(edge)
-    at, seen, edges = list(starts), set(starts), list[ResultEdge]()
-    for _ in range(hops):
-        followed = [edge for node in at for edge in into[node]]
-        further = dict.fromkeys(edge.source if along else edge.target for edge in followed)
-        at = [node for node in further if node not in seen]
-        edges += followed
-        seen.update(at)
-    return GraphPart(nodes=tuple(each for each in part.nodes if each.id in seen), edges=tuple(edges))
-
-
-def _merged_flows(
-    part: GraphPart, starts: Sequence[str], name: Callable[[ResultNode], str], amounts: Mapping[str, Sequence[str]]
-) -> GraphPart:
-    """Return a graph with equal flows merged; ``merged`` of nodes and relationships counts them.
-
-    Two nodes are merged when they have the same type and name, and the same holds for what flows into them and what they flow into, as
-    far as the graph goes. So two variants of an assembly that differ in one module stay two; ``starts`` stay apart.
-    """
-    colours = {each.id: (each.type, each.id if each.id in starts else name(each)) for each in part.nodes}
-    groups = _groups(part, colours)
-    members: dict[int, list[ResultNode]] = defaultdict(list)
-    for node in part.nodes:
-        members[groups[node.id]].append(node)
-    parallel: dict[tuple[str, str, str], list[ResultEdge]] = defaultdict(list)
-    for edge in part.edges:
-        source, target = (members[groups[end]][0].id for end in (edge.source, edge.target))
-        parallel[edge.type, source, target].append(edge)
-    nodes = tuple(
-        ResultNode(id=of[0].id, type=of[0].type, properties=_merged(of, amounts.get(of[0].type, ())))
-        for of in members.values()
+def compile_aggregate_neighbours(arguments: Arguments, text: CypherText, catalog: SemanticCatalog) -> TableQuery:
+    """Return the query of groups of neighbours: those of one node, one neighbour, or those of one value."""
+    start, reach, end = pattern.parse_neighbours(arguments, text.schema)
+    by, along = arguments.get("group_by", "node"), str(arguments.get("relationship_property", ""))
+    if along and reach.hops > 1:
+        raise OperatorFault("arguments", "relationship_property goes with one hop", "Leave max_hops out")
+    owners = (reach.types or text.schema.relationships) if along else end.types
+    aggregations = pattern.parse_aggregations(arguments["aggregations"], owners, along)
+    if by == "neighbour" and not along and any(each.kind != "COUNT" or each.key for each in aggregations):
+        hint = "Use COUNT of *, a relationship_property, or group_by node"
+        raise OperatorFault("arguments", "each neighbour is one node: there is nothing to aggregate", hint)
+    pattern.match_reach(text, start, reach, end)
+    carried = {"node": "n0", "neighbour": "n1"}.get(by, "")
+    if not along:
+        text.add("WITH DISTINCT n0, n1" if carried else "WITH DISTINCT n1")
+    if carried:
+        of = start if by == "node" else end
+        groups = [(pattern.node_column(of.type.name if of.type else ""), text.node_id(carried, of.types))]
+        groups.append((_NAME, pattern.name_value(text, carried, of.types, catalog)))
+    else:
+        key = pattern.property_of(end.types, by)
+        groups = [(pattern.columns_of([key])[0], text.property("n1", key.name))]
+    title, counted = f"{end.shown} of {start.shown} by {reach.shown}", "e0" if along else "n1"
+    query = graph_query.write_groups(
+        text, groups, aggregations, counted, arguments, title=title, start=start, carried=carried
     )
-    edges = tuple(
-        ResultEdge(type=type_, source=source, target=target, properties=_merged(of, amounts.get(type_, ())))
-        for (type_, source, target), of in parallel.items()
-    )
-    return GraphPart(nodes=nodes, edges=edges)
+    return replace(query, filters=(*end.filters, *reach.filters))
 
 
-def _groups(part: GraphPart, colours: Mapping[str, Hashable]) -> dict[str, int]:
-    """Return the group of each node: colours are refined by those of the neighbours until nothing changes."""
-    numbers: dict[Hashable, int] = {}
-    groups = {node: numbers.setdefault(colour, len(numbers)) for node, colour in colours.items()}
-    while True:
-        beside: dict[str, set[tuple[str, str, int]]] = defaultdict(set)
-        for edge in part.edges:
-            beside[edge.target].add((edge.type, "in", groups[edge.source]))
-            beside[edge.source].add((edge.type, "out", groups[edge.target]))
-        refined: dict[Hashable, int] = {}
-        finer = {
-            node: refined.setdefault((group, frozenset(beside[node])), len(refined)) for node, group in groups.items()
-        }
-        if len(refined) == len(set(groups.values())):
-            return groups
-        groups = finer
-
-
-def _merged(of: Sequence[ResultNode | ResultEdge], amounts: Sequence[str]) -> Properties:
-    """Return what all have in common; amounts are summed."""
-    kept: dict[str, Value] = {}
-    for name in dict.fromkeys(name for each in of for name in each.properties):
-        values = [each.properties.get(name) for each in of]
-        numbers = [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
-        if name in amounts and numbers:
-            kept[name] = sum(numbers)
-        elif values[0] is not None and all(value == values[0] for value in values):
-            kept[name] = values[0]
-    return {**kept, "merged": len(of)}
+@operator(
+    "start* relationship_types direction max_hops relationship_filters neighbour_type neighbour_filters group_by aggregations* relationship_property order_by descending limit",
+    compile=compile_aggregate_neighbours,
+    group_by=_group_by,
+    order_by={"type": "string", "description": "a column: count, sum_price"},
+)
+async def aggregate_neighbours(arguments: Arguments, context: OperatorContext) -> Result:
+    """Count, sum, average, or find the extremes of the neighbours of nodes: for each start (group_by node), each neighbour, or each
+    value of a property of the neighbours. Distinct neighbours count once. With relationship_property it aggregates what the
+    relationships carry (cost, quantity)."""
+    return await graph_query.run_compiled(compile_aggregate_neighbours, arguments, context)

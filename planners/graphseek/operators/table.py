@@ -1,15 +1,14 @@
-"""Operators on results that are there: rows read, filtered, grouped, joined and merged in SQL; graphs as tables. None asks the graph."""
+"""Operators on results that are there: rows read, filtered, grouped, joined and merged in SQL, graphs as tables; and those that show a result
+to the person who asked. None asks the graph."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, cast
 
 from ontology.errors import InvalidArgumentError
-from ontology.json_values import canonical_text
-from planners.graphseek.operators.graph_query import MOST_EDGES, MOST_NODES, as_cell, column_of, table_of
+from planners.graphseek.operators.graph_query import as_cell, column_of, table_of
 from planners.graphseek.operators.operator import (
     COLUMN,
     COLUMNS,
@@ -34,8 +33,17 @@ from planners.graphseek.operators.pattern import (
     parse_filters,
     stored,
 )
-from planners.graphseek.results.result import Cell, GraphPart, Result, ResultColumn, ResultEdge, TableQuery
-from planners.graphseek.results.summaries import fits, shown_row, shown_text
+from planners.graphseek.results import (
+    Cell,
+    GraphPart,
+    Presentation,
+    Result,
+    ResultColumn,
+    TableQuery,
+    fits,
+    shown_row,
+    shown_text,
+)
 from planners.stores.graph_schema import NodeType, PropertyKey, PropertyType, TypeMark
 
 Rows = tuple[list[ResultColumn], list[tuple[Cell, ...]]]
@@ -213,24 +221,14 @@ def _family(column: ResultColumn) -> str:
 @operator(
     "handles* how*",
     group="retrieval",
-    handles=lambda forms: {"type": "array", "items": forms.handle("tg"), "minItems": 2, "maxItems": 10},
+    handles=lambda forms: {"type": "array", "items": forms.handle("t"), "minItems": 2, "maxItems": 10},
     how=choice(*_KEPT),
 )
 async def merge(arguments: Arguments, context: OperatorContext) -> Result:
-    """Union, intersection or difference (the first without the others) of tables or of graphs. Tables of nodes are compared by the
-    node, other tables by the columns that all have; each row stands once, as in the first table that has it."""
-    results = [stored(context, each, "table", "graph") for each in arguments["handles"]]
+    """Union, intersection or difference (the first without the others) of tables. Tables of nodes are compared by the node, other
+    tables by the columns that all have; each row stands once, as in the first table that has it."""
+    results = [stored(context, each, "table") for each in arguments["handles"]]
     how, title = arguments["how"], f"{arguments['how']} of {', '.join(arguments['handles'])}"
-    kinds = {each.kind for each in results}
-    if len(kinds) > 1:
-        raise OperatorFault("arguments", "Tables and graphs cannot be merged", "Take to_table of the graphs first")
-    if kinds == {"graph"}:
-        part = _merged([await context.results.graph(each.handle) for each in results], how)
-        nodes = part.nodes[:MOST_NODES]
-        known = {each.id for each in nodes}
-        edges = tuple(each for each in part.edges if each.source in known and each.target in known)[:MOST_EDGES]
-        cut = len(part.nodes) > MOST_NODES or len(part.edges) > MOST_EDGES
-        return await context.results.keep_graph(GraphPart(nodes=nodes, edges=edges), title=title, cut=cut)
     shapes = [{(each.name, _family(each)) for each in table.columns} for table in results]
     columns = [each for each in results[0].columns if all((each.name, _family(each)) in shape for shape in shapes)]
     if not columns:
@@ -260,39 +258,6 @@ async def merge(arguments: Arguments, context: OperatorContext) -> Result:
     return await context.results.keep_query(query, title=title, most=MOST_ROWS, notes=notes)
 
 
-def _merged(parts: Sequence[GraphPart], how: str) -> GraphPart:
-    """Return the merged graph: nodes by id, relationships by ends, type and properties; of equal parallel ones the first, the second …"""
-    nodes = {each.id: each for part in reversed(parts) for each in part.nodes}
-    keyed = [_keyed(part.edges) for part in parts]
-    edges = {key: edge for each in reversed(keyed) for key, edge in each.items()}
-    kept_nodes = _combined([dict.fromkeys(each.id for each in part.nodes) for part in parts], how)
-    kept_edges = [edges[key] for key in _combined(keyed, how)]
-    known = set(kept_nodes) if how == "difference" else set(nodes)
-    return GraphPart(
-        nodes=tuple(nodes[each] for each in kept_nodes),
-        edges=tuple(each for each in kept_edges if each.source in known and each.target in known),
-    )
-
-
-def _combined(keyed: Sequence[Mapping[str, Any]], how: str) -> list[str]:
-    """Return the keys that stay, in the order of the parts."""
-    first, *others = keyed
-    if how == "union":
-        return list(dict.fromkeys(key for each in keyed for key in each))
-    wanted = all if how == "intersection" else lambda found: not any(found)
-    return [key for key in first if wanted(key in each for each in others)]
-
-
-def _keyed(edges: Sequence[ResultEdge]) -> dict[str, ResultEdge]:
-    counts: Counter[str] = Counter()
-    keyed = {}
-    for edge in edges:
-        key = canonical_text([edge.type, edge.source, edge.target, dict(edge.properties)])
-        keyed[f"{counts[key]} {key}"] = edge
-        counts[key] += 1
-    return keyed
-
-
 @operator(
     "handle* offset limit columns",
     group="retrieval",
@@ -316,20 +281,16 @@ async def read(arguments: Arguments, context: OperatorContext) -> Result:
     places = [column_place(table, each) for each in arguments.get("columns", ())]
     if not places:
         places = [at for at, each in enumerate(table.columns) if each.type != "node"] or list(range(len(table.columns)))
-    while True:
-        names = " | ".join(shown_text(table.columns[at].name, 60) for at in places)
-        for cell in _CELLS:
-            lines = [shown_row(row, places, cell) for row in rows]
-            for count in range(len(rows), 0, -1):
-                end = offset + count
-                head = f"{table.handle}: rows {offset + 1} to {end} of {table.size} ({names}):"
-                more = [f"the next row has offset {end}"] if end < table.size else []
-                text = "\n".join([head, *lines[:count], *more])
-                if fits(text):
-                    return replace(found, summary=text)
-        if len(places) == 1:
-            return replace(found, summary=f"{table.handle}: no row fits.")
-        places = places[: len(places) // 2]
+    for most in range(len(places), 0, -1):
+        names = " | ".join(shown_text(table.columns[at].name, 60) for at in places[:most])
+        for cell, count in ((cell, count) for cell in _CELLS for count in range(len(rows), 0, -1)):
+            end = offset + count
+            lines = [f"{table.handle}: rows {offset + 1} to {end} of {table.size} ({names}):"]
+            lines += [shown_row(row, places[:most], cell) for row in rows[:count]]
+            lines += [f"the next row has offset {end}"] if end < table.size else []
+            if fits(text := "\n".join(lines)):
+                return replace(found, summary=text)
+    return replace(found, summary=f"{table.handle}: no row fits.")
 
 
 @operator(
@@ -383,3 +344,53 @@ def _with_properties(columns: list[ResultColumn], heads: Sequence[tuple[str, ...
     ]
     values = [[row[at] for row in rows] for at in range(len(columns), len(columns) + len(names))]
     return [*columns, *(column_of(name, found) for name, found in zip(names, values, strict=True))], rows
+
+
+_NUMBERS = {"bar": ("y",), "line": ("y",), "scatter": ("x", "y"), "histogram": ("x",)}  # which must be numbers
+
+
+@operator("handle* columns title", group="presentation", handle=lambda forms: forms.handle("t"))
+async def table(arguments: Arguments, context: OperatorContext) -> Result:
+    """Show a table that is a result to the person: all its columns, or some in this order."""
+    found = stored(context, arguments["handle"], "table")
+    columns = tuple(found.columns[column_place(found, each)].name for each in arguments.get("columns", ()))
+    options = {"columns": columns} if columns else {}
+    shown = Presentation(kind="table", of=found.handle, title=arguments.get("title", ""), options=options)
+    return await context.results.keep_presentation(shown)
+
+
+@operator("handle* title", group="presentation", handle=lambda forms: forms.handle("g"))
+async def graph(arguments: Arguments, context: OperatorContext) -> Result:
+    """Draw a graph that is a result (of paths or subgraph) for the person."""
+    found = stored(context, arguments["handle"], "table", "graph")
+    if found.kind == "table":
+        raise OperatorFault(
+            "arguments", f"{found.handle} is a table", "Take subgraph with max_hops 0 first, or show it with table"
+        )
+    shown = Presentation(kind="graph", of=found.handle, title=arguments.get("title", ""))
+    return await context.results.keep_presentation(shown)
+
+
+@operator(
+    "handle* kind* x* y title",
+    group="presentation",
+    handle=lambda forms: forms.handle("t"),
+    kind=choice(*_NUMBERS),
+    x=COLUMN,
+    y=COLUMN,
+)
+async def chart(arguments: Arguments, context: OperatorContext) -> Result:
+    """Draw a chart of a table that is a result: bar, line or scatter of y over x, or a histogram of x. y is a column of numbers."""
+    found, kind = stored(context, arguments["handle"], "table"), arguments["kind"]
+    named = {axis: arguments[axis] for axis in ("x", "y") if arguments.get(axis)}
+    numeric = [each.name for each in found.columns if each.type in NUMERIC]
+    hint = f"Columns of numbers are: {', '.join(numeric) or 'none'}"
+    for axis in _NUMBERS[kind]:
+        if axis not in named:
+            raise OperatorFault("arguments", f"A {kind} chart needs {axis}", hint)
+        if found.columns[column_place(found, named[axis])].type not in NUMERIC:
+            raise OperatorFault("arguments", f"{named[axis]} is no column of numbers", hint)
+    column_place(found, named["x"])
+    options = {"x": named["x"]} if kind == "histogram" else named
+    shown = Presentation(kind=kind, of=found.handle, title=arguments.get("title", ""), options=options)
+    return await context.results.keep_presentation(shown)

@@ -4,12 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from planners.graphseek.catalog.catalog import (
-    NodeDescriptor,
-    PropertyDescriptor,
-    RelationshipDescriptor,
-    SemanticCatalog,
-)
+from planners.graphseek.catalog import NodeDescriptor, PropertyDescriptor, RelationshipDescriptor, SemanticCatalog
 from planners.stores.ladybug import ColumnType, NodeTable, RelationshipTable, load_graph
 
 BOOKS: list[tuple[object, ...]] = [
@@ -53,12 +48,7 @@ _LOAN: tuple[tuple[str, ColumnType], ...] = (
 def write_library(path: Path) -> None:
     """Write the graph into a new file."""
     nodes = [
-        NodeTable(
-            type="Book",
-            columns=_BOOK,
-            key="key",
-            rows=BOOKS,
-        ),
+        NodeTable(type="Book", columns=_BOOK, key="key", rows=BOOKS),
         NodeTable(
             type="Writer",
             columns=(("key", "string"), ("name", "string"), ("country", "string")),

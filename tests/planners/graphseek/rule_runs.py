@@ -6,12 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from planners.graphseek.agent.invocation_executor import QuestionParts
-from planners.graphseek.agent.question_run import AnsweredQuestion, answer_question
-from planners.graphseek.catalog.catalog import SemanticCatalog, catalog_for
+from planners.graphseek.catalog import SemanticCatalog, catalog_for
 from planners.graphseek.operators.operator import known_operators
-from planners.graphseek.results.result import Cell
-from planners.graphseek.results.result_store import ResultStore
+from planners.graphseek.question_run import AnsweredQuestion, QuestionParts, answer_question
+from planners.graphseek.results import Cell, ResultStore
 from planners.graphseek.rules_turns import RulesTurns
 from planners.graphseek.turn import Question
 from planners.stores import open_readable
@@ -31,10 +29,6 @@ class Answered:
     @property
     def outcome(self) -> str:
         return self.run.end.outcome
-
-    @property
-    def operators(self) -> list[str]:
-        return [each.operator for record in self.run.records for each in record.invocations]
 
 
 async def answer_all(

@@ -170,7 +170,7 @@ def test_a_run_that_was_interrupted_ends_at_once_and_goes_on(run: Run, graph: st
         (("x", "--graph", "nowhere:x"), 2, "no graph has the address"),
         (("x", "--graph", "ladybug:/absent"), 8, "/absent"),
         (("x", "--graph", "store:/absent"), 7, "/absent"),
-        (("x", "--descriptors", "some"), 2, "Use one of on, off, auto"),
+        (("x", "--descriptors", "some"), 2, "Use one of on, off"),
         (("x", "--llm-url", "http://127.0.0.1:9/v1"), 2, "--llm-model"),
         (("x", "--llm-model", "m"), 2, "--llm-url"),
         (("x", "--operators", "."), 2, "it needs --llm-model"),

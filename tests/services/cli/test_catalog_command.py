@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from planners.graphseek.catalog.catalog import read_catalog
+from planners.graphseek.catalog import read_catalog
 from tests.harness.commands import Run
 from tests.services.cli.csv_plants import write_plants
 
@@ -21,8 +21,8 @@ def graph(tmp_path: Path) -> str:
 
 
 def test_a_draft_is_written_checked_and_accepted(run: Run, graph: str, tmp_path: Path) -> None:
-    file, terms = tmp_path / "mine.yaml", tmp_path / "terms.csv"
-    terms.write_text("car,What we sell\n", encoding="utf-8")
+    file, terms = tmp_path / "mine.yaml", tmp_path / "terms.yaml"
+    terms.write_text("car: What we sell\n", encoding="utf-8")
     code, out, err = run("catalog", "draft", "--graph", graph, "--glossary", terms, "--out", file)
     assert code == 0 and "egotools catalog accept" in out, err
     drafted = read_catalog(file)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from planners.graphseek.adapt.operator_version import OperatorVersion, VersionFolder
+from planners.graphseek.adapt import OperatorVersion, VersionFolder
 from planners.graphseek.operators.retrieve import find as FIND
 from planners.stores.ladybug import csv_tables, load_graph, open_ladybug_reader
 from tests.harness.commands import Run

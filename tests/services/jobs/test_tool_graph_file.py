@@ -12,7 +12,7 @@ import pytest
 from inference import HashingEncoder
 from ontology.errors import InvalidArgumentError, NotFoundError
 from ontology.tool_effects import known_effect_of
-from planners.graphseek.catalog.catalog import catalog_for, shipped_catalogs
+from planners.graphseek.catalog import catalog_for, shipped_catalogs
 from planners.stores.graph_schema import read_rows_of
 from retrieval.snapshot.graph_views import snapshot_graph
 from retrieval.snapshot.reader import open_snapshot

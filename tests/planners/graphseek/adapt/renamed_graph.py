@@ -10,16 +10,13 @@ from typing import Any
 from unittest.mock import patch
 
 from planners.calls.tool_finder import Finder
-from planners.graphseek.adapt.operator_adapter import OperatorAdapter
-from planners.graphseek.agent.invocation_executor import QuestionParts
-from planners.graphseek.agent.llm_turns import LlmTurns
-from planners.graphseek.agent.question_run import AnsweredQuestion, answer_question
-from planners.graphseek.agent_events import AgentEvent
+from planners.graphseek.adapt import OperatorAdapter
+from planners.graphseek.llm_turns import LlmTurns
 from planners.graphseek.operators.operator import known_operators
-from planners.graphseek.results.result_store import ResultStore
-from planners.graphseek.turn import AgentSettings, Question
+from planners.graphseek.question_run import AnsweredQuestion, QuestionParts, answer_question
+from planners.graphseek.results import ResultStore
+from planners.graphseek.turn import AgentEvent, AgentSettings, Question
 from planners.stores.graph_schema import ReadableGraph
-from planners.stores.property_graph import QueryLimits
 from tests.planners.graphseek.agent.http_run import CATALOG, calls
 from tests.planners.graphseek.agent.small_ev import NODES, write_small_ev
 from tests.planners.kgot.run_fakes import StepServer
@@ -28,7 +25,6 @@ OWN_OPERATORS = Path(__file__).with_name("own_operators")
 QUESTION = Question(text="At which site is BM-9001 built?")
 CALL = calls(("sites_of_module", {"module_name": "BM-9001"}))
 TOLD = {"answer": 'It is built at "Factory Alpha - Northern Division".'}
-LIMITS = QueryLimits(rows=10, seconds=3.0)
 GIVES_UP = {"ask": "Which module do you mean?"}
 WRONG = "MATCH (m:BatteryModule)-[:BUILT_AT]->(s:FactorySite) WHERE m.name = $module_name RETURN s AS factory_site, s.name AS name"
 RIGHT = WRONG.replace("m.name", "m.title")
@@ -85,7 +81,7 @@ class Service:
             results=ResultStore(self.folder / f"results-{self.results}"),
             turns=LlmTurns(model, fence_key=b"key"),
             finder=finder,
-            adapter=OperatorAdapter(self.versions, model if proposes else None, dry_run=LIMITS),
+            adapter=OperatorAdapter(self.versions, model if proposes else None),
         )
 
     async def ask(self, *turns: Any, versions: tuple[Any, ...] = (), finder: Finder | None = None) -> Ran:

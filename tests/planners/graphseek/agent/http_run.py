@@ -8,14 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from inference.chat import Budget
-from planners.graphseek.agent.invocation_executor import QuestionParts
-from planners.graphseek.agent.llm_turns import LlmTurns
-from planners.graphseek.agent.question_run import AnsweredQuestion, answer_question
-from planners.graphseek.agent_events import AgentEvent
-from planners.graphseek.catalog.catalog import PropertyDescriptor, RelationshipDescriptor, SemanticCatalog
+from planners.graphseek.catalog import PropertyDescriptor, RelationshipDescriptor, SemanticCatalog
+from planners.graphseek.llm_turns import LlmTurns
 from planners.graphseek.operators.operator import known_operators
-from planners.graphseek.results.result_store import ResultStore
-from planners.graphseek.turn import AgentSettings, Question
+from planners.graphseek.question_run import AnsweredQuestion, QuestionParts, answer_question
+from planners.graphseek.results import ResultStore
+from planners.graphseek.turn import AgentEvent, AgentSettings, Question
 from planners.stores.graph_schema import ReadableGraph
 from tests.planners.kgot.run_fakes import StepServer
 
@@ -75,15 +73,13 @@ class Asker:
         self._count += 1
         return self._folder / str(self._count)
 
-    def parts(
-        self, server: StepServer, settings: AgentSettings, budget: Budget | None = None, *, summarises: bool = False
-    ) -> QuestionParts:
+    def parts(self, server: StepServer, settings: AgentSettings, budget: Budget | None = None) -> QuestionParts:
         return QuestionParts(
             graph=self.graph,
             catalog=CATALOG,
             operators=tuple(known_operators().values()),
             results=self.results or ResultStore(self.folder()),
-            turns=LlmTurns(server.chat(budget), settings=settings, fence_key=b"key", summarises=summarises),
+            turns=LlmTurns(server.chat(budget), settings=settings, fence_key=b"key"),
         )
 
     async def ask(

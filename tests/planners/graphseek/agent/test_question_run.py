@@ -13,24 +13,19 @@ from egotools import Tool
 from egotools.client_errors import client_error_of
 from ontology.errors import InvalidArgumentError
 from planners.calls.tool_finder import FoundTool, FoundTools
-from planners.graphseek.agent.question_run import AnsweredQuestion, answer_question
-from planners.graphseek.agent_events import (
+from planners.graphseek.operators.operator import Operator, OperatorContext, OperatorFault
+from planners.graphseek.question_run import AnsweredQuestion, answer_question
+from planners.graphseek.results import Result, ResultStore
+from planners.graphseek.turn import (
     AgentEvent,
+    AgentSettings,
     AnswerRejected,
     Ended,
     Faulted,
-    HandleRecomputed,
-    Invoked,
-    ResultKept,
+    Question,
     StepBegun,
-    SubtaskBegun,
-    SubtaskEnded,
 )
-from planners.graphseek.operators.operator import Operator, OperatorContext, OperatorFault
-from planners.graphseek.results.result import Result
-from planners.graphseek.results.result_store import ResultStore
-from planners.graphseek.turn import AgentSettings, Answer, Question, UnusableTurnError
-from tests.planners.graphseek.agent.toy_parts import Script, Toy, answer, call, echo, one_row, parts
+from tests.planners.graphseek.agent.toy_parts import Script, Toy, answer, call, echo, parts
 
 
 @pytest.fixture
@@ -126,20 +121,6 @@ async def test_an_answer_that_stands_in_no_result_is_handed_back_and_the_last_is
     assert script.views[2].records[-1].rejected == wrong and "Omega, 12" in script.views[2].records[-1].why
 
 
-async def test_what_cannot_be_used_is_a_failed_step_and_cypher_is_offered_after_three(store: ResultStore) -> None:
-    script = Script(UnusableTurnError("no JSON"), (), Answer(text=" "), Answer(text="1 " * 10_001), answer("ok"))
-    run, events = await asked(store, script)
-    assert run.end.outcome == "answered"
-    assert [each.problem for each in faults(events)] == [
-        "no JSON",
-        "it is neither a call nor an answer",
-        "the answer is empty",
-        "the answer has 20,002 characters, more than 20,000: tables show the rest",
-    ]
-    offered = [each.operators for each in events if isinstance(each, StepBegun)]
-    assert [("cypher" in names) for names in offered] == [False, False, False, True, True]
-
-
 async def test_deadline_and_cancel(store: ResultStore) -> None:
     started = asyncio.Event()
 
@@ -197,52 +178,4 @@ async def test_a_step_offers_the_core_and_at_most_so_many_found_operators(store:
     lost = Found(error=client_error_of("UNAVAILABLE", "the server is gone"))
     _, events = await asked(store, Script(answer("ok")), *toys, finder=lost)
     (begun,) = [each for each in events if isinstance(each, StepBegun)]
-    assert begun.operators == ("read", "echo", "a", "b", "c", "subtask") and "the server is gone" in begun.fallback
-
-
-async def test_a_subtask_sees_its_request_and_the_named_results(store: ResultStore) -> None:
-    class Both(Script):
-        async def turn(self, view: Any) -> Any:
-            self.views.append(view)
-            if view.is_subtask:
-                return (call("echo", of="Beta", handle="t1"),) if len(view.records) == 1 else answer("Beta Alpha it is")
-            if not view.records:
-                return (call("echo", of="Alpha"),)
-            return (
-                (call("subtask", request="which then?", handles=["t1"]),)
-                if len(view.records) == 1
-                else answer("Beta Alpha")
-            )
-
-    script = Both()
-    run, events = await asked(store, script)
-    assert run.end.outcome == "answered"
-    inner = next(view for view in script.views if view.is_subtask)
-    assert inner.question.text == "which then?" and [each.number for each in inner.records] == [0]
-    assert "subtask" not in [each.name for each in inner.operators]
-    assert [type(each) for each in events if isinstance(each, SubtaskBegun | SubtaskEnded)] == [
-        SubtaskBegun,
-        SubtaskEnded,
-    ]
-    assert [each.handle for each in events if isinstance(each, ResultKept)] == ["t1", "t2.1", "t2"]
-    assert await store.rows("t2") == [("Beta Alpha it is",)]
-
-
-async def test_an_evicted_result_is_computed_again_and_this_is_said(tmp_path: Path) -> None:
-    async def big(arguments: Mapping[str, Any], context: OperatorContext) -> Result:
-        return await one_row(context, arguments["of"] * 3000)
-
-    store = ResultStore(tmp_path / "small", budget=10_000)
-    turns = (
-        (call("big", of="a"),),
-        tuple(call("big", of=each) for each in "bcd"),
-        (call("echo", of="x", handle="t1"), call("echo", of="y", handle="t1")),
-    )
-    run, events = await asked(store, Script(*turns, answer("done")), Toy("big", big))
-    assert run.end.outcome == "answered"
-    assert [each for each in events if isinstance(each, HandleRecomputed)] == [
-        HandleRecomputed(handle="t1", operator="big")
-    ]
-    assert [str((await store.rows(each))[0][0])[:5] for each in ("t5", "t6")] == ["x aaa", "y aaa"]
-    assert [each.operator for each in events if isinstance(each, Invoked)] == ["big"] * 4 + ["echo"] * 2
-    store.close()
+    assert begun.operators == ("read", "echo", "a", "b", "c") and "the server is gone" in begun.fallback

@@ -10,26 +10,18 @@ from typing import Any
 import pytest
 
 from ontology.errors import InvalidArgumentError, ModelError
-from planners.graphseek.agent.question_run import AnsweredQuestion
-from planners.graphseek.agent.recorded_question import (
+from planners.graphseek.operators.operator import Operator, OperatorContext
+from planners.graphseek.question_run import AnsweredQuestion
+from planners.graphseek.recorded_question import (
     answer_recorded,
     branch_question,
     invocations_upto,
-    next_question,
     question_of,
     refine_question,
     replay_question,
 )
-from planners.graphseek.agent_events import (
-    AgentEvent,
-    HandleRecomputed,
-    Invoked,
-    ModelAsked,
-)
-from planners.graphseek.operators.operator import Operator, OperatorContext
-from planners.graphseek.results.result import Result
-from planners.graphseek.results.result_store import ResultStore
-from planners.graphseek.turn import AgentSettings, Question, StepView, Turn
+from planners.graphseek.results import Result, ResultStore
+from planners.graphseek.turn import AgentEvent, AgentSettings, Invoked, ModelAsked, Question, StepView, Turn
 from planners.journal.run_journal import open_run_journal, read_run_journal
 from planners.journal.step_log import emit
 from tests.planners.graphseek.agent.toy_parts import Script, Toy, answer, call, echo, parts
@@ -84,22 +76,6 @@ async def test_a_finished_run_is_replayed_without_anybody_and_never_changed(tmp_
         await ask(path, store, silent, question=Question(text="What else?"))
 
 
-async def test_a_next_question_knows_the_answer_and_the_invocations_before_it(
-    tmp_path: Path, store: ResultStore
-) -> None:
-    await ask(tmp_path / "run", store, Script(*TURNS))
-    journal = read_run_journal(tmp_path / "run")
-    following = next_question(journal, "And?")
-    assert following == Question(text="And?", earlier=(("Which?", "It is Beta Alpha."),))
-    assert [invocations_upto(journal, step) for step in range(5)] == [0, 2, 2, 3, 3]
-    await ask(tmp_path / "next", store, Script((call("echo", of="Alpha"),), answer("Alpha")), question=following)
-    assert invocations_upto(read_run_journal(tmp_path / "next"), 1) == 4
-    stopped, _ = await ask(tmp_path / "stopped", store, Script(ModelError("no model")))
-    assert stopped.end.outcome == "model"
-    with pytest.raises(InvalidArgumentError, match="has not ended"):
-        next_question(read_run_journal(tmp_path / "stopped"), "And?")
-
-
 async def test_a_run_that_was_stopped_goes_on_where_it_was(tmp_path: Path, store: ResultStore) -> None:
     path, calls = tmp_path / "run.jsonl", []
 
@@ -147,13 +123,10 @@ async def test_a_branch_takes_over_steps_and_goes_its_own_way(tmp_path: Path, st
     await ask(path, store, Script(*TURNS))
     journal = read_run_journal(path)
     question = branch_question(journal, 1, target)
-    fresh = ResultStore(tmp_path / "fresh")
+    fresh = store.branch(tmp_path / "fresh", upto=invocations_upto(journal, 1))
     script = Script((call("echo", of="Gamma", handle="t1"),), answer("It is Gamma Alpha."))
-    run, events = await ask(target, fresh, script, question=question)
+    run, _ = await ask(target, fresh, script, question=question)
     assert run.end.answer == "It is Gamma Alpha." and [view.step for view in script.views] == [2, 3]
-    assert [each.handle for each in events if isinstance(each, HandleRecomputed)] == ["t1"], (
-        "the branch has a store of its own"
-    )
     assert await fresh.rows("t3") == [("Gamma Alpha",)]
     assert (await replay_question(read_run_journal(target))).end == run.end
     assert (await replay_question(journal)).end.answer == "It is Beta Alpha.", "the run that it left is as it was"

@@ -11,13 +11,11 @@ from typing import Any
 import pytest
 
 from inference.chat import Budget
-from planners.calls.untrusted import FenceMarks
-from planners.graphseek.agent.question_run import answer_question
-from planners.graphseek.agent_events import AnswerRejected, Faulted, Invoked, ModelAsked, QueryRun, ResultKept
-from planners.graphseek.turn import AgentSettings, Question
+from planners.graphseek.question_run import answer_question
+from planners.graphseek.turn import AgentSettings, Faulted, Invoked, QueryRun, Question, ResultKept
 from planners.stores.ladybug import open_ladybug_reader
 from tests.harness.http_server import Reply
-from tests.planners.graphseek.agent.http_run import CATALOG, Asker, calls, named
+from tests.planners.graphseek.agent.http_run import Asker, calls, named
 from tests.planners.graphseek.agent.small_ev import write_small_ev
 from tests.planners.kgot.run_fakes import StepServer
 
@@ -74,12 +72,12 @@ def test_grouped_count(asker: Asker, loop: asyncio.Runner) -> None:
 
 
 def test_blueprint(asker: Asker, loop: asyncio.Runner) -> None:
-    asked = {"start": named("VehicleModel", "EV-X7"), "plan_or_actual": "Plan"}
+    asked = {"start": named("VehicleModel", "EV-X7"), "direction": "in", "max_hops": 3}
     told = "The blueprint of EV-X7 has the main battery module BM-9001 and the drive assembly Motor D21, which integrates BM-9000."
     ran = loop.run(
         asker.ask(
             "Show me the unique manufacturing blueprint for vehicle model EV-X7.",
-            calls(("blueprints", asked)),
+            calls(("subgraph", asked)),
             calls(("graph", {"handle": "g1", "title": "EV-X7"})),
             {"answer": told, "of": ["g1", "p2"]},
         )
@@ -87,8 +85,6 @@ def test_blueprint(asker: Asker, loop: asyncio.Runner) -> None:
     assert (ran.run.end.outcome, ran.run.end.of) == ("answered", ("g1", "p2")), ran.run.end
     graph = loop.run(asker.last.graph("g1"))
     assert {each.properties["name"] for each in graph.nodes} >= {"EV-X7", "Motor D21", "BM-9000", "BM-9001"}
-    (merged,) = [each for each in graph.edges if each.properties.get("merged") == 2]
-    assert (merged.properties["quantity"], merged.properties["costClass"]) == (6, "Plan")
 
 
 def test_the_site_of_the_dearest_module_after_a_comparison_that_rounding_defeats(
@@ -216,30 +212,6 @@ def test_a_model_that_loops_asks_the_graph_once(asker: Asker, loop: asyncio.Runn
     assert may_call == [True, True, False, False], "the schema leaves a model that repeats itself an answer alone"
 
 
-def test_prose_is_an_answer_that_must_be_grounded(asker: Asker, loop: asyncio.Runner) -> None:
-    ran = loop.run(
-        asker.ask(
-            "Which?", calls(("get_nodes", {"node_type": "Region"})), "It is `Atlantis`.", "It is Northern Europe."
-        )
-    )
-    assert (ran.run.end.outcome, ran.run.end.answer) == ("answered", "It is Northern Europe.")
-    assert ran.of(AnswerRejected)[0].ungrounded == ("Atlantis",) and "Atlantis" in ran.prompts[2]
-
-
-def test_numbers_from_memory_are_marked(asker: Asker, loop: asyncio.Runner) -> None:
-    ran = loop.run(asker.ask("How many sites?", {"answer": "There are 42 sites."}))
-    assert (ran.run.end.outcome, ran.run.end.missing) == ("ungrounded", "in no result: 42")
-
-
-def test_what_is_no_turn_is_asked_once_more_and_counts_as_failed(asker: Asker, loop: asyncio.Runner) -> None:
-    broken = '{"calls": [{"operator": "get_nodes", "arguments": {"node_type": "Region"'
-    fenced = f"```json\n{json.dumps(calls(('get_nodes', {'node_type': 'Region'})))}\n```"
-    ran = loop.run(asker.ask("Which?", broken, broken, fenced, {"answer": "Northern Europe"}))
-    assert ran.run.end.outcome == "answered" and [each.nth for each in ran.of(Faulted)] == [0]
-    assert len(ran.prompts) == 4 and "cannot be used" in ran.prompts[1]
-    assert "It could not be used" in ran.prompts[2]
-
-
 def test_cypher_comes_after_three_failed_steps_and_cannot_write(asker: Asker, loop: asyncio.Runner) -> None:
     wrong = [calls(("get_nodes", {"node_type": "Region", "limit": -at})) for at in range(3)]
     delete = calls(("cypher", {"text": "MATCH (r:Region) DETACH DELETE r"}))
@@ -253,21 +225,6 @@ def test_cypher_comes_after_three_failed_steps_and_cannot_write(asker: Asker, lo
     refused = ran.of(Faulted)[-1]
     assert (refused.kind, refused.step) == ("engine", 4) and "changes the graph" in refused.problem
     assert loop.run(asker.last.rows("t5")) == [("Northern Europe", 1), ("Southern Europe", 1)]
-
-
-def test_a_value_with_cypher_in_it_stays_a_value(asker: Asker, loop: asyncio.Runner) -> None:
-    evil = "x'}) DETACH DELETE n //"
-    ran = loop.run(
-        asker.ask(
-            "Which?",
-            calls(("get_nodes", {"node_type": "Region", "filters": named("", evil)["filters"]})),
-            calls(("get_nodes", {"node_type": "Region"})),
-            {"answer": "Northern Europe and Southern Europe"},
-        )
-    )
-    assert ran.run.end.outcome == "answered", ran.run.end
-    assert all(evil not in each.text for each in ran.of(QueryRun))
-    assert any(evil in each.parameters.values() for each in ran.of(QueryRun))
 
 
 def test_budget_and_refusal(asker: Asker, loop: asyncio.Runner) -> None:
@@ -299,23 +256,6 @@ def test_thoughts_alone_and_not_knowing_are_no_answer(asker: Asker, loop: asynci
     assert ran.run.end.outcome == "no answer" and len(ran.of(Faulted)) == 2
 
 
-def test_a_long_talk_is_summarised_by_the_model(asker: Asker, loop: asyncio.Runner) -> None:
-    earlier = [(f"question {at}", f"answer {at} " * 40) for at in range(20)]
-
-    async def run() -> tuple[Any, StepServer]:
-        with StepServer(history_summary=[{"summary": "they asked a lot"}], turn=[{"answer": "none"}]) as server:
-            settings = AgentSettings(history_tokens=600)
-            parts = asker.parts(server, settings, summarises=True)
-            question = Question(text="Which?", earlier=tuple(earlier))
-            return await answer_question(question, parts, settings), server
-
-    answered, server = loop.run(run())
-    assert answered.end.outcome == "answered" and answered.model_calls == 2
-    (prompt,) = server.prompts("turn")
-    assert "they asked a lot" in prompt and "question 19" in prompt and "question 2\n" not in prompt
-    assert "question 2\n" in server.prompts("history_summary")[0]
-
-
 def test_a_store_that_is_gone_midway_ends_the_run(tmp_path: Path, loop: asyncio.Runner) -> None:
     path = tmp_path / "ev.lbug"
     write_small_ev(path)
@@ -336,21 +276,3 @@ def test_a_store_that_is_gone_midway_ends_the_run(tmp_path: Path, loop: asyncio.
     answered, events = loop.run(run())
     assert answered.end.outcome == "store" and answered.end.missing
     assert [each.handle for each in events if isinstance(each, ResultKept)] == ["t1"]
-
-
-def test_the_prompt_keeps_its_beginning_and_stays_small(asker: Asker, loop: asyncio.Runner) -> None:
-    turns = [calls(("get_nodes", {"node_type": each})) for each in ("Region", "FactorySite", "VehicleModel")]
-    ran = loop.run(asker.ask("Which?", *turns, {"answer": "none"}))
-    systems = {body["messages"][0]["content"] for body in ran.bodies}
-    assert len(systems) == 1
-    assert all(f"gave t{at}" in ran.seen for at in (1, 2, 3))
-    assert not ran.bodies[0]["response_format"]["json_schema"]["strict"]
-    assert len(ran.of(ModelAsked)) == 4
-    kept = ran.of(ResultKept)[1].summary
-    assert FenceMarks(b"key").fenced(kept) in ran.seen, "data stands between marks"
-    off = loop.run(asker.ask("Which?", {"ask": "Which of the two?"}, descriptors="off"))
-    assert (off.run.end.outcome, off.run.end.answer) == ("asked back", "Which of the two?")
-    shown = off.bodies[0]["messages"][0]["content"]
-    assert "VehicleModel" in shown and CATALOG.about not in shown
-    on = loop.run(asker.ask("Which?", {"answer": "none"}, descriptors="on"))
-    assert CATALOG.about in on.bodies[0]["messages"][0]["content"]

@@ -7,14 +7,12 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from contextlib import AbstractAsyncContextManager
 from typing import Any
 
-from planners.graphseek.agent.invocation_executor import QuestionParts
-from planners.graphseek.catalog.catalog import SemanticCatalog
-from planners.graphseek.dialects.cypher_text import Compiled
-from planners.graphseek.operators.operator import Group, Operator, OperatorContext
-from planners.graphseek.operators.present import subtask as SUBTASK
+from planners.graphseek.catalog import SemanticCatalog
+from planners.graphseek.operators.cypher_text import Compiled
+from planners.graphseek.operators.operator import ArgumentForms, Operator, OperatorContext, TypedOperator
 from planners.graphseek.operators.retrieve import cypher as CYPHER
-from planners.graphseek.results.result import Cell, Result, ResultColumn, TableRows
-from planners.graphseek.results.result_store import ResultStore
+from planners.graphseek.question_run import QuestionParts
+from planners.graphseek.results import Cell, Result, ResultColumn, ResultStore, TableRows
 from planners.graphseek.turn import Answer, Invocation, StepView, Turn
 from planners.stores.graph_schema import CypherDialect, GraphSchema, NodeType, PropertyKey, RowStream, TypeMark
 from planners.stores.property_graph import QueryLimits, Value
@@ -47,24 +45,14 @@ class ToyGraph:
         raise NotImplementedError
 
 
-class Toy:
+def Toy(name: str, run: Run) -> Operator:
     """An operator with one argument, ``of``: text, and one optional handle."""
 
-    group: Group = "graph data"
-    description = "It does what a test says."
+    def forms(of: ArgumentForms) -> dict[str, Any]:
+        handle = {"handle": of.handle("tgp")} if of.handles else {}
+        return {"of": {"type": "string"}, "type": of.node_type, **handle}
 
-    def __init__(self, name: str, run: Run) -> None:
-        self.name = name
-        self._run = run
-
-    def parameters(self, schema: GraphSchema, handles: Sequence[str]) -> dict[str, Any]:
-        properties: dict[str, Any] = {"of": {"type": "string"}, "type": {"enum": [each.name for each in schema.nodes]}}
-        if handles:
-            properties["handle"] = {"type": "string", "enum": list(handles)}
-        return {"type": "object", "properties": properties, "required": ["of"], "additionalProperties": False}
-
-    async def run(self, arguments: Mapping[str, Any], context: OperatorContext) -> Result:
-        return await self._run(arguments, context)
+    return TypedOperator(name=name, description="It does what a test says.", forms=forms, required=("of",), runs=run)
 
 
 async def one_row(context: OperatorContext, *cells: Cell) -> Result:
@@ -119,7 +107,7 @@ def parts(store: ResultStore, script: Script, *operators: Operator, finder: Any 
     return QuestionParts(
         graph=ToyGraph(),
         catalog=SemanticCatalog(),
-        operators=(Toy("echo", echo), *operators, SUBTASK, CYPHER),
+        operators=(Toy("echo", echo), *operators, CYPHER),
         results=store,
         turns=script,
         finder=finder,

@@ -7,7 +7,7 @@ import dataclasses
 import pytest
 
 from ontology.errors import InvalidArgumentError
-from planners.graphseek.catalog.catalog import (
+from planners.graphseek.catalog import (
     NodeDescriptor,
     PropertyDescriptor,
     RelationshipDescriptor,
@@ -16,9 +16,9 @@ from planners.graphseek.catalog.catalog import (
     check_catalog,
     shipped_catalogs,
 )
-from planners.graphseek.catalog.draft import draft_by_rules
+from planners.graphseek.draft import draft_by_rules
 from planners.stores.graph_schema import GraphSchema, RelationshipType
-from tests.planners.graphseek.catalog.ev_schema import EV, key, node
+from tests.planners.graphseek.catalog.some_types import key, node
 
 _SCHEMA = GraphSchema(
     nodes=(node("Car", key("price")), node("Van")), relationships=(RelationshipType(name="TOWS", ends=()),)
@@ -45,19 +45,14 @@ def test_names_that_the_schema_lacks_are_errors_and_types_without_a_descriptor_w
     ]
 
 
-def test_a_changed_schema_and_words_of_two_types_are_warnings() -> None:
-    nodes = {**_GOOD.nodes, "Van": NodeDescriptor(words=("cars",))}
-    assert _found(dataclasses.replace(_GOOD, nodes=nodes, fingerprint="0")) == [
-        ("same words", "warning", "Car"),
-        ("fingerprint", "warning", ""),
-    ]
+def test_a_changed_schema_is_a_warning() -> None:
+    assert _found(dataclasses.replace(_GOOD, fingerprint="0")) == [("fingerprint", "warning", "")]
 
 
 _BAD = {
     "too long": ("a" * 201, "it has 201 characters, more than 200"),
     "a control character": ("a\x1b[2Jb", "it has control characters"),
     "a hidden word": ("pri\u202ece", "it has control characters"),
-    "a line end": ("a\nb", "it has control characters"),
 }
 
 
@@ -83,5 +78,3 @@ def test_the_shipped_catalogs_are_accepted_and_have_texts_for_prompts() -> None:
     assert set(shipped_catalogs()) == {"countries", "ev", "tool_graph"}
     for catalog in shipped_catalogs().values():
         assert accept(catalog) == catalog
-    found = [each for each in check_catalog(shipped_catalogs()["ev"], EV) if each.kind != "fingerprint"]
-    assert found == []

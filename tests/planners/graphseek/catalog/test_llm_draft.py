@@ -12,14 +12,11 @@ pytest.importorskip("openai", reason="the extra 'llm' is not installed")
 
 from inference.openai_client import OpenAIChat
 from inference.retry import RetryPolicy
-from ontology.errors import ModelError
-from planners.calls.untrusted import FenceMarks
-from planners.graphseek.catalog.catalog import check_catalog
-from planners.graphseek.catalog.draft import draft_by_rules
-from planners.graphseek.catalog.llm_draft import LlmDraft, draft_by_llm
+from planners.graphseek.catalog import check_catalog
+from planners.graphseek.draft import LlmDraft, draft_by_llm, draft_by_rules
 from planners.stores.graph_schema import GraphSchema, RelationshipEnds, RelationshipType
 from tests.harness.chat import Body, ChatServer, Reply, chat_server
-from tests.planners.graphseek.catalog.ev_schema import key, node
+from tests.planners.graphseek.catalog.some_types import key, node
 
 _CENSUS = GraphSchema(
     nodes=(
@@ -33,7 +30,6 @@ _CENSUS = GraphSchema(
     ),
 )
 _RULES = draft_by_rules(_CENSUS)
-_KEY = b"a key of tests"
 _GOOD: Mapping[str, Mapping[str, Any]] = {
     "Car": {"description": "A car.", "words": ["Auto", "auto", "van"], "properties": {"price": "What it costs."}},
     "Van": {"description": "A\u200b van\n", "words": [], "properties": {}},
@@ -60,7 +56,7 @@ def _drafted(glossary: Mapping[str, str] | None = None, **changed: Any) -> tuple
     with chat_server(reply) as server:
         policy = RetryPolicy(max_retries=0, base_delay_s=0.001, max_delay_s=0.002)
         model = OpenAIChat("m", base_url=server.base_url, policy=policy)
-        return draft_by_llm(_CENSUS, model, glossary=glossary or {}, marks=FenceMarks(_KEY)), server
+        return draft_by_llm(_CENSUS, model, glossary=glossary or {}), server
 
 
 def test_descriptions_and_words_are_the_models_and_all_else_is_of_the_rules() -> None:
@@ -78,7 +74,7 @@ def test_descriptions_and_words_are_the_models_and_all_else_is_of_the_rules() ->
 
 _REFUSED = {
     "an unknown property": ({**_GOOD["Car"], "properties": {"weight": "heavy"}}, "'weight' was unexpected"),
-    "a long text": ({**_GOOD["Car"], "description": "a" * 201}, "it has 201 characters, more than 200"),
+    "a long text": ({**_GOOD["Car"], "description": "a" * 201}, "it is outside the schema at ['description']"),
     "a member that is missing": ({"description": "A car"}, "'words' is a required property"),
     "prose": ("Sure! A car is a car.", "it is not one JSON object"),
 }
@@ -93,10 +89,3 @@ def test_a_refused_answer_is_asked_for_again_and_then_left(answer: Any, problem:
     assert made.catalog.nodes["Car"] == _RULES.nodes["Car"] and server.hits == 4
     (told,) = made.problems
     assert told.startswith("Car: the model's answer was rejected twice") and problem in told
-
-
-def test_a_model_that_is_down_for_one_type_leaves_it_to_the_rules_and_three_failures_end_the_draft() -> None:
-    made, _ = _drafted(Van=Reply(status=500))
-    assert made.catalog.nodes["Van"] == _RULES.nodes["Van"] and made.problems[0].startswith("Van: ")
-    with pytest.raises(ModelError):
-        _drafted(Car=Reply(status=500), Van=Reply(status=500), BUILT_AT=Reply(status=500))

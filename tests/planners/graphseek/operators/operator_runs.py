@@ -8,11 +8,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from planners.graphseek.catalog.catalog import SemanticCatalog
-from planners.graphseek.dialects.cypher_text import Compiled
+from planners.graphseek.catalog import SemanticCatalog
+from planners.graphseek.operators.cypher_text import Compiled
 from planners.graphseek.operators.operator import OperatorContext, check_arguments, known_operators
-from planners.graphseek.results.result import GraphPart, Result
-from planners.graphseek.results.result_store import ResultStore
+from planners.graphseek.results import GraphPart, Result, ResultStore
 from planners.stores.bolt import open_bolt_reader
 from planners.stores.graph_schema import GraphSchema, ReadableGraph
 from planners.stores.ladybug import open_ladybug_reader
@@ -43,7 +42,7 @@ class Runs:
         known = OPERATORS[operator]
         check_arguments(arguments, known.parameters(self.schema, self.results.handles))
         self.queries = []
-        results = self.results.for_invocation(operator, arguments)
+        results = self.results.for_invocation()
         context = OperatorContext(
             graph=self.graph,
             schema=self.schema,

@@ -14,12 +14,7 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from planners.graphseek.catalog.catalog import (
-    NodeDescriptor,
-    PropertyDescriptor,
-    RelationshipDescriptor,
-    SemanticCatalog,
-)
+from planners.graphseek.catalog import NodeDescriptor, PropertyDescriptor, RelationshipDescriptor, SemanticCatalog
 from planners.graphseek.operators.graph_query import NEAR, nearness
 from planners.graphseek.operators.operator import OperatorFault
 from tests.planners.graphseek.operators.operator_runs import Runs, bolt_runs, ladybug_runs
@@ -174,14 +169,12 @@ async def check_traverse(runs: Runs, oracle: Oracle, draws: Draws) -> None:
     rows = await _rows(runs, "traverse", start=start, **reach, **along)
     assert {(row.get("node") or row["key"], row["hops"]) for row in rows} == set(reached.items())
     assert len(rows) == len(reached)
-    least, end, narrow = draws.of.randint(0, reach["max_hops"]), draws.type(), draws.filters(1)
+    least, end, narrow = draws.of.randint(1, reach["max_hops"]), draws.type(), draws.filters(1)
     expected = {key: hops for key, hops in reached.items() if hops >= least}
-    expected |= dict.fromkeys(starts, 0) if least == 0 else {}
     kept = {(key, hops) for key, hops in expected.items() if key in oracle.select(end, narrow)}
     narrowed = {"filters": narrow} if narrow else {}
     rows = await _rows(runs, "traverse", start=start, node_type=end, min_hops=least, **narrowed, **reach, **along)
-    if rows or least:  # an unreachable type is told before the starts are looked at
-        assert {(row["key"], row["hops"]) for row in rows} == kept
+    assert {(row["key"], row["hops"]) for row in rows} == kept
 
 
 async def check_handles(runs: Runs, oracle: Oracle, draws: Draws) -> None:
@@ -278,17 +271,6 @@ async def check_degree(runs: Runs, oracle: Oracle, draws: Draws) -> None:
         assert counts == sorted(counts, reverse=order == "descending")
 
 
-async def check_impact(runs: Runs, oracle: Oracle, draws: Draws) -> None:
-    type_, reach = draws.type(), draws.reach(6)
-    narrowed = {"node_types": draws.of.sample(list(TYPES), 2)} if draws.of.random() < 0.5 else {}
-    rows = await _rows(runs, "impact", start={"type": type_}, **narrowed, **reach)
-    reached = oracle.reached(oracle.select(type_), reach, reach["max_hops"])
-    types = oracle.graph.types
-    expected = {(k, hop, types[k]) for k, hop in reached.items() if types[k] in narrowed.get("node_types", TYPES)}
-    assert {(row["node"], row["hop"], row["type"]) for row in rows} == expected
-    assert [row["hop"] for row in rows] == sorted(row["hop"] for row in rows)
-
-
 async def check_subgraph(runs: Runs, oracle: Oracle, draws: Draws) -> None:
     type_, reach = draws.type(), draws.reach(2)
     try:
@@ -332,11 +314,9 @@ async def check_paths(runs: Runs, oracle: Oracle, draws: Draws) -> None:
 
 async def check_time(runs: Runs, oracle: Oracle, draws: Draws) -> None:
     have = oracle.graph.properties
-    quarter = draws.of.randint(1, 4)
-    rows = await _rows(runs, "time_slice", node_type="Person", quarter=quarter)
-    assert {row["key"] for row in rows} == {
-        k for k in oracle.select("Person") if 3 * quarter - 2 <= have[k].get("n0", 0) <= 3 * quarter
-    }
+    number = draws.of.randint(1, 12)
+    rows = await _rows(runs, "time_slice", node_type="Person", month=number)
+    assert {row["key"] for row in rows} == {k for k in oracle.select("Person") if have[k].get("n0") == number}
     month = f"{draws.of.randint(2020, 2023)}-{draws.of.randint(1, 12):02d}"
     rows = await _rows(runs, "time_slice", node_type="alpha'x", year=int(month[:4]), month=int(month[5:]))
     assert {row["key"] for row in rows} == {
@@ -353,26 +333,6 @@ async def check_time(runs: Runs, oracle: Oracle, draws: Draws) -> None:
     assert {row["key"] for row in rows} == oracle.select("Gamma") & expected
 
 
-async def check_compare(runs: Runs, oracle: Oracle, draws: Draws) -> None:
-    reach, wanted = draws.reach(2), draws.type()
-    of = [{"type": name} for name in TYPES]
-    measure = {"kind": "aggregation", "grouping_type": "SUM", "property": "price", "node_type": wanted}
-    rows = await runs.rows("compare", of=of, measure=measure)
-    sums = {
-        n: aggregated([oracle.graph.properties[k].get("price") for k in oracle.select(n) if n == wanted], "SUM")
-        for n in TYPES
-    }
-    assert {row["of"]: row["sum_price"] for row in rows} == sums
-    start = next(iter(TYPES))
-    try:
-        rows = await runs.rows("compare", of=[{"type": start}], measure={"kind": "count", "node_type": wanted}, **reach)
-    except OperatorFault as fault:
-        assert fault.kind == "empty"
-        rows = [{"count": 0}]
-    reached = oracle.reached(oracle.select(start), reach, reach["max_hops"])
-    assert rows[0]["count"] == len(reached.keys() & oracle.select(wanted))
-
-
 CHECKS: list[Check] = [
     check_get_nodes,
     check_groups,
@@ -383,11 +343,9 @@ CHECKS: list[Check] = [
     check_neighbours,
     check_relationships,
     check_degree,
-    check_impact,
     check_subgraph,
     check_paths,
     check_time,
-    check_compare,
 ]
 
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterable, Sequence
 from typing import cast
 
-from planners.graphseek.catalog.catalog import SemanticCatalog
+from planners.graphseek.catalog import SemanticCatalog
 from planners.graphseek.operators.operator import OperatorContext
-from planners.graphseek.results.result import Cell, ColumnType, Result, ResultColumn, TableRows
-from planners.graphseek.results.result_store import ResultStore
+from planners.graphseek.results import Cell, ColumnType, Result, ResultColumn, ResultStore, TableRows
 from planners.stores.graph_schema import GraphSchema, ReadableGraph
 
 SCHEMA = GraphSchema(nodes=(), relationships=())

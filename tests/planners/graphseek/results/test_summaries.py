@@ -9,9 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planners.calls.model_text import PromptTokens
-from planners.graphseek.results.result import GraphPart, ResultEdge, ResultNode
-from planners.graphseek.results.result_store import ResultStore
-from planners.graphseek.results.summaries import graph_summary
+from planners.graphseek.results import GraphPart, ResultEdge, ResultNode, ResultStore, graph_summary
 from tests.planners.graphseek.results.stores import column, kept
 
 TOKENS = PromptTokens()
@@ -51,30 +49,6 @@ def test_the_summary_of_a_table_is_bounded(
     assert all(line.isprintable() for line in summary.split("\n"))
     known = ("t: ", "rows", "columns:", "- ", "and ", '"')
     assert all(line.startswith(known) for line in summary.split("\n"))
-
-
-def test_graph_summary_has_the_fields_of_the_paper() -> None:
-    nodes = [
-        ResultNode(id=f"4:{n}", type="BatteryModule", properties={"cost": n / 7, "name": f"BM-{n}"}) for n in range(40)
-    ]
-    nodes.append(ResultNode(id="4:99", type="VehicleModel", properties={"name": "Model Z3", "key": "EV-Z3"}))
-    edges = [ResultEdge(type="INTEGRATED_IN", source=f"4:{n}", target="4:99") for n in range(40)]
-    part = GraphPart(nodes=tuple(nodes), edges=tuple(edges))
-    text = graph_summary("g4", "around Model Z3", part, cut=True, notes=["3 hops"])
-    summary = json.loads(text)
-    assert list(summary) == ["summary", "graph_handle", "preview_graph_stats", "preview_graph", "notes"]
-    assert summary["graph_handle"] == "g4"
-    assert summary["preview_graph_stats"] == {
-        "nodes": 41,
-        "relationships": 40,
-        "node_types": {"BatteryModule": 40, "VehicleModel": 1},
-        "relationship_types": {"INTEGRATED_IN": 40},
-    }
-    first, second = summary["preview_graph"]["nodes"][:2]
-    assert first == {"id": "n1", "type": "BatteryModule", "name": "BM-0", "cost": 0.0}
-    assert second == {"id": "n2", "type": "VehicleModel", "name": "Model Z3", "key": "EV-Z3"}
-    assert summary["preview_graph"]["relationships"][0] == {"type": "INTEGRATED_IN", "source": "n1", "target": "n2"}
-    assert summary["notes"] == ["There was more: the graph is cut.", "3 hops"]
 
 
 @settings(max_examples=25, deadline=None)

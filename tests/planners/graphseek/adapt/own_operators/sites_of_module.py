@@ -7,7 +7,7 @@ from typing import Any
 
 from planners.graphseek.operators.operator import Operator, OperatorContext, TypedOperator
 from planners.graphseek.operators.slice import traverse as TRAVERSE
-from planners.graphseek.results.result import Result, ResultColumn
+from planners.graphseek.results import Result, ResultColumn
 
 __all__ = ["OPERATOR"]
 

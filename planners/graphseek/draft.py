@@ -1,4 +1,5 @@
-"""Drafting a semantic catalog by rules: from a census of the graph, the names of its schema, an ontology and a glossary.
+"""Drafting a semantic catalog: by rules from a census of the graph, the names of its schema, an ontology and a glossary; the descriptions
+also by a chat model, with one question for each type, whose answer can only use the names of the schema.
 
 The word lists were written from the properties and relationships that the paper names, the predicates of the shipped ontology and common
 English column names; no graph was at hand.
@@ -8,11 +9,22 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Final
+from dataclasses import dataclass, replace
+from typing import Any, Final
 
+from inference.chat import ChatModel, Message
+from inference.structured_chat import (
+    FailureBudget,
+    SchemaParser,
+    StructuredAnswer,
+    StructuredChat,
+    StructuredRequest,
+)
 from ontology.names import canonical_name, expand, is_verb, noun_lemma, verb_lemma, words
 from ontology.ontology import Ontology, Predicate
-from planners.graphseek.catalog.catalog import (
+from planners.calls.untrusted import FenceMarks
+from planners.graphseek.catalog import (
+    MOST_CHARACTERS,
     TIME_ROLES,
     NodeDescriptor,
     PropertyDescriptor,
@@ -23,8 +35,8 @@ from planners.graphseek.catalog.catalog import (
     shortened_text,
     text_fault,
 )
-from planners.graphseek.catalog.catalog_text import told_words
-from planners.stores.graph_schema import Degrees, GraphSchema, NodeType, PropertyKey, RelationshipEnds, RelationshipType
+from planners.graphseek.catalog_text import full_node, full_relationship, prompt_parts
+from planners.stores.graph_schema import GraphSchema, NodeType, PropertyKey, RelationshipEnds, RelationshipType
 
 _PLANNED, _ACTUAL = ("plan", "planned", "scheduled"), ("actual", "actually", "current", "currently")
 _PLAN_OR_ACTUAL = {**dict.fromkeys(("plan", "planned", "forecast", "target", "budget"), _PLANNED), "actual": _ACTUAL}
@@ -36,18 +48,9 @@ _AMOUNTS = frozenset(
 _NOT_SUMS = frozenset("unit per average mean rate price percent share density index number year".split())
 _RANKS = frozenset("tier level class grade rank stage phase priority status type category group".split())
 _UNITS = {
-    **{code: code.upper() for code in ("eur", "usd", "gbp", "chf", "jpy")},
-    **{unit: unit for unit in ("kg", "km", "mm", "cm", "pct")},
-    **{
-        "kwh": "kWh",
-        "wh": "Wh",
-        "kw": "kW",
-        "percent": "%",
-        "hours": "h",
-        "minutes": "min",
-        "km2": "km²",
-        "sqkm": "km²",
-    },
+    **{unit: unit.upper() for unit in ("eur", "usd", "gbp", "chf", "jpy")},
+    **{unit: unit for unit in ("kg", "km", "mm", "cm")},
+    **{"kwh": "kWh", "kw": "kW", "percent": "%", "hours": "h", "minutes": "min", "km2": "km²", "sqkm": "km²"},
 }
 _SAID_UNITS = frozenset(("hours", "minutes", "percent"))  # people say them: the hours of a shift
 _MOST_CATEGORIES = 25
@@ -64,18 +67,44 @@ _PREPOSITIONS = _OF_AGENT | frozenset("to from with for on of as a an".split())
 _BEING_IN = frozenset("locate situate place contain include integrate embed store incorporate base".split())
 _MUTUAL = frozenset("connect relate link associate border join pair".split())
 _AUXILIARIES = frozenset("is are was were be been".split())
-_PARTICIPLES: dict[str, str] = dict(
-    zip(*[iter((
-        "output output input input put put set set cut cut read read cost cost hit hit build built buy bought make made sell sold send sent "
-        "hold held have had write written give given take taken know known pay paid feed fed lead led keep kept find found run run "
-        "teach taught drive driven see seen ship shipped"
-    ).split())] * 2, strict=True)
-)  # fmt: skip
+_IRREGULAR = "output input put set cut read cost hit".split()
+_PARTICIPLES = {
+    **dict(zip(_IRREGULAR, _IRREGULAR, strict=True)),
+    **{
+        "build": "built",
+        "buy": "bought",
+        "make": "made",
+        "sell": "sold",
+        "send": "sent",
+        "hold": "held",
+        "have": "had",
+    },
+    **{
+        "write": "written",
+        "give": "given",
+        "take": "taken",
+        "know": "known",
+        "pay": "paid",
+        "feed": "fed",
+        "lead": "led",
+    },
+    **{
+        "keep": "kept",
+        "find": "found",
+        "run": "run",
+        "teach": "taught",
+        "drive": "driven",
+        "see": "seen",
+        "ship": "shipped",
+    },
+}
 _MOST_VALUES = 8  # that a description lists; more of a category are counted, and three shown
 _MOST_SAMPLE_CHARACTERS = 40
 _MOST_ENDS = 4
 _LARGE = 10_000  # numbers from here on are shown without decimals
 _NOTHING: Final[Mapping[str, str]] = {}
+_MOST_ANSWER_TOKENS = 1_500
+_MOST_SHOWN = 40  # properties of a type in a prompt
 
 
 def draft_by_rules(
@@ -127,7 +156,11 @@ def draft_by_rules(
     for each in census.relationships:
         forward, backward = relation_phrases(each.name)
         predicate = _predicate(each, ontology)
-        synonyms = [word for word in predicate.synonyms if told_words(word)][:4] if predicate else []
+        synonyms = (
+            [word for word in predicate.synonyms if {*words(word)} - _PREPOSITIONS - _AUXILIARIES][:4]
+            if predicate
+            else []
+        )
         more = f" and {len(each.ends) - _MOST_ENDS} more pairs" if len(each.ends) > _MOST_ENDS else ""
         ends = ", ".join(map(_ends, each.ends[:_MOST_ENDS])) + more
         means = meaning(each.name) or (predicate.description if predicate else "")
@@ -193,14 +226,9 @@ def _values_said(each: PropertyKey) -> dict[str, str]:
 
 
 def _ends(ends: RelationshipEnds) -> str:
-    ways = ((ends.outgoing, "out"), (ends.incoming, "in"))
-    return f"{ends.source} to {ends.target} ({ends.count:,}{''.join(_up_to(of, way) for of, way in ways)})"
-
-
-def _up_to(degrees: Degrees | None, way: str) -> str:
-    if degrees is None or degrees.greatest <= 1:
-        return ""
-    return f"; {way} {degrees.median}, at most {degrees.greatest:,}"
+    ways = [(of, way) for of, way in ((ends.outgoing, "out"), (ends.incoming, "in")) if of and of.greatest > 1]
+    degrees = "".join(f"; {way} {of.median}, at most {of.greatest:,}" for of, way in ways)
+    return f"{ends.source} to {ends.target} ({ends.count:,}{degrees})"
 
 
 def _text(text: str) -> str:
@@ -215,18 +243,13 @@ def roles_of(owner: NodeType | RelationshipType) -> dict[str, Role]:
         keys = [e.name for e in unique if e.distinct == e.count and _KEY_WORDS & set(words(e.name)[-1:])]
         key = owner.key or (keys[0] if keys else "")
         texts = [each.name for each in owner.properties if each.type == "string" and each.name != key]
-        named = (name for wanted in ("name", "title", "label") if (name := _shortest(texts, wanted)))
+        ranked = sorted(texts, key=lambda name: (len(words(name)), len(name), name))
+        named = (name for wanted in ("name", "title", "label") for name in ranked if words(name)[-1:] == [wanted])
         roles = {each: role for each, role in ((key, "key"), (next(named, ""), "name")) if each}  # type: ignore[misc]
     for each in owner.properties:
         if each.name not in roles and (role := _role_of(each)):
             roles[each.name] = role
     return roles
-
-
-def _shortest(names: Sequence[str], word: str) -> str:
-    """The shortest of the names that end with a word."""
-    found = [name for name in names if words(name)[-1:] == [word]]
-    return min(found, key=lambda name: (len(words(name)), len(name), name), default="")
 
 
 def _role_of(each: PropertyKey) -> Role:
@@ -330,3 +353,108 @@ def _participle(verb: str) -> str:
 
 def _ends_in_y(verb: str) -> bool:
     return verb.endswith("y") and verb[-2:-1] not in "aeiou"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LlmDraft:
+    """A draft, and a sentence for each type whose descriptor is that of the rules."""
+
+    catalog: SemanticCatalog
+    problems: tuple[str, ...] = ()
+
+
+def draft_by_llm(
+    census: GraphSchema, model: ChatModel, *, ontology: Ontology | None = None, glossary: Mapping[str, str] = _NOTHING
+) -> LlmDraft:
+    """Return a draft: roles, values and ranges by rules, descriptions and words by the model. It is not accepted.
+
+    A name that the schema lacks, a text of more than 200 characters and one that reads like an instruction are refused. The model
+    then gets the fault and one more attempt; after that the rules' descriptor stays.
+
+    :param glossary: canonical name of a term → meaning; the model is shown those of the type and its properties.
+    :raises ModelError: when three calls in a row fail, or the budget is used up.
+    """
+    base, fences, prompt = draft_by_rules(census, ontology), FenceMarks(), prompt_parts("catalog_draft")
+    failures, problems = FailureBudget(), list[str]()
+
+    def repair(fault: str) -> str:
+        return str(prompt["repair"].format(fault=fences.fenced(cleaned_text(fault))))
+
+    chat = StructuredChat(model, kind="catalog", repair_prompt=repair, cache=None)
+
+    def answer(of: NodeType | RelationshipType, kind: str, shown: str, lists: Sequence[str]) -> Mapping[str, Any]:
+        """Return the answer about a type; an empty one where there is no usable one."""
+        names, texts = [each.name for each in of.properties[:_MOST_SHOWN]], prompt[kind]
+        terms = (canonical_name(name) for name in (of.name, *names))
+        meanings = [f"Glossary: {term}: {glossary[term]}" for term in terms if term in glossary]
+        user = prompt["user"].format(kind=texts["kind"], data=fences.fenced("\n".join((shown, *meanings))))
+        system = Message(role="system", content=prompt["system"].format(**texts))
+        schema, messages = _schema(names, lists), (system, Message(role="user", content=user))
+        request = StructuredRequest(
+            messages=messages, schema=schema, schema_name="descriptor", max_tokens=_MOST_ANSWER_TOKENS
+        )
+        parser = SchemaParser(schema, feature="language models that describe a graph")
+        said: StructuredAnswer[Mapping[str, Any]] = chat.call(request, "", lambda text: _cleaned(parser.parse(text)))
+        failures.record(said.failure)
+        if said.problem:
+            problems.append(f"{of.name}: {said.problem}")
+        return said.value or {}
+
+    nodes, relationships = dict(base.nodes), dict(base.relationships)
+    for node in census.nodes:
+        known = nodes[node.name]
+        found = answer(node, "node", full_node(node, known), ("words",))
+        taken = {word for name, other in nodes.items() if name != node.name for word in other.words}
+        meaning = found.get("description", "").rstrip(".")
+        nodes[node.name] = replace(
+            known,
+            description=shortened_text(f"{meaning} ({node.count:,} nodes)") if meaning else known.description,
+            words=_with(known.words, [word for word in found.get("words", ()) if word not in taken]),
+            properties=_of_properties(known, found),
+        )
+    for each in census.relationships:
+        said = relationships[each.name]
+        found = answer(each, "relationship", full_relationship(each, said), ("forward", "backward"))
+        relationships[each.name] = replace(
+            said,
+            description=_joined(found.get("description", ""), said.description),
+            forward=_with(said.forward, found.get("forward", ())),
+            backward=_with(said.backward, found.get("backward", ())),
+            properties=_of_properties(said, found),
+        )
+    return LlmDraft(catalog=replace(base, nodes=nodes, relationships=relationships), problems=tuple(problems))
+
+
+def _schema(names: Sequence[str], lists: Sequence[str]) -> dict[str, Any]:
+    """The schema of an answer: properties of these names alone, short texts."""
+    text = {"type": "string", "maxLength": MOST_CHARACTERS}
+    row = {"type": "array", "items": {"type": "string", "minLength": 1, "maxLength": 40}, "maxItems": 4}
+    properties = {"type": "object", "properties": dict.fromkeys(names, text), "additionalProperties": False}
+    members = {"description": text, **dict.fromkeys(lists, row), "properties": properties}
+    return {"type": "object", "properties": members, "required": list(members), "additionalProperties": False}
+
+
+def _cleaned(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _cleaned(each) for name, each in value.items()}
+    if isinstance(value, list):
+        return list(dict.fromkeys(filter(None, (cleaned_text(each).lower() for each in value))))
+    return cleaned_text(value)
+
+
+def _with(words: Sequence[str], more: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((*words, *more)))
+
+
+def _of_properties(
+    known: NodeDescriptor | RelationshipDescriptor, found: Mapping[str, Any]
+) -> dict[str, PropertyDescriptor]:
+    said = found.get("properties", {})
+    return {
+        name: replace(each, description=_joined(said.get(name, ""), each.description))
+        for name, each in known.properties.items()
+    }
+
+
+def _joined(meaning: str, seen: str) -> str:
+    return shortened_text(": ".join(filter(None, (meaning.rstrip("."), seen))))

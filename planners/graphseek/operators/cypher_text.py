@@ -1,4 +1,4 @@
-"""A query that is being written, and where the Cypher of Ladybug 0.22 and that of Neo4j 5 differ.
+"""A query that is being written, and where the Cypher of Ladybug 0.22 and that of Neo4j 5 (Bolt) differ.
 
 A text has clauses, parameters in the order in which values come, and names that the schema has. Paths of Ladybug are walks, which may
 pass a relationship twice; those of Neo4j are trails. Both engines find the same nodes at the same least number of hops, so operators
@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias
 
 from ontology.errors import InvalidArgumentError
-from planners.graphseek.results.result import ResultColumn
+from planners.graphseek.results import ResultColumn
 from planners.stores.graph_schema import CypherDialect, GraphSchema, NodeType
 from planners.stores.property_graph import Value
 from planners.stores.statements import quoted_name
@@ -21,6 +20,23 @@ _VARIABLES = ("n0", "n1", "e0", "q0", "r0", "x0", "k0", "g0", "a0", "h0")
 """That the texts use; ``g`` and ``a`` are numbered on."""
 _MOST_SCANNED = 500
 """Ids that are compared with every node, where they have several labels: 100 of them take 0.2 s on 190,000 nodes."""
+_FORMS: Mapping[CypherDialect, Mapping[str, str]] = {
+    "ladybug": {
+        "identity": "id({0})",
+        "has_label": "label({0}) = {1}",
+        "relationship_type": "label({0})",
+        "as_text": "CAST({0} AS STRING)",
+        "total": "sum({0})",
+    },
+    "bolt": {
+        "identity": "{0}",
+        "has_label": "{1} IN labels({0})",
+        "relationship_type": "type({0})",
+        "as_text": "toString({0})",
+        "total": "CASE WHEN count({0}) > 0 THEN sum({0}) END",
+    },
+}
+"""Of a variable or an expression ``{0}``; ``total`` is a sum, null of no values."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,27 +71,20 @@ class Steps:
         return f"{self.start}{left}[{inside}]{right}{self.end}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IdsOfTypes:
-    """Ids of nodes, and the types of which the nodes may be, as the ids say."""
-
-    types: tuple[NodeType, ...]
-    ids: tuple[str, ...]
-
-
 class CypherText:
-    """One query. All names of it are of the schema."""
+    """One query. All names of it are of the schema.
 
-    def __init__(self, schema: GraphSchema, dialect: Dialect) -> None:
+    Ids of nodes are ``LABEL:KEY`` in Ladybug, whose primary key is the only index; over Bolt they are those of elements.
+    """
+
+    def __init__(self, schema: GraphSchema, dialect: CypherDialect) -> None:
         self.schema = schema
-        self.dialect = dialect
+        self._dialect = dialect
+        self._is_bolt = dialect == "bolt"
         self._clauses: list[str] = []
         self._parameters: dict[str, Value | None] = {}
         names = {name for each in schema.nodes for name in (each.mark.label, each.mark.property, each.key)}
-        for properties in [each.properties for each in schema.nodes] + [
-            each.properties for each in schema.relationships
-        ]:
-            names |= {key.name for key in properties}
+        names |= {key.name for of in (schema.nodes, schema.relationships) for owner in of for key in owner.properties}
         self._known = (names | {each.name for each in schema.relationships}) - {""}
 
     def add(self, clause: str) -> None:
@@ -103,7 +112,11 @@ class CypherText:
         """
         if name not in self._known:
             raise InvalidArgumentError("the schema has no such name", subject=name[:100])
-        return quoted_name(name, self.dialect.name)
+        return quoted_name(name, self._dialect)
+
+    def form(self, kind: str, *expressions: str) -> str:
+        """Return an expression that the engines write differently: ``identity`` of a node, ``as_text`` of a value, and so on."""
+        return _FORMS[self._dialect][kind].format(*expressions)
 
     def returns(self, columns: Sequence[ResultColumn], values: Sequence[str]) -> list[str]:
         """Write RETURN, and return the names of its columns, quoted: different ones without case, and none of a variable."""
@@ -113,7 +126,7 @@ class CypherText:
             while name.casefold() in seen:
                 name, number = f"{column.name}_{number}", number + 1
             seen.add(name.casefold())
-            names.append(quoted_name(name, self.dialect.name))
+            names.append(quoted_name(name, self._dialect))
         self.add(f"RETURN {', '.join(f'{value} AS {name}' for value, name in zip(values, names, strict=True))}")
         return names
 
@@ -138,7 +151,7 @@ class CypherText:
         """Return that a node of any label is of one of the types; nothing where there are none."""
         tests = []
         for each in types:
-            label = self.dialect.has_label.format(variable, self.parameter(each.mark.label))
+            label = self.form("has_label", variable, self.parameter(each.mark.label))
             tests.append(" AND ".join([label, *self.of_type(variable, each)]))
         return [f"({' OR '.join(tests)})"] if tests else []
 
@@ -146,59 +159,35 @@ class CypherText:
         """Return a property of a node or a relationship."""
         return f"{variable}.{self.name(name)}"
 
-    def identity(self, variable: str) -> str:
-        """Return what is equal for the same node or relationship alone."""
-        return self.dialect.identity.format(variable)
-
-    def as_text(self, expression: str) -> str:
-        """Return a value as text."""
-        return self.dialect.as_text.format(expression)
-
     def node_id(self, variable: str, types: Sequence[NodeType]) -> str:
         """Return the id of a node of one of the types, as all results have it."""
-        return self.dialect.node_id(self, variable, types)
+        if self._is_bolt:
+            return f"elementId({variable})"
+        keys = dict.fromkeys((each.mark.label, each.key) for each in types or self.schema.nodes)
+        shown = {key: self.form("as_text", self.property(variable, key)) for _, key in keys}
+        if len({label for label, _ in keys}) == 1:
+            label, key = next(iter(keys))
+            return f"concat({self.parameter(f'{label}:')}, {shown[key]})"
+        if len(shown) == 1:
+            return f"concat(label({variable}), ':', {next(iter(shown.values()))})"
+        cases = " ".join(f"WHEN {self.parameter(label)} THEN {shown[key]}" for label, key in keys)
+        return f"concat(label({variable}), ':', CASE label({variable}) {cases} END)"
 
     def one_of_ids(self, variable: str, types: Sequence[NodeType], ids: Sequence[str]) -> str:
         """Return that a node has one of the ids; slow where they are many."""
         return f"{self.node_id(variable, types)} IN {self.parameter(tuple(ids))}"
 
-    def compiled(self) -> Compiled:
-        """Return the query."""
-        return Compiled(text="\n".join(self._clauses), parameters=dict(self._parameters))
-
-
-class LadybugDialect:
-    """Ids are ``LABEL:KEY``: the primary key is the only index, and 100 times as fast as the engine's own ids.
-
-    Its forms take a variable or an expression for ``{0}``, and a second for ``{1}``; ``total`` is a sum, null of no values.
-    """
-
-    name: CypherDialect = "ladybug"
-    identity = "id({0})"
-    has_label = "label({0}) = {1}"
-    relationship_type = "label({0})"
-    as_text = "CAST({0} AS STRING)"
-    total = "sum({0})"
-
-    def node_id(self, text: CypherText, variable: str, types: Sequence[NodeType]) -> str:
-        """Return the id of a node as a string. Labels of different keys are told apart."""
-        keys = dict.fromkeys((each.mark.label, each.key) for each in types or text.schema.nodes)
-        shown = {key: text.as_text(text.property(variable, key)) for _, key in keys}
-        if len({label for label, _ in keys}) == 1:
-            label, key = next(iter(keys))
-            return f"concat({text.parameter(f'{label}:')}, {shown[key]})"
-        if len(shown) == 1:
-            return f"concat(label({variable}), ':', {next(iter(shown.values()))})"
-        cases = " ".join(f"WHEN {text.parameter(label)} THEN {shown[key]}" for label, key in keys)
-        return f"concat(label({variable}), ':', CASE label({variable}) {cases} END)"
-
-    def choose(self, text: CypherText, variable: str, type_: NodeType | None, ids: Sequence[str]) -> str:
-        """Begin a query with the nodes of these ids, those of one label by their key: only OPTIONAL MATCH then starts from what was found.
+    def choose(self, variable: str, type_: NodeType | None, ids: Sequence[str]) -> str:
+        """Begin with the nodes of these ids; Ladybug finds those of one label by their key, and only OPTIONAL MATCH then starts from them.
 
         :returns: the word that the next pattern from them begins with, MATCH or OPTIONAL MATCH: after the latter, rows without an end
             are to be dropped.
         """
-        types = [each for each in text.schema.nodes if type_ is None or each.mark.label == type_.mark.label]
+        if self._is_bolt:
+            self.add(f"MATCH {self.node(variable, (type_,) if type_ else ())}")
+            self.where([self.one_of_ids(variable, (), ids), *self.of_type(variable, type_)])
+            return "MATCH"
+        types = [each for each in self.schema.nodes if type_ is None or each.mark.label == type_.mark.label]
         labels = {each.mark.label: each for each in types}
         found = {label: keys for label in labels if (keys := _with_prefix(ids, f"{label}:"))}
         if len(found) == 1:
@@ -206,86 +195,60 @@ class LadybugDialect:
             key = labels[label].key
             is_integer = any(each.name == key and each.type == "integer" for each in labels[label].properties)
             shown = [each.removeprefix(f"{label}:") for each in keys]
-            text.add(f"UNWIND {text.parameter(tuple(map(int, shown) if is_integer else shown))} AS k0")
-            text.add(f"MATCH ({variable}:{text.name(label)} {{{text.name(key)}: k0}})")
-            text.where(text.of_type(variable, type_))
+            self.add(f"UNWIND {self.parameter(tuple(map(int, shown) if is_integer else shown))} AS k0")
+            self.add(f"MATCH ({variable}:{self.name(label)} {{{self.name(key)}: k0}})")
+            self.where(self.of_type(variable, type_))
             return "OPTIONAL MATCH"
         if len(ids) > _MOST_SCANNED:
             problem = f"it has {len(ids):,} nodes of several types"
             raise InvalidArgumentError(problem, subject="the result", remedy="Name one of its types with the handle")
-        text.add(f"MATCH {text.node(variable, (type_,) if type_ else ())}")
-        text.where([*text.of_type(variable, type_), text.one_of_ids(variable, types, ids)])
+        self.add(f"MATCH {self.node(variable, (type_,) if type_ else ())}")
+        self.where([*self.of_type(variable, type_), self.one_of_ids(variable, types, ids)])
         return "OPTIONAL MATCH"
 
-    def parts_of_ids(self, schema: GraphSchema, ids: Sequence[str]) -> list[IdsOfTypes]:
-        """Return ids in parts that :meth:`choose` is fast with: one for each label."""
+    def parts_of_ids(self, ids: Sequence[str]) -> list[tuple[tuple[NodeType, ...], tuple[str, ...]]]:
+        """Return ids in parts that :meth:`choose` is fast with, each with the types that its nodes may be of."""
+        if self._is_bolt:
+            return [(self.schema.nodes, tuple(ids))] if ids else []
         parts = []
-        for label in dict.fromkeys(each.mark.label for each in schema.nodes):
+        for label in dict.fromkeys(each.mark.label for each in self.schema.nodes):
             if of_label := _with_prefix(ids, f"{label}:"):
-                types = tuple(each for each in schema.nodes if each.mark.label == label)
-                parts.append(IdsOfTypes(types=types, ids=of_label))
+                parts.append((tuple(each for each in self.schema.nodes if each.mark.label == label), of_label))
         return parts
 
     def reach(self, steps: Steps) -> tuple[str, list[str], str]:
         """Return the pattern of nodes within so many hops, conditions, and the expression of the number of hops.
 
-        SHORTEST is a search by breadth: it gives each pair once, and never the start itself.
+        SHORTEST of Ladybug is a search by breadth: it gives each pair once, and never the start itself. The least length of trails is
+        the same, and Neo4j plans it as one.
         """
-        held = f" (r0, x0 | WHERE {' AND '.join(steps.conditions)})" if steps.conditions else ""
-        return steps.between(f"e0{steps.types}* SHORTEST 1..{steps.hops}{held}"), [], "length(e0)"
+        held = " AND ".join(steps.conditions)
+        if self._is_bolt:
+            conditions = [f"all(r0 IN relationships(q0) WHERE {held})"] if held else []
+            return f"q0 = {steps.between(f'{steps.types}*1..{steps.hops}')}", conditions, "length(q0)"
+        inside = f"e0{steps.types}* SHORTEST 1..{steps.hops}{f' (r0, x0 | WHERE {held})' if held else ''}"
+        return steps.between(inside), [], "length(e0)"
 
-    def ways(self, text: CypherText, steps: Steps, begin: str, held: Sequence[str], shortest: bool) -> tuple[str, str]:
+    def paths(self, steps: Steps, begin: str, held: Sequence[str], shortest: bool) -> tuple[str, str]:
         """Write the clauses that match all trails, or all shortest paths of each pair; return the path, and its length.
 
         :param begin: the word of the first clause; ``held`` are conditions on the ends, which differ.
         """
-        kind = "ALL SHORTEST" if shortest else "TRAIL"
-        text.add(f"{begin} q0 = {steps.between(f'e0{steps.types}* {kind} 1..{steps.hops}')}")
-        text.where(held)
-        return "q0", "length(e0)"
-
-
-class BoltDialect:
-    """Ids are those of elements, which the engine seeks."""
-
-    name: CypherDialect = "bolt"
-    identity = "{0}"
-    has_label = "{1} IN labels({0})"
-    relationship_type = "type({0})"
-    as_text = "toString({0})"
-    total = "CASE WHEN count({0}) > 0 THEN sum({0}) END"
-
-    def node_id(self, text: CypherText, variable: str, types: Sequence[NodeType]) -> str:
-        """The same for all types."""
-        return f"elementId({variable})"
-
-    def choose(self, text: CypherText, variable: str, type_: NodeType | None, ids: Sequence[str]) -> str:
-        """The engine plans what follows from there."""
-        text.add(f"MATCH {text.node(variable, (type_,) if type_ else ())}")
-        text.where([text.one_of_ids(variable, (), ids), *text.of_type(variable, type_)])
-        return "MATCH"
-
-    def parts_of_ids(self, schema: GraphSchema, ids: Sequence[str]) -> list[IdsOfTypes]:
-        """One part: ids say nothing of types."""
-        return [IdsOfTypes(types=schema.nodes, ids=tuple(ids))] if ids else []
-
-    def reach(self, steps: Steps) -> tuple[str, list[str], str]:
-        """The least length of trails is that of a search by breadth, and the engine plans it as one."""
-        held = [f"all(r0 IN relationships(q0) WHERE {' AND '.join(steps.conditions)})"] if steps.conditions else []
-        return f"q0 = {steps.between(f'{steps.types}*1..{steps.hops}')}", held, "length(q0)"
-
-    def ways(self, text: CypherText, steps: Steps, begin: str, held: Sequence[str], shortest: bool) -> tuple[str, str]:
-        """The engine wants both ends of a shortest path known, and different, before it looks for it."""
-        text.add(f"{begin} {steps.start}, {steps.end}")
-        text.where(held)
+        if not self._is_bolt:
+            kind = "ALL SHORTEST" if shortest else "TRAIL"
+            self.add(f"{begin} q0 = {steps.between(f'e0{steps.types}* {kind} 1..{steps.hops}')}")
+            self.where(held)
+            return "q0", "length(e0)"
+        self.add(f"{begin} {steps.start}, {steps.end}")  # Neo4j wants both ends of a shortest path known, and different
+        self.where(held)
         pattern = replace(steps, start="(n0)", end="(n1)").between(f"{steps.types}*1..{steps.hops}")
-        text.add(f"MATCH q0 = {f'allShortestPaths({pattern})' if shortest else pattern}")
+        self.add(f"MATCH q0 = {f'allShortestPaths({pattern})' if shortest else pattern}")
         return "q0", "length(q0)"
+
+    def compiled(self) -> Compiled:
+        """Return the query."""
+        return Compiled(text="\n".join(self._clauses), parameters=dict(self._parameters))
 
 
 def _with_prefix(ids: Sequence[str], prefix: str) -> tuple[str, ...]:
     return tuple(each for each in ids if each.startswith(prefix))
-
-
-Dialect: TypeAlias = LadybugDialect | BoltDialect
-DIALECTS: Mapping[CypherDialect, Dialect] = {"ladybug": LadybugDialect(), "bolt": BoltDialect()}

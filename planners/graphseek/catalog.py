@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 import unicodedata
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -16,7 +13,6 @@ from typing import Annotated, Any, Literal, TypeAlias
 import yaml
 from pydantic import AfterValidator, ConfigDict, TypeAdapter, ValidationError
 
-import planners.graphseek.catalog.shipped
 from ingest.sources.yaml_nodes import compose, compose_file
 from ingest.trust.finding import visible
 from ingest.trust.hidden_characters import bidirectional_runs, invisible_runs, without_hidden
@@ -38,7 +34,6 @@ _SHIPPED_SHARE = 0.8
 happens to have a type of the same name should get nothing; of a user's own the user has said that it is meant."""
 _MOST_ENTRIES = 100_000
 """Of all mappings and lists, each as often as aliases name it: else a file of some kilobytes would take minutes."""
-_MOST_BYTES = 2**20
 _STRICT = ConfigDict(extra="forbid")
 
 
@@ -172,20 +167,8 @@ def _plain(root: yaml.Node | Fault) -> Any:
     return plain(root)
 
 
-class _Row(tuple[str, ...]):
-    """Words, written in one line."""
-
-    __slots__ = ()
-
-
-class _Pairs(dict[str, str]):
-    """Words for values, written in one line."""
-
-    __slots__ = ()
-
-
 class _Dumper(yaml.SafeDumper):
-    """Writes words in one line, and no anchors."""
+    """Writes what has no mapping or list inside in one line, and no anchors."""
 
     def ignore_aliases(self, data: Any) -> bool:
         """Whether a value that stands twice is written twice: always."""
@@ -197,8 +180,6 @@ class _Dumper(yaml.SafeDumper):
         return self.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
 
-_Dumper.add_representer(_Row, lambda dumper, row: dumper.represent_sequence("tag:yaml.org,2002:seq", row, True))
-_Dumper.add_representer(_Pairs, lambda dumper, pairs: dumper.represent_mapping("tag:yaml.org,2002:map", pairs, True))
 _Dumper.add_representer(str, _Dumper.text)
 
 
@@ -206,10 +187,6 @@ def yaml_of_catalog(catalog: SemanticCatalog) -> str:
     """Return the text of a catalog file; what is empty is left out, but for the names of types."""
 
     def shown(value: Any, name: str = "") -> Any:
-        if isinstance(value, tuple):
-            return _Row(value)
-        if name == "values":
-            return _Pairs(value)
         if not isinstance(value, dict):
             return value
         named = name in ("nodes", "relationships", "properties")
@@ -218,7 +195,7 @@ def yaml_of_catalog(catalog: SemanticCatalog) -> str:
     top = {"nodes": {}, "relationships": {}, **shown(asdict(catalog))}
     ordered = {key: top[key] for key in ("about", "fingerprint", "accepted", "nodes", "relationships") if key in top}
     text: str = yaml.dump(
-        ordered, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120, default_flow_style=False
+        ordered, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120, default_flow_style=None
     )
     return text
 
@@ -244,7 +221,7 @@ def accept(catalog: SemanticCatalog) -> SemanticCatalog:
     return replace(catalog, accepted=True)
 
 
-def accept_file(path: Path, accept: Callable[[SemanticCatalog], SemanticCatalog] = accept) -> SemanticCatalog:
+def accept_file(path: Path) -> SemanticCatalog:
     """Mark a catalog file as accepted. Nothing else of its text changes, so comments stay.
 
     :raises InvalidArgumentError: when the file has faults, or a text of it must not stand in a prompt.
@@ -271,7 +248,7 @@ class CatalogFinding:
     :param problem: one sentence without a full stop.
     """
 
-    kind: Literal["unknown name", "text", "fingerprint", "no descriptor", "same words"]
+    kind: Literal["unknown name", "text", "fingerprint", "no descriptor"]
     severity: Literal["error", "warning"]
     place: str
     problem: str
@@ -285,14 +262,6 @@ def check_catalog(catalog: SemanticCatalog, schema: GraphSchema) -> tuple[Catalo
             found.append(CatalogFinding(kind="text", severity="error", place=place, problem=fault))
     found += _compared("node type", catalog.nodes, schema.nodes)
     found += _compared("relationship type", catalog.relationships, schema.relationships)
-    owners: defaultdict[str, set[str]] = defaultdict(set)
-    for name, node in catalog.nodes.items():
-        for word in (name, *node.words):
-            owners[canonical_name(word)].add(name)
-    for word, names in sorted(owners.items()):
-        if len(names) > 1:
-            problem = f"{word!r} names {', '.join(sorted(names))} alike"
-            found.append(CatalogFinding(kind="same words", severity="warning", place=min(names), problem=problem))
     if catalog.fingerprint != schema.fingerprint:
         problem = "the schema has changed since" if catalog.fingerprint else "it has no fingerprint"
         found.append(CatalogFinding(kind="fingerprint", severity="warning", place="", problem=problem))
@@ -400,57 +369,33 @@ def _kept(described: Mapping[str, Any], owners: Iterable[Any]) -> dict[str, Any]
 @cache
 def shipped_catalogs() -> dict[str, SemanticCatalog]:
     """Return the catalogs that are part of the product, by name of the file."""
-    folder = Path(planners.graphseek.catalog.shipped.__file__).parent
-    return {path.stem: read_catalog(path) for path in sorted(folder.glob("*.yaml"))}
+    return {path.stem: read_catalog(path) for path in sorted((Path(__file__).parent / "catalogs").glob("*.yaml"))}
 
 
 def read_glossary(path: Path) -> Mapping[str, str]:
-    """Read a glossary of at most 1 MiB, YAML (``term: meaning``) or CSV (two columns): canonical name of a term → meaning.
+    """Read a glossary of at most 1 MiB, YAML (``term: meaning``): canonical name of a term → meaning.
 
     :raises InvalidArgumentError: when the file has faults; the problem lists each.
     """
+    if path.suffix.lower() == ".csv":
+        problem, remedy = "glossaries are YAML files", "Write a line `term: meaning` for each row"
+        raise InvalidArgumentError(problem, subject=str(path), remedy=remedy)
     faults, meanings = list[str](), dict[str, str]()
     try:
-        for term, meaning in _csv_rows(path) if path.suffix.lower() == ".csv" else _yaml_rows(path):
+        found = _plain(compose_file(path))
+        if not isinstance(found, dict):
+            raise ValueError("the glossary must be a mapping")
+        for term, meaning in found.items():
             name = canonical_name(term)
-            if not name or not meaning.strip():
-                faults.append(f"{term!r}: a term or its meaning is empty")
+            if not isinstance(meaning, str) or not name or not meaning.strip():
+                faults.append(f"{term!r}: a term or its meaning is empty, or no text")
             elif name in meanings:
                 faults.append(f"the term {name!r} stands twice")
-            meanings[name] = " ".join(meaning.split())
+            else:
+                meanings[name] = " ".join(meaning.split())
     except ValueError as error:
         faults.append(str(error))
     if faults:
         problem = f"{len(faults)} fault(s): {'; '.join(faults)}"
         raise InvalidArgumentError(problem, subject=str(path), remedy="Correct these entries")
     return meanings
-
-
-def _yaml_rows(path: Path) -> list[tuple[str, str]]:
-    found = _plain(compose_file(path))
-    if not isinstance(found, dict):
-        raise ValueError("the glossary must be a mapping")
-    if wrong := [term for term, meaning in found.items() if not isinstance(meaning, str)]:
-        raise ValueError(f"the meaning of {wrong[0]!r} must be a text")
-    return list(found.items())
-
-
-def _csv_rows(path: Path) -> list[tuple[str, str]]:
-    if not path.is_file():  # reading a pipe would wait for ever
-        raise ValueError("there is no such file")
-    try:
-        with path.open("rb") as file:
-            content = file.read(_MOST_BYTES + 1)
-        reader = csv.reader(io.StringIO(content.decode("utf-8-sig")), strict=True)
-        rows = [(reader.line_num, [cell.strip() for cell in row]) for row in reader if row]
-    except (OSError, UnicodeDecodeError) as error:
-        raise ValueError(f"the file cannot be read: {type(error).__name__} (Save it as UTF-8)") from error
-    except csv.Error as error:
-        raise ValueError(f"line {reader.line_num}: invalid CSV: {error}") from error
-    if len(content) > _MOST_BYTES:
-        raise ValueError(f"the file is larger than {_MOST_BYTES} bytes")
-    for line, cells in rows:
-        if len(cells) != 2:
-            raise ValueError(f"line {line}: {len(cells)} column(s), not term and meaning")
-    header = 1 if rows and [cell.lower() for cell in rows[0][1]] == ["term", "meaning"] else 0
-    return [(term, meaning) for _, (term, meaning) in rows[header:]]

@@ -16,23 +16,11 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ontology.errors import InvalidArgumentError
 from ontology.json_values import first_error
-from planners.graphseek.agent.invocation_executor import QuestionParts
-from planners.graphseek.agent.question_run import AnsweredQuestion, answer_question, check_question
-from planners.graphseek.agent_events import AgentEvent, event_of
-from planners.graphseek.turn import AgentSettings, Question
+from planners.graphseek.question_run import AnsweredQuestion, QuestionParts, answer_question, check_question
+from planners.graphseek.turn import AgentEvent, AgentSettings, Question, event_of
 from planners.journal.recorded import Steps, not_recorded, request_key
 from planners.journal.run_journal import DAMAGED, RunJournal, RunRecord, branch_journal
 from planners.journal.step_log import seconds_since, unheard
-
-__all__ = [
-    "answer_recorded",
-    "branch_question",
-    "invocations_upto",
-    "next_question",
-    "question_of",
-    "refine_question",
-    "replay_question",
-]
 
 Observe: TypeAlias = Callable[[AgentEvent], None]
 _SETTINGS = AgentSettings()
@@ -81,12 +69,12 @@ async def answer_recorded(
     started, heard = time.perf_counter(), _Heard(observe)
     limits = replace(header.settings, max_seconds=settings.max_seconds, call_seconds=settings.call_seconds)
     steps = Steps(journal, event_of=event_of)
-    answered = await answer_question(question, parts, limits, heard.hear, steps=steps, taken_over=header.taken_over)
+    answered = await answer_question(question, parts, limits, heard, steps=steps, taken_over=header.taken_over)
     seconds, end = seconds_since(started), answered.end
     if end.outcome in _GOES_ON:
         journal.append("run_stopped", outcome=end.outcome, missing=end.missing, seconds=seconds)
     else:
-        journal.append("run_ended", answer=end.to_json(), events=heard.count, told=heard.digest, seconds=seconds)
+        journal.append("run_ended", answer=end.to_json(), events=heard.told[0], told=heard.told[1], seconds=seconds)
     return answered
 
 
@@ -104,11 +92,11 @@ async def replay_question(journal: RunJournal, observe: Observe = unheard) -> An
         header.question,
         None,
         replace(header.settings, max_seconds=None),
-        heard.hear,
+        heard,
         steps=Steps(journal, is_replay=True, event_of=event_of),
         taken_over=header.taken_over,
     )
-    if (heard.count, heard.digest) != (ended.get("events"), ended.get("told")):
+    if heard.told != (ended.get("events"), ended.get("told")):
         raise not_recorded("the replay differs from the run", subject=str(journal.path))
     return answered
 
@@ -179,13 +167,12 @@ class _Heard:
 
     def __init__(self, observe: Observe) -> None:
         self._observe = observe
-        self.count = 0
-        self.digest = ""
+        self.told = (0, "")
 
-    def hear(self, event: AgentEvent) -> None:
-        told = {name: value for name, value in event.to_json().items() if name not in event.left_out}
-        self.count += 1
-        self.digest = request_key([self.digest, told])
+    def __call__(self, event: AgentEvent) -> None:
+        """Hear an event."""
+        fields = {name: value for name, value in event.to_json().items() if name not in event.left_out}
+        self.told = (self.told[0] + 1, request_key([self.told[1], fields]))
         self._observe(event)
 
 

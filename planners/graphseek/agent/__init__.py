@@ -1,1 +1,0 @@
-"""A question's run: synthesis, execution, generation, decision."""

@@ -1,1 +1,0 @@
-"""Semantic catalogs: what the types, properties and operators of a graph mean, in plain words."""

@@ -1,1 +1,0 @@
-"""Accepted catalogs that are part of the product, one YAML file a graph."""

@@ -1,1 +1,0 @@
-"""Compiling what operators read to Cypher: Ladybug's and that of Neo4j."""

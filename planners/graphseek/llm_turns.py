@@ -1,0 +1,279 @@
+"""Turns by a chat model: one structured call a step, whose schema has the operators that are offered and nothing else.
+
+A prompt has what stays the same (rules, schema) first, then the turns before, the question, the operators, and the steps so far, all
+within a number of tokens: the oldest turns, summaries and steps are left out first.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from inference.chat import ChatModel, Message
+from inference.structured_chat import StructuredChat, StructuredRequest, UnusableAnswerError
+from ontology.json_values import canonical_text
+from planners.calls.model_text import PromptTokens, json_objects, without_thoughts
+from planners.calls.untrusted import FenceMarks, cleaned
+from planners.graphseek.catalog_text import catalog_text, graphseek_prompt
+from planners.graphseek.operators.operator import Operator, OperatorFault, check_arguments, object_schema
+from planners.graphseek.results import Result
+from planners.graphseek.turn import (
+    AgentSettings,
+    Answer,
+    Fault,
+    Invocation,
+    ModelAsked,
+    Outcome,
+    StepRecord,
+    StepView,
+    Turn,
+    UnusableTurnError,
+)
+from planners.journal.step_log import metered, on_a_thread
+from planners.stores.graph_schema import GraphSchema
+
+_SETTINGS = AgentSettings()
+_MOST_CALLS = 4  # of one turn: the paper's widest step has three at once (section 5.3.4)
+_SHARED_CHARS = 80  # of a part that is written once, when it stands there twice: shorter ones cost more as references
+_PROBLEM_CHARS = 300
+_LONGEST_SHARE = 4  # one turn before has a quarter of the tokens at most, so that it does not push out the others
+_CHARS_PER_TOKEN = 4
+_NOW = " If the results answer the question, give the answer now; else give calls that were not made before."
+_LINES, _LINE_CHARS = 8, 200  # of results of turns before: as many as two turns make
+_EMPTY = "If that is not the answer, check the type (find says which type a name is of), the values, the direction and the hops"
+"""The failures of section 6.4 of the paper end here: a wrong kind of entity, a swapped direction, a chain that is cut short."""
+# A bound of thousands of characters makes grammars that servers refuse.
+_TEXT: dict[str, Any] = {"type": "string", "minLength": 1}
+_CALL: dict[str, Any] = {
+    "type": "object",
+    "properties": {"operator": {"type": "string"}, "arguments": {"type": "object"}},
+    "required": ["operator", "arguments"],
+}
+_TURN: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "calls": {"type": "array", "items": _CALL, "minItems": 1, "maxItems": _MOST_CALLS},
+        "answer": _TEXT,
+        "of": {"type": "array", "items": {"type": "string"}},
+        "ask": _TEXT,
+    },
+}
+"""What is read of a turn. Names and arguments are checked when they are run: the faults there say more than a schema does."""
+
+
+class LlmTurns:
+    """Asks one model.
+
+    :param settings: of the run.
+    :param fence_key: of the marks around data; a new one where empty.
+    """
+
+    def __init__(self, model: ChatModel, *, settings: AgentSettings = _SETTINGS, fence_key: bytes = b"") -> None:
+        self._model = model
+        self._settings = settings
+        self._marks = FenceMarks(fence_key)
+        self._count = PromptTokens().count
+
+    async def turn(self, view: StepView) -> Turn:
+        """See :class:`TurnMaker`."""
+        messages = (Message(role="system", content=self._system(view)), Message(role="user", content=self._user(view)))
+        schema = _turn_schema(() if _repeats(view) else view.operators, view.schema, view.results.handles)
+        tokens = self._settings.answer_tokens
+        request = StructuredRequest(messages=messages, schema=schema, schema_name="turn", max_tokens=tokens)
+        with metered(self._model, "turn", partial(ModelAsked, prompt="turn")) as model:
+            chat = StructuredChat(model, kind="graphseek", repair_prompt=_repair, cache=None)
+            answer = await on_a_thread("graphseek-model", lambda: chat.call(request, "", _turn))
+        if answer.failure is not None:
+            raise answer.failure
+        if answer.value is None:
+            raise UnusableTurnError(answer.problem, subject="turn", remedy="Another model may follow the form")
+        return answer.value
+
+    def _system(self, view: StepView) -> str:
+        """What stays the same in all steps of a question, so that a server reads it once."""
+        form: Any = "full" if view.with_descriptors else "lean"
+        known = catalog_text(view.catalog, view.schema, view.question.text, form=form, count=self._count)
+        return f"{graphseek_prompt('turn')}\n\nSchema:\n{self._marks.fenced(known)}"
+
+    def _user(self, view: StepView) -> str:
+        """What changes: the turns before, the question, the operators, and the steps so far."""
+        parts = []
+        if view.question.earlier:
+            parts.append(f"Turns before:\n{self._marks.fenced(self._history(view.question.earlier))}")
+        if stored := _stored(view):
+            parts.append(f"Results of turns before:\n{self._marks.fenced(stored)}")
+        parts.append(f"Operators:\n{_operator_lines(view.operators, view.schema, view.results.handles)}")
+        parts.append(f"Question: {view.question.text}")
+        parts.append(f"This is step {view.step} of at most {view.steps}.{_NOW if view.records else ''}")
+        trace = self._trace(view.records, self._settings.message_tokens - sum(map(self._count, parts)))
+        return "\n\n".join([*parts[:-1], *([trace] if trace else []), parts[-1]])
+
+    def _history(self, turns: Sequence[tuple[str, str]]) -> str:
+        """Return the turns before, the newest whole; those that do not fit are left out."""
+        left, kept = self._settings.history_tokens, list[str]()
+        for asked, answered in reversed(turns):
+            text = self._cut(f"Question: {asked}\nAnswer: {answered}", self._settings.history_tokens // _LONGEST_SHARE)
+            left -= self._count(text)
+            if left < 0:
+                kept.insert(0, f"({len(turns) - len(kept)} earlier turns are left out.)")
+                break
+            kept.insert(0, text)
+        return "\n".join(kept)
+
+    def _cut(self, text: str, most: int) -> str:
+        """Return the beginning of a text that has too many tokens."""
+        while (tokens := self._count(text)) > most:
+            text = f"{text[: max(1, len(text) * most // (tokens + 1) - _CHARS_PER_TOKEN)]}…"
+        return text
+
+    def _trace(self, records: Sequence[StepRecord], most_tokens: int) -> str:
+        """Return the steps so far. Where they have too many tokens, the oldest are left out."""
+        shown = [self._step(record) for record in records]
+        sizes = [self._count(text) for text in shown]
+        first = 0
+        while first < len(shown) - 1 and sum(sizes[first:]) > most_tokens:
+            first += 1
+        left_out = [f"({first} earlier steps are left out.)"] if first else []
+        return "\n".join(["Steps so far:", *left_out, *shown[first:]]) if shown else ""
+
+    def _step(self, record: StepRecord) -> str:
+        lines = [f"Step {record.number}"]
+        for invocation, outcome in record.pairs:
+            arguments = json.dumps(dict(invocation.arguments), ensure_ascii=False)
+            lines += [f"{invocation.operator} {arguments}", self._outcome(outcome)]
+        if record.rejected is not None:
+            lines += [f"The answer was handed back, {record.why}. It was:", self._marks.fenced(record.rejected.text)]
+        elif record.why:
+            lines.append(f"It could not be used: {record.why}")
+        return "\n".join(lines)
+
+    def _outcome(self, outcome: Outcome) -> str:
+        if not isinstance(outcome, Result):
+            return f"failed ({outcome.kind}): {outcome.problem}. {outcome.hint}"
+        if outcome.size == 0:
+            return f"gave {outcome.handle}, which is empty. {_EMPTY}"
+        return f"gave {outcome.handle}:\n{self._marks.fenced(outcome.summary)}"
+
+
+def _repeats(view: StepView) -> bool:
+    """Whether the last step only asked for what it has: the model then has to answer. A small model repeats one call until the end."""
+    last = view.records[-1].outcomes if view.records else ()
+    has_result = any(isinstance(each, Result) and each.size for record in view.records for each in record.outcomes)
+    return has_result and bool(last) and all(isinstance(each, Fault) and each.kind == "repeated" for each in last)
+
+
+def _stored(view: StepView) -> str:
+    """Return a line for each of the newest results that no step of this run gave."""
+    own = {each.handle for record in view.records for each in record.outcomes if isinstance(each, Result)}
+    stored = [each for each in view.results.handles if each not in own]
+    return "\n".join(view.results.result(each).summary.partition("\n")[0][:_LINE_CHARS] for each in stored[-_LINES:])
+
+
+def _turn(text: str) -> Turn:
+    """Return the turn of an answer. A plain reply is an answer: it halts the run, once it is grounded.
+
+    :raises UnusableAnswerError: when its JSON is broken, or outside the schema.
+    """
+    bare = without_thoughts(text)
+    if bare.startswith("```") and bare.endswith("```") and "\n" in bare:
+        bare = bare[bare.index("\n") : -3].strip()
+    is_json = bool(bare) and bare[0] in '{["'
+    try:
+        given: Any = cleaned(json.loads(bare))
+    except (ValueError, RecursionError) as error:
+        meant = [each for each in json_objects(bare) if each.keys() & {"calls", "answer", "ask"}]
+        if not meant and is_json:
+            raise UnusableAnswerError(f"it is not one JSON object ({str(error)[:_PROBLEM_CHARS]})") from error
+        given = cleaned(meant[-1]) if meant else None
+    if not isinstance(given, Mapping) and not is_json:
+        return Answer(text=bare)  # prose, also a number alone
+    try:
+        check_arguments(given, _TURN, called="it")
+    except OperatorFault as fault:
+        raise UnusableAnswerError(f"{fault.problem}: {fault.hint}"[:_PROBLEM_CHARS]) from fault
+    if "calls" in given:
+        return tuple(_invocation(each) for each in given["calls"])
+    if "ask" in given:
+        return Answer(text=given["ask"], kind="question")
+    if "answer" not in given:
+        raise UnusableAnswerError("it has neither calls nor an answer")
+    return Answer(text=given["answer"], of=tuple(given.get("of", ())))
+
+
+def _invocation(given: Mapping[str, Any]) -> Invocation:
+    """Return an invocation; an argument that is null is left out, as models mean it."""
+    arguments = {name: value for name, value in given["arguments"].items() if value is not None}
+    return Invocation(operator=given["operator"], arguments=arguments)
+
+
+def _repair(fault: str) -> str:
+    return f"That cannot be used: {fault}. Answer with one JSON object of the form that was said, and nothing else."
+
+
+def _operator_lines(operators: Sequence[Operator], schema: GraphSchema, handles: Sequence[str]) -> str:
+    """Return one line for each operator: its name, its arguments (optional ones with ``?``), and its description."""
+    lines = []
+    for each in operators:
+        given = each.parameters(schema, handles)
+        required = given.get("required", ())
+        arguments = ", ".join(name if name in required else f"{name}?" for name in given.get("properties", {}))
+        lines.append(f"- {each.name}({arguments}): {each.description}")
+    return "\n".join(lines)
+
+
+def _turn_schema(operators: Sequence[Operator], schema: GraphSchema, handles: Sequence[str]) -> dict[str, Any]:
+    """Return the schema of a turn: calls of the operators, an answer, or a question back. What stands in it several times is written once,
+    under ``$defs``.
+
+    :param operators: without any, the turn can only be an answer or a question back.
+    """
+    calls = [
+        object_schema(
+            ["operator", "arguments"], operator={"const": each.name}, arguments=each.parameters(schema, handles)
+        )
+        for each in operators
+    ]
+    called = {"type": "array", "items": {"anyOf": calls}, "minItems": 1, "maxItems": _MOST_CALLS}
+    of = {"type": "array", "items": {"type": "string"}, "maxItems": 8}
+    answers = [object_schema(["answer"], answer=_TEXT, of=of), object_schema(["ask"], ask=_TEXT)]
+    whole = {"anyOf": [*([object_schema(["calls"], calls=called)] if calls else []), *answers]}
+    counts = Counter(canonical_text(part) for part in _parts(whole))
+    repeated = [text for text, count in counts.items() if count > 1 and len(text) > _SHARED_CHARS]
+    names = {text: f"s{nth}" for nth, text in enumerate(repeated)}
+    defined: dict[str, Any] = {}
+
+    def shared(inner: Mapping[str, Any]) -> dict[str, Any]:
+        name = names.get(canonical_text(inner))
+        if name is None:
+            return _mapped(inner, shared)
+        if name not in defined:
+            defined[name] = {}  # a schema does not stand in itself; this keeps the order of names
+            defined[name] = _mapped(inner, shared)
+        return {"$ref": f"#/$defs/{name}"}
+
+    body = _mapped(whole, shared)
+    return {**body, "$defs": {name: defined[name] for name in sorted(defined)}} if defined else body
+
+
+def _parts(schema: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """Yield a schema and every schema in it."""
+    inner: list[Mapping[str, Any]] = []
+    _mapped(schema, lambda part: inner.append(part) or dict(part))  # type: ignore[func-returns-value]
+    yield schema
+    for part in inner:
+        yield from _parts(part)
+
+
+def _mapped(schema: Mapping[str, Any], of: Callable[[Mapping[str, Any]], dict[str, Any]]) -> dict[str, Any]:
+    """Return a schema with others in place of those that stand in it."""
+    whole = dict(schema)
+    if "properties" in whole:
+        whole["properties"] = {name: of(inner) for name, inner in whole["properties"].items()}
+    if "anyOf" in whole:
+        whole["anyOf"] = [of(inner) for inner in whole["anyOf"]]
+    if isinstance(whole.get("items"), Mapping):
+        whole["items"] = of(whole["items"])
+    return whole

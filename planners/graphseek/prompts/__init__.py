@@ -1,1 +1,0 @@
-"""The prompts, one file each."""

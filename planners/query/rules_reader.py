@@ -121,7 +121,7 @@ def _refuse_orders(text: str, doc: Any, words: Lexicon) -> None:
     if order:
         raise _refused(
             f'the planner only answers questions, and the request orders something: "{order}"',
-            "Ask for what is so; `egotools plan-tools` finds the tools for an order, `egotools call` calls one",
+            "Ask for what is so; `egotools plan` finds the tools for an order, `egotools call` calls one",
         )
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,19 +26,24 @@ from planners.kgot.batch import (
 )
 from planners.kgot.batch_report import batch_report, write_report
 from planners.kgot.recorded_run import SolveParts
-from services.cli.command_error import command_error
-from services.cli.console import plain, print_json, stderr, stdout
-from services.cli.solve_options import BatchOptions
-from services.cli.solve_run import Catalogue, opened_tools
+from services.cli.console import plain, print_json, say, tell
+from services.cli.solve import Catalogue, opened_tools
 from services.cluster.ray_cluster import each_on_ray, on_ray
-from services.jobs.solve_parts import open_solve_parts
-from services.jobs.solve_plan import SolvePlan
+from services.jobs.solve_parts import SolvePlan, open_solve_parts
 
 __all__ = ["solve_batch"]
 
 
 def solve_batch(
-    plan: SolvePlan, catalogue: Catalogue, access: ToolAccess, batch: BatchOptions, *, on: str, as_json: bool
+    plan: SolvePlan,
+    catalogue: Catalogue,
+    access: ToolAccess,
+    file: Path,
+    out: Path,
+    *,
+    workers: int,
+    on: str,
+    as_json: bool,
 ) -> None:
     """Solve the tasks of a file, and report. Finished tasks are not run again.
 
@@ -45,34 +51,32 @@ def solve_batch(
 
     :raises EgotoolsError: when the tasks cannot be read, or the folder cannot be written.
     """
-    if batch.tasks is None or batch.out is None:
-        raise InvalidArgumentError("it needs a folder", subject="--tasks", remedy="Name one: --out DIR")
-    _refuse_shared_store(plan)
-    tasks = read_tasks(batch.tasks)
-    show = _Progress(len(tasks), quiet=as_json)
-    with only_writer(batch.out):
-        show.tell_finished(finished_before(tasks, batch.out), journal_path(batch.out, "ID"))
-        try:
-            if on_ray(on):
-                results = _on_ray(tasks, plan, catalogue, access, batch, show)
-            else:
-                results = asyncio.run(_here(tasks, plan, catalogue, access, batch, show))
-        except ClientError as error:
-            raise command_error(error) from error
+    if ":" in plan.graph:
+        remedy = "Use memory or rdf with --tasks"
+        raise InvalidArgumentError("each task needs a store of its own", subject="--graph", remedy=remedy)
+    tasks = read_tasks(file)
+    done: list[str] = []
+
+    def show(result: TaskResult) -> None:
+        done.append(result.id)
+        said = f"[yellow]{plain(result.error)}[/]" if result.error else plain(result.answer or result.missing)
+        if not as_json:
+            tell(f"{len(done)}/{len(tasks)} {plain(result.id)} {plain(result.outcome)}: {said}")
+
+    with only_writer(out):
+        if (before := finished_before(tasks, out)) and not as_json:
+            again = f"To run one again, delete {journal_path(out, 'ID')}"
+            tell(plain(f"{before} of {len(tasks)} were finished before. {again}"))
+        if on_ray(on):
+            results = _on_ray(tasks, plan, catalogue, access, out, workers, show)
+        else:
+            results = asyncio.run(_here(tasks, plan, catalogue, access, out, workers, show))
         report = batch_report(tasks, results)
-        written = write_report(report, batch.out)
+        written = write_report(report, out)
     if as_json:
         print_json(report)
     else:
         _show(report, written)
-
-
-def _refuse_shared_store(plan: SolvePlan) -> None:
-    """Refuse a store that two runs would share."""
-    if ":" in plan.graph:
-        raise InvalidArgumentError(
-            "each task needs a store of its own", subject="--graph", remedy="Use memory or rdf with --tasks"
-        )
 
 
 async def _here(
@@ -80,19 +84,17 @@ async def _here(
     plan: SolvePlan,
     catalogue: Catalogue,
     access: ToolAccess,
-    batch: BatchOptions,
-    show: _Progress,
+    out: Path,
+    workers: int,
+    show: Callable[[TaskResult], None],
 ) -> list[TaskResult]:
     budget = plan.endpoint.budget()  # of all tasks together
-    folder = batch.out or Path()
     async with opened_tools(catalogue, access, _ask(access)) as tools:
 
         def parts(task: BatchTask, journal: RunJournal) -> AbstractAsyncContextManager[SolveParts]:
             return open_solve_parts(plan, tools, task.task, journal, budget=budget)
 
-        return await run_batch(
-            tasks, lambda task: solve_in_folder(task, folder, parts), workers=batch.workers, observe=show.tell
-        )
+        return await run_batch(tasks, lambda task: solve_in_folder(task, out, parts), workers=workers, observe=show)
 
 
 def _on_ray(
@@ -100,19 +102,16 @@ def _on_ray(
     plan: SolvePlan,
     catalogue: Catalogue,
     access: ToolAccess,
-    batch: BatchOptions,
-    show: _Progress,
+    out: Path,
+    workers: int,
+    show: Callable[[TaskResult], None],
 ) -> list[TaskResult]:
-    folder = (batch.out or Path()).absolute()
-    store = catalogue.store.absolute() if catalogue.store is not None else None
-    there = Catalogue(
-        store=store, server=catalogue.server, allowed_models=catalogue.allowed_models, cache=catalogue.cache
-    )
+    there = replace(catalogue, store=catalogue.store.absolute() if catalogue.store is not None else None)
     results: dict[str, TaskResult] = {}
-    for task, given in each_on_ray(_solve_there, tasks, plan, there, access, folder, at_once=batch.workers):
+    for task, given in each_on_ray(_solve_there, tasks, plan, there, access, out.absolute(), at_once=workers):
         result = TaskResult(id=task.id, error=str(given)) if isinstance(given, EgotoolsError) else given
         results[task.id] = result
-        show.tell(result)
+        show(result)
     return [results[task.id] for task in tasks]
 
 
@@ -139,40 +138,10 @@ def _ask(access: ToolAccess) -> Ask:
     return always if access.policy.confirmed else never
 
 
-class _Progress:
-    """A line for each task that has ended."""
-
-    def __init__(self, total: int, *, quiet: bool) -> None:
-        self._total = total
-        self._quiet = quiet
-        self._count = 0
-
-    def tell_finished(self, count: int, journal: Path) -> None:
-        """Say how many tasks are not run again, and how one is."""
-        if count and not self._quiet:
-            said = f"{count} of {self._total} were finished before. To run one again, delete {journal}"
-            stderr.print(plain(said), soft_wrap=True, highlight=False)
-
-    def tell(self, result: TaskResult) -> None:
-        """Take a result."""
-        self._count += 1
-        if self._quiet:
-            return
-        said = f"[yellow]{plain(result.error)}[/]" if result.error else plain(result.answer or result.missing)
-        stderr.print(
-            f"{self._count}/{self._total} {plain(result.id)} {plain(result.outcome)}: {said}",
-            soft_wrap=True,
-            highlight=False,
-        )
-
-
 def _show(report: Mapping[str, Any], written: Sequence[Path]) -> None:
-    counted = Counter(row["category"] for row in report["rows"])
-    told = ", ".join(f"{count} {name}" for name, count in counted.most_common())
-    stdout.print(f"[bold]{report['tasks']}[/] tasks: {told}", highlight=False)
+    categories = Counter(row["category"] for row in report["rows"])
     total = report["total"]
-    stdout.print(
-        f"{total['calls']:,} model calls, {total['prompt_tokens']:,} + {total['completion_tokens']:,} tokens, {total['usd']:.4f} USD",
-        highlight=False,
-    )
-    stdout.print(f"Wrote {plain(', '.join(str(path) for path in written))}", soft_wrap=True, highlight=False)
+    say(f"[bold]{report['tasks']}[/] tasks: {', '.join(f'{count} {name}' for name, count in categories.most_common())}")
+    tokens = f"{total['prompt_tokens']:,} + {total['completion_tokens']:,} tokens, {total['usd']:.4f} USD"
+    say(f"{total['calls']:,} model calls, {tokens}")
+    say(f"Wrote {plain(', '.join(map(str, written)))}")

@@ -86,7 +86,7 @@ class ServerSettings:
     :param tls_client_ca: file with the certificates of the authorities that sign client certificates.
     :param require_client_cert: whether a client must show a certificate (mTLS), which is then an identity for the policy.
     :param access_policy: YAML file that says who may do what; without it everybody may do everything.
-    :param tokens_file: file of static tokens, made by ``egotools tokens create``.
+    :param tokens_file: file of static tokens, made by ``egotools admin tokens create``.
     :param jwks: key set of the issuer of JSON web tokens: a file, or an ``https://`` address.
     :param jwt_issuer: the claim ``iss`` that these tokens must have.
     :param jwt_audience: the claim ``aud`` that they must have.

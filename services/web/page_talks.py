@@ -13,8 +13,7 @@ from typing import Any
 
 from ontology.errors import NotFoundError, OverloadedError
 from planners.graphseek.results.result_store import ResultStore
-from services.jobs.ask_outcome import outcome_error
-from services.jobs.ask_parts import AskPlan, open_asked_graph
+from services.jobs.ask_parts import AskPlan, open_asked_graph, outcome_error
 from services.jobs.conversation import conversation_turns, next_turn
 from services.jobs.result_page import ShownResults, result_page
 from services.web.run_events import Plan, PlanRequest, RunEvent, error_json, observed

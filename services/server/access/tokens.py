@@ -378,7 +378,7 @@ def list_tokens(path: Path) -> tuple[StaticToken, ...]:
         raise InvalidArgumentError(
             f"this is not a file of tokens: {problem}",
             subject=str(path),
-            remedy="Make one with `egotools tokens create`",
+            remedy="Make one with `egotools admin tokens create`",
         ) from None
 
 
@@ -422,7 +422,7 @@ def revoke_token(path: Path, name: str) -> None:
         tokens = list_tokens(path)
         kept = tuple(each for each in tokens if name not in (each.name, each.id))
         if len(kept) == len(tokens):
-            raise NotFoundError("the file has no such token", subject=name, remedy="See `egotools tokens list`")
+            raise NotFoundError("the file has no such token", subject=name, remedy="See `egotools admin tokens list`")
         _write(path, kept)
 
 

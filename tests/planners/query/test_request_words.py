@@ -46,7 +46,7 @@ def _values(request: str, domain: str = "personal") -> list[str]:
 def test_an_order_is_refused_by_name(request_: str, order: str) -> None:
     with pytest.raises(InvalidArgumentError, match=f'orders something: "{order}"') as refused:
         _graph(request_, "enterprise")
-    assert "egotools plan-tools" in refused.value.remedy and "egotools call" in refused.value.remedy
+    assert "egotools plan" in refused.value.remedy and "egotools call" in refused.value.remedy
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from tests.harness.waiting import LIMIT_S
 WITH_STORE = (
     "search x --store STORE",
     "show x --store STORE",
-    "plan-tools x --store STORE",
+    "plan x --store STORE",
     "call a/b --store STORE",
     "mcp --store STORE",
     "rest --store STORE",
@@ -46,7 +46,7 @@ def test_a_folder_that_is_no_store_is_left_as_it_is(run: Run, tmp_path: Path, co
     words = command.replace("STORE", str(folder)).replace("OUT", str(tmp_path / "out")).split()
     code, out, err = run(*words)
     assert (code, out) == (NotFoundError.exit_code, "")
-    assert f"egotools build {folder} --out egotools-store" in err and len(err.splitlines()) == 1
+    assert f"egotools build {folder} --out store" in err and len(err.splitlines()) == 1
     assert [path.name for path in tmp_path.rglob("*")] == ["documents", "notes.md"]
 
 

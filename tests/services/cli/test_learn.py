@@ -20,7 +20,7 @@ from ontology.reporting import no_progress
 from retrieval.engine import open_engine
 from retrieval.query.request import Request
 from retrieval.snapshot.publish import published_id
-from services.jobs.learn import Learned, learn_from_use
+from services.jobs.improve import Learned, learn_from_use
 from services.jobs.plans import LearningPlan
 from services.outcomes import open_secret, read_outcomes
 from services.server.catalogs import CatalogStore

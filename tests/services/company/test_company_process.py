@@ -32,7 +32,7 @@ READS = [
 def served(folder: Path, *, seed: int, hash_seed: str) -> tuple[list[bytes], dict[str, Any], int]:
     """Answers of a process, what it wrote when it was ready, and its exit code after SIGTERM."""
     ready = folder / "ready.json"
-    command = [sys.executable, "-m", "services.cli", "company", "serve", "--port", "0", "--catalog", str(CATALOG)]
+    command = [sys.executable, "-m", "services.cli", "demo", "company", "--port", "0", "--catalog", str(CATALOG)]
     options = ["--data", str(folder / "data"), "--seed", str(seed), "--ready-file", str(ready)]
     environment = {**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONPATH": str(ROOT)}
     with subprocess.Popen(
@@ -94,8 +94,8 @@ def test_a_wrong_option_is_a_named_error(tmp_path: Path, options: list[str], pro
         sys.executable,
         "-m",
         "services.cli",
+        "demo",
         "company",
-        "serve",
         "--data",
         str(tmp_path),
         "--port",

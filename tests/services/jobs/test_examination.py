@@ -67,7 +67,7 @@ def test_report_keeps_the_tool_and_refuse_builds_nothing(tmp_path: Path) -> None
     report = build(_plan(tmp_path, "report"), no_progress)
     assert len(_ids(tmp_path / "store")) == 2 and report.findings.quarantined == {}
     assert report.findings.by_kind == {"invisible-characters": 1}
-    with pytest.raises(CatalogError, match=r"erp/list_vendors.*egotools findings approve"):
+    with pytest.raises(CatalogError, match=r"erp/list_vendors.*egotools admin findings approve"):
         build(_plan(tmp_path, "refuse"), no_progress)
     assert len(_ids(tmp_path / "store")) == 2
     with pytest.raises(InvalidArgumentError, match="report, quarantine, refuse"):

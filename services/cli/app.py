@@ -42,6 +42,7 @@ REMOVED: Mapping[str, str] = MappingProxyType(
         "findings": "It is egotools admin findings",
         "catalog": "It is egotools admin catalog",
         "operators": "It is egotools admin operators",
+        "admin operators diff": "egotools admin operators show prints a version: compare two files of it",
         "company": "It is egotools demo company",
         "audit": "The audit log is JSON lines without a chain: read it with any tool, and ship it to a store that only appends",
         "build --usage": _NO_USAGE,

@@ -102,6 +102,7 @@ def _show_build(report: BuildReport, plan: BuildPlan, file: str) -> None:
             **_secrets(report),
             "For the owners of the tools": _health(report),
             "Overlay": _overlay(report),
+            "Phrases": _phrases(report),
             **_findings(report.findings, plan.store),
             "Ranking weights": report.weights,
             "Time": f"{sum(report.seconds.values()):.1f} s; {report.reused.extractions:,} of {report.reused.of_extractions:,} "
@@ -151,6 +152,19 @@ def _overlay(report: BuildReport) -> str:
     changes = {**report.overlay.changes, "hidden": len(report.overlay.hidden)}
     said = [f"{change} {counted(tools, 'tool')}" for change, tools in changes.items() if tools]
     return "; ".join([", ".join(said), *report.overlay.warnings[:_EXAMPLES]])
+
+
+def _phrases(report: BuildReport) -> str:
+    """How many phrases there are, what was dropped, and what a model did not write."""
+    found = report.phrases
+    if found is None:
+        return ""
+    dropped = ", ".join(f"{reason} {count:,}" for reason, count in sorted(found.dropped.items()))
+    told = f"{found.phrases:,} of {counted(found.tools, 'tool')}" + (f"; dropped: {dropped}" if dropped else "")
+    if not (found.failed or found.stopped):
+        return told
+    why = f": {found.stopped}" if found.stopped else ""
+    return f"{told}; {counted(found.failed, 'tool')} without an answer of the model{why}; the next build asks for them again"
 
 
 def _findings(found: FindingsReport, store: Path) -> dict[str, str]:
@@ -235,8 +249,12 @@ def _show_sync(report: SyncReport, store: Path, *, as_json: bool) -> None:
     outcome = "Unchanged" if report.snapshot_id == report.previous_id else "[bold green]Published[/]"
     counts = f"{len(report.added):,} added, {len(report.changed):,} changed, {len(report.removed):,} removed"
     say(f"{outcome}: snapshot [bold]{plain(report.snapshot_id)}[/]: {report.tools:,} tools, {counts}")
-    for name, ids in (("Added", report.added), ("Changed", report.changed), ("Removed", report.removed)):
-        show_lines(name, ids, _SHOWN)
+    for name, sign, ids in (
+        ("Added", "+", report.added),
+        ("Changed", "~", report.changed),
+        ("Removed", "-", report.removed),
+    ):
+        show_lines(name, [f"{sign} {id_}" for id_ in ids], _SHOWN)
     for each in report.kept:
         say(plain(f"  {each.name}: left as it is, {each.tools:,} tools kept: {each.problem}"))
     show_facts(_findings(report.build.findings, store))

@@ -102,10 +102,10 @@ def _show(found: SnapshotDiff, findings: Sequence[Finding], limit: int) -> None:
         return
     parts: dict[str, Iterable[str]] = {
         "Settings": map(_changed, found.settings),
-        "Tools added": found.tools.added,
-        "Tools removed": found.tools.removed,
+        "Tools added": (f"+ {id_}" for id_ in found.tools.added),
+        "Tools removed": (f"- {id_}" for id_ in found.tools.removed),
         "Tools with another id": _arrows(found.tools.renamed),
-        "Tools changed": (f"{tool.id}{_indented(tool.changes)}" for tool in found.tools.changed),
+        "Tools changed": (f"~ {tool.id}{_indented(tool.changes)}" for tool in found.tools.changed),
         "Edges between tools": _edges(found),
         **{
             f"Entities of type {kind}": [

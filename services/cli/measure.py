@@ -166,7 +166,7 @@ def _show_generation(done: Generation) -> None:
         f"{used}; {figures.wording.content_words:.0%} of the content words are also in the documents of the tools; {rejected:,} rejected"
     )
     notes = [
-        "sentence templates: for smoke tests, not to measure; --generator llm writes requests"
+        "sentence templates: good to smoke-test a catalogue, not to measure; --generator llm writes requests"
     ] * figures.smoke_test
     short = [name for name, row in figures.classes.items() if row.made < row.wanted]
     if short and done.stopped is None:

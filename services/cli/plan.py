@@ -87,12 +87,16 @@ def plan(
     With --domain the request is answered: its tools are found through the service and called.
     """
     given = _given(context)
-    if useless := sorted(given & (_OF_CALLS if domain else _OF_A_DOMAIN)):
-        beside = (
-            "they plan calls, and with it the request is answered" if domain else "only with it they have an effect"
+    if domain and (useless := sorted(given & _OF_CALLS)):
+        problem = f"a request is answered under it, and {', '.join(useless)} would have no effect"
+        raise InvalidArgumentError(problem, subject="--domain", remedy="Leave it out, or the others")
+    if not domain and (useless := sorted(given & _OF_A_DOMAIN)):
+        raise InvalidArgumentError(
+            "it says under which schema the request is read and answered; without it the calls are only planned, and "
+            f"{', '.join(useless)} would have no effect",
+            subject="--domain",
+            remedy="Name one, or leave the others out",
         )
-        remedy = "Leave it out, or these" if domain else "Name one, or leave these out"
-        raise InvalidArgumentError(f"{', '.join(useless)}: {beside}", subject="--domain", remedy=remedy)
     if not domain:
         asked = {
             "goals": tuple(goals or ()),

@@ -167,6 +167,20 @@ class BuildPlan:
     observed: Annotated[
         Path | None, _Rare("--observed", help="JSON Lines of values in use, {value, parameter}: their shapes are kept.")
     ] = None
+    phrases: Annotated[
+        str,
+        _Rare(
+            "--phrases",
+            metavar="openai:MODEL@URL",
+            help="Chat model that writes everyday phrases of each tool (docs/building.md).",
+        ),
+    ] = ""
+    phrases_file: Annotated[
+        Path | None,
+        _Rare(
+            "--phrases-file", metavar="FILE", help="Everyday phrases as JSON Lines: read, and with --phrases added to."
+        ),
+    ] = None
     cached: Annotated[bool, _Rare("--cache/--no-cache", help="Reuse extractions and vectors of unchanged tools.")] = (
         True
     )

@@ -29,11 +29,11 @@ WITH_STORE = (
     "tune STORE --rollback",
     "eval STORE --queries examples/enterprise/requests.jsonl --out OUT",
     "datagen STORE --out OUT",
-    "graph export OUT.ttl --store STORE",
-    "snapshots --store STORE",
-    "rollback --store STORE",
-    "findings list --store STORE",
-    "findings approve x --reason r --store STORE",
+    "export OUT.ttl --store STORE",
+    "admin snapshots --store STORE",
+    "admin rollback --store STORE",
+    "admin findings list --store STORE",
+    "admin findings approve x --reason r --store STORE",
     "validate --store STORE",
 )
 
@@ -127,7 +127,10 @@ def test_a_missing_extra_is_installed_by_the_command_that_is_named(
         ("solve x --store STORE --llm-model m", "Give --llm-url"),
         ("solve x --store STORE MODEL", "export OPENAI_API_KEY="),
         ("ask x --graph store:STORE --llm-model m", "--llm-url http://HOST:PORT/v1"),
-        ("catalog draft --by llm --graph store:STORE --out OUT", "--llm-url http://HOST:PORT/v1 --llm-model MODEL"),
+        (
+            "admin catalog draft --by llm --graph store:STORE --out OUT",
+            "--llm-url http://HOST:PORT/v1 --llm-model MODEL",
+        ),
     ],
 )
 def test_a_missing_model_or_key_is_given_by_what_is_named(

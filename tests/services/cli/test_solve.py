@@ -25,6 +25,7 @@ from tests.planners.journal import warehouse_tools
 from tests.planners.kgot.recorded_events import event_lines
 from tests.planners.kgot.run_fakes import StepServer
 
+RECORDED = ROOT / "planners" / "kgot" / "tasks" / "recorded"
 QUESTION = "What is the amount of the sale?"
 CALL = {"tool": "kgot/inspect_file", "arguments": {"file": "sales.csv"}}
 ASKED = "result = [node['amount'] for _, node in G.nodes(data=True) if node['label'] == 'Zsale']"
@@ -155,7 +156,7 @@ def test_where_python_cannot_be_isolated_no_model_is_asked(
 
 def test_the_run_of_another_task_is_replayed_and_not_gone_on_with(run: Run, cache: Path, tmp_path: Path) -> None:
     journal = tmp_path / "run.jsonl"
-    shutil.copytree(RECORDED_RUN.parent, tmp_path, dirs_exist_ok=True)
+    shutil.copytree(RECORDED, tmp_path, dirs_exist_ok=True)
     with StepServer(**ANSWERS) as server:
         code, _, err = run(*options(server, cache, tmp_path, "--journal", journal))
         assert not server.steps

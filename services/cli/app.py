@@ -146,7 +146,7 @@ class RefusingGroup(TyperGroup):
             for name, (_, told) in commands.items():
                 rows.add_row(name, told)
             stdout.print(Panel(rows, title=group, title_align="left", border_style="dim"))
-        say("--help after a command shows its options, --help-all every one. Also: --version, --verbose (-v).")
+        say("COMMAND --help shows options, --help-all every one; also --version, --verbose.")
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Refuse what is gone, and parse the rest."""
@@ -178,7 +178,7 @@ def _has(gone: Sequence[str], args: Sequence[str]) -> bool:
 app = typer.Typer(
     name="egotools",
     cls=RefusingGroup,
-    help="Build a tool graph from tool documents, and retrieve the complete set of tools that a request needs.",
+    help="Tool documents in, the complete set of tools that a request needs out.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,

@@ -11,9 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
+from typer.testing import CliRunner
 
 from ontology.reporting import no_progress
 from retrieval.snapshot.publish import published_id
+from services.cli.app import app
 from services.jobs.build import build
 from services.jobs.plans import BuildPlan
 from tests.conftest import ROOT
@@ -36,27 +39,36 @@ def _build(run: Run, *arguments: object) -> tuple[int, str, str]:
     return run("build", *arguments, "--encoder", "hashing.v1", "--workers", 1)
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        [],
-        ["build"],
-        ["serve"],
-        ["search"],
-        ["call"],
-        ["show"],
-        ["diff"],
-        ["export"],
-        ["validate"],
-        ["eval"],
-        ["tune"],
-        ["datagen"],
-    ],
-)
-def test_every_command_has_help(run: Run, command: list[str]) -> None:
-    code, out, _ = run(*command, "--help")
-    assert code == 0
-    assert "Usage" in out
+def _commands() -> list[tuple[str, ...]]:
+    found: list[tuple[str, ...]] = []
+
+    def walk(command: Any, path: tuple[str, ...]) -> None:
+        found.append(path)
+        for name in command.list_commands(None) if hasattr(command, "list_commands") else ():
+            walk(command.get_command(None, name), (*path, name))
+
+    walk(typer.main.get_command(app), ())
+    return found
+
+
+COMMANDS = _commands()
+
+
+def test_twenty_commands_stand_at_the_top() -> None:
+    assert len({path[0] for path in COMMANDS if path}) == 20
+
+
+@pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
+def test_the_help_of_every_command_fits_one_screen(path: tuple[str, ...]) -> None:
+    shown = CliRunner(env={"COLUMNS": "80", "NO_COLOR": "1"}).invoke(app, [*path, "--help"])
+    lines = shown.output.splitlines()
+    assert shown.exit_code == 0 and "Usage" in shown.output
+    assert len(lines) <= 40 and max(map(len, lines)) <= 80, shown.output
+
+
+def test_every_option_is_in_the_long_help() -> None:
+    short, long = (CliRunner().invoke(app, ["build", option]).output for option in ("--help", "--help-all"))
+    assert "--graph-store" not in short and "--graph-store" in long
 
 
 def test_build_shows_tables_and_publishes(run: Run, tmp_path: Path) -> None:
@@ -266,7 +278,8 @@ def test_validate_checks_documents_and_snapshots(run: Run, store: Path, tmp_path
     code, out, _ = run("validate", bad)
     assert code == 4
     assert "bad.jsonl:2" in out
-    assert run("validate", "--store", store)[0] == 0
+    assert run("validate", "--store", store)[0] == run("validate", store)[0] == 0
+    assert "snapshot_id" in run("validate", *(store / "snapshots").iterdir())[1]
     assert run("validate")[0] == 2
 
 

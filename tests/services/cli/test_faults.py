@@ -139,11 +139,3 @@ def test_a_missing_model_or_key_is_given_by_what_is_named(
     words = command.replace("store:STORE", f"store:{places['STORE']}").replace(" MODEL", f" {refusing}").split()
     code, _, err = run(*(places.get(word, word) for word in words))
     assert code and remedy in err.splitlines()[-1], err
-
-
-@pytest.mark.parametrize("option", ["--usage", "--usage-max-tools"])
-def test_an_option_of_usage_lines_is_refused_with_what_to_write_instead(
-    run: Run, places: dict[str, object], option: str
-) -> None:
-    code, _, err = run("build", places["DOCUMENT"], "--out", places["OUT"], option, "1")
-    assert code == 2 and "append_description" in err

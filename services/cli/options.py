@@ -117,8 +117,7 @@ def command(
             for name, hint in hints.items()
             for each in _parameters(name, hint, given[name].default, None, names or {})
         ]
-        if any(getattr(each.annotation.__metadata__[0], "hidden", False) for each in found if _has_option(each)):
-            found.append(_HELP_ALL)
+        found.append(_HELP_ALL)
         run.__signature__ = inspect.Signature(found)  # type: ignore[attr-defined]
         run.__annotations__ = {}
         run.__name__, run.__doc__ = function.__name__, function.__doc__
@@ -126,10 +125,6 @@ def command(
         return function
 
     return register
-
-
-def _has_option(parameter: inspect.Parameter) -> bool:
-    return get_origin(parameter.annotation) is Annotated
 
 
 def _help_all(context: typer.Context, wanted: bool) -> None:

@@ -125,8 +125,10 @@ def snapshots(
     if connection.target:
         with connection.client() as client:
             listed = client.snapshots()
-        columns = ("snapshot_id", "tool_count", "bytes", "published", "served", "current", "problem")
-        return _listed("Snapshots", columns, [_row(each) for each in listed], as_json)
+        served = [_row(each) for each in listed]
+        states = [" ".join(word for word in ("served", "current") if row[word]) for row in served]
+        columns = ("snapshot_id", "tool_count", "bytes", "published", "state", "problem")
+        return _listed("Snapshots", columns, served, as_json, states)
     from retrieval.snapshot.collect import collect as run
     from retrieval.snapshot.history import history, list_snapshots
     from retrieval.snapshot.publish import no_snapshot
@@ -224,8 +226,12 @@ def diff(
         print_json(found.details)
         return
     say(f"snapshot [bold]{plain(found.old_id)}[/] → [bold]{plain(found.new_id)}[/]")
-    for name, ids in (("Added", found.added), ("Removed", found.removed), ("Changed", found.changed)):
-        show_lines(name, ids, _SHOWN)
+    for name, sign, ids in (
+        ("Added", "+", found.added),
+        ("Removed", "-", found.removed),
+        ("Changed", "~", found.changed),
+    ):
+        show_lines(name, [f"{sign} {id_}" for id_ in ids], _SHOWN)
 
 
 @command(admin_app)
@@ -236,11 +242,14 @@ def catalogs(connection: AdminConnection = _LOCAL, as_json: Json = False) -> Non
     _listed("Catalogues", ("tenant", "snapshot_id", "tool_count", "since", "draining", "problem"), rows, as_json)
 
 
-def _listed(title: str, columns: Sequence[str], rows: Sequence[dict[str, Any]], as_json: bool) -> None:
+def _listed(
+    title: str, columns: Sequence[str], rows: Sequence[dict[str, Any]], as_json: bool, states: Sequence[str] = ()
+) -> None:
     if as_json:
         print_json(rows)
-    else:
-        table(title, columns, [[_cell(row[name]) for name in columns] for row in rows])
+        return
+    told = [{**row, "state": state} for row, state in zip(rows, states or [""] * len(rows), strict=True)]
+    table(title, columns, [[_cell(row[name]) for name in columns] for row in told])
 
 
 def _cell(value: Any) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -32,7 +33,7 @@ def catalogue(tmp_path: Path) -> str:
 def test_phrases_of_a_file_are_in_the_snapshot_beside_the_document(catalogue: str, tmp_path: Path) -> None:
     file, store = tmp_path / "phrases.jsonl", tmp_path / "store"
 
-    def build(**more: Path) -> BuildReport:
+    def build(**more: Any) -> BuildReport:
         return build_snapshot([catalogue], store, encoder=HashingEncoder(), **more)
 
     plain = build()

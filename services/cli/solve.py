@@ -8,14 +8,15 @@ import json
 import os
 import tempfile
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from egotools import AsyncClient
+from egotools.client_errors import ClientError
 from ontology.errors import (
     BudgetExceededError,
     DeadlineError,
@@ -24,20 +25,33 @@ from ontology.errors import (
     ModelError,
     NotFoundError,
 )
+from ontology.files import only_writer
+from planners.calls.tool_access import Ask, ToolAccess, always, never
+from planners.journal.run_journal import RunJournal
+from planners.kgot.batch import (
+    BatchTask,
+    TaskResult,
+    finished_before,
+    journal_path,
+    read_tasks,
+    run_batch,
+    solve_in_folder,
+)
+from planners.kgot.batch_report import answer_matches, batch_report, write_report
+from planners.kgot.recorded_run import SolveParts
 from services.cli.calls import NO_CALL_OPTIONS, CallOptions, ask_at_terminal
 from services.cli.console import counted, plain, print_json, say, tell
 from services.cli.options import Journal, Json, On, Rare, Replay, Server, Yes
 from services.cli.search import tools_client
+from services.cluster.ray_cluster import each_on_ray, on_ray
 from services.jobs.plans import AllowedModels
-from services.jobs.solve_parts import SolvePlan
+from services.jobs.solve_parts import SolvePlan, SolveTools, open_solve_parts
 
 if TYPE_CHECKING:
-    from planners.calls.tool_access import Ask, ToolAccess
-    from planners.journal.run_journal import RunAccount, RunJournal
+    from planners.journal.run_journal import RunAccount
     from planners.kgot.kgot_controller import KgotRun
     from planners.kgot.kgot_events import KgotEvent
     from planners.kgot.kgot_task import KgotTask
-    from services.jobs.solve_parts import SolveTools
 
 __all__ = ["Catalogue", "Solved", "opened_tools", "replay", "run_solve", "solve"]
 
@@ -133,11 +147,9 @@ def solve(
     catalogue = Catalogue(store=store, server=server, allowed_models=allowed_models, cache=tools_cache)
     access = calling.access(yes=yes)
     if tasks is not None:
-        from services.cli.solve_batch import solve_batch
-
         if out is None:
             raise InvalidArgumentError("it needs a folder", subject="--tasks", remedy="Name one: --out DIR")
-        return solve_batch(plan, catalogue, access, tasks, out, workers=workers, on=on, as_json=as_json)
+        return _solve_batch(plan, catalogue, access, tasks, out, workers=workers, on=on, as_json=as_json)
     from planners.calls.untrusted import clean_text
     from planners.kgot.kgot_task import KgotTask
 
@@ -165,7 +177,6 @@ def solve(
 async def opened_tools(catalogue: Catalogue, access: ToolAccess, ask: Ask) -> AsyncIterator[SolveTools]:
     """Open the catalogues, and close them at the end."""
     from services.jobs.cached_store import integrated_store
-    from services.jobs.solve_parts import SolveTools
 
     async with contextlib.AsyncExitStack() as stack:
         own = await stack.enter_async_context(tools_client("", integrated_store(catalogue.cache)))
@@ -196,7 +207,6 @@ async def run_solve(
     """
     from planners.journal.run_journal import account_of
     from planners.kgot.recorded_run import OtherRunError, solve_recorded
-    from services.jobs.solve_parts import open_solve_parts
 
     with _opened_journal(journal) as kept:
         async with (
@@ -265,8 +275,6 @@ def _demo() -> None:
     """Tell the recorded run of a real model, and say that it is recorded."""
     import planners.kgot
     from planners.journal.run_journal import read_run_journal
-    from planners.kgot.batch import read_tasks
-    from planners.kgot.batch_report import answer_matches
     from planners.kgot.recorded_run import header_of
 
     folder = Path(planners.kgot.__file__).parent / "tasks"
@@ -417,3 +425,116 @@ def _outcome_error(run: KgotRun) -> EgotoolsError | None:
         return None
     remedy = "Read its steps; more tools, steps or another model may help"
     return NotFoundError(f"no answer was found: {why}", subject="task", remedy=remedy)
+
+
+def _solve_batch(
+    plan: SolvePlan,
+    catalogue: Catalogue,
+    access: ToolAccess,
+    file: Path,
+    out: Path,
+    *,
+    workers: int,
+    on: str,
+    as_json: bool,
+) -> None:
+    """Solve the tasks of a file, and report. Finished tasks are not run again.
+
+    Nobody is asked at a terminal: a call that may change something is made where ``--yes`` or the policy says so.
+
+    :raises EgotoolsError: when the tasks cannot be read, or the folder cannot be written.
+    """
+    if ":" in plan.graph:
+        remedy = "Use memory or rdf with --tasks"
+        raise InvalidArgumentError("each task needs a store of its own", subject="--graph", remedy=remedy)
+    tasks = read_tasks(file)
+    done: list[str] = []
+
+    def show(result: TaskResult) -> None:
+        done.append(result.id)
+        said = f"[yellow]{plain(result.error)}[/]" if result.error else plain(result.answer or result.missing)
+        if not as_json:
+            tell(f"{len(done)}/{len(tasks)} {plain(result.id)} {plain(result.outcome)}: {said}")
+
+    with only_writer(out):
+        if (before := finished_before(tasks, out)) and not as_json:
+            again = f"To run one again, delete {journal_path(out, 'ID')}"
+            tell(plain(f"{before} of {len(tasks)} were finished before. {again}"))
+        if on_ray(on):
+            results = _batch_on_ray(tasks, plan, catalogue, access, out, workers, show)
+        else:
+            results = asyncio.run(_batch_here(tasks, plan, catalogue, access, out, workers, show))
+        report = batch_report(tasks, results)
+        written = write_report(report, out)
+    if as_json:
+        print_json(report)
+    else:
+        _show_report(report, written)
+
+
+async def _batch_here(
+    tasks: Sequence[BatchTask],
+    plan: SolvePlan,
+    catalogue: Catalogue,
+    access: ToolAccess,
+    out: Path,
+    workers: int,
+    show: Callable[[TaskResult], None],
+) -> list[TaskResult]:
+    budget = plan.endpoint.budget()  # of all tasks together
+    async with opened_tools(catalogue, access, _ask_nobody(access)) as tools:
+
+        def parts(task: BatchTask, journal: RunJournal) -> contextlib.AbstractAsyncContextManager[SolveParts]:
+            return open_solve_parts(plan, tools, task.task, journal, budget=budget)
+
+        return await run_batch(tasks, lambda task: solve_in_folder(task, out, parts), workers=workers, observe=show)
+
+
+def _batch_on_ray(
+    tasks: Sequence[BatchTask],
+    plan: SolvePlan,
+    catalogue: Catalogue,
+    access: ToolAccess,
+    out: Path,
+    workers: int,
+    show: Callable[[TaskResult], None],
+) -> list[TaskResult]:
+    there = replace(catalogue, store=catalogue.store.absolute() if catalogue.store is not None else None)
+    results: dict[str, TaskResult] = {}
+    for task, given in each_on_ray(_solve_there, tasks, plan, there, access, out.absolute(), at_once=workers):
+        result = TaskResult(id=task.id, error=str(given)) if isinstance(given, EgotoolsError) else given
+        results[task.id] = result
+        show(result)
+    return [results[task.id] for task in tasks]
+
+
+def _solve_there(
+    task: BatchTask, plan: SolvePlan, catalogue: Catalogue, access: ToolAccess, folder: Path
+) -> TaskResult:
+    """Solve a task in a worker of the cluster; the folder is one that all its nodes have."""
+
+    async def solve() -> TaskResult:
+        async with opened_tools(catalogue, access, _ask_nobody(access)) as tools:
+
+            def parts(task: BatchTask, journal: RunJournal) -> contextlib.AbstractAsyncContextManager[SolveParts]:
+                return open_solve_parts(plan, tools, task.task, journal)
+
+            return await solve_in_folder(task, folder, parts)
+
+    try:
+        return asyncio.run(solve())
+    except (EgotoolsError, ClientError) as error:
+        return TaskResult(id=task.id, error=str(error))
+
+
+def _ask_nobody(access: ToolAccess) -> Ask:
+    return always if access.policy.confirmed else never
+
+
+def _show_report(report: Mapping[str, Any], written: Sequence[Path]) -> None:
+    categories = Counter(row["category"] for row in report["rows"])
+    total = report["total"]
+    say(f"[bold]{report['tasks']}[/] tasks: {', '.join(f'{count} {name}' for name, count in categories.most_common())}")
+    tokens = f"{total['prompt_tokens']:,} + {total['completion_tokens']:,} tokens, {total['usd']:.4f} USD"
+    say(f"{total['calls']:,} model calls, {tokens}")
+    say(f"Wrote {plain(', '.join(map(str, written)))}")

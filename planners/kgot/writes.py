@@ -16,8 +16,14 @@ from planners.journal.recorded import error_text as said
 from planners.journal.step_log import emit
 from planners.kgot.kgot_events import DroppedWrite, NoiseRemoved, Written
 from planners.kgot.run_state import RunState, value_counts
-from planners.stores.graph_noise import NoiseRemoval, merge_duplicates, remove_irrelevant
-from planners.stores.property_graph import InsertNode, Operation, Value
+from planners.stores.property_graph import (
+    InsertNode,
+    NoiseRemoval,
+    Operation,
+    Value,
+    merge_duplicates,
+    remove_irrelevant,
+)
 
 __all__ = ["Table", "apply_writes", "load_table", "remove_noise", "table_of"]
 

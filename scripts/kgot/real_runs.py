@@ -23,8 +23,8 @@ from planners.kgot.kgot_events import KgotEvent
 from planners.kgot.kgot_settings import KgotSettings
 from planners.kgot.kgot_task import KgotTask, TaskView
 from planners.kgot.steps import LlmSteps
+from planners.stores import open_graph
 from planners.stores.memory_graph import MemoryGraph
-from planners.stores.open_graph import open_graph
 from planners.stores.property_graph import PropertyGraph
 from scripts.account.kept_rows import KeptRows
 from scripts.account.tallied_model import TalliedModel

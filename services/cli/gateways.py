@@ -52,9 +52,6 @@ def rest(
     port: _Port = 8080,
     tls_cert: _Cert = None,
     tls_key: _Key = None,
-    cors_origin: Annotated[
-        tuple[str, ...], Option(help="An origin whose pages may call: https://agents.example.")
-    ] = (),
     name: _Names = (),
     server_ca: Annotated[
         Path | None, Rare(help="Certificates that the service's must come from; makes it TLS.")
@@ -74,7 +71,6 @@ def rest(
         host=host,
         port=port,
         names=name,
-        cors_origins=cors_origin,
         tls_cert=tls_cert,
         tls_key=tls_key,
         server_ca=server_ca,
@@ -116,9 +112,6 @@ class McpOptions:
 
     http: Annotated[bool, Option("--http", help="Serve streamable HTTP; default: stdio.")] = False
     pins: Annotated[tuple[str, ...], Option("--pin", help="Id of a tool that is always listed.")] = ()
-    append_only: Annotated[
-        bool, Option("--append-only", help="List the tools that a session finds, at the end, and never reorder.")
-    ] = False
     host: _Host = "127.0.0.1"
     port: _Port = 8090
     names: _Names = ()
@@ -167,7 +160,7 @@ async def _serve_mcp(
         "insecure_token": offered.insecure,
     }
     async with tools_client(server, store, allowed_models, **options) as client:
-        gateway = McpGateway(client, access, McpSettings(pins=offered.pins, append_only=offered.append_only))
+        gateway = McpGateway(client, access, McpSettings(pins=offered.pins))
         if server:
             await _warn_of_silence(client, server)
         await gateway.check_pins()

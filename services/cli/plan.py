@@ -16,7 +16,7 @@ import typer
 from pydantic import TypeAdapter
 
 from egotools.calling.invoker import ToolInvoker
-from egotools.tool_plan import PlanInput, PlanStep, ToolPlan
+from egotools.values import PlanInput, PlanStep, ToolPlan
 from ontology.errors import EgotoolsError, InvalidArgumentError, ToolCallError
 from services.cli.calls import NO_CALL_OPTIONS, CallOptions, ask_at_terminal
 from services.cli.console import plain, print_json, printable, say, table, tell
@@ -26,7 +26,7 @@ from services.jobs.plans import DEFAULT_STORE, AllowedModels, ChatEndpoint
 
 if TYPE_CHECKING:
     from planners.calls.execute_plan import PlanExecution, StepCall, TakenRow
-    from planners.calls.prompt_tokens import CountedModel
+    from planners.calls.model_text import CountedModel
     from planners.journal.run_journal import RunJournal
 
 __all__ = ["plan"]
@@ -180,7 +180,7 @@ def _personal(domain: str, index: Path) -> AbstractContextManager[None]:
 
 
 def _counted(endpoint: ChatEndpoint) -> CountedModel:
-    from planners.calls.prompt_tokens import CountedModel, PromptTokens
+    from planners.calls.model_text import CountedModel, PromptTokens
     from services.jobs.model_factory import open_chat
 
     return CountedModel(open_chat(endpoint, needed_by="--parser llm.v1"), PromptTokens())

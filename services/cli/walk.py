@@ -21,21 +21,20 @@ from egotools.calling.invoker import ToolInvoker
 from ontology.errors import InvalidArgumentError
 from ontology.files import read_bounded
 from ontology.json_values import first_error
-from planners.calls.prompt_tokens import CountedModel
-from planners.calls.tool_access import Ask, CallLimits, ToolAccess, always
+from planners.calls.model_text import CountedModel
+from planners.calls.tool_access import Ask, CallLimits, ToolAccess, always, never
 from planners.calls.tool_finder import Documents, Finder, ToolFinder
 from planners.dfs import Domain, QueryGraph, graph_faults
 from planners.dfs.resolver import Step
 from planners.dfs.tool_resolver import Choice, ToolResolver
 from planners.journal.recorded import RecordedFinder, RecordedInvoker, Steps
 from planners.journal.run_journal import RunAccount, RunJournal, account_of, open_run_journal, read_run_journal
-from planners.query.reader import ParsedRequest
+from planners.query.query_graph import ParsedRequest
 from services.cli.console import plain, say, table
 from services.cli.search import tools_client
 
 if TYPE_CHECKING:
-    from services.web.page_context import OpenClient
-    from services.web.run_events import Plan, PlanRequest, RunEvent
+    from services.web.live_runs import OpenClient, Plan, PlanRequest, RunEvent
 
 __all__ = [
     "DOMAIN_MODULES",
@@ -345,7 +344,8 @@ def _emptied_by(found: Mapping[str, Any] | None) -> str:
         return ""
     for call in found["calls"]:
         if call["kind"] != "count" and not call["rows"] and not call["error"]:
-            return f"nothing was found for: {call['what']}"
+            near = f" (near: {', '.join(found['near'])}?)" if found.get("near") else ""
+            return f"nothing was found for: {call['what']}{near}"
     return "no entity meets all constraints at once"
 
 
@@ -389,7 +389,7 @@ def walk_plan(
     """
     from planners.dfs.executor import answer_graph
     from planners.query import load_parser
-    from services.web.run_events import in_thread, observed
+    from services.web.live_runs import in_thread, observed
 
     parser = load_parser("rules.v1", None)
     known: OrderedDict[bytes, Documents] = OrderedDict()
@@ -412,7 +412,7 @@ def walk_plan(
         def said(text: str) -> None:
             observe({"event": "Said", "text": text})
 
-        async with open_client(asked.token, asked.tenant) as client, access.calling(asked.ask, limits) as invoker:
+        async with open_client(asked.token, asked.tenant) as client, access.calling(never, limits) as invoker:
             finder = ToolFinder(client, documents=documents(asked))
             resolver = ToolResolver(domain, finder, invoker, said=said)
             execution = await answer_graph(parsed.graph, domain, resolver, today=day, limits=limits, observe=observe)

@@ -31,9 +31,9 @@ from planners.graphseek.results.result_store import ResultStore
 from planners.graphseek.rules_turns import RulesTurns
 from planners.graphseek.turn import AgentSettings, Question, TurnMaker
 from planners.journal.run_journal import RunJournal
+from planners.stores import READABLE_ADDRESSES, open_readable
 from planners.stores.graph_schema import GraphSchema, ReadableGraph
 from planners.stores.ladybug import open_ladybug_reader
-from planners.stores.open_graph import READABLE_ADDRESSES, open_readable
 from services.jobs.cached_store import cache_folder, versions_folder
 from services.jobs.tool_graph_file import tool_graph_file
 

@@ -32,7 +32,7 @@ from planners.kgot.tools.standard_tools import FILE_TOOLS, ToolModels, standard_
 from planners.kgot.tools.task_files import TaskFiles
 from planners.kgot.tools.tool_set import ToolSet
 from planners.kgot.tools.web_tools import WebEndpoints, WebTools
-from planners.stores.open_graph import open_graph
+from planners.stores import open_graph
 from services.jobs.model_factory import open_chat
 from services.jobs.plans import ChatEndpoint
 
@@ -53,7 +53,7 @@ class SolvePlan:
     endpoint: ChatEndpoint = field(default_factory=ChatEndpoint)
     graph: Annotated[
         str,
-        Option("--graph", help="The task's graph: memory, rdf, rdf:http://… or neo4j:bolt://USER:PASSWORD@HOST:PORT."),
+        Option("--graph", help="The task's graph: memory, rdf or neo4j:bolt://USER:PASSWORD@HOST:PORT."),
     ] = "memory"
     tool_model: Annotated[
         str, Option("--tool-model", help="NAME[@URL]: model that defines the calls. Default: that of --llm-model.")

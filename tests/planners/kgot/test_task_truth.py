@@ -17,7 +17,7 @@ _TASKS = [json.loads(line) for line in (_FOLDER / "tasks.jsonl").read_text(encod
 
 
 def test_the_answers_are_those_of_sql(tmp_path: Path) -> None:
-    MockCompany(SHIPPED_CATALOG, tmp_path, seed=1).close()
+    MockCompany(SHIPPED_CATALOG, tmp_path).close()
     assert {task["id"]: task["answer"] for task in _TASKS} == true_answers(tmp_path / "company.sqlite")
     assert all(task["answer"] for task in _TASKS)
 

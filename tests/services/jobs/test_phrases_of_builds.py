@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -33,8 +32,8 @@ def catalogue(tmp_path: Path) -> str:
 def test_phrases_of_a_file_are_in_the_snapshot_beside_the_document(catalogue: str, tmp_path: Path) -> None:
     file, store = tmp_path / "phrases.jsonl", tmp_path / "store"
 
-    def build(**more: Any) -> BuildReport:
-        return build_snapshot([catalogue], store, encoder=HashingEncoder(), **more)
+    def build(phrases_file: Path | None = None) -> BuildReport:
+        return build_snapshot([catalogue], store, encoder=HashingEncoder(), phrases_file=phrases_file)
 
     plain = build()
     rows = [

@@ -304,7 +304,7 @@ def _refused(policy: str, reasons: Mapping[str, str], left: int) -> CatalogError
         return None
     named = "; ".join(f"{id_}: {why}" for id_, why in list(reasons.items())[:_NAMED])
     problem = f"{len(reasons)} tool(s) have severe findings: {named}"
-    remedy = "Correct their documents, or release them with `egotools findings approve`"
+    remedy = "Correct their documents, or release them with `egotools admin findings approve`"
     return CatalogError(problem, subject=f"--findings {policy}", remedy=remedy)
 
 

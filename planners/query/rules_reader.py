@@ -37,9 +37,7 @@ from planners.query.query_graph import ParsedRequest, QueryGraph, request_text
 
 __all__ = ["RulesParser"]
 
-_LEFT_OUT = (
-    "Say it in other words, leave it out, or use --best-effort; `egotools plan-tools` finds the tools for an order"
-)
+_LEFT_OUT = "Say it in other words, leave it out, or use --best-effort; `egotools plan` finds the tools for an order"
 _LOCK = Lock()  # spaCy's string store is shared
 _COUNT = re.compile(r"\b(?:how many|count|(?:the )?number of)\b", re.IGNORECASE)
 _LEADS = WORDS["before"] | WORDS["asks"] | WORDS["counts"]

@@ -85,7 +85,7 @@ def rollback_target(store: Path) -> str:
 
 
 def _list_command(store: Path) -> str:
-    return f"egotools snapshots --store {shlex.quote(str(store))}"
+    return f"egotools admin snapshots --store {shlex.quote(str(store))}"
 
 
 class _Step(NamedTuple):

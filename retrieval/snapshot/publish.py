@@ -483,7 +483,7 @@ def no_snapshot(store: Path) -> NotFoundError:
     """
     if store.is_dir() and not (store / SNAPSHOTS).is_dir() and any(store.iterdir()):
         documents = shlex.quote(str(store))
-        remedy = f"If these are documents, type: egotools build {documents} --out egotools-store. Then name it: --store egotools-store"
+        remedy = f"If these are documents, type: egotools build {documents} --out store. Then name it: --store store"
         return NotFoundError(
             "this folder is no store: no snapshot is published here", subject=str(store), remedy=remedy
         )

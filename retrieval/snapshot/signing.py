@@ -48,7 +48,7 @@ _NAME = re.compile(r"manifest\.[0-9a-f]{16}\.sig")
 _UNFINISHED = re.compile(r"\.manifest\.[0-9a-f]{16}\.sig\.[0-9]+")  # as ontology.files.replacing names it
 _PEM = re.compile(rb"-----BEGIN [A-Z ]+-----.*?-----END [A-Z ]+-----", re.DOTALL)
 _MAX_KEY_FILE = 64 * 1024
-_CREATE = "Create a key with: egotools keys create FILE"
+_CREATE = "Create a key with: egotools admin keys create FILE"
 
 
 def is_signature(name: str) -> bool:

@@ -1,84 +1,155 @@
-"""The command ``egotools``: its subcommands, and those that need no file of their own."""
+"""The command ``egotools``: its commands in groups, and what took the place of those that are gone."""
 
 from __future__ import annotations
 
 import logging
 import sys
 from collections.abc import Mapping, Sequence
+from importlib import import_module
 from importlib.metadata import version
-from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any
 
 import typer
-from rich.markup import escape
+from rich.panel import Panel
+from rich.table import Table
 from typer.core import TyperGroup
 
 from ontology.errors import InvalidArgumentError
 from ontology.redaction import RedactingFormatter
-from services.cli.admin_commands import admin_app
-from services.cli.ask_command import ask
-from services.cli.build import build
-from services.cli.call_options import NO_CALL_OPTIONS, CallOptions
-from services.cli.call_tool import call
-from services.cli.catalog_command import catalog_app
-from services.cli.company import company_app
-from services.cli.console import print_json, show_error, stderr, stdout
-from services.cli.datagen import datagen
-from services.cli.demo import demo
-from services.cli.diff import diff
-from services.cli.evaluate import eval_app
-from services.cli.findings import findings_app
-from services.cli.health_command import health
-from services.cli.keys import keys_app
-from services.cli.learn import learn
-from services.cli.mcp_command import mcp
-from services.cli.operators_command import operators_app
-from services.cli.options import Json, On, Store, command
-from services.cli.plan_command import plan
-from services.cli.plan_tools import plan_tools
-from services.cli.rest_command import rest
-from services.cli.search import search
-from services.cli.serve_page import NO_PAGE, PageOptions, page_beside
-from services.cli.show import show
-from services.cli.snapshots import rollback, snapshots
-from services.cli.solve_command import solve
-from services.cli.sync import sync
-from services.cli.tokens import tokens_app
-from services.cli.tune import tune
-from services.cli.validate import validate
-from services.cluster.ray_cluster import on_ray
-from services.jobs.plans import DEFAULT_RERANKER, DEFAULT_STORE, AllowedModels, Reranker
+from services.cli.console import plain, say, show_error, stdout, tell
 from services.threads import pin_threads
 
 __all__ = ["REMOVED", "app", "main"]
 
 _NO_RULES = "A model takes the steps: name one with --llm-url and --llm-model"
 _WRITES = "With --generator llm a model writes the whole request, and another call reads it back"
+_NO_USAGE = (
+    "Usage lines are no longer made: say when a tool is used in its description, or in append_description of an overlay"
+)
+_IN_STORE = "sync publishes in --store; a server that watches it serves that, any other after `egotools admin publish`"
+_WITH_URL = "Name model and endpoint together: NAME@URL"
 REMOVED: Mapping[str, str] = MappingProxyType(
     {
+        "plan-tools": "It is egotools plan, with the same options",
+        "graph export": "It is egotools export",
+        "graph": "It is egotools export",
+        "snapshots": "It is egotools admin snapshots",
+        "rollback": "It is egotools admin rollback",
+        "health": "It is egotools admin health",
+        "keys": "It is egotools admin keys",
+        "tokens": "It is egotools admin tokens",
+        "findings": "It is egotools admin findings",
+        "catalog": "It is egotools admin catalog",
+        "operators": "It is egotools admin operators",
+        "admin operators diff": "egotools admin operators show prints a version: compare two files of it",
+        "company": "It is egotools demo company",
         "audit": "The audit log is JSON lines without a chain: read it with any tool, and ship it to a store that only appends",
+        "build --usage": _NO_USAGE,
+        "build --usage-max-tools": _NO_USAGE,
+        "sync --server": _IN_STORE,
+        "sync --state": _IN_STORE,
+        "sync --tenant": _IN_STORE,
+        "sync --token-file": _IN_STORE,
+        "sync --ca-file": _IN_STORE,
         "rest --cors-origin": "Let a proxy in front of the gateway answer pages of other origins",
         "mcp --append-only": "A found tool is called by its id or name, listed or not; egotools mcp --pin ID lists one always",
-        "company serve --seed": "The company has one set of records, services/company/records.jsonl; change them by its operations",
+        "demo company --seed": "The company has one set of records, services/company/records.jsonl; change them by its operations",
         "serve --processes": "One server is one process: run replicas, and name all to the client: ipv4:HOST:PORT,HOST:PORT",
+        "serve --web-runs": "A recorded run is told again by egotools solve --replay --journal FILE",
+        "serve --web-operators": "Questions with operators of your own are asked by egotools ask --operators",
         "solve --write": _NO_RULES,
         "solve --domain": _NO_RULES,
         "solve --today": _NO_RULES,
-        "tune --report": "The report is kept in the store, as reports/SNAPSHOT.tuning.json, and printed with --json",
+        "solve --explain": "A tool that is not ready is told when it is called",
+        "solve --tool-url": _WITH_URL,
+        "solve --vision-url": _WITH_URL,
+        "solve --speech-model": "Write recordings down before, and give the text as a file",
+        "solve --speech-url": "Write recordings down before, and give the text as a file",
+        "solve --wiki-url": "A wiki is read as any page, and found by --search-url",
         "solve --graph ladybug": "The graph of a task stands in memory (the default), rdf or neo4j:bolt://USER:PASSWORD@HOST:PORT; "
         "egotools ask --graph ladybug:PATH asks a file",
+        "eval compare --out": "Markdown is printed: write it to a file with >, and JSON with --json",
+        "tune --report": "The report is kept in the store, as reports/SNAPSHOT.tuning.json, and printed with --json",
         "learn --half-life": "The newest 20,000 sessions count alike: give fewer with --log to forget older ones",
         "datagen --llm-steps": _WRITES,
         "datagen --reworded-only": _WRITES,
-        "serve --web-runs": "A recorded run is told again by egotools solve --replay --journal FILE",
     }
 )
 """Command, with its option and the value of that where one is meant, without ``egotools`` → what to do in its place."""
+_COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
+    "Build": {
+        "build": ("build:build", "Read tool documents, build the tool graph, publish a snapshot."),
+        "sync": ("build:sync", "Read sources again, build and publish what changed."),
+        "validate": ("validate:validate", "Check documents, files of settings, or a snapshot."),
+        "diff": ("diff:diff", "What changes from one snapshot to another."),
+        "show": ("show:show", "A tool or entity and its edges; what a value looks like."),
+        "export": ("show:export", "Write the tool graph to a file."),
+    },
+    "Search and call": {
+        "search": ("search:search", "Find the tools that needs or a request ask for."),
+        "call": ("call:call", "Call one tool."),
+    },
+    "Serve": {
+        "serve": ("serve:serve", "Serve snapshots over gRPC, and a page beside it."),
+        "rest": ("gateways:rest", "Serve the same calls over HTTP and JSON."),
+        "mcp": ("gateways:mcp", "Serve the tools to MCP clients."),
+    },
+    "Plan": {
+        "plan": ("plan:plan", "Plan the calls that a request needs; under a domain, answer it."),
+        "solve": ("solve:solve", "Solve a task in several steps by a model."),
+        "ask": ("ask:ask", "Ask a question of a graph in plain words."),
+    },
+    "Measure": {
+        "eval": ("measure:eval_app", "Measure systems on labelled requests, and compare results."),
+        "datagen": ("measure:datagen", "Generate labelled requests from a catalogue."),
+        "tune": ("measure:tune", "Fit the ranking weights to labelled requests."),
+        "learn": ("measure:learn", "Learn from what agents reported."),
+    },
+    "Operate": {
+        "admin": ("admin:admin_app", "Snapshots, findings, keys, tokens, health, catalogs, operators."),
+        "demo": ("demo:demo_app", "See all of it on the shipped company; demo company serves it."),
+    },
+}
+"""Group → command → where it is, and what it does. Modules are imported when their command is used."""
+_INTERRUPTED = 130  # the exit code of typer at Ctrl-C
 
 
 class RefusingGroup(TyperGroup):
-    """The command ``egotools``, which says what took the place of what is gone."""
+    """The command ``egotools``: it imports commands when they are used, and says what took the place of what is gone."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the names of the commands, in the order of the help."""
+        return [name for group in _COMMANDS.values() for name in group]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return a command; None where there is none."""
+        place, _ = next((group[cmd_name] for group in _COMMANDS.values() if cmd_name in group), ("", ""))
+        if place and cmd_name not in self.commands:
+            pin_threads()  # before a numeric library is imported
+            from services.cli.options import command
+
+            module, _, name = place.partition(":")
+            found = getattr(import_module(f"services.cli.{module}"), name)
+            if not isinstance(found, typer.Typer):
+                alone = typer.Typer(add_completion=False, rich_markup_mode=None)
+                command(alone, cmd_name, names=_SETTINGS)(found)
+                found = alone
+            made = typer.main.get_command(found)
+            made.name = cmd_name
+            self.commands[cmd_name] = made
+        return self.commands.get(cmd_name)
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Print the commands by group, on one screen."""
+        say(f"\n[bold]Usage:[/] {plain(ctx.command_path)} COMMAND [ARGUMENTS] [OPTIONS]\n\n{plain(self.help)}\n")
+        for group, commands in _COMMANDS.items():
+            rows = Table.grid(padding=(0, 2))
+            rows.add_column(style="bold cyan", min_width=8)
+            for name, (_, told) in commands.items():
+                rows.add_row(name, told)
+            stdout.print(Panel(rows, title=group, title_align="left", border_style="dim"))
+        say("COMMAND --help shows options, --help-all every one; also --version, --verbose.")
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Refuse what is gone, and parse the rest."""
@@ -110,29 +181,25 @@ def _has(gone: Sequence[str], args: Sequence[str]) -> bool:
 app = typer.Typer(
     name="egotools",
     cls=RefusingGroup,
-    help="Build a tool graph from tool documents, and retrieve the complete set of tools that a request needs.",
+    help="Tool documents in, the complete set of tools that a request needs out.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-graph_app = typer.Typer(help="Export the tool graph.", no_args_is_help=True)
-app.add_typer(graph_app, name="graph")
-app.add_typer(eval_app, name="eval")
-app.add_typer(admin_app, name="admin")
-app.add_typer(keys_app, name="keys")
-app.add_typer(tokens_app, name="tokens")
-app.add_typer(findings_app, name="findings")
-app.add_typer(company_app, name="company")
-app.add_typer(catalog_app, name="catalog")
-app.add_typer(operators_app, name="operators")
-command(app)(build)
-command(app)(demo)
-_INTERRUPTED = 130  # the exit code of typer at Ctrl-C
+_SETTINGS = {
+    "num_next_steps_decision": "--votes",
+    "prompt_format": "--prompts",
+    "max_iterations": "--max-iterations",
+    "max_seconds": "--max-seconds",
+    "max_steps": "--steps",
+    "descriptors": "--descriptors",
+}
+"""Setting of a planner that ``--help`` shows → its option."""
 
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        stdout.print(f"egotools {version('egotools')}", highlight=False)
+        say(f"egotools {version('egotools')}")
         raise typer.Exit
 
 
@@ -148,130 +215,6 @@ def _setup(
     logging.basicConfig(level=logging.INFO if verbose else logging.WARNING, handlers=[handler])
 
 
-@command(app)
-def serve(
-    store: Store = DEFAULT_STORE,
-    catalogs: Annotated[
-        Path | None,
-        typer.Option(help="Serve several catalogues: a YAML file with the tenants and their stores. Replaces --store."),
-    ] = None,
-    host: Annotated[
-        str | None, typer.Option(help="Address to listen on. Default: EGOTOOLS_HOST, or 127.0.0.1.")
-    ] = None,
-    port: Annotated[
-        int | None, typer.Option(help="Port to listen on; 0: any free port. Default: EGOTOOLS_PORT, or 50051.")
-    ] = None,
-    reranker: Reranker = DEFAULT_RERANKER,
-    allowed_models: AllowedModels = (),
-    ready_file: Annotated[
-        Path | None, typer.Option(help="Write the address to this file (JSON) when the server is ready.")
-    ] = None,
-    admin_port: Annotated[
-        int | None,
-        typer.Option(
-            help="Port of the admin service, on loopback; 0: any free port. Default: EGOTOOLS_ADMIN_PORT, or none."
-        ),
-    ] = None,
-    baselines: Annotated[
-        bool,
-        typer.Option("--baselines", help="Let requests name the presets to compare with. Default: EGOTOOLS_BASELINES."),
-    ] = False,
-    insecure: Annotated[
-        bool,
-        typer.Option("--insecure", help="Listen beyond loopback without TLS and access control: a proxy does both."),
-    ] = False,
-    query_model: Annotated[
-        str | None,
-        typer.Option(
-            help="Chat model that writes the needs of requests without needs: openai:MODEL@http://HOST:PORT/v1. Default: EGOTOOLS_QUERY_MODEL, or none."
-        ),
-    ] = None,
-    on: On = "local",
-    page: PageOptions = NO_PAGE,
-    calling: CallOptions = NO_CALL_OPTIONS,
-) -> None:
-    """Serve snapshots over gRPC until SIGTERM. What a store publishes later is swapped in; SIGHUP does it at once."""
-    pin_threads()  # before a numeric library is imported
-    from services.server.process import serve_catalogs
-    from services.server.settings import CatalogEntry, ServerSettings, read_catalogs
-
-    settings = ServerSettings.from_env(
-        host=host,
-        port=port,
-        ready_file=ready_file,
-        admin_port=admin_port,
-        baselines=baselines or None,
-        insecure=insecure or None,
-        query_model=query_model,
-    )
-    single = CatalogEntry(store=store, reranker=reranker, allowed_models=allowed_models)
-    if on_ray(on):
-        from services.cluster.serve_on_ray import serve_on_ray
-
-        if page.web:
-            raise InvalidArgumentError("the page is served by one server", subject="--web", remedy="Leave --on out")
-        return serve_on_ray(settings, store=single, catalogs=catalogs)
-    served = {"": single} if catalogs is None else read_catalogs(catalogs)
-    beside = page_beside(page, {tenant: entry.store for tenant, entry in served.items()}, calling)
-    serve_catalogs(served, settings, beside=beside)
-
-
-command(app)(health)
-command(app)(search)
-command(app, "plan-tools")(plan_tools)
-command(app)(show)
-command(app)(diff)
-command(app)(snapshots)
-command(app)(rollback)
-
-
-@command(graph_app, "export")
-def graph_export(
-    out: Annotated[Path, typer.Argument(help="File to write.")],
-    store: Store = DEFAULT_STORE,
-    form: Annotated[
-        str,
-        typer.Option(
-            "--format", "-f", help="graphml, json, cypher or turtle. Default: by the ending of the file name."
-        ),
-    ] = "",
-    as_json: Json = False,
-) -> None:
-    """Write the tool graph to a file for other programs."""
-    from ingest.export import export_graph
-    from retrieval.snapshot.graph_views import snapshot_graph
-    from retrieval.snapshot.reader import open_snapshot
-
-    endings = {".graphml": "graphml", ".json": "json", ".cypher": "cypher", ".cql": "cypher", ".ttl": "turtle"}
-    form = form or endings.get(out.suffix.lower(), "")
-    if not form:
-        raise InvalidArgumentError(
-            f"the ending {out.suffix!r} names no format",
-            subject=str(out),
-            remedy=f"Use one of {', '.join(endings)}, or --format",
-        )
-    graph = snapshot_graph(open_snapshot(store))
-    export_graph(graph, out, form)
-    written = {"file": str(out), "nodes": graph.number_of_nodes(), "edges": graph.number_of_edges()}
-    if as_json:
-        print_json(written)
-    else:
-        stdout.print(f"Wrote {written['nodes']:,} nodes and {written['edges']:,} edges to {escape(str(out))}")
-
-
-command(app)(call)
-command(app)(mcp)
-command(app)(rest)
-command(app)(plan)
-command(app)(solve)
-command(app)(ask)
-command(app)(validate)
-command(app)(datagen)
-command(app)(tune)
-command(app)(learn)
-command(app)(sync)
-
-
 def main() -> None:
     """Run the command."""
     try:
@@ -279,7 +222,7 @@ def main() -> None:
     except (SystemExit, KeyboardInterrupt) as stop:  # KeyboardInterrupt: Ctrl-C while typer cleans up
         code = _INTERRUPTED if isinstance(stop, KeyboardInterrupt) else stop.code
         if code == _INTERRUPTED:
-            stderr.print("Interrupted. Results that were finished before are kept.")
+            tell("Interrupted. Results that were finished before are kept.")
         sys.exit(code)
     except BrokenPipeError:
         sys.exit(0)

@@ -1,270 +1,86 @@
-"""The command ``egotools build``: tool documents in, a published snapshot out."""
+"""The commands ``egotools build`` and ``egotools sync``: tool documents in, a published snapshot out."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import signal
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.markup import escape
 
+from ontology.errors import EgotoolsError
 from services.audited import AuditedChange, audited
-from services.cli.console import plain, print_json, stdout, table
-from services.cli.findings import show_findings_of
-from services.cli.lost_signature import told_of_lost_signature
-from services.cli.options import Json, On
-from services.cli.progress_display import shown_progress
+from services.cli.console import (
+    ProgressDisplay,
+    counted,
+    plain,
+    print_json,
+    say,
+    show_error,
+    show_facts,
+    show_lines,
+    tell,
+)
+from services.cli.options import Json, On, Store
 from services.cluster.ray_cluster import on_ray
-from services.jobs.plans import BuildPlan
+from services.jobs.plans import DEFAULT_KEEP, DEFAULT_STORE, AllowedModels, BuildPlan, SigningKey
 
 if TYPE_CHECKING:
-    from ingest.build_report import BuildReport, NamespaceHealth
-    from ingest.phrases import PhraseReport
-    from ingest.sources.catalog import DocumentReport
+    from ingest.build_report import BuildReport
     from ingest.trust.quarantine import FindingsReport
+    from services.jobs.source_sync import SyncReport
 
-__all__ = ["build"]
+__all__ = ["build", "sync", "told_of_lost_signature"]
 
-_ROWS = 8  # of a table
 _EXAMPLES = 3
+_SHOWN = 20  # lines of a kind of change
+_UNREAD = 4  # the exit code of a catalogue error
 
 
-class _Finding(NamedTuple):
-    """A kind of finding: the head of its column, the number of tools of a namespace, and these tools as examples."""
-
-    name: str
-    count: Callable[[NamespaceHealth], int]
-    examples: Callable[[NamespaceHealth], Sequence[str]]
-
-
-_FINDINGS = (
-    _Finding("no description", lambda own: len(own.without_description), lambda own: own.without_description),
-    _Finding("no outputs", lambda own: len(own.without_outputs), lambda own: own.without_outputs),
-    _Finding(
-        "near-duplicates",
-        lambda own: sum(map(len, own.near_duplicates)),
-        lambda own: [" ≈ ".join(group[:_EXAMPLES]) for group in own.near_duplicates],
-    ),
-    _Finding("deprecated", lambda own: len(own.deprecated), lambda own: own.deprecated),
-    _Finding("cut", lambda own: len(own.cut), lambda own: own.cut),
-)
-
-
-def show_build_summary(report: BuildReport, store: Path, file: Path | None, *, published: bool) -> None:
-    """Print the end report of a build.
-
-    :param store: where the snapshot is.
-    :param file: where the whole report is, or None where it could not be written.
-    :param published: whether the snapshot is now the published one of its store.
-    """
-    _show_documents(report)
-    _show_health(report.health)
-    _show_secrets(report.documents)
-    _show_findings(report.findings, store)
-    _show_line("Context parameters", [f"{name} ({_counted(count, 'tool')})" for name, count in _context(report)])
-    _show_words(report)
-    _show_overlay(report)
-    _show_phrases(report.phrases)
-    _show_graph(report)
-    if report.weights:
-        _print("Ranking weights", report.weights)
-    _show_line("Time", [f"{stage} {spent:.1f} s" for stage, spent in report.seconds.items()], most=len(report.seconds))
-    reused = report.reused
-    _print(
-        "Reused",
-        f"{reused.extractions:,} of {reused.of_extractions:,} extractions, "
-        f"{reused.vectors:,} of {reused.of_vectors:,} vectors",
-    )
-    if file is not None:
-        _print("Report", str(file))
-    outcome = "[bold green]Published[/]" if published else "[bold yellow]Not published[/]:"
-    stdout.print(
-        f"{outcome} snapshot [bold]{report.snapshot_id}[/]: {report.tools:,} tools, "
-        f"{report.graph.nodes:,} nodes, {report.graph.edges:,} edges",
-        soft_wrap=True,
-    )
-
-
-def _show_documents(report: BuildReport) -> None:
-    shown, rest = report.documents[:_ROWS], report.documents[_ROWS:]
-    rows = [(document.address, document.format, document.tools, document.rejected) for document in shown]
-    if rest:
-        counts = sum(document.tools for document in rest), sum(document.rejected for document in rest)
-        rows.append((f"… {len(rest)} more", "", *counts))
-    stdout.print(table("Documents", ("document", "format", "tools", "rejected"), rows))
-    rejected = report.rejected_tools.all
-    for subject, reason, detail in rejected[:_ROWS]:
-        stdout.print(f"[yellow]rejected[/] {escape(subject)} ({escape(reason)}): {escape(detail)}", soft_wrap=True)
-    if len(rejected) > _ROWS:
-        stdout.print(f"… {len(rejected) - _ROWS} more rejected records are in the report")
-
-
-def _show_health(healths: Sequence[NamespaceHealth]) -> None:
-    """Print the namespaces with the most findings, and a few tools of each kind of finding that there is."""
-    there = [finding for finding in _FINDINGS if any(map(finding.count, healths))]
-    counted = [(health, [finding.count(health) for finding in there]) for health in healths]
-    found = sorted((row for row in counted if any(row[1])), key=lambda row: (-sum(row[1]), row[0].namespace))
-    if not found:
-        return
-    rows = [(_named(health), health.tools, *counts) for health, counts in found[:_ROWS]]
-    if found[_ROWS:]:
-        rest = [(health.tools, *counts) for health, counts in found[_ROWS:]]
-        rows.append((f"… {len(rest)} more", *map(sum, zip(*rest, strict=True))))
-    columns = ("namespace", "tools", *(finding.name for finding in there))
-    stdout.print(table("For the owners of the tools", columns, rows))
-    for finding in there:
-        _show_line(finding.name.capitalize(), [example for health, _ in found for example in finding.examples(health)])
-
-
-def _named(health: NamespaceHealth) -> str:
-    return f"{health.namespace} ({health.owner})" if health.owner else health.namespace
-
-
-def _show_secrets(documents: Iterable[DocumentReport]) -> None:
-    """Print how many keys and passwords were taken out of tools, and where they stand; never a value. Examples are mostly made up."""
-    from ingest.sources.sanitize import is_example
-
-    places = [f"{document.address}: {place}" for document in documents for place in document.secrets]
-    examples = [place for place in places if is_example(place)]
-    secrets = [place for place in places if not is_example(place)]
-    if secrets:
-        what = f"[yellow]{_counted(len(secrets), 'secret')} taken out[/] of the documents"
-        _show_line(f"{what}; revoke {'it' if len(secrets) == 1 else 'them'}", secrets)
-    if examples:
-        _show_line(f"{_counted(len(examples), 'example')} taken out as possible secrets; revoke what is real", examples)
-
-
-def _show_phrases(found: PhraseReport | None) -> None:
-    """Print how many phrases there are, what was dropped, and what a model did not write."""
-    if found is None:
-        return
-    dropped = ", ".join(f"{reason} {count:,}" for reason, count in sorted(found.dropped.items()))
-    stdout.print(
-        f"Phrases: {found.phrases:,} of {_counted(found.tools, 'tool')}" + (f"; dropped: {dropped}" if dropped else "")
-    )
-    if found.failed or found.stopped:
-        why = f": {escape(found.stopped)}" if found.stopped else ""
-        stdout.print(
-            f"[yellow]{_counted(found.failed, 'tool')} without an answer of the model{why}[/]; the next build asks for them again"
+@contextmanager
+def told_of_lost_signature(store: Path) -> Iterator[None]:
+    """Warn on the error channel when the block publishes a snapshot that nobody has signed, and the one before was signed."""
+    was_signed = _is_signed(store)
+    yield
+    if was_signed and not _is_signed(store):
+        tell(
+            "[bold yellow]Warning[/]: the snapshot that was published before is signed, this one is not. Servers that trust keys "
+            "(EGOTOOLS_TRUSTED_KEYS) refuse it, and do not start with it. Publish it again with --signing-key or "
+            "EGOTOOLS_SIGNING_KEY, or take it back with: egotools admin rollback"
         )
 
 
-def _show_findings(found: FindingsReport, store: Path) -> None:
-    """Print how many tools have findings, and which were held back."""
-    show_findings_of(store, found.tools, found.severe, len(found.quarantined))
-    for outcome, tools in (
-        ("not in the snapshot", [tool for tool in found.quarantined if tool not in found.kept]),
-        ("in the snapshot as published before", found.kept),
-    ):
-        _show_line(
-            f"[yellow]Quarantined[/]: {_counted(len(tools), 'tool')} {outcome}",
-            [f"{plain(tool)} ({plain(found.quarantined[tool])})" for tool in tools],
-        )
-    _show_line("Released by approvals", [plain(tool) for tool in found.approved])
+def _is_signed(store: Path) -> bool:
+    from retrieval.snapshot.publish import current_snapshot
+    from retrieval.snapshot.signing import is_signature
+
+    try:
+        return any(is_signature(path.name) for path in current_snapshot(store).iterdir())
+    except (EgotoolsError, OSError):  # there is none; what is damaged, others say
+        return False
 
 
-def _context(report: BuildReport) -> list[tuple[str, int]]:
-    rows = sorted(report.context_parameters, key=lambda row: (-row[2], row[0], row[1]))
-    return [(f"{namespace}: {name}" if namespace else name, count) for namespace, name, count in rows]
-
-
-def _show_words(report: BuildReport) -> None:
-    boilerplate = report.boilerplate
-    examples = [f"“{one.text}” ({_counted(one.tools, 'tool')} of {one.namespace})" for one in boilerplate.examples]
-    _show_line(f"Boilerplate, not extracted from: {_counted(boilerplate.sentences, 'sentence')}", examples, most=1)
-    _show_line("Hubs", [f"{hub.entity} ({hub.share:.0%} of the tools of {hub.namespace})" for hub in report.hubs])
-
-
-def _show_overlay(report: BuildReport) -> None:
-    if report.overlay is None:
-        return
-    changes = {**report.overlay.changes, "hidden": len(report.overlay.hidden)}
-    _show_line(
-        "Overlay", [f"{change} {_counted(tools, 'tool')}" for change, tools in changes.items() if tools], most=_ROWS
-    )
-    for warning in report.overlay.warnings[:_ROWS]:
-        stdout.print(f"[yellow]overlay[/] {escape(warning)}", soft_wrap=True)
-    if len(report.overlay.warnings) > _ROWS:
-        stdout.print(f"… {len(report.overlay.warnings) - _ROWS} more warnings are in the report")
-
-
-def _show_graph(report: BuildReport) -> None:
-    triples, merges = report.triples, report.merges
-    _show_counts("Triples kept", triples.kept)
-    rejected = {f"{row.predicate} {row.reason}": row.triples for row in triples.rejected_by_predicate_and_reason}
-    _show_counts("Triples rejected", rejected)
-    _show_counts("Names merged", merges.by_kind)
-    for warning in merges.warnings[:_EXAMPLES]:
-        stdout.print(f"[yellow]note[/] {escape(warning)}", soft_wrap=True)
-    if len(merges.warnings) > _EXAMPLES:
-        stdout.print(f"… {len(merges.warnings) - _EXAMPLES} more notes are in the report")
-
-
-def _counted(number: int, noun: str) -> str:
-    """``1 tool``, ``2 tools``."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
-
-
-def _show_counts(title: str, counts: Mapping[str, int]) -> None:
-    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    if ordered:
-        _show_line(f"{title}: {sum(counts.values()):,}", [f"{name} {count:,}" for name, count in ordered], most=_ROWS)
-
-
-def _show_line(title: str, values: Sequence[str], *, most: int = _EXAMPLES) -> None:
-    """Print the first values in one paragraph; nothing where there are none."""
-    if values:
-        more = f", … {len(values) - most:,} more" if len(values) > most else ""
-        _print(title, ", ".join(values[:most]) + more)
-
-
-def _print(title: str, text: str) -> None:
-    """Print one paragraph; the title is markup, the text is printed as it is."""
-    stdout.print(f"[bold]{title}[/]: {escape(text)}", soft_wrap=True, highlight=False)
-
-
-def _gone(value: str) -> str:
-    """Refuse an option of earlier versions."""
-    if value:
-        raise typer.BadParameter(
-            "usage lines are no longer made, as the ranking did not gain from them: leave it out. Say when a tool is used in its description, "
-            "or in append_description of an overlay (docs/overlay.md)"
-        )
-    return value
-
-
-def build(
-    plan: BuildPlan,
-    on: On = "local",
-    as_json: Json = False,
-    _usage: Annotated[str, typer.Option("--usage", hidden=True, callback=_gone)] = "",
-    _usage_max_tools: Annotated[str, typer.Option("--usage-max-tools", hidden=True, callback=_gone)] = "",
-) -> None:
+def build(plan: BuildPlan, on: On = "local", as_json: Json = False) -> None:
     """Read tool documents, build the tool graph and publish a snapshot.
 
-    Give credentials by reference, in a sources file: see docs/sources.md. Arguments of a command can be read by others.
+    Give credentials by reference, in a sources file (docs/sources.md): arguments of a command can be read by others.
     """
     from ingest.build_report import report_file
     from services.jobs.build import build as run
 
-    cluster = _cluster(on)
-    with told_of_lost_signature(plan.store), shown_progress(as_json=as_json) as progress, cluster as pool:
+    with told_of_lost_signature(plan.store), ProgressDisplay(as_json=as_json) as progress, _cluster(on) as pool:
         with audited("publish", str(plan.store)) if plan.published else nullcontext(AuditedChange("")) as change:
-            report = run(
-                plan,
-                progress,
-                finished=lambda document: progress.finish(document.address, _counts(document)),
-                pool=pool,
-            )
+            report = run(plan, progress, pool=pool)
             change.published(report.snapshot_id)
     if as_json:
         print_json(report.to_json())
         return
     file = report_file(plan.store, f"{report.snapshot_id}.json")
-    show_build_summary(report, plan.store, file if file.is_file() else None, published=plan.published)
+    _show_build(report, plan, str(file) if file.is_file() else "")
 
 
 def _cluster(on: str) -> AbstractContextManager[Callable[..., Executor] | None]:
@@ -275,6 +91,170 @@ def _cluster(on: str) -> AbstractContextManager[Callable[..., Executor] | None]:
     return ray_pool()
 
 
-def _counts(document: DocumentReport) -> str:
-    rejected = f"{document.rejected:,} rejected, " if document.rejected else ""
-    return f"{document.tools:,} tools, {rejected}{document.seconds:.1f} s"
+def _show_build(report: BuildReport, plan: BuildPlan, file: str) -> None:
+    """Print at most twelve lines; the report has the rest."""
+    rejected = [f"{subject} ({reason})" for subject, reason, _ in report.rejected_tools.all]
+    documents = f"{len(report.documents):,} with {counted(report.tools, 'tool')}"
+    show_facts(
+        {
+            "Documents": documents,
+            "[yellow]Rejected[/]": _some(rejected),
+            **_secrets(report),
+            "For the owners of the tools": _health(report),
+            "Overlay": _overlay(report),
+            "Phrases": _phrases(report),
+            **_findings(report.findings, plan.store),
+            "Ranking weights": report.weights,
+            "Time": f"{sum(report.seconds.values()):.1f} s; {report.reused.extractions:,} of {report.reused.of_extractions:,} "
+            f"extractions and {report.reused.vectors:,} of {report.reused.of_vectors:,} vectors are those of the last build",
+            "Report": file,
+        }
+    )
+    outcome = "[bold green]Published[/]" if plan.published else "[bold yellow]Not published[/]:"
+    sizes = f"{report.tools:,} tools, {report.graph.nodes:,} nodes, {report.graph.edges:,} edges"
+    say(f"{outcome} snapshot [bold]{report.snapshot_id}[/]: {sizes}")
+
+
+def _some(values: Sequence[str]) -> str:
+    """The first values, and how many more there are."""
+    if not values:
+        return ""
+    more = f", … {len(values) - _EXAMPLES:,} more" if len(values) > _EXAMPLES else ""
+    return f"{len(values):,}: {', '.join(values[:_EXAMPLES])}{more}"
+
+
+def _secrets(report: BuildReport) -> dict[str, str]:
+    """How many keys and passwords were taken out of tools, and where they stand; never a value. Examples are mostly made up."""
+    from ingest.sources.sanitize import is_example
+
+    places = [f"{document.address}: {place}" for document in report.documents for place in document.secrets]
+    return {
+        "[yellow]Secrets taken out, revoke them[/]": _some([place for place in places if not is_example(place)]),
+        "Examples taken out as possible secrets": _some([place for place in places if is_example(place)]),
+    }
+
+
+def _health(report: BuildReport) -> str:
+    """How many tools have faults that only their owners can mend."""
+    counts = {
+        "without a description": sum(len(each.without_description) for each in report.health),
+        "without outputs": sum(len(each.without_outputs) for each in report.health),
+        "near-duplicates": sum(len(group) for each in report.health for group in each.near_duplicates),
+        "deprecated": sum(len(each.deprecated) for each in report.health),
+        "cut": sum(len(each.cut) for each in report.health),
+    }
+    return ", ".join(f"{count:,} {name}" for name, count in counts.items() if count)
+
+
+def _overlay(report: BuildReport) -> str:
+    if report.overlay is None:
+        return ""
+    changes = {**report.overlay.changes, "hidden": len(report.overlay.hidden)}
+    said = [f"{change} {counted(tools, 'tool')}" for change, tools in changes.items() if tools]
+    return "; ".join([", ".join(said), *report.overlay.warnings[:_EXAMPLES]])
+
+
+def _phrases(report: BuildReport) -> str:
+    """How many phrases there are, what was dropped, and what a model did not write."""
+    found = report.phrases
+    if found is None:
+        return ""
+    dropped = ", ".join(f"{reason} {count:,}" for reason, count in sorted(found.dropped.items()))
+    told = f"{found.phrases:,} of {counted(found.tools, 'tool')}" + (f"; dropped: {dropped}" if dropped else "")
+    if not (found.failed or found.stopped):
+        return told
+    why = f": {found.stopped}" if found.stopped else ""
+    return f"{told}; {counted(found.failed, 'tool')} without an answer of the model{why}; the next build asks for them again"
+
+
+def _findings(found: FindingsReport, store: Path) -> dict[str, str]:
+    """How many tools have findings, and which were held back or released."""
+    held = found.quarantined
+    left_out = [f"{tool} ({held[tool]})" for tool in held if tool not in found.kept]
+    outcome = f"{len(held):,} held back" if held else "none held back"
+    look = f"{found.tools:,} tools ({found.severe:,} severe), {outcome}; see `egotools admin findings list --store {store}`"
+    return {
+        "Findings": look if found.tools else "",
+        "[yellow]Quarantined[/], not in the snapshot": _some(left_out),
+        "[yellow]Quarantined[/], in the snapshot as published before": _some(list(found.kept)),
+        "Released by approvals": _some(list(found.approved)),
+    }
+
+
+def sync(
+    addresses: Annotated[list[str], typer.Argument(metavar="ADDRESS", help="Sources files, or NAME=ADDRESS.")],
+    store: Store = DEFAULT_STORE,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Publish nothing when a source or a record cannot be read.")
+    ] = False,
+    findings: Annotated[
+        str | None, typer.Option("--findings", help="As of build: report, quarantine or refuse.")
+    ] = None,
+    keep: Annotated[
+        int, typer.Option(min=0, envvar="EGOTOOLS_KEEP", help="How many snapshots the store keeps; 0: all.")
+    ] = DEFAULT_KEEP,
+    signing_key: SigningKey = None,
+    allowed_models: AllowedModels = (),
+    workers: Annotated[int, typer.Option(min=1, help="As of build.")] = 2,
+    keep_watching: Annotated[
+        bool,
+        typer.Option("--watch", help="Go on: sync when a file changes, an MCP server says so, or an interval ends."),
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Read the sources again, build what changed, and publish it as one snapshot.
+
+    The snapshot has the tools of these sources and no others. A source that cannot be read keeps its published tools; the exit code is then 4.
+    """
+    from ingest.trust.quarantine import read_record
+    from services.jobs.source_sync import sources_of, sync_sources, watch
+
+    plan = BuildPlan(
+        addresses=tuple(addresses),
+        store=store,
+        strict=strict,
+        keep=keep,
+        signing_key=signing_key,
+        workers=workers,
+        findings=findings or read_record(store).policy,
+    )
+
+    def run() -> SyncReport:
+        with told_of_lost_signature(store), audited("publish", str(store)) as change:
+            report = sync_sources(plan, allowed_models=allowed_models)
+            change.published(report.snapshot_id if report.snapshot_id != report.previous_id else "")
+        return report
+
+    if not keep_watching:
+        report = run()
+        _show_sync(report, store, as_json=as_json)
+        if report.kept:
+            raise typer.Exit(_UNREAD)
+        return
+    sources_of(plan.addresses)
+    stopped = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stopped.set())
+    for done in watch(plan.addresses, run, stopped):
+        if isinstance(done, EgotoolsError):
+            show_error(done, as_json=as_json)
+        else:
+            _show_sync(done, store, as_json=as_json)
+
+
+def _show_sync(report: SyncReport, store: Path, *, as_json: bool) -> None:
+    if as_json:
+        print_json(report.to_json())
+        return
+    outcome = "Unchanged" if report.snapshot_id == report.previous_id else "[bold green]Published[/]"
+    counts = f"{len(report.added):,} added, {len(report.changed):,} changed, {len(report.removed):,} removed"
+    say(f"{outcome}: snapshot [bold]{plain(report.snapshot_id)}[/]: {report.tools:,} tools, {counts}")
+    for name, sign, ids in (
+        ("Added", "+", report.added),
+        ("Changed", "~", report.changed),
+        ("Removed", "-", report.removed),
+    ):
+        show_lines(name, [f"{sign} {id_}" for id_ in ids], _SHOWN)
+    for each in report.kept:
+        say(plain(f"  {each.name}: left as it is, {each.tools:,} tools kept: {each.problem}"))
+    show_facts(_findings(report.build.findings, store))

@@ -1,35 +1,48 @@
-"""Output of the command: tables for people, JSON for programs, errors on the error channel."""
+"""What the command prints: lines and tables for people, JSON for programs, errors and progress on the error channel."""
 
 from __future__ import annotations
 
 import json
-import os
 import re
 import textwrap
+import time
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.markup import escape
-from rich.table import Table
+from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import Progress as Bars
+from rich.table import Column, Table
 from rich.text import Text
 
 from ontology.errors import EgotoolsError
 
 __all__ = [
+    "ProgressDisplay",
+    "counted",
     "plain",
-    "print_id_lines",
     "print_json",
     "printable",
+    "say",
     "show_error",
+    "show_facts",
+    "show_lines",
     "stderr",
     "stdout",
     "table",
+    "tell",
     "whole_words",
 ]
+
+# JSON escapes the others itself.
+_COMMANDS = re.compile("[\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_PLAIN_EVERY_S = 10.0  # between two lines of progress where no terminal shows a bar
+stdout = Console(emoji=False)  # `list:books:all` is an id, not an emoji
+stderr = Console(stderr=True, emoji=False)
 
 
 def printable(text: str) -> str:
@@ -40,17 +53,41 @@ def printable(text: str) -> str:
     )
 
 
-# `list:books:all` is an id, not an emoji.
-# JSON escapes the others itself.
-_COMMANDS = re.compile("[\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-_PIPED_WIDTH = 160  # of a line that no terminal shows
-stdout = Console(emoji=False)
-stderr = Console(stderr=True, emoji=False)
-
-
-def plain(text: str) -> str:
+def plain(text: object) -> str:
     """Return a text of a document, a snapshot or a server as the markup of this text, without what could command a terminal."""
-    return escape(printable(text))
+    return escape(printable(str(text)))
+
+
+def say(markup: str) -> None:
+    """Print a line of markup; a terminal wraps it."""
+    stdout.print(markup, soft_wrap=True, highlight=False)
+
+
+def tell(markup: str) -> None:
+    """Print a line of markup on the error channel."""
+    stderr.print(markup, soft_wrap=True, highlight=False)
+
+
+def counted(number: int, noun: str) -> str:
+    """Return ``1 tool``, ``2,000 tools``."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def show_lines(title: str, lines: Sequence[str], most: int) -> None:
+    """Print a title with the number of its lines, and the first of them; nothing where there are none. The lines are no markup."""
+    if lines:
+        say(f"[bold]{plain(title)}[/]: {len(lines):,}")
+    for line in lines[:most]:
+        say(f"  {plain(line)}")
+    if len(lines) > most:
+        say(f"  … {len(lines) - most:,} more (--json has all)")
+
+
+def show_facts(facts: Mapping[str, object]) -> None:
+    """Print a line for each fact that has a text; the names are markup."""
+    for name, text in facts.items():
+        if text:
+            say(f"[bold]{name}[/]: {plain(text)}")
 
 
 def print_json(value: Any) -> None:
@@ -61,33 +98,11 @@ def print_json(value: Any) -> None:
 
 def show_error(error: EgotoolsError, *, as_json: bool) -> None:
     """Print an error to the error channel, as JSON or as text."""
-    if as_json:
-        row = {
-            "error": type(error).__name__,
-            "problem": error.problem,
-            "subject": error.subject,
-            "remedy": error.remedy,
-            "exit_code": error.exit_code,
-        }
-        stderr.file.write(json.dumps(row, ensure_ascii=False) + "\n")
-    else:
-        stderr.print(f"[bold red]Error[/]: {plain(str(error))}", soft_wrap=True)
-
-
-def print_id_lines(rows: Sequence[tuple[str, str, str]]) -> None:
-    """Print one line for each row, as wide as the terminal: what stands before an id, the id as a whole, and as much of a text as is left.
-
-    Where no terminal shows it, a line has up to 160 columns, or ``COLUMNS``.
-    """
-    is_shown = stdout.is_terminal or "COLUMNS" in os.environ
-    width = stdout.width if is_shown else max(stdout.width, _PIPED_WIDTH)
-    firsts = [f"{before}{printable(id_)}" for before, id_, _ in rows]
-    usual = min(max(map(cell_len, firsts), default=0), width // 2)
-    for first, (_, _, text) in zip(firsts, rows, strict=True):
-        line = first + " " * (usual - cell_len(first)) + "  "
-        said = Text(" ".join(printable(text).split()))
-        said.truncate(max(0, width - cell_len(line)), overflow="ellipsis")
-        stdout.print(Text(f"{line}{said}".rstrip()), soft_wrap=True, highlight=False)
+    if not as_json:
+        tell(f"[bold red]Error[/]: {plain(error)}")
+        return
+    row = {"error": type(error).__name__, "problem": error.problem, "subject": error.subject, "remedy": error.remedy}
+    stderr.file.write(json.dumps({**row, "exit_code": error.exit_code}, ensure_ascii=False) + "\n")
 
 
 def whole_words(text: str, width: int, first: str, other: str) -> list[str]:
@@ -97,9 +112,9 @@ def whole_words(text: str, width: int, first: str, other: str) -> list[str]:
     )
 
 
-def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> RenderableType:
-    """A table with every value as plain text: documents bring brackets and colons of their own. No word, and so no id, is broken."""
-    return _WholeWords(printable(title), columns, [[printable(str(value)) for value in row] for row in rows])
+def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+    """Print a table with every value as plain text: documents bring brackets and colons of their own. No word, and so no id, is broken."""
+    stdout.print(_WholeWords(printable(title), columns, [[printable(str(value)) for value in row] for row in rows]))
 
 
 class _WholeWords:
@@ -134,3 +149,39 @@ class _WholeWords:
         for row in self._rows:
             joined = " · ".join(cell.strip().replace("\n", ", ") or "-" for cell in row)
             yield from map(Text, whole_words(joined, width, "", "  "))
+
+
+class ProgressDisplay:
+    """The progress of a job on the error channel: one bar on a terminal; elsewhere a line every ten seconds, and none for programs.
+
+    It is a context manager, and the job's :data:`ontology.reporting.Progress`.
+
+    :param as_json: whether the command prints JSON, and its errors too.
+    """
+
+    def __init__(self, *, as_json: bool = False) -> None:
+        self._lines = not stderr.is_interactive and not as_json
+        name = TextColumn("{task.description}", table_column=Column(no_wrap=True, overflow="ellipsis", ratio=1))
+        columns = (SpinnerColumn(), name, BarColumn(16), MofNCompleteColumn(), TimeElapsedColumn())
+        quiet = not stderr.is_interactive
+        self._bars = Bars(*columns, console=stderr, transient=True, expand=True, disable=quiet)
+        self._task = self._bars.add_task("", total=None)
+        self._stage, self._shown = "", time.monotonic()
+
+    def __enter__(self) -> ProgressDisplay:
+        self._bars.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bars.stop()
+
+    def __call__(self, stage: str, done: int, total: int) -> None:
+        """Show how far a stage is."""
+        if stage != self._stage:
+            self._stage = stage
+            self._bars.reset(self._task, description=plain(" ".join(stage.split())))
+        self._bars.update(self._task, completed=done, total=total or None)
+        now = time.monotonic()
+        if self._lines and now - self._shown >= _PLAIN_EVERY_S:
+            self._shown = now
+            tell(plain(f"{stage}: {done:,}/{total:,} …" if total else f"{stage} …"))

@@ -1,7 +1,6 @@
-"""The demo: build the shipped catalogue, serve it, and ask the sample requests with the client both ways, whole and by their needs; then one
-request is planned and its tools called, step by step, over a mock company. At most 60 lines are printed.
+"""The commands ``egotools demo``, which shows the whole road on the shipped catalogue, and ``egotools demo company``, the mock company behind it.
 
-Run it with ``make demo``, or from any folder with ``egotools demo``. It needs no network, no key and no GPU, and leaves no file.
+The demo needs no network, no key and no GPU, leaves no file, and prints at most 60 lines.
 """
 
 from __future__ import annotations
@@ -14,22 +13,30 @@ import time
 from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from eval.queries import Slot, gold_slots, slot_name
-from services.cli.console import plain, stdout
-from services.cli.progress_display import shown_progress
-from services.company.mock_company import served_company
+import typer
+
+from services.cli.console import ProgressDisplay, plain, say
+from services.cli.options import ReadyFile, command
+from services.company.mock_company import MockCompany, serve_company, served_company
 from services.company.shipped_documents import SHIPPED_CATALOG, SHIPPED_NEEDS, SHIPPED_REQUESTS
 from services.threads import pin_threads
 
 if TYPE_CHECKING:
     from egotools import Client
     from egotools.values import Response
-    from ingest.build_report import BuildReport
+    from eval.queries import Slot
     from services.cli.walk import Walked
 
-__all__ = ["demo"]
+__all__ = ["demo", "demo_app"]
+
+demo_app = typer.Typer(
+    help="Show the whole road on the shipped company's tools.",
+    invoke_without_command=True,
+    rich_markup_mode=None,
+    add_completion=False,
+)
 
 
 _K = 10
@@ -37,45 +44,65 @@ _PLANNED = "Which invoices from Acme Pumps GmbH are posted?"
 _COMPANY_DAY = date(2026, 11, 20)  # on which the mock company stands
 
 
-def demo() -> None:
+@demo_app.callback()
+def _demo(context: typer.Context) -> None:
     """Build the shipped company's tool graph, serve it, and ask requests whole and by needs; then plan one and call its tools."""
+    if context.invoked_subcommand is None:
+        demo()
+
+
+def demo() -> None:
+    """Build, serve, ask, plan and call."""
     pin_threads()  # before a numeric library is imported
-    with tempfile.TemporaryDirectory(prefix="egotools-demo-") as folder:
-        _demo(Path(folder))
-
-
-def _demo(folder: Path) -> None:
     from egotools import Client
-    from services.server.process import server_process
-
-    started = time.perf_counter()
-    store = folder / "store"
-    report = _build(store)
-    stdout.print(
-        f"Read {len(report.documents)} documents of one company: {report.tools} tools; their graph has "
-        f"{report.graph.nodes:,} nodes and {report.graph.edges:,} edges. "
-        f"Snapshot [bold]{report.snapshot_id}[/] in {time.perf_counter() - started:.1f} s.",
-        soft_wrap=True,
-    )
-    with server_process(store) as server, Client(server["address"]) as client:
-        _say(f"Served over gRPC at {server['address']}. Behind each needed tool stands its rank among {_K}.\n")
-        _ask_both_ways(client)
-    _show_plan(folder, store)
-    _show_next_commands()
-
-
-def _build(store: Path) -> BuildReport:
-    """Build in this process, to show progress bars."""
     from inference import DEFAULT_ENCODER, load_encoder
     from services.jobs.build import build_snapshot
+    from services.server.process import server_process
 
-    encoder = load_encoder(DEFAULT_ENCODER, workers=2)
-    with shown_progress() as progress:
-        return build_snapshot([str(SHIPPED_CATALOG)], store, encoder=encoder, workers=2, progress=progress)
+    with tempfile.TemporaryDirectory(prefix="egotools-demo-") as temporary:
+        folder, started = Path(temporary), time.perf_counter()
+        store, encoder = folder / "store", load_encoder(DEFAULT_ENCODER, workers=2)
+        with ProgressDisplay() as progress:  # in this process, to show it
+            report = build_snapshot([str(SHIPPED_CATALOG)], store, encoder=encoder, workers=2, progress=progress)
+        say(
+            f"Read {len(report.documents)} documents of one company: {report.tools} tools; their graph has "
+            f"{report.graph.nodes:,} nodes and {report.graph.edges:,} edges. "
+            f"Snapshot [bold]{report.snapshot_id}[/] in {time.perf_counter() - started:.1f} s."
+        )
+        with server_process(store) as server, Client(server["address"]) as client:
+            say(f"Served over gRPC at {server['address']}. Behind each needed tool stands its rank among {_K}.\n")
+            _ask_both_ways(client)
+        _show_plan(folder, store)
+        _show_next_commands()
+
+
+@command(demo_app)
+def company(
+    data: Annotated[
+        Path, typer.Option(file_okay=False, help="Folder of the records; an empty one gets the shipped ones.")
+    ],
+    catalog: Annotated[Path, typer.Option(file_okay=False, help="Folder of the OpenAPI documents.")] = SHIPPED_CATALOG,
+    host: Annotated[str, typer.Option(help="Address to listen on. There is no access control.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0: any free port.")] = 8010,
+    ready_file: ReadyFile = None,
+) -> None:
+    """Answer every operation of the company's OpenAPI documents from records, until SIGTERM. A system is at URL/SYSTEM."""
+    mock = MockCompany(catalog, data)
+    try:
+        systems = sorted({operation.system for operation in mock.operations})
+
+        def ready(url: str) -> None:
+            say(plain(f"{len(mock.operations)} operations at {url}/SYSTEM: {', '.join(systems)}"))
+
+        serve_company(mock, host=host, port=port, ready_file=ready_file, ready=ready)
+    finally:
+        mock.close()
 
 
 def _ask_both_ways(client: Client) -> None:
     """Send every request whole and by its needs; show the first of each class, and count how many answers are complete."""
+    from eval.queries import gold_slots
+
     requests, needs = _rows(SHIPPED_REQUESTS), {row["id"]: row["needs"] for row in _rows(SHIPPED_NEEDS)}
     shown: set[str] = set()
     complete = [0, 0]
@@ -87,11 +114,11 @@ def _ask_both_ways(client: Client) -> None:
             complete[way] += all(rank is not None for _, rank in _ranks(answer, slots))
         if request["class"] not in shown:
             shown.add(request["class"])
-            _say(f"[bold]{plain(query)}[/]")
-            _say(f"  whole request  {_told(whole, slots)}")
-            _say(f"  needs          {plain('; '.join(phrases))}")
-            _say(f"  by needs       {_told(by_needs, slots)}\n")
-    _say(
+            say(f"[bold]{plain(query)}[/]")
+            say(f"  whole request  {_told(whole, slots)}")
+            say(f"  needs          {plain('; '.join(phrases))}")
+            say(f"  by needs       {_told(by_needs, slots)}\n")
+    say(
         f"All tools needed were among the first {_K} for [bold]{complete[0]} of {len(requests)}[/] sample requests asked whole, and for "
         f"[bold]{complete[1]} of {len(requests)}[/] asked by needs,\nwhich a language model wrote from the requests alone.\n"
     )
@@ -103,6 +130,8 @@ def _rows(file: Path) -> list[dict[str, Any]]:
 
 def _ranks(answer: Response, slots: Sequence[Slot]) -> list[tuple[str, int | None]]:
     """Each slot as its best ranked tool with the rank, or by its name where none of its tools was found."""
+    from eval.queries import slot_name
+
     found: list[tuple[str, int | None]] = []
     for slot in slots:
         best = next((tool for tool in answer.tools if tool.id in slot), None)
@@ -132,7 +161,7 @@ def _show_plan(folder: Path, store: Path) -> None:
             walk(asked, access, never, server="", store=store, limits=limits, journal=None, dry_run=False)
         )
     took = time.perf_counter() - started
-    _say(f"[bold]{plain(_PLANNED)}[/] Planned over a mock company of {len(systems)} systems over HTTP in {took:.1f} s.")
+    say(f"[bold]{plain(_PLANNED)}[/] Planned over a mock company of {len(systems)} systems over HTTP in {took:.1f} s.")
     _show_steps(walked)
 
 
@@ -141,22 +170,22 @@ def _show_steps(walked: Walked) -> None:
     edges = [f"{each.source} {each.edge} {each.target}" for each in graph.edges]
     filters = [f"{var}.{each.field} {each.op} {each.value}" for var in graph.vars for each in graph.filters_of(var)]
     kinds = [f"{var}: {kind}" for var, kind in graph.vars.items()]
-    _say(f"  graph   {plain(f'{graph.action} {graph.return_var}')}  {plain('; '.join([*kinds, *edges, *filters]))}")
+    say(f"  graph   {plain(f'{graph.action} {graph.return_var}')}  {plain('; '.join([*kinds, *edges, *filters]))}")
     for choice in walked.choices:
         if choice.candidates:
-            _say(f"  tool    {plain(f'{choice.purpose}: {choice.candidates[0].tool.id}')}")
+            say(f"  tool    {plain(f'{choice.purpose}: {choice.candidates[0].tool.id}')}")
     for call in found["calls"]:
         if call["kind"] != "count":  # those only choose the order
-            _say(f"  call    {plain(call['what'])}: {call['rows']} rows in {call['ms']:.0f} ms")
-    _say(f"  answer  [bold]{found['count']}[/]: {plain(', '.join(each['id'] for each in found['answer']))}")
+            say(f"  call    {plain(call['what'])}: {call['rows']} rows in {call['ms']:.0f} ms")
+    say(f"  answer  [bold]{found['count']}[/]: {plain(', '.join(each['id'] for each in found['answer']))}")
     for missing in found["missing"]:
-        _say(f"  [yellow]missing[/] {plain(missing['reason'])}")
+        say(f"  [yellow]missing[/] {plain(missing['reason'])}")
 
 
 def _show_next_commands() -> None:
     """What to type for documents of one's own."""
     command = plain(sys.argv[0] if sys.argv[0].endswith("egotools") else "egotools")
-    _say(
+    say(
         f"""
 Your own tools: put the documents (OpenAPI, OData, MCP and others) in the place of DOCUMENTS.
   {command} build DOCUMENTS --out store
@@ -165,7 +194,3 @@ Your own tools: put the documents (OpenAPI, OData, MCP and others) in the place 
   {command} serve --store store --port 50051
 The server has stopped, and no file is left. More: README.md, docs/planner.md, docs/ask.md, docs/solve.md."""
     )
-
-
-def _say(line: str) -> None:
-    stdout.print(line, soft_wrap=True, highlight=False)

@@ -1,52 +1,99 @@
-"""Commands whose options are the fields of a dataclass, and options that several commands share."""
+"""Commands whose options are their parameters and the fields of settings, and options that several commands share."""
 
 from __future__ import annotations
 
 import inspect
 import os.path
+import re
 from collections.abc import Callable, Iterator, Mapping
 from copy import copy
 from dataclasses import MISSING, fields, is_dataclass
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, TypeAlias, get_args, get_origin, get_type_hints
 
 import typer
 
-from ontology.errors import EgotoolsError
+from egotools.client_errors import ClientError
+from ontology.errors import EgotoolsError, error_from_status
+from ontology.redaction import redacted_url
 from services.cli.console import show_error
 
-__all__ = ["Json", "Needs", "On", "Store", "command"]
+__all__ = [
+    "Done",
+    "Have",
+    "Journal",
+    "Json",
+    "Needs",
+    "On",
+    "Rare",
+    "ReadyFile",
+    "Replay",
+    "Server",
+    "Store",
+    "Yes",
+    "command",
+    "command_error",
+]
+
+Rare = partial(typer.Option, hidden=True)
+"""An option that ``--help-all`` shows, and ``--help`` does not."""
 
 Store: TypeAlias = Annotated[
-    Path,
-    typer.Option("--store", "-s", file_okay=False, help="Store with the published snapshot.", envvar="EGOTOOLS_STORE"),
+    Path, typer.Option("--store", "-s", file_okay=False, help="Folder of the snapshots.", envvar="EGOTOOLS_STORE")
 ]
-Json: TypeAlias = Annotated[
-    bool, typer.Option("--json", help="Print JSON for programs instead of tables; errors too, on the error channel.")
+Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON for programs; errors too.")]
+Server: TypeAlias = Annotated[
+    str, typer.Option("--server", "--address", help="Ask a running server (HOST:PORT), no --store.")
 ]
-
 Needs: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option(
-        "--need",
-        help="What is needed, one capability in words of documentation: 'find an employee by name'. Repeat for several; the request may then "
-        "be left out.",
-    ),
+    typer.Option("--need", help="What is needed, in words of documentation: 'find an employee by name'. Repeatable."),
 ]
-On: TypeAlias = Annotated[
-    str,
-    typer.Option(
-        "--on",
-        help="local (this machine), or ray: the cluster of RAY_ADDRESS, else that of this machine (docs/cluster.md).",
-    ),
+Done: TypeAlias = Annotated[
+    list[str] | None, Rare("--done", help="Id of a tool that was called for this task already.")
+]
+Have: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option("--have", help="NAME=VALUE: a value that is known already, by the name of an input. Repeatable."),
+]
+On: TypeAlias = Annotated[str, Rare("--on", help="local, or ray: the cluster of RAY_ADDRESS (docs/cluster.md).")]
+Yes: TypeAlias = Annotated[
+    bool,
+    typer.Option("--yes", "-y", help="Do not ask before a call that may change something, unless the policy says ask."),
+]
+Journal: TypeAlias = Annotated[
+    Path | None,
+    typer.Option("--journal", help="Write the run to this file; an interrupted run goes on without repeating a call."),
+]
+Replay: TypeAlias = Annotated[
+    bool, typer.Option("--replay", help="Tell the journal's finished run again; nobody is asked, nothing is called.")
+]
+ReadyFile: TypeAlias = Annotated[
+    Path | None, Rare("--ready-file", help="Write the address to this file (JSON) when calls are answered.")
 ]
 
 
-def command(app: typer.Typer, name: str | None = None) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def command_error(error: ClientError, address: str = "") -> EgotoolsError:
+    """Return the error of a command, with its exit code, for one of the client's.
+
+    :param address: of the server; it is the subject where the error has none, and is shown without a password.
+    """
+    shown = redacted_url(address) if address else ""
+    message = error.message.replace(address, shown) if address else error.message
+    return error_from_status(error.code, message, subject=error.subject or shown, remedy=error.remedy)
+
+
+def command(
+    app: typer.Typer, name: str | None = None, *, names: Mapping[str, str] | None = None
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Register a function as a command of a typer application.
 
-    A parameter with a dataclass type is replaced by an option for each field. An error of egotools ends the command
-    with its exit code; it is shown as JSON where the parameter ``as_json`` is true.
+    A parameter whose type is a dataclass is replaced by an option for each field. A field without an option of its own gets one
+    from its name and the words of the docstring; ``--help-all`` shows it. An error of egotools or of its client ends the command
+    with its exit code, and is shown as JSON where the parameter ``as_json`` is true.
+
+    :param names: field → its option, where that has another name or is shown by ``--help``.
     """
 
     def register(function: Callable[..., None]) -> Callable[..., None]:
@@ -54,15 +101,24 @@ def command(app: typer.Typer, name: str | None = None) -> Callable[[Callable[...
         hints.pop("return", None)
 
         def run(**values: Any) -> None:
+            values.pop("_all", None)
             try:
-                function(**{name: _value(name, hint, values) for name, hint in hints.items()})
+                try:
+                    function(**{name: _value(name, hint, values) for name, hint in hints.items()})
+                except ClientError as error:
+                    raise command_error(error, values.get("server") or "") from error
             except EgotoolsError as error:
                 show_error(error, as_json=values.get("as_json", False))
                 raise typer.Exit(error.exit_code) from error
 
-        defaults = {name: parameter.default for name, parameter in inspect.signature(function).parameters.items()}
-        parameters = [found for name, hint in hints.items() for found in _parameters(name, hint, defaults[name])]
-        run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        given = inspect.signature(function).parameters
+        found = [
+            each
+            for name, hint in hints.items()
+            for each in _parameters(name, hint, given[name].default, None, names or {})
+        ]
+        found.append(_HELP_ALL)
+        run.__signature__ = inspect.Signature(found)  # type: ignore[attr-defined]
         run.__annotations__ = {}
         run.__name__, run.__doc__ = function.__name__, function.__doc__
         app.command(name)(run)
@@ -71,14 +127,46 @@ def command(app: typer.Typer, name: str | None = None) -> Callable[[Callable[...
     return register
 
 
-def _parameters(name: str, hint: Any, default: Any) -> Iterator[inspect.Parameter]:
-    """The parameters of one field: itself, or those of its own fields where it is a dataclass."""
+def _help_all(context: typer.Context, wanted: bool) -> None:
+    if not wanted:
+        return
+    hidden = [each for each in context.command.params if getattr(each, "hidden", False)]
+    for each in hidden:
+        each.hidden = False  # type: ignore[attr-defined]
+    typer.echo(context.get_help())
+    for each in hidden:
+        each.hidden = True  # type: ignore[attr-defined]
+    raise typer.Exit
+
+
+_HELP_ALL = inspect.Parameter(
+    "_all",
+    inspect.Parameter.KEYWORD_ONLY,
+    default=False,
+    annotation=Annotated[
+        bool, typer.Option("--help-all", help="Show every option.", is_eager=True, callback=_help_all)
+    ],
+)
+
+
+def _parameters(
+    name: str, hint: Any, default: Any, told: Mapping[str, str] | None, names: Mapping[str, str]
+) -> Iterator[inspect.Parameter]:
+    """The parameters of one field: itself, or those of its own fields where it is a dataclass.
+
+    :param told: field → its words in the docstring of its class; None of a parameter.
+    """
     if is_dataclass(hint):
-        hints = get_type_hints(hint, include_extras=True)
+        hints, words = get_type_hints(hint, include_extras=True), _told(hint)
         for field in fields(hint):
             own = inspect.Parameter.empty if field.default is MISSING else field.default
-            yield from _parameters(field.name, hints[field.name], own)
+            if not is_dataclass(hints[field.name]) or field.default is MISSING:  # limits within settings are no options
+                yield from _parameters(field.name, hints[field.name], own, words, names)
         return
+    if get_origin(hint) is not Annotated and told is not None:
+        option = names.get(name, f"--{name.replace('_', '-')}")
+        kind = str if get_origin(hint) is Literal else hint
+        hint = Annotated[kind, typer.Option(option, help=told.get(name, ""), hidden=name not in names)]
     if _is_tuple(hint):  # typer knows options with several values as lists
         item = get_args(get_args(hint)[0])[0]
         hint = Annotated[list[item], *hint.__metadata__]  # type: ignore[valid-type]
@@ -86,6 +174,13 @@ def _parameters(name: str, hint: Any, default: Any) -> Iterator[inspect.Paramete
     if _is_path(hint):
         hint = _of_named_files(hint)
     yield inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hint)
+
+
+def _told(kind: Any) -> dict[str, str]:
+    """Field → its words in the docstring."""
+    found = re.findall(r":param (\w+): (.*?)(?=\n\s*:|\Z)", inspect.getdoc(kind) or "", re.DOTALL)
+    words = {name: " ".join(text.split()).replace("``", "") for name, text in found}
+    return {name: text[:1].upper() + text[1:] for name, text in words.items()}
 
 
 def _is_path(hint: Any) -> bool:
@@ -131,8 +226,17 @@ def folder_path(text: str | Path) -> Path:
 def _value(name: str, hint: Any, values: Mapping[str, Any]) -> Any:
     if isinstance(hint, type) and is_dataclass(hint):
         hints = get_type_hints(hint, include_extras=True)
-        return hint(**{field.name: _value(field.name, hints[field.name], values) for field in fields(hint)})
+        given = {
+            each.name: _value(each.name, hints[each.name], values)
+            for each in fields(hint)
+            if _is_given(each, hints, values)
+        }
+        return hint(**given)
     return tuple(values[name]) if _is_tuple(hint) else values[name]
+
+
+def _is_given(field: Any, hints: Mapping[str, Any], values: Mapping[str, Any]) -> bool:
+    return field.name in values or (is_dataclass(hints[field.name]) and field.default is MISSING)
 
 
 def _is_tuple(hint: Any) -> bool:

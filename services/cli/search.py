@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Sequence
+from contextlib import asynccontextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,125 +13,84 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
-from egotools.values import NeedResult, Query, RankedTool, Reasons, Response
+from egotools import AsyncClient
+from egotools.values import NeedResult, Query, Reasons, Response
 from ontology.errors import InvalidArgumentError
-from services.cli.command_error import command_error
-from services.cli.console import plain, print_id_lines, print_json, printable, stdout, whole_words
-from services.cli.options import Json, Needs, Store
+from services.cli.console import plain, print_json, printable, say, stdout, whole_words
+from services.cli.options import Done, Have, Json, Needs, Rare, Server, Store
 from services.jobs.plans import DEFAULT_STORE, AllowedModels
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
     from retrieval.engine import Engine
     from retrieval.query.request import Request
     from services.server.query_model import Improved
 
-__all__ = ["format_reasons", "read_have", "search", "show_needs"]
+__all__ = ["format_reasons", "read_pairs", "search", "server_address", "show_needs", "tools_client"]
 
 _SHOWN = 2
-
-
-def format_reasons(tool_id: str, reasons: Reasons) -> str:
-    """The words that matched, the edges that led to the tool, and which tools supply its inputs; at most two of each."""
-    node = f"tool:{tool_id}"
-    parts = []
-    words = [f'"{match.text}"{_declared(match.origin)}' for match in reasons.entries if match.kind == "ngram"]
-    if words:
-        parts.append("says " + ", ".join(dict.fromkeys(words[:_SHOWN])))
-    elif any(match.node == node for match in reasons.entries):
-        parts.append("near in meaning")
-    edges = [
-        f"{edge.predicate} {(edge.tail if edge.head == node else edge.head).partition(':')[2]}{_declared(edge.origin)}"
-        for edge in reasons.edges
-    ]
-    if edges:
-        parts.append("via " + ", ".join(dict.fromkeys(edges[:_SHOWN])))
-    supplied = [
-        f"{binding.parameter or 'it'} from {binding.supplier}{_declared(binding.origin)}"
-        for binding in reasons.bindings
-        if binding.supplier
-    ]
-    if supplied:
-        parts.append("gets " + ", ".join(supplied[:_SHOWN]))
-    missing = [
-        f"{binding.parameter}{_declared(binding.origin)}" for binding in reasons.bindings if not binding.supplier
-    ]
-    if missing:
-        parts.append("asks for " + ", ".join(missing[:_SHOWN]))
-    boost = reasons.features.get("overlay_boost")
-    if boost:
-        parts.append(f"{'raised' if boost > 0 else 'lowered'} by an overlay")
-    return "; ".join(parts) or "near in text"
-
-
-def _declared(origin: str) -> str:
-    """Where an overlay file declares it, in parentheses; empty where none does."""
-    return f" ({origin})" if origin else ""
-
-
-_INDENT = "    "  # of evidence below its tool
+_INDENT = "    "  # of what is said of a tool
 _MODEL_S = 30.0  # that a chat model has to write needs
 _MAX_AUTO_K = 20  # maximum number of tools with ``-k auto``
 
 
+@asynccontextmanager
+async def server_address(server: str, store: Path, allowed_models: Sequence[str] = ()) -> AsyncIterator[str]:
+    """Yield the address of a server.
+
+    :param server: address of a running one; empty: the store is served on loopback in this process meanwhile.
+    """
+    if server:
+        yield server
+        return
+    from retrieval.engine import open_engine
+    from retrieval.snapshot.publish import current_snapshot
+    from services.server.server import Server as OwnServer
+    from services.server.settings import ServerSettings
+
+    current_snapshot(store)  # an error of the store comes before a server is started
+    own = OwnServer(ServerSettings(port=0, workers=2, drain_s=0.0))
+    address = await own.start()
+    try:
+        await own.load(lambda: open_engine(store, allowed_models=allowed_models))
+        yield address
+    finally:
+        await own.stop(grace_s=1.0)
+
+
+@asynccontextmanager
+async def tools_client(
+    server: str, store: Path, allowed_models: Sequence[str] = (), **options: Any
+) -> AsyncIterator[AsyncClient]:
+    """Yield a client of :func:`server_address`.
+
+    :param options: those of :class:`egotools.AsyncClient`.
+    """
+    async with server_address(server, store, allowed_models) as address, AsyncClient(address, **options) as client:
+        yield client
+
+
 def search(
-    query: Annotated[
-        str, typer.Argument(metavar="[REQUEST]", help="The request in plain words; context beside --need.")
-    ] = "",
+    query: Annotated[str, typer.Argument(metavar="[REQUEST]", help="The request; the context of --need.")] = "",
+    needs: Needs = None,
     store: Store = DEFAULT_STORE,
-    address: Annotated[
-        str,
-        typer.Option(
-            "--server",
-            "--address",
-            help="Send the request to a running server (HOST:PORT). Default: search the store in this process.",
-        ),
-    ] = "",
+    server: Server = "",
     k: Annotated[
-        str,
-        typer.Option(
-            "-k",
-            "--k",
-            help="Number of tools; auto or auto:N: as few as are probably enough, 1 to N (20).",
-        ),
+        str, typer.Option("-k", "--k", help="Number of tools; auto:N: as few as are probably enough, to N.")
     ] = "10",
-    preset: Annotated[
-        str,
-        typer.Option(
-            help="Retriever: default, paper, semantic, hybrid, bm25-regex-title, … An unknown name lists all."
-        ),
-    ] = "",
+    have: Have = None,
     filters: Annotated[
         list[str] | None,
-        typer.Option(
-            "--filter",
-            help="KEY=VALUE: only tools with this metadata. The same key again allows another value; another key "
-            "restricts further. !VALUE excludes, START* matches every value with that start; the key id is the tool's id.",
-        ),
+        typer.Option("--filter", help="KEY=VALUE of a tool's metadata, !VALUE, START*; the key id too. Repeatable."),
     ] = None,
-    done: Annotated[
-        list[str] | None,
-        typer.Option("--done", help="Id of a tool that was executed for this task already: it is not returned again."),
-    ] = None,
-    have: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--have",
-            help="NAME=VALUE: a value that is known already, by the name of an input or the kind of object; the value may be empty.",
-        ),
-    ] = None,
-    needs: Needs = None,
+    why: Annotated[bool, typer.Option("--why", help="Show the evidence: words, edges, suppliers of inputs.")] = False,
+    done: Done = None,
+    preset: Annotated[str, Rare(help="Retriever: default, paper, semantic, bm25, … An unknown name lists all.")] = "",
     query_model: Annotated[
-        str,
-        typer.Option(
-            help="Chat model that writes the needs of a request of the preset default: openai:MODEL@http://HOST:PORT/v1. A server has its own."
-        ),
+        str, Rare(help="Chat model that writes the needs: openai:MODEL@http://HOST:PORT/v1. A server has its own.")
     ] = "",
-    abstain: Annotated[
-        bool, typer.Option("--abstain", help="No tools where probably none of the catalogue fits.")
-    ] = False,
-    why: Annotated[
-        bool, typer.Option("--why", help="Show also the evidence: words, edges of the graph, suppliers of inputs.")
-    ] = False,
+    abstain: Annotated[bool, Rare("--abstain", help="No tools where probably none of the catalogue fits.")] = False,
     allowed_models: AllowedModels = (),
     as_json: Json = False,
 ) -> None:
@@ -143,18 +103,16 @@ def search(
         filters=_read_filters(filters or []),
         auto_k=auto_k,
         done=tuple(done or ()),
-        have=read_have(have or []),
+        have=read_pairs(have or [], "--have"),
         explain=why or as_json,
         explanation=True,
         abstain=abstain,
         needs=tuple(needs or ()),
     )
-    if address and query_model:
-        remedy = "Start the server with it: egotools serve --query-model"
-        raise InvalidArgumentError(
-            "the model of a server is chosen where it starts", subject="--query-model", remedy=remedy
-        )
-    response = _search_server(address, asked) if address else _search_store(store, asked, allowed_models, query_model)
+    if server and query_model:
+        problem, remedy = "the model of a server is chosen where it starts", "egotools serve --query-model"
+        raise InvalidArgumentError(problem, subject="--query-model", remedy=f"Start the server with it: {remedy}")
+    response = _search_server(server, asked) if server else _search_store(store, asked, allowed_models, query_model)
     if as_json:
         print_json(_to_json(response))
     else:
@@ -194,40 +152,35 @@ def _improved(engine: Engine, request: Request, query_model: str) -> Improved:
 
 
 def _search_server(address: str, query: Query) -> Response:
-    """Search through a running server; the timings also have the round trip.
-
-    :raises EgotoolsError: with the exit code that belongs to the status of the call.
-    """
-    from egotools import Client, ClientError
+    """Search through a running server; the timings also have the round trip."""
+    from egotools import Client
 
     started = time.perf_counter()
-    try:
-        with Client(address) as client:
-            response = client.retrieve(**asdict(query))
-    except ClientError as error:
-        raise command_error(error, address) from error
+    with Client(address) as client:
+        response = client.retrieve(**asdict(query))
     round_trip_ms = (time.perf_counter() - started) * 1e3
     return replace(response, timings_ms={**response.timings_ms, "round_trip": round_trip_ms})
 
 
 def _to_json(response: Response) -> dict[str, Any]:
+    tools = [
+        {
+            "rank": tool.rank,
+            "id": tool.id,
+            "score": tool.score,
+            "probability": tool.probability,
+            "needs": list(tool.needs),
+            "completes": tool.completes,
+            "explanation": tool.explanation,
+            "why": format_reasons(tool.id, tool.reasons),
+            "reasons": asdict(tool.reasons),
+        }
+        for tool in response.tools
+    ]
     return {
         "preset": response.preset,
         "snapshot_id": response.snapshot_id,
-        "tools": [
-            {
-                "rank": tool.rank,
-                "id": tool.id,
-                "score": tool.score,
-                "probability": tool.probability,
-                "needs": list(tool.needs),
-                "completes": tool.completes,
-                "explanation": tool.explanation,
-                "why": format_reasons(tool.id, tool.reasons),
-                "reasons": asdict(tool.reasons),
-            }
-            for tool in response.tools
-        ],
+        "tools": tools,
         "timings_ms": {stage: round(spent_ms, 3) for stage, spent_ms in response.timings_ms.items()},
         "fallbacks": list(response.fallbacks),
         "answerable_probability": response.answerable_probability,
@@ -237,22 +190,24 @@ def _to_json(response: Response) -> dict[str, Any]:
 
 
 def _show(response: Response, *, why: bool) -> None:
-    has_probability = any(tool.probability is not None for tool in response.tools)
-    figure = "%: needed, if any fits" if has_probability else "score"
-    stdout.print(
-        f"{plain(response.preset)} · snapshot {plain(response.snapshot_id)} · {figure}",
-        highlight=False,
-        soft_wrap=True,
-    )
-    if why:
-        _show_evidence(response.tools)
-    else:
-        print_id_lines([(_before(tool), tool.id, tool.explanation) for tool in response.tools])
+    """Print two lines for each tool: its id, and why it is there; with the evidence more."""
+    figure = "%: needed, if any fits" if any(tool.probability is not None for tool in response.tools) else "score"
+    say(f"{plain(response.preset)} · snapshot {plain(response.snapshot_id)} · {figure}")
+    for tool in response.tools:
+        known = f"{tool.score:7.3f}" if tool.probability is None else f"{tool.probability:4.0%}"
+        say(f"{tool.rank:>2} {known}  [bold]{plain(tool.id)}[/]")
+        explained = Text(_INDENT + " ".join(printable(tool.explanation).split()))
+        if not why:
+            explained.truncate(stdout.width, overflow="ellipsis")
+        evidence = f"score {tool.score:.3f}; {format_reasons(tool.id, tool.reasons)}"
+        for line in (explained.plain, *([printable(evidence)] if why else ())):
+            for part in whole_words(line.strip(), stdout.width, _INDENT, _INDENT):
+                stdout.print(Text(part), highlight=False, soft_wrap=True)
     show_needs(response.need_results)
     if response.doubt:
-        stdout.print(f"[yellow]{response.doubt}[/]")
+        say(f"[yellow]{plain(response.doubt)}[/]")
     for reason in response.fallbacks:
-        stdout.print(f"[yellow]fallback[/]: {plain(reason)}")
+        say(f"[yellow]fallback[/]: {plain(reason)}")
 
 
 def show_needs(results: Sequence[NeedResult]) -> None:
@@ -260,23 +215,38 @@ def show_needs(results: Sequence[NeedResult]) -> None:
     for number, each in enumerate(results):
         doubt = "; [yellow]may not fit[/]" if each.unserved else ""
         served = "" if each.probability is None else f" (served: {each.probability:.0%}{doubt})"
-        best = plain(each.tool) or "no tool"
-        stdout.print(f"need {number}: {plain(each.need)}: {best}{served}", highlight=False, soft_wrap=True)
+        say(f"need {number}: {plain(each.need)}: {plain(each.tool) or 'no tool'}{served}")
 
 
-def _before(tool: RankedTool) -> str:
-    """Rank, and probability or else score, of one width."""
-    figure = f"{tool.score:7.3f}" if tool.probability is None else f"{tool.probability:4.0%}"
-    return f"{tool.rank:>2} {figure}  "
+def format_reasons(tool_id: str, reasons: Reasons) -> str:
+    """The words that matched, the edges that led to the tool, and which tools supply its inputs; at most two of each."""
+    node = f"tool:{tool_id}"
+    words = [f'"{match.text}"{_declared(match.origin)}' for match in reasons.entries if match.kind == "ngram"]
+    edges = [
+        f"{edge.predicate} {(edge.tail if edge.head == node else edge.head).partition(':')[2]}{_declared(edge.origin)}"
+        for edge in reasons.edges
+    ]
+    supplied = [
+        f"{each.parameter or 'it'} from {each.supplier}{_declared(each.origin)}"
+        for each in reasons.bindings
+        if each.supplier
+    ]
+    missing = [f"{each.parameter}{_declared(each.origin)}" for each in reasons.bindings if not each.supplier]
+    parts = [
+        f"{what} " + ", ".join(list(dict.fromkeys(found))[:_SHOWN])
+        for what, found in (("says", words), ("via", edges), ("gets", supplied), ("asks for", missing))
+        if found
+    ]
+    if not words and any(match.node == node for match in reasons.entries):
+        parts.insert(0, "near in meaning")
+    if boost := reasons.features.get("overlay_boost"):
+        parts.append(f"{'raised' if boost > 0 else 'lowered'} by an overlay")
+    return "; ".join(parts) or "near in text"
 
 
-def _show_evidence(tools: Sequence[RankedTool]) -> None:
-    """Print a tool's line, and below it all that is known of why it is there."""
-    for tool in tools:
-        stdout.print(f"{_before(tool)}{plain(tool.id)}", highlight=False, soft_wrap=True)
-        for line in (tool.explanation, f"score {tool.score:.3f}; {format_reasons(tool.id, tool.reasons)}"):
-            for part in whole_words(printable(line), stdout.width, _INDENT, _INDENT):
-                stdout.print(Text(part), highlight=False, soft_wrap=True)
+def _declared(origin: str) -> str:
+    """Where an overlay file declares it, in parentheses; empty where none does."""
+    return f" ({origin})" if origin else ""
 
 
 def _read_k(text: str) -> tuple[int, bool]:
@@ -289,40 +259,29 @@ def _read_k(text: str) -> tuple[int, bool]:
     try:
         return int((most or _MAX_AUTO_K) if auto else text), auto
     except ValueError:
-        raise InvalidArgumentError(
-            f"{text!r} is no number of tools", subject="-k", remedy="Write 10, auto or auto:40"
-        ) from None
+        problem, remedy = f"{text!r} is no number of tools", "Write 10, auto or auto:40"
+        raise InvalidArgumentError(problem, subject="-k", remedy=remedy) from None
 
 
 def _read_filters(texts: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """Parse filters from ``KEY=VALUE`` texts; a repeated key allows one more value.
-
-    :raises InvalidArgumentError: for a text in another format.
-    """
+    """Parse filters from ``KEY=VALUE`` texts; a repeated key allows one more value."""
     filters: dict[str, tuple[str, ...]] = {}
     for text in texts:
-        key, separator, value = text.partition("=")
-        if not separator or not key:
-            raise InvalidArgumentError(
-                f"{text!r} is not KEY=VALUE", subject="--filter", remedy="Write --filter KEY=VALUE"
-            )
-        filters[key] = (*filters.get(key, ()), value)
+        for key, value in read_pairs([text], "--filter", "KEY").items():
+            filters[key] = (*filters.get(key, ()), value)
     return filters
 
 
-def read_have(texts: Sequence[str]) -> dict[str, str]:
-    """Parse known values from ``NAME=VALUE`` texts; of a repeated name the last one counts.
+def read_pairs(texts: Sequence[str], option: str, name: str = "NAME") -> dict[str, str]:
+    """Parse ``NAME=VALUE`` texts; of a repeated name the last one counts.
 
     :raises InvalidArgumentError: for a text in another format.
     """
-    have: dict[str, str] = {}
+    pairs = {}
     for text in texts:
-        name, separator, value = text.partition("=")
-        if not separator or not name:
-            raise InvalidArgumentError(
-                f"{text!r} is not NAME=VALUE",
-                subject="--have",
-                remedy="Write --have NAME=VALUE, or NAME= for a value you keep",
-            )
-        have[name] = value
-    return have
+        key, separator, value = text.partition("=")
+        if not separator or not key:
+            remedy = f"Write {option} {name}=VALUE"
+            raise InvalidArgumentError(f"{text!r} is not {name}=VALUE", subject=option, remedy=remedy)
+        pairs[key] = value
+    return pairs

@@ -2,145 +2,95 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import typer
-from rich.markup import escape
 
 from ontology.errors import CatalogError, InvalidArgumentError, OntologyError
-from services.cli.console import print_json, stdout
+from services.cli.console import plain, print_json, say
 from services.cli.options import Json
 
 __all__ = ["validate"]
 
-Summary = Mapping[str, str | int]
 
-
-@dataclass(frozen=True, slots=True)
-class _Finding:
+class _Finding(NamedTuple):
     """One error: ``where`` is a file with its line, or the position of a record in a document."""
 
     where: str
     problem: str
 
 
-class _CheckedDocuments(NamedTuple):
-    """The counts of a catalogue, and its rejected records."""
-
-    summary: Summary
-    rejected: list[_Finding]
-
-
 def validate(
     paths: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Tool documents to read without building: addresses as for build. Of a sources file, the file itself "
-            "is checked, and nothing that it names is read; likewise of an overlay file, an access policy and a catalogues file."
+            help="Documents, sources and overlay files, access policies, catalogues files; a store or the folder of one snapshot."
         ),
     ] = None,
     ontology: Annotated[Path | None, typer.Option(help="Ontology file to check.")] = None,
     overlay: Annotated[
-        list[Path] | None, typer.Option(metavar="FILE", help="Overlay file to check. Repeat for several.")
+        list[Path] | None, typer.Option(metavar="FILE", help="Overlay file to check. Repeatable.")
     ] = None,
     store: Annotated[
-        Path | None,
-        typer.Option(
-            "--store", "-s", file_okay=False, help="Store whose snapshot is checked: every file against its hash."
-        ),
+        Path | None, typer.Option("--store", "-s", file_okay=False, help="Store whose snapshot is checked.")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Check an ontology, sources files, overlay files, tool documents or a snapshot, and list every fault.
+    """Check documents, files of settings or a snapshot, and list every fault. Nothing that a file names is read.
 
-    The exit code is 5 for faults of an ontology, a sources file, an overlay file or a file of the server, 4 for rejected records of documents, 6 for a damaged snapshot.
+    The exit code is 5 for faults of a file of settings, 4 for rejected records of documents, 6 for a damaged snapshot.
     """
-    if not (paths or ontology or overlay or store):
-        raise InvalidArgumentError(
-            "there is nothing to check",
-            subject="validate",
-            remedy="Name documents, --ontology FILE, --overlay FILE or --store FOLDER",
-        )
-    summaries: dict[str, Summary] = {}
-    faults = [] if ontology is None else _ontology_faults(ontology)
-    if ontology is not None:
-        summaries["ontology"] = {"file": str(ontology), "faults": len(faults)}
-    sources_files, paths = _split_sources_files(paths or [])
-    if sources_files:
-        found = [finding for file in sources_files for finding in _sources_faults(file)]
-        summaries["sources"] = {"files": len(sources_files), "faults": len(found)}
-        faults += found
-    overlay_files, paths = _split_overlay_files(paths)
-    if overlay or overlay_files:
-        files = [*(overlay or ()), *overlay_files]
-        found = [finding for file in files for finding in _overlay_faults(file)]
-        summaries["overlays"] = {"files": len(files), "faults": len(found)}
-        faults += found
-    server_files, paths = _split_server_files(paths)
-    if server_files:
-        found = [finding for file in server_files for finding in _server_faults(file)]
-        summaries["server"] = {"files": len(server_files), "faults": len(found)}
-        faults += found
-    rejected: list[_Finding] = []
+    named = {
+        "ontology": [ontology] if ontology is not None else [],
+        "sources": [],
+        "overlays": list(overlay or ()),
+        "server": [],
+    }
+    documents: list[str] = []
+    stores = [store] if store is not None else []
     for path in paths or ():
-        if (Path(path) / "CURRENT").is_file():
-            remedy = "Use --store to check its snapshot"
-            raise InvalidArgumentError("it is a store, not a folder of documents", subject=path, remedy=remedy)
-    if paths:
-        summaries["documents"], rejected = _check_documents(paths)
-    if store is not None:
-        summaries["snapshot"] = _check_store(store)
+        kind = _kind(Path(path))
+        if kind == "snapshot":
+            stores.append(Path(path))
+        elif kind:
+            named[kind].append(Path(path))
+        else:
+            documents.append(path)
+    if not (any(named.values()) or documents or stores):
+        raise InvalidArgumentError("nothing is named", subject="PATHS", remedy="Name documents, a file or a store")
+    summaries: dict[str, Any] = {}
+    faults: list[_Finding] = []
+    for kind, files in named.items():
+        if files:
+            found = [fault for file in files for fault in _CHECKS[kind](file)]
+            one = {"file": str(files[0])} if kind == "ontology" else {"files": len(files)}
+            summaries[kind] = {**one, "faults": len(found)}
+            faults += found
+    rejected: list[_Finding] = []
+    if documents:
+        summaries["documents"], rejected = _check_documents(documents)
+    for each in stores:
+        summaries["snapshot"] = _check_snapshot(each)
     _show(summaries, [*faults, *rejected], as_json=as_json)
-    if faults:
-        raise typer.Exit(OntologyError.exit_code)
-    if rejected:
-        raise typer.Exit(CatalogError.exit_code)
+    if faults or rejected:
+        raise typer.Exit(OntologyError.exit_code if faults else CatalogError.exit_code)
 
 
-def _ontology_faults(path: Path) -> list[_Finding]:
-    from ontology.ontology import check_ontology
-
-    _, faults = check_ontology(path)
-    return [_Finding(f"{path}:{fault.line}", f"{fault.problem}. {fault.remedy}".strip(" .")) for fault in faults]
-
-
-def _split_sources_files(paths: Sequence[str]) -> tuple[list[Path], list[str]]:
-    """The sources files, and the other addresses."""
-    from ingest.sources.sources_file import is_sources_file
-
-    files = [Path(path) for path in paths if is_sources_file(Path(path))]
-    return files, [path for path in paths if not is_sources_file(Path(path))]
-
-
-def _sources_faults(path: Path) -> list[_Finding]:
-    from ingest.sources.sources_file import check_sources
-
-    _, faults = check_sources(path)
-    return [_Finding(f"{path}:{fault.line}", f"{fault.problem}. {fault.remedy}".strip(" .")) for fault in faults]
-
-
-def _split_overlay_files(paths: Sequence[str]) -> tuple[list[Path], list[str]]:
-    """The overlay files, and the other addresses."""
+def _kind(path: Path) -> str:
+    """What a path is: a key of the checks, ``snapshot``, or nothing for documents."""
     from ingest.overlay.overlay_file import is_overlay_file
+    from ingest.sources.sources_file import is_sources_file
+    from retrieval.snapshot.manifest import Layout
 
-    files = [Path(path) for path in paths if is_overlay_file(Path(path))]
-    return files, [path for path in paths if Path(path) not in files]
-
-
-def _overlay_faults(path: Path) -> list[_Finding]:
-    from ingest.overlay.overlay_file import check_overlay
-
-    _, faults = check_overlay(path)
-    return [_Finding(f"{path}:{fault.line}", f"{fault.problem}. {fault.remedy}".strip(" .")) for fault in faults]
-
-
-def _split_server_files(paths: Sequence[str]) -> tuple[list[Path], list[str]]:
-    """The files that a server reads (access policies, catalogues files), and the other addresses."""
-    files = [Path(path) for path in paths if _server_key(Path(path))]
-    return files, [path for path in paths if Path(path) not in files]
+    if (path / "CURRENT").is_file() or Layout(path).manifest.is_file():
+        return "snapshot"
+    if is_sources_file(path):
+        return "sources"
+    if is_overlay_file(path):
+        return "overlays"
+    return "server" if _server_key(path) else ""
 
 
 def _server_key(path: Path) -> str:
@@ -151,22 +101,44 @@ def _server_key(path: Path) -> str:
     return next((key for key in ("rules", "catalogs") if any(line.startswith(f"{key}:") for line in lines)), "")
 
 
-def _server_faults(path: Path) -> list[_Finding]:
+def _lined(path: Path, check: Callable[[Path], tuple[Any, Any]]) -> list[_Finding]:
+    return [_Finding(f"{path}:{each.line}", f"{each.problem}. {each.remedy}".strip(" .")) for each in check(path)[1]]
+
+
+def _ontology(path: Path) -> list[_Finding]:
+    from ontology.ontology import check_ontology
+
+    return _lined(path, check_ontology)
+
+
+def _sources(path: Path) -> list[_Finding]:
+    from ingest.sources.sources_file import check_sources
+
+    return _lined(path, check_sources)
+
+
+def _overlay(path: Path) -> list[_Finding]:
+    from ingest.overlay.overlay_file import check_overlay
+
+    return _lined(path, check_overlay)
+
+
+def _server(path: Path) -> list[_Finding]:
     from services.server.access.policy import read_policy
     from services.server.settings import read_catalogs
 
     try:
-        if _server_key(path) == "rules":
-            read_policy(path)
-        else:
-            read_catalogs(path)
+        _ = read_policy(path) if _server_key(path) == "rules" else read_catalogs(path)
     except InvalidArgumentError as error:
         return [_Finding(str(path), f"{error.problem}. {error.remedy}".strip(" ."))]
     return []
 
 
-def _check_documents(addresses: Sequence[str]) -> _CheckedDocuments:
-    """Read the documents without building.
+_CHECKS = {"ontology": _ontology, "sources": _sources, "overlays": _overlay, "server": _server}
+
+
+def _check_documents(addresses: Sequence[str]) -> tuple[dict[str, int], list[_Finding]]:
+    """The counts of a catalogue, and its rejected records.
 
     :raises CatalogError: when no tool can be read at all.
     """
@@ -174,12 +146,11 @@ def _check_documents(addresses: Sequence[str]) -> _CheckedDocuments:
 
     catalog = read_catalog(addresses)
     summary = {"tools": len(catalog.tools), "rejected": len(catalog.rejected), **catalog.rejected_by_reason()}
-    rejected = [_Finding(record.subject, f"{record.reason}: {record.detail}") for record in catalog.rejected]
-    return _CheckedDocuments(summary, rejected)
+    return summary, [_Finding(each.subject, f"{each.reason}: {each.detail}") for each in catalog.rejected]
 
 
-def _check_store(store: Path) -> Summary:
-    """Open the published snapshot and check every hash.
+def _check_snapshot(store: Path) -> dict[str, str | int]:
+    """Open a snapshot and check every hash.
 
     :raises SnapshotError: for a file that differs, with its name.
     """
@@ -191,11 +162,11 @@ def _check_store(store: Path) -> Summary:
     return {"snapshot_id": snapshot.id, "files": len(snapshot.manifest.files), "tools": snapshot.tool_count}
 
 
-def _show(summaries: Mapping[str, Summary], findings: Sequence[_Finding], *, as_json: bool) -> None:
+def _show(summaries: dict[str, Any], findings: Sequence[_Finding], *, as_json: bool) -> None:
     if as_json:
-        print_json({**summaries, "findings": [asdict(finding) for finding in findings]})
+        print_json({**summaries, "findings": [each._asdict() for each in findings]})
         return
-    for finding in findings:
-        stdout.print(f"[yellow]{escape(finding.where)}[/]: {escape(finding.problem)}", soft_wrap=True)
+    for each in findings:
+        say(f"[yellow]{plain(each.where)}[/]: {plain(each.problem)}")
     for name, summary in summaries.items():
-        stdout.print(f"{name}: " + escape(", ".join(f"{key} {value}" for key, value in summary.items())))
+        say(plain(f"{name}: " + ", ".join(f"{key} {value}" for key, value in summary.items())))

@@ -1,4 +1,4 @@
-"""The walking form of ``egotools plan``: words → graph → tools over gRPC → execution, with a journal."""
+"""A request under a domain: words → graph → tools over gRPC → calls → answer, with a journal; for the command and for the page."""
 
 from __future__ import annotations
 
@@ -6,11 +6,14 @@ import asyncio
 import contextlib
 import hashlib
 import json
+from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
 from datetime import date
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
@@ -19,17 +22,37 @@ from ontology.errors import InvalidArgumentError
 from ontology.files import read_bounded
 from ontology.json_values import first_error
 from planners.calls.model_text import CountedModel
-from planners.calls.tool_access import Ask, CallLimits, ToolAccess, always
-from planners.calls.tool_finder import Finder, ToolFinder
+from planners.calls.tool_access import Ask, CallLimits, ToolAccess, always, never
+from planners.calls.tool_finder import Documents, Finder, ToolFinder
 from planners.dfs import Domain, QueryGraph, graph_faults
 from planners.dfs.resolver import Step
 from planners.dfs.tool_resolver import Choice, ToolResolver
 from planners.journal.recorded import RecordedFinder, RecordedInvoker, Steps
 from planners.journal.run_journal import RunAccount, RunJournal, account_of, open_run_journal, read_run_journal
 from planners.query.query_graph import ParsedRequest
-from services.cli.tools_client import tools_client
+from services.cli.console import plain, say, table
+from services.cli.search import tools_client
 
-__all__ = ["Walk", "Walked", "read_graph", "replay_walk", "walk"]
+if TYPE_CHECKING:
+    from services.web.live_runs import OpenClient, Plan, PlanRequest, RunEvent
+
+__all__ = [
+    "DOMAIN_MODULES",
+    "Walk",
+    "Walked",
+    "read_graph",
+    "replay_walk",
+    "show_walk",
+    "walk",
+    "walk_plan",
+    "walk_to_json",
+]
+
+DOMAIN_MODULES = {"personal": ("planners.personal.personal_tools",)}
+"""Modules of Python whose functions a shipped domain calls."""
+_MOST_ROWS, _MOST_CHARS = 50, 80
+_MOST_VISITORS = 32
+_PARSING = ThreadPoolExecutor(2, "parse")  # their own, so that a long sentence keeps nothing else of the server waiting
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +79,17 @@ class Walk:
         domain = hashlib.sha256(self.domain.model_dump_json().encode()).hexdigest()
         return {"request": self.request, "domain": self.domain.name, "domain_digest": domain, "today": str(self.today)}
 
+    def parsed(self) -> ParsedRequest:
+        """Return the graph, and what the parser says of it."""
+        if self.graph is not None:
+            return ParsedRequest(self.graph)
+        if not self.request.strip():
+            raise InvalidArgumentError("there is no request", subject="request", remedy="Write one, or give --graph")
+        from planners.query import load_parser
+
+        parser = load_parser(self.parser, self.model)
+        return parser.parse(self.request, self.domain, self.today, best_effort=self.best_effort)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Walked:
@@ -77,17 +111,18 @@ def read_graph(path: Path, domain: Domain) -> QueryGraph:
 
     :raises InvalidArgumentError: when it is none, with every fault that it has under the domain.
     """
+    subject = str(path)
     try:
         graph = QueryGraph.model_validate(json.loads(read_bounded(path).decode("utf-8")))
     except OSError as error:
-        raise InvalidArgumentError(
-            f"the file cannot be read: {error.strerror}", subject=str(path), remedy="Name the file of a graph"
-        ) from error
+        problem, remedy = f"the file cannot be read: {error.strerror}", "Name the file of a graph"
+        raise InvalidArgumentError(problem, subject=subject, remedy=remedy) from error
     except ValidationError as error:
-        raise InvalidArgumentError(first_error(error), subject=str(path), remedy="Correct the graph") from error
+        raise InvalidArgumentError(first_error(error), subject=subject, remedy="Correct the graph") from error
     except (ValueError, RecursionError) as error:
-        raise InvalidArgumentError("this is no JSON", subject=str(path), remedy="Correct the file") from error
-    _refuse_faults(graph, domain, str(path))
+        raise InvalidArgumentError("this is no JSON", subject=subject, remedy="Correct the file") from error
+    if faults := graph_faults(graph, domain):
+        raise InvalidArgumentError(" ".join(faults).rstrip("."), subject=subject, remedy="Correct the graph")
     return graph
 
 
@@ -110,19 +145,14 @@ async def walk(
     async with tools_client(server, store) as client, access.calling(ask, limits) as invoker:
         finder = ToolFinder(client)
         if dry_run:
-            return await _chosen(_parsed(asked), _Resolving(asked.domain, finder, invoker))
+            return await _chosen(asked.parsed(), _Resolving(asked.domain, finder, invoker))
         with open_run_journal(journal) if journal is not None else contextlib.nullcontext() as kept:
             if kept is None:
-                return await _executed(asked, _parsed(asked), _Resolving(asked.domain, finder, invoker), limits)
+                return await _executed(asked, asked.parsed(), _Resolving(asked.domain, finder, invoker), limits)
             parsed, steps = _begun(asked, kept), Steps(kept, faults="retried")
-            resolving = _Resolving(
-                asked.domain,
-                RecordedFinder(finder, steps),
-                RecordedInvoker(invoker, steps, repeat=always if access.policy.confirmed else ask),
-            )
-            walked = await _executed(
-                asked, parsed, resolving, limits, kept, lambda what: kept.append("event", what=what)
-            )
+            repeat = always if access.policy.confirmed else ask
+            recorded = RecordedFinder(finder, steps), RecordedInvoker(invoker, steps, repeat=repeat)
+            walked = await _executed(asked, parsed, _Resolving(asked.domain, *recorded), limits, kept, tell=True)
             kept.append("run_ended", answer=_answer_of(walked))
             return walked
 
@@ -135,20 +165,15 @@ def replay_walk(domain: Domain, path: Path) -> Walked:
     journal = read_run_journal(path)
     header, ended = _header(journal), journal.end
     if header is None or ended is None:
-        raise InvalidArgumentError(
-            "the run of this journal has not ended", subject=str(path), remedy="Let it go on first"
-        )
+        problem, remedy = "the run of this journal has not ended", "Let it go on first"
+        raise InvalidArgumentError(problem, subject=str(path), remedy=remedy)
     asked = Walk(request=header["request"], domain=domain, graph=None, today=date.fromisoformat(header["today"]))
-    parsed = _begun(asked, journal)
-    steps = Steps(journal, is_replay=True)
+    parsed, steps = _begun(asked, journal), Steps(journal, is_replay=True)
     resolving = _Resolving(domain, RecordedFinder(None, steps), RecordedInvoker(None, steps))
     walked = asyncio.run(_executed(asked, parsed, resolving, CallLimits(), journal))
     if _answer_of(walked) != ended["answer"]:
-        raise InvalidArgumentError(
-            "the replay gives another answer than the run",
-            subject=str(path),
-            remedy="Replay with the release that wrote it",
-        )
+        problem, remedy = "the replay gives another answer than the run", "Replay with the release that wrote it"
+        raise InvalidArgumentError(problem, subject=str(path), remedy=remedy)
     return walked
 
 
@@ -160,17 +185,6 @@ class _Resolving:
         self.resolver = ToolResolver(domain, finder, invoker, said=self.said.append)
 
 
-def _parsed(asked: Walk) -> ParsedRequest:
-    if asked.graph is not None:
-        return ParsedRequest(asked.graph)
-    if not asked.request.strip():
-        raise InvalidArgumentError("there is no request", subject="request", remedy="Write one, or give --graph")
-    from planners.query import load_parser
-
-    parser = load_parser(asked.parser, asked.model)
-    return parser.parse(asked.request, asked.domain, asked.today, best_effort=asked.best_effort)
-
-
 def _header(journal: RunJournal) -> Mapping[str, Any] | None:
     """What the journal's run was begun with; None of an empty journal.
 
@@ -178,11 +192,8 @@ def _header(journal: RunJournal) -> Mapping[str, Any] | None:
     """
     header = next((record.data for record in journal.records if record.kind == "run_begun"), None)
     if header is not None and not {"graph", "request", "today", "notes"} <= header.keys():
-        raise InvalidArgumentError(
-            "it is the journal of a plan of calls",
-            subject="--journal",
-            remedy="Go on with egotools plan-tools --execute",
-        )
+        remedy = "Go on with egotools plan --execute, without a domain"
+        raise InvalidArgumentError("it is the journal of a plan of calls", subject="--journal", remedy=remedy)
     return header
 
 
@@ -193,12 +204,11 @@ def _begun(asked: Walk, journal: RunJournal) -> ParsedRequest:
     """
     header = _header(journal)
     if header is None:
-        parsed = _parsed(asked)
+        parsed = asked.parsed()
         told = {"notes": list(parsed.notes), "left_out": list(parsed.left_out)}
         journal.append("run_begun", **asked.same_run(), graph=parsed.graph.to_json(), **told)
-        if asked.model is not None:
-            for tokens in asked.model.prompts:
-                journal.append("prompt", tokens=tokens, counter=asked.model.counter)
+        for tokens in asked.model.prompts if asked.model is not None else ():
+            journal.append("prompt", tokens=tokens, counter=asked.model.counter if asked.model else "")
         return parsed
     try:
         known = QueryGraph.model_validate(header["graph"])
@@ -209,9 +219,8 @@ def _begun(asked: Walk, journal: RunJournal) -> ParsedRequest:
         differing.append("graph")
     if differing:
         problem = f"the journal is of another run: its {' and '.join(differing)} differ"
-        raise InvalidArgumentError(
-            problem, subject="--journal", remedy="Give a new file, or the same request, domain and day"
-        )
+        remedy = "Give a new file, or the same request, domain and day"
+        raise InvalidArgumentError(problem, subject="--journal", remedy=remedy)
     return ParsedRequest(known, tuple(header["notes"]), tuple(header.get("left_out", ())))
 
 
@@ -234,38 +243,179 @@ async def _executed(
     resolving: _Resolving,
     limits: CallLimits,
     journal: RunJournal | None = None,
-    observe: Callable[[dict[str, Any]], object] = lambda what: None,
+    *,
+    tell: bool = False,
 ) -> Walked:
     """Execute a graph.
 
     :param journal: of which the account is made.
-    :param observe: is called with each event of the executor as JSON values.
+    :param tell: whether the journal gets each event of the executor.
     """
     from planners.dfs.executor import answer_graph
 
+    def observe(what: dict[str, Any]) -> None:
+        if journal is not None and tell:
+            journal.append("event", what=what)
+
+    resolver = resolving.resolver
     execution = await answer_graph(
-        parsed.graph, asked.domain, resolving.resolver, today=asked.today, limits=limits, observe=observe
+        parsed.graph, asked.domain, resolver, today=asked.today, limits=limits, observe=observe
     )
-    return Walked(
-        parsed=parsed,
-        choices=resolving.resolver.choices,
-        said=tuple(resolving.said),
-        execution=execution,
-        account=account_of(journal.records) if journal is not None else None,
-    )
+    account = account_of(journal.records) if journal is not None else None
+    said = tuple(resolving.said)
+    return Walked(parsed=parsed, choices=resolver.choices, said=said, execution=execution, account=account)
 
 
 def _answer_of(walked: Walked) -> dict[str, Any]:
     """What must be equal in a replay: the answer, without times."""
     found = walked.execution or {}
+    answer = [{"id": each["id"], "fields": dict(each["fields"])} for each in found.get("answer", ())]
+    return {"count": found.get("count"), "answer": answer, "missing": len(found.get("missing", ()))}
+
+
+def show_walk(walked: Walked) -> None:
+    """Print the graph, why each tool, the calls, the answer, and what is missing."""
+    parsed, graph = walked.parsed, walked.parsed.graph
+    left_out = plain(" ".join(parsed.left_out))
+    if left_out:  # first: the answer is to another request
+        say(f"[yellow]left out[/]: {left_out}")
+    say(f"[bold]Graph[/] {plain(f'{graph.action} {graph.return_mode}: {graph.return_var}')}")
+    for var, kind in graph.vars.items():
+        filters = ", ".join(f"{each.field} {each.op} {each.value}" for each in graph.filters_of(var))
+        say(plain(f"  {var}: {kind}" + (f" ({filters})" if filters else "")))
+    for edge in graph.edges:
+        say(plain(f"  {edge.source} {edge.edge} {edge.target}"))
+    for note in parsed.notes:
+        if note not in parsed.left_out:
+            say(plain(f"  {note}"))
+    say("[bold]Tools[/]")
+    for sentence in walked.said:
+        say(plain(f"  {sentence}"))
+    found = walked.execution
+    if found is None:
+        say("Nothing was called (--dry-run).")
+        return
+    calls = [
+        (each["kind"], each["what"], each["sources"], _came_back(each), f"{each['ms']:.1f}", each["error"])
+        for each in found["calls"]
+    ]
+    table("Calls", ("call", "what", "from", "came back", "ms", "error"), calls)
+    _show_answer(graph, found)
+    if why := _emptied_by(found):
+        say(f"Nothing: {plain(why)}")
+    if left_out and not found["count"]:
+        say(f"This is no answer to the whole request: {left_out}")
+    for missing in found["missing"]:
+        say(f"[yellow]missing[/] {plain(missing['var'])}: {plain(missing['reason'])}")
+    if walked.account is not None:
+        made = f"{walked.account.calls} calls of {len(walked.account.by_tool)} tools, {walked.account.rows:,} rows"
+        say(f"{made}, {walked.account.seconds:.3f} s in tools, {walked.account.prompt_tokens:,} prompt tokens")
+
+
+def _came_back(call: Mapping[str, Any]) -> str:
+    if call["kind"] == "count":
+        return "unknown" if call["count"] is None else f"count {call['count']:,}"
+    return f"{call['rows']:,}"
+
+
+def _show_answer(graph: QueryGraph, found: Mapping[str, Any]) -> None:
+    answer = found["answer"]
+    if found["count"] is None:
+        say("[bold]No answer[/]")
+    elif graph.action == "count" or not answer:
+        say(f"[bold]Answer[/] {found['count']:,}" if graph.action == "count" else "[bold]Answer[/] nothing")
+    else:
+        shown = answer[:_MOST_ROWS]
+        named = dict.fromkeys(name for each in shown for name in each["fields"] if name not in ("id", "source_id"))
+        rows = [(each["id"], *(_short(each["fields"].get(name)) for name in named)) for each in shown]
+        table(f"Answer: {len(answer):,}", ("id", *named), rows)
+        if len(answer) > _MOST_ROWS:
+            say(f"… and {len(answer) - _MOST_ROWS:,} more (--json prints all)")
+
+
+def _short(value: Any) -> str:
+    text = "" if value is None else str(value)
+    return text if len(text) <= _MOST_CHARS else f"{text[: _MOST_CHARS - 1]}…"
+
+
+def _emptied_by(found: Mapping[str, Any] | None) -> str:
+    """Of an answer that is empty or 0: the first call that brought nothing back, which is the constraint that emptied it."""
+    if found is None or found["count"] != 0:
+        return ""
+    for call in found["calls"]:
+        if call["kind"] != "count" and not call["rows"] and not call["error"]:
+            near = f" (near: {', '.join(found['near'])}?)" if found.get("near") else ""
+            return f"nothing was found for: {call['what']}{near}"
+    return "no entity meets all constraints at once"
+
+
+def walk_to_json(walked: Walked) -> dict[str, Any]:
+    """Return it as JSON values."""
+    tools = [
+        {
+            "purpose": each.purpose,
+            "request": each.request,
+            "snapshot_id": each.snapshot_id,
+            "tools": [candidate.tool.id for candidate in each.candidates],
+            "reason": each.reason,
+            "not": list(each.misfits),
+        }
+        for each in walked.choices
+    ]
+    why = _emptied_by(walked.execution)
     return {
-        "count": found.get("count"),
-        "answer": [{"id": each["id"], "fields": dict(each["fields"])} for each in found.get("answer", ())],
-        "missing": len(found.get("missing", ())),
+        "left_out": list(walked.parsed.left_out),
+        "graph": walked.parsed.graph.to_json(),
+        "notes": list(walked.parsed.notes),
+        "tools": tools,
+        "log": list(walked.said),
+        "execution": walked.execution,
+        **({"emptied_by": why} if why else {}),
+        "account": asdict(walked.account) if walked.account is not None else None,
     }
 
 
-def _refuse_faults(graph: QueryGraph, domain: Domain, subject: str) -> None:
-    faults = graph_faults(graph, domain)
-    if faults:
-        raise InvalidArgumentError(" ".join(faults).rstrip("."), subject=subject, remedy="Correct the graph")
+def walk_plan(
+    domains: Mapping[str, Domain],
+    access: ToolAccess,
+    open_client: OpenClient,
+    *,
+    limits: CallLimits,
+    today: Callable[[], date] = date.today,
+) -> Plan:
+    """Return the planner of the page: each step is an event.
+
+    :param domains: by name, the default first.
+    """
+    from planners.dfs.executor import answer_graph
+    from planners.query import load_parser
+    from services.web.live_runs import in_thread, observed
+
+    parser = load_parser("rules.v1", None)
+    known: OrderedDict[bytes, Documents] = OrderedDict()
+
+    def documents(asked: PlanRequest) -> Documents:
+        """What the runs of one visitor have read; the snapshot in its keys keeps it right."""
+        visitor = hashlib.sha256(f"{asked.tenant}\n{asked.token}".encode()).digest()  # the token itself is not kept
+        found = known.setdefault(visitor, OrderedDict())
+        known.move_to_end(visitor)
+        if len(known) > _MOST_VISITORS:
+            known.popitem(last=False)
+        return found
+
+    async def work(asked: PlanRequest, observe: Callable[[RunEvent], None]) -> None:
+        domain, day = domains[asked.domain or next(iter(domains))], today()
+        parsed = await in_thread(_PARSING, partial(parser.parse, asked.request, domain, day))
+        told = {"notes": list(parsed.notes), "left_out": list(parsed.left_out)}
+        observe({"event": "GraphMade", "graph": parsed.graph.to_json(), **told})
+
+        def said(text: str) -> None:
+            observe({"event": "Said", "text": text})
+
+        async with open_client(asked.token, asked.tenant) as client, access.calling(never, limits) as invoker:
+            finder = ToolFinder(client, documents=documents(asked))
+            resolver = ToolResolver(domain, finder, invoker, said=said)
+            execution = await answer_graph(parsed.graph, domain, resolver, today=day, limits=limits, observe=observe)
+        observe({"event": "Answered", "execution": execution})
+
+    return observed(work)

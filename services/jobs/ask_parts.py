@@ -1,14 +1,23 @@
-"""What questions work with, opened and closed again: the graph, its catalog, the operators, and who plans the steps."""
+"""What questions work with, opened and closed again: the graph, its catalog, the operators, who plans the steps; and why a question has no answer."""
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from inference.chat import ChatModel
-from ontology.errors import InvalidArgumentError
+from ontology.errors import (
+    BudgetExceededError,
+    DeadlineError,
+    EgotoolsError,
+    InvalidArgumentError,
+    ModelError,
+    NotFoundError,
+    StorageError,
+)
 from planners.calls.tool_finder import Finder
 from planners.graphseek.adapt import OperatorAdapter
 from planners.graphseek.catalog import OWN_SHARE, SemanticCatalog, catalog_for, described_share, read_catalog
@@ -18,13 +27,17 @@ from planners.graphseek.question_run import AnsweredQuestion, QuestionParts
 from planners.graphseek.recorded_question import answer_recorded
 from planners.graphseek.results import ResultStore
 from planners.graphseek.rules_turns import RulesTurns
-from planners.graphseek.turn import AgentEvent, AgentSettings, Question, TurnMaker
+from planners.graphseek.turn import AgentEvent, AgentSettings, Ended, Question, TurnMaker
 from planners.journal.run_journal import RunJournal
-from planners.stores.graph_schema import GraphSchema
-from services.jobs.cached_store import versions_folder
-from services.jobs.question_graph import open_question_graph
+from planners.stores import READABLE_ADDRESSES, open_readable
+from planners.stores.graph_schema import GraphSchema, ReadableGraph
+from planners.stores.ladybug import open_ladybug_reader
+from services.jobs.cached_store import cache_folder, versions_folder
+from services.jobs.tool_graph_file import tool_graph_file
 
-__all__ = ["AskPlan", "OpenedGraph", "open_asked_graph"]
+__all__ = ["AskPlan", "OpenedGraph", "open_asked_graph", "open_question_graph", "outcome_error"]
+
+_ADDRESSES = ("store:PATH", *READABLE_ADDRESSES)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,10 +118,31 @@ async def open_asked_graph(plan: AskPlan) -> AsyncIterator[OpenedGraph]:
         yield OpenedGraph(plan=plan, parts=parts)
 
 
+@contextlib.asynccontextmanager
+async def open_question_graph(address: str, cache: Path | None = None) -> AsyncIterator[ReadableGraph]:
+    """Open a graph, and close it at the end.
+
+    :param address: ``store:PATH`` for the tool graph of a store, or one of :data:`READABLE_ADDRESSES`.
+    :param cache: folder where graphs are loaded into; the user's cache folder where None.
+    :raises EgotoolsError: as of :func:`open_readable`, and of :func:`tool_graph_file`.
+    """
+    kind, _, rest = address.partition(":")
+    if kind not in [each.partition(":")[0] for each in _ADDRESSES] or not rest:
+        remedy = f"Use one of {', '.join(_ADDRESSES)}"
+        raise InvalidArgumentError(f"no graph has the address {address[:80]!r}", subject="--graph", remedy=remedy)
+    if kind == "store":
+        path = await asyncio.to_thread(tool_graph_file, Path(rest), cache)
+        async with open_ladybug_reader(path) as ladybug:
+            yield ladybug
+        return
+    async with open_readable(address, cache or cache_folder("graphs")) as graph:
+        yield graph
+
+
 def _accepted(file: Path) -> SemanticCatalog:
     catalog = read_catalog(file)
     if not catalog.accepted:
-        remedy = f"Read it, and run `egotools catalog accept {file}`"
+        remedy = f"Read it, and run `egotools admin catalog accept {file}`"
         raise InvalidArgumentError("the catalog is a draft", subject=str(file), remedy=remedy)
     return catalog
 
@@ -118,6 +152,42 @@ def _chosen(own: SemanticCatalog | None, schema: GraphSchema, subject: str) -> S
         raise InvalidArgumentError(
             f"the catalog describes less than {OWN_SHARE:.0%} of the names of this graph",
             subject=subject,
-            remedy="Draft one of this graph with `egotools catalog draft`, or leave --catalog out",
+            remedy="Draft one of this graph with `egotools admin catalog draft`, or leave --catalog out",
         )
     return catalog_for(schema, [own] if own is not None else ())
+
+
+def outcome_error(end: Ended, *, by_command: bool = True) -> EgotoolsError | None:
+    """Return why a question has no sure answer; None where it has one.
+
+    :param by_command: whether ``egotools ask`` asked, whose options are then named; else the page did.
+    """
+    again = "With the same journal the command goes on with it" if by_command else "Ask again"
+    raise_it = f"Raise it. {again}" if by_command else again
+    model = "name a model (--llm-url, --llm-model)" if by_command else "give the server one (serve --query-model)"
+    words = f"Ask in words of the graph's types and properties, or {model}"
+    more = "; more of them may help (--steps)" if by_command else ""
+    why = end.missing.rstrip(".?! ")
+    kind, problem, subject, remedy = {
+        "answered": (None, "", "", ""),
+        "ungrounded": (
+            ModelError,
+            f"the answer is ungrounded: {why}",
+            "",
+            "Do not rely on it: read the tables, or ask again",
+        ),
+        "asked back": (
+            InvalidArgumentError,
+            "the question has two readings",
+            "question",
+            "Ask again, and say which one you mean",
+        ),
+        "unreadable": (InvalidArgumentError, "the question could not be read", "question", words),
+        "no answer": (NotFoundError, f"no answer was found: {why}", "question", f"Read its steps{more}"),
+        "model": (ModelError, why, "", again),
+        "store": (StorageError, why, "graph", f"See whether it is there. {again}"),
+        "budget": (BudgetExceededError, why, "budget", raise_it),
+        "deadline": (DeadlineError, why, "--max-seconds" if by_command else "question", raise_it),
+        "cancelled": (DeadlineError, why, "question", again),
+    }[end.outcome]
+    return kind(problem, subject=subject, remedy=remedy) if kind is not None else None

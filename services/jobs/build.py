@@ -34,10 +34,10 @@ from ingest.linking.shape_uses import ObservedShapes, read_observed_values
 from ingest.overlay.apply_overlay import AppliedOverlays, apply_overlays
 from ingest.overlay.overlay_file import Overlay, load_overlays
 from ingest.phrases import PhraseReport, Phrases, collect_phrases
-from ingest.pipeline import GraphBuild, build_tool_graph
+from ingest.pipeline import build_tool_graph
 from ingest.sources import Catalog, read_catalog
 from ingest.sources.addresses import find_documents
-from ingest.sources.catalog import DocumentReport, named_sources
+from ingest.sources.catalog import named_sources
 from ingest.sources.file_state import FileState, file_state, is_unchanged
 from ingest.sources.read_cache import ReadCache
 from ingest.sources.sources_file import is_sources_file, overlays_of
@@ -63,13 +63,13 @@ from retrieval.snapshot.reader import Snapshot, open_snapshot
 from retrieval.snapshot.signing import signing_key_file
 from retrieval.snapshot.verify import verify_listing, verify_snapshot
 from retrieval.snapshot.writer import SnapshotContent, write_snapshot
-from services.jobs.model_factory import answer_cache, llm_extractor, open_chat, phrase_writer
-from services.jobs.plans import DEFAULT_KEEP, BuildPlan
+from services.jobs.model_factory import answer_cache, open_chat, phrase_writer
+from services.jobs.plans import BuildPlan
 
 if TYPE_CHECKING:
     from ingest.stores import GraphStore
 
-__all__ = ["as_read", "build", "build_snapshot", "earlier_build", "overlays_of_sources", "remember_build"]
+__all__ = ["Build", "as_read", "build", "build_snapshot", "earlier_build", "overlays_of_sources", "remember_build"]
 
 _THRESHOLDS = (200_000, 20, 50)  # chosen, not tuned
 
@@ -85,36 +85,6 @@ def rare_collections() -> Iterator[None]:
         yield
     finally:
         gc.set_threshold(*before)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BuildInputs:
-    """Everything that a snapshot depends on, beside the code.
-
-    :param addresses: files, folders, glob patterns, live addresses, ``NAME=ADDRESS`` and sources files.
-    :param extractor: makes the triples.
-    :param overlays: in the order in which they are applied.
-    :param observed: file of values that were observed in use; see :func:`ingest.linking.shape_uses.read_observed_values`.
-    :param strict: fail when a document or record is rejected.
-    :param findings: what is done with findings, one of :data:`ingest.trust.quarantine.POLICIES`.
-    :param approvals: SHA-256 of the approvals of the store.
-    :param phrases: writes everyday phrases; None where no model does.
-    :param phrases_file: has everyday phrases; None where no file does.
-    :param tuned: id of the published snapshot, whose tuned weights may be kept; empty for the shipped ones.
-    """
-
-    addresses: Sequence[str]
-    encoder: Encoder
-    extractor: Extractor
-    ontology: Ontology
-    overlays: Sequence[Overlay] = ()
-    observed: Path | None = None
-    strict: bool = False
-    findings: str = "report"
-    approvals: str = ""
-    tuned: str = ""
-    phrases: ChatModel | None = None
-    phrases_file: Path | None = None
 
 
 CLOSE = 0.8
@@ -270,48 +240,6 @@ _LIBRARIES = (
 )
 
 
-def inputs_key(inputs: BuildInputs) -> str | None:
-    """The hash of everything that a build depends on, beside the files that its documents refer to; None where it also depends
-    on what a live address answers, or where a file is no regular file or cannot be read.
-
-    :raises EgotoolsError: as :func:`~ingest.sources.addresses.find_documents`.
-    """
-    found = find_documents(inputs.addresses)
-    encoder, extractor = inputs.encoder, inputs.extractor
-    known: list[object] = [
-        version("egotools"),
-        platform.python_version(),
-        [_version(library) for library in _LIBRARIES],
-        FORMAT_VERSION,
-        code_digest(*_PROGRAM),
-        inputs.strict,
-        [inputs.findings, inputs.approvals, inputs.tuned],
-        sorted(inputs.addresses),
-    ]
-    known += [inputs.ontology.digest, extractor.name, extractor.fingerprint, encoder.name, encoder.digest]
-    known += [repr(found.sources), repr(found.rejected)]
-    known += [[overlay.name, overlay.sha256] for overlay in inputs.overlays]
-    observed = file_state(inputs.observed).digest if inputs.observed is not None else ""
-    if inputs.observed is not None and not observed:
-        return None
-    known += ["observed", observed]
-    if inputs.phrases is not None or inputs.phrases_file is not None:
-        known += [
-            "phrases",
-            inputs.phrases.name if inputs.phrases else "",
-            file_state(inputs.phrases_file).digest if inputs.phrases_file else "",
-        ]
-    for document in found.documents:
-        digest = file_state(document.path).digest if document.path is not None else ""
-        if document.path is None or not digest:
-            return None
-        source = document.source.name if document.source is not None else ""
-        # Without links: references start from there, and a relative address means another file in another working folder.
-        places = [os.path.realpath(document.path), os.path.realpath(document.root or "")]
-        known.append([document.address, document.namespace, *places, source, digest])
-    return hashlib.sha256(json.dumps(known).encode()).hexdigest()
-
-
 def remember_build(cache: ResultCache, key: str, catalog: Catalog, report: BuildReport) -> None:
     """Remember which snapshot a build made, unless an extraction failed."""
     if report.triples.tools_failed:
@@ -382,70 +310,40 @@ def build(
     plan: BuildPlan,
     progress: Progress,
     *,
-    finished: Callable[[DocumentReport], None] | None = None,
     pool: Callable[..., Executor] | None = None,
     complete: Callable[[Catalog], Catalog] | None = None,
 ) -> BuildReport:
     """Load the models that a plan names, and build.
 
-    :param finished: called with the counts of each document when it is read.
     :param pool: makes what runs the extraction by rules and an embedded encoder; None for this machine. No byte depends on it.
-    :param complete: as for :func:`build_snapshot`.
-    :raises EgotoolsError: as for :func:`build_snapshot`.
+    :param complete: as for :func:`~ingest.sources.catalog.read_catalog`.
+    :raises EgotoolsError: nothing is published then, and the snapshot that was published before is unchanged.
     """
-    if plan.graph_store and not plan.published:
-        problem, remedy = "it replaces the graph of a database, which others read", "Leave one of the two out"
-        raise InvalidArgumentError(problem, subject="--graph-store with --no-publish", remedy=remedy)
+    graph_store = None
+    if plan.graph_store:
+        if not plan.published:
+            problem, remedy = "it replaces the graph of a database, which others read", "Leave one of the two out"
+            raise InvalidArgumentError(problem, subject="--graph-store with --no-publish", remedy=remedy)
+        from ingest.stores import open_store
+
+        graph_store = open_store(plan.graph_store)
     ontology = load_ontology(plan.ontology)
     extractor = _extractor(plan, ontology, pool)
-    return build_snapshot(
-        plan.addresses,
-        plan.store,
-        graph_store=_graph_store(plan.graph_store),
-        encoder=_encoder(plan, pool),
-        extractor=extractor,
+    if pool is None or plan.encoder not in EMBEDDED_MODELS:
+        encoder: Encoder = load_encoder(plan.encoder, workers=plan.workers)
+    else:
+        encoder = PooledEncoder(plan.encoder, pool)
+    made = _build_of(
+        plan,
+        encoder,
         ontology=ontology,
-        overlays=plan.overlays,
-        strict=plan.strict,
-        cached=plan.cached,
-        published=plan.published,
-        observed=plan.observed,
-        keep=plan.keep,
-        weights=plan.weights,
-        signing_key=plan.signing_key,
-        workers=plan.workers,
-        findings=plan.findings,
+        extractor=extractor,
         phrases=phrase_writer(plan.phrases, plan.endpoint),
-        phrases_file=plan.phrases_file,
+        graph_store=graph_store,
         progress=progress,
-        finished=finished,
         complete=complete,
     )
-
-
-def _encoder(plan: BuildPlan, pool: Callable[..., Executor] | None) -> Encoder:
-    if pool is None or plan.encoder not in EMBEDDED_MODELS:
-        return load_encoder(plan.encoder, workers=plan.workers)
-    return PooledEncoder(plan.encoder, pool)
-
-
-def _extractor(plan: BuildPlan, ontology: Ontology, pool: Callable[..., Executor] | None) -> Extractor | None:
-    """The extractor that a plan names; None for ``rules.v1`` on this machine."""
-    if plan.extractor not in _EXTRACTORS:
-        problem = f"there is no extractor {plan.extractor!r}"
-        raise InvalidArgumentError(problem, subject="--extractor", remedy=f"Use {' or '.join(_EXTRACTORS)}")
-    if plan.extractor == "llm":
-        chat = open_chat(plan.endpoint, needed_by="the extractor llm")
-        return llm_extractor(ontology, chat, cache=answer_cache(plan.store / _CACHE) if plan.cached else None)
-    return _rules_extractor(ontology, plan.workers, pool) if pool is not None else None
-
-
-def _graph_store(address: str) -> GraphStore | None:
-    if not address:
-        return None
-    from ingest.stores import open_store
-
-    return open_store(address)
+    return made.run()
 
 
 def build_snapshot(
@@ -456,89 +354,69 @@ def build_snapshot(
     extractor: Extractor | None = None,
     ontology: Ontology | None = None,
     graph_store: GraphStore | None = None,
-    overlays: Sequence[Path] = (),
-    strict: bool = False,
-    cached: bool = True,
-    published: bool = True,
-    observed: Path | None = None,
-    keep: int = DEFAULT_KEEP,
-    weights: str = "shipped",
-    signing_key: Path | None = None,
-    workers: int = 1,
-    findings: str = "report",
     phrases: ChatModel | None = None,
-    phrases_file: Path | None = None,
     progress: Progress = no_progress,
-    finished: Callable[[DocumentReport], None] | None = None,
-    complete: Callable[[Catalog], Catalog] | None = None,
+    **options: Any,
 ) -> BuildReport:
-    """Read the documents, build the tool graph, write the snapshot and publish it in ``store``.
+    """Build with parts that are loaded already.
 
-    :param addresses: files, folders, glob patterns, live addresses, ``NAME=ADDRESS`` and sources files.
     :param extractor: makes the triples; ``rules.v1`` where None.
     :param graph_store: also written with the graph; its counts must be those of the graph.
-    :param overlays: overlay files, in the order in which they are applied, after those that sources files name.
-    :param strict: fail when a document or record is rejected.
-    :param observed: file of values that were observed in use; see :func:`ingest.linking.shape_uses.read_observed_values`.
-    :param cached: reuse what was read of unchanged files, and extractions and vectors of unchanged tools, from ``store/cache.sqlite``.
-    :param published: False to keep the snapshot in the store beside the published one.
-    :param keep: how many snapshots the store keeps when this one is published; 0 for all.
-    :param weights: one of :data:`services.jobs.build.WEIGHTS`; the command ``build`` keeps.
-    :param signing_key: as for :func:`retrieval.snapshot.publish.publish`.
-    :param findings: one of :data:`ingest.trust.quarantine.POLICIES`; the command ``build`` reports.
     :param phrases: writes everyday phrases of the tools; None where no model does.
-    :param phrases_file: as for :func:`ingest.phrases.collect_phrases`.
-    :param finished: called with the counts of each document when it is read.
-    :param complete: as for :func:`~ingest.sources.catalog.read_catalog`.
-    :raises EgotoolsError: nothing is published then, and the snapshot that was published before is unchanged.
+    :param options: other fields of :class:`~services.jobs.plans.BuildPlan`; one worker and the shipped weights where left out.
+    :raises EgotoolsError: as :func:`build`.
     """
-    ontology = ontology or load_ontology()
-    inputs = BuildInputs(
-        addresses=addresses,
-        encoder=encoder,
-        extractor=extractor or _rules_extractor(ontology, workers),
-        ontology=ontology,
-        overlays=load_overlays([*overlays_of_sources(addresses), *overlays]),
-        observed=observed,
-        strict=strict,
-        findings=findings,
-        approvals=file_state(store / APPROVALS).digest,
-        tuned=tuned_snapshot(store, weights),
+    plan = BuildPlan(addresses=tuple(addresses), store=store, **{"workers": 1, "weights": "shipped", **options})
+    made = _build_of(
+        plan,
+        encoder,
+        ontology=ontology or load_ontology(),
+        extractor=extractor,
         phrases=phrases,
-        phrases_file=phrases_file,
+        graph_store=graph_store,
+        progress=progress,
     )
-    key = inputs_key(inputs) if cached and graph_store is None else None
-    if key is not None and (store / _CACHE).is_file() and read_record(store).policy == findings:
-        with ResultCache(store / _CACHE) as cache:
-            earlier = earlier_build(cache, key, store, published=published, signing_key=signing_key)
-            if earlier is not None and (complete is None or not earlier.rejected_tools.all):
-                return earlier
-    seconds: dict[str, float] = {}
-    with rare_collections(), contextlib.ExitStack() as stack:
-        opened = stack.enter_context(ResultCache(store / _CACHE)) if cached and (store / _CACHE).is_file() else None
-        documents = ReadCache(opened) if cached else None
-        with timed(seconds, "read"):
-            read = _read(inputs, store, documents, progress, finished, complete)
-        folder = stack.enter_context(staging_folder(store))
-        kept = stack.enter_context(ResultCache(store / _CACHE)) if cached else None
-        if documents is not None and kept is not None:
-            documents.write(kept)
-        build = _Build(inputs, store, folder, kept, graph_store, published, signing_key, progress)
-        report = replace(build.run(read, seconds), findings=read.examined.report)
-        # A file that changed while it was read was read in a state that the key does not tell; nor does it tell what was published before.
-        if (
-            kept is not None
-            and key is not None
-            and key == inputs_key(inputs)
-            and not (report.findings.kept or (complete and read.catalog.unread))
-            and not (report.phrases and (report.phrases.failed or report.phrases.stopped))
-        ):
-            remember_build(kept, key, read.catalog, report)
-    keep_build_report(store, report)
-    if published:
-        set_aside_changes(store)
-        collect_after(store, keep)
-    return report
+    return made.run()
+
+
+def _build_of(
+    plan: BuildPlan, encoder: Encoder, *, extractor: Extractor | None, ontology: Ontology, **parts: Any
+) -> Build:
+    return Build(
+        plan=plan,
+        encoder=encoder,
+        ontology=ontology,
+        extractor=extractor or _rules_extractor(ontology, plan.workers),
+        overlays=load_overlays([*overlays_of_sources(plan.addresses), *plan.overlays]),
+        approvals=file_state(plan.store / APPROVALS).digest,
+        tuned=tuned_snapshot(plan.store, plan.weights),
+        **parts,
+    )
+
+
+def _extractor(plan: BuildPlan, ontology: Ontology, pool: Callable[..., Executor] | None) -> Extractor:
+    """The extractor that a plan names."""
+    if plan.extractor not in _EXTRACTORS:
+        problem = f"there is no extractor {plan.extractor!r}"
+        raise InvalidArgumentError(problem, subject="--extractor", remedy=f"Use {' or '.join(_EXTRACTORS)}")
+    if plan.extractor == "llm":
+        from ingest.extract.llm_extractor import LlmExtractor
+
+        chat = open_chat(plan.endpoint, needed_by="the extractor llm")
+        return LlmExtractor(chat, ontology, cache=answer_cache(plan.store / _CACHE) if plan.cached else None)
+    return _rules_extractor(ontology, plan.workers, pool)
+
+
+def _rules_extractor(ontology: Ontology, workers: int, pool: Callable[..., Executor] | None = None) -> Extractor:
+    from ingest.extract.rules_extractor import RulesExtractor
+
+    return RulesExtractor(ontology, workers=workers, pool=pool)
+
+
+def overlays_of_sources(addresses: Sequence[str]) -> list[Path]:
+    """Return the overlay files that sources files name."""
+    files = sorted({Path(address) for address in addresses if is_sources_file(Path(address))})
+    return [overlay for file in files for overlay in overlays_of(file)]
 
 
 class _Read(NamedTuple):
@@ -550,74 +428,179 @@ class _Read(NamedTuple):
     examined: Examined
 
 
-def _read(
-    inputs: BuildInputs,
-    store: Path,
-    cache: ReadCache | None,
-    progress: Progress,
-    finished: Callable[[DocumentReport], None] | None,
-    complete: Callable[[Catalog], Catalog] | None,
-) -> _Read:
-    """Read the documents, and apply the overlays.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Build:
+    """One build: everything that its snapshot depends on, beside the code, and where it is written.
 
-    :raises CatalogError: when the overlays hide every tool, and as :func:`read_catalog`.
+    :param overlays: in the order in which they are applied: those that sources files name come first.
+    :param approvals: SHA-256 of the approvals of the store.
+    :param tuned: id of the published snapshot, whose tuned weights may be kept; empty for the shipped ones.
+    :param phrases: writes everyday phrases; None where no model does.
+    :param complete: as for :func:`~ingest.sources.catalog.read_catalog`.
     """
-    catalog = read_catalog(
-        inputs.addresses,
-        strict=inputs.strict,
-        progress=lambda address: progress(f"read {address}", 0, 0),
-        finished=finished,
-        cache=cache,
-        complete=complete,
-    )
-    applied = apply_overlays(inputs.overlays, catalog.tools, inputs.ontology)
-    if not applied.tools:
-        names = ", ".join(overlay.name for overlay in inputs.overlays)
-        raise CatalogError("every tool is hidden", subject=names, remedy="Leave `hidden` out for some tools")
-    examined = examine_tools(applied.tools, store, inputs.findings)
-    if examined.left_out or examined.kept:
-        applied = apply_overlays(inputs.overlays, admitted(catalog.tools, examined), inputs.ontology)
-    observed = read_observed_values(inputs.observed) if inputs.observed else None
-    return _Read(replace(catalog, tools=applied.tools), applied, observed, examined)
 
+    plan: BuildPlan
+    encoder: Encoder
+    extractor: Extractor
+    ontology: Ontology
+    overlays: Sequence[Overlay]
+    approvals: str
+    tuned: str
+    phrases: ChatModel | None = None
+    graph_store: GraphStore | None = None
+    progress: Progress = no_progress
+    complete: Callable[[Catalog], Catalog] | None = None
 
-@dataclass(frozen=True, slots=True)
-class _Build:
-    """One build: what it reads with, and where it writes."""
+    def run(self) -> BuildReport:
+        """Read the documents, build the tool graph, write the snapshot and publish it.
 
-    inputs: BuildInputs
-    store: Path
-    folder: Path
-    cache: ResultCache | None
-    graph_store: GraphStore | None
-    published: bool
-    signing_key: Path | None
-    progress: Progress
+        :raises EgotoolsError: nothing is published then, and the snapshot that was published before is unchanged.
+        """
+        plan, store, file = self.plan, self.plan.store, self.plan.store / _CACHE
+        key = self.key() if plan.cached and self.graph_store is None else None
+        if key is not None and file.is_file() and read_record(store).policy == plan.findings:
+            with ResultCache(file) as cache:
+                earlier = earlier_build(cache, key, store, published=plan.published, signing_key=plan.signing_key)
+                if earlier is not None and (self.complete is None or not earlier.rejected_tools.all):
+                    return earlier
+        seconds: dict[str, float] = {}
+        with rare_collections(), contextlib.ExitStack() as stack:
+            opened = stack.enter_context(ResultCache(file)) if plan.cached and file.is_file() else None
+            documents = ReadCache(opened) if plan.cached else None
+            with timed(seconds, "read"):
+                read = self._read(documents)
+            folder = stack.enter_context(staging_folder(store))
+            kept = stack.enter_context(ResultCache(file)) if plan.cached else None
+            if documents is not None and kept is not None:
+                documents.write(kept)
+            report = replace(self._write(read, folder, kept, seconds), findings=read.examined.report)
+            unfinished = report.phrases and (report.phrases.failed or report.phrases.stopped)
+            partial = report.findings.kept or (self.complete and read.catalog.unread) or unfinished
+            # A file that changed while it was read was read in a state that the key does not tell; nor does it tell what was published before.
+            if kept is not None and key is not None and key == self.key() and not partial:
+                remember_build(kept, key, read.catalog, report)
+        keep_build_report(store, report)
+        if plan.published:
+            set_aside_changes(store)
+            collect_after(store, plan.keep)
+        return report
 
-    def run(self, read: _Read, seconds: dict[str, float]) -> BuildReport:
-        """Extract, link, write and publish; the time of each stage is added to ``seconds``."""
-        inputs, progress = self.inputs, self.progress
-        encoder = CachedEncoder(
-            inputs.encoder, self.cache, progress=lambda done, total: progress("encode", done, total)
+    def key(self) -> str | None:
+        """The hash of everything that the build depends on, beside the files that its documents refer to; None where it also depends
+        on what a live address answers, or where a file is no regular file or cannot be read.
+
+        :raises EgotoolsError: as :func:`~ingest.sources.addresses.find_documents`.
+        """
+        plan, encoder, extractor = self.plan, self.encoder, self.extractor
+        found = find_documents(plan.addresses)
+        files = {
+            name: file
+            for name, file in (("observed", plan.observed), ("phrases", plan.phrases_file))
+            if file is not None
+        }
+        states = {name: file_state(file).digest for name, file in files.items()}
+        if plan.observed is not None and not states["observed"]:
+            return None
+        known: list[object] = [
+            version("egotools"),
+            platform.python_version(),
+            [_version(library) for library in _LIBRARIES],
+            FORMAT_VERSION,
+            code_digest(*_PROGRAM),
+            plan.strict,
+            [plan.findings, self.approvals, self.tuned],
+            sorted(plan.addresses),
+            [self.ontology.digest, extractor.name, extractor.fingerprint, encoder.name, encoder.digest],
+            [repr(found.sources), repr(found.rejected)],
+            [[overlay.name, overlay.sha256] for overlay in self.overlays],
+            [states, self.phrases.name if self.phrases is not None else ""],
+        ]
+        for document in found.documents:
+            digest = file_state(document.path).digest if document.path is not None else ""
+            if document.path is None or not digest:
+                return None
+            source = document.source.name if document.source is not None else ""
+            # Without links: references start from there, and a relative address means another file in another working folder.
+            places = [os.path.realpath(document.path), os.path.realpath(document.root or "")]
+            known.append([document.address, document.namespace, *places, source, digest])
+        return hashlib.sha256(json.dumps(known).encode()).hexdigest()
+
+    def _read(self, cache: ReadCache | None) -> _Read:
+        """Read the documents, and apply the overlays.
+
+        :raises CatalogError: when the overlays hide every tool, and as :func:`read_catalog`.
+        """
+        plan = self.plan
+        catalog = read_catalog(
+            plan.addresses,
+            strict=plan.strict,
+            progress=lambda address: self.progress(f"read {address}", 0, 0),
+            cache=cache,
+            complete=self.complete,
         )
+        applied = apply_overlays(self.overlays, catalog.tools, self.ontology)
+        if not applied.tools:
+            names = ", ".join(overlay.name for overlay in self.overlays)
+            raise CatalogError("every tool is hidden", subject=names, remedy="Leave `hidden` out for some tools")
+        examined = examine_tools(applied.tools, plan.store, plan.findings)
+        if examined.left_out or examined.kept:
+            applied = apply_overlays(self.overlays, admitted(catalog.tools, examined), self.ontology)
+        observed = read_observed_values(plan.observed) if plan.observed else None
+        return _Read(replace(catalog, tools=applied.tools), applied, observed, examined)
+
+    def _write(self, read: _Read, folder: Path, cache: ResultCache | None, seconds: dict[str, float]) -> BuildReport:
+        """Extract, link, write and publish; the time of each stage is added to ``seconds``."""
+        plan, progress = self.plan, self.progress
+        encoder = CachedEncoder(self.encoder, cache, progress=lambda done, total: progress("encode", done, total))
+        # Sorted by id, so that the snapshot depends neither on the order of the addresses nor on the file system.
+        tools = sorted(read.catalog.tools, key=lambda tool: tool.id)
         with timed(seconds, "phrases"):
-            phrases, found = self._phrases(read, encoder)
+            phrases, written = self._phrases(tools, encoder, cache)
         seconds["phrases"] -= encoder.seconds
-        graph = self._graph(read, phrases)
+        graph = build_tool_graph(
+            tools,
+            self.ontology,
+            self.extractor,
+            cache=cache,
+            declared=read.applied.declarations,
+            observed=read.observed,
+            phrases=phrases,
+            aliases={name: source.aliases for source in named_sources(read.catalog) for name in source.namespaces},
+            progress=progress,
+        )
+        if plan.strict and graph.failed:
+            raise CatalogError(
+                f"the extraction of {len(graph.failed)} tool(s) failed",
+                subject=", ".join(sorted(graph.failed)[:_NAMED]),
+                remedy="Correct their documents, or build without --strict",
+            )
         seconds |= graph.seconds
-        stored = _write_graph_store(self.graph_store, graph)
+        stored: dict[str, Any] = {}
+        if self.graph_store is not None:
+            counts = self.graph_store.write(graph.graph)
+            stored = {"store": self.graph_store.name, "nodes": counts.nodes, "edges": counts.edges}
         encoding = encoder.seconds
         with timed(seconds, "write"):
-            weights = build_weights(self.store, inputs.tuned, graph.tools)
-            snapshot_id = write_snapshot(
-                self.folder,
-                replace(_content(inputs, read, graph, encoder), ranking=weights.section),
-                progress=lambda stage: progress(f"write {stage}", 0, 0),
+            weights = build_weights(plan.store, self.tuned, graph.tools)
+            content = SnapshotContent(
+                tools=graph.tools,
+                graph=graph.graph,
+                ontology=self.ontology,
+                encoder=encoder,
+                extractor=self.extractor.name,
+                abbreviations=graph.canonical.abbreviations,
+                created_by=f"egotools {version('egotools')}",
+                sources=named_sources(read.catalog),
+                overlays=tuple(OverlayInfo(name=overlay.name, sha256=overlay.sha256) for overlay in self.overlays),
+                boosts=read.applied.declarations.boosts,
+                value_shapes=graph.value_shapes,
+                ranking=weights.section,
             )
+            snapshot_id = write_snapshot(folder, content, progress=lambda stage: progress(f"write {stage}", 0, 0))
         seconds["write"] -= encoder.seconds - encoding
         seconds["encode"] = encoder.seconds
         with timed(seconds, "publish"):
-            folder = publish(self.store, self.folder, snapshot_id, current=self.published, signing_key=self.signing_key)
+            folder = publish(plan.store, folder, snapshot_id, current=plan.published, signing_key=plan.signing_key)
         return make_report(
             snapshot_id=snapshot_id,
             folder=folder,
@@ -627,79 +610,16 @@ class _Build:
             vectors_reused=encoder.reused,
             vectors_encoded=encoder.encoded,
             seconds=seconds,
-            overlay=overlay_report(inputs.overlays, read.applied, graph),
-            phrases=found,
+            overlay=overlay_report(self.overlays, read.applied, graph),
+            phrases=written,
             weights=weights.told,
         )
 
-    def _phrases(self, read: _Read, encoder: Encoder) -> tuple[Mapping[str, Phrases], PhraseReport | None]:
-        inputs = self.inputs
-        if inputs.phrases is None and inputs.phrases_file is None:
+    def _phrases(
+        self, tools: Sequence[Tool], encoder: Encoder, cache: ResultCache | None
+    ) -> tuple[Mapping[str, Phrases], PhraseReport | None]:
+        file = self.plan.phrases_file
+        if self.phrases is None and file is None:
             return {}, None
         report = PhraseReport()
-        tools = sorted(read.catalog.tools, key=lambda tool: tool.id)
-        found = collect_phrases(
-            tools, encoder, file=inputs.phrases_file, model=inputs.phrases, cache=self.cache, report=report
-        )
-        return found, report
-
-    def _graph(self, read: _Read, phrases: Mapping[str, Phrases]) -> GraphBuild:
-        catalog = read.catalog
-        graph = build_tool_graph(
-            # Sorted by id, so that the snapshot depends neither on the order of the addresses nor on the file system.
-            sorted(catalog.tools, key=lambda tool: tool.id),
-            self.inputs.ontology,
-            self.inputs.extractor,
-            cache=self.cache,
-            declared=read.applied.declarations,
-            observed=read.observed,
-            phrases=phrases,
-            aliases={name: source.aliases for source in named_sources(catalog) for name in source.namespaces},
-            progress=self.progress,
-        )
-        _check_extractions(graph, strict=self.inputs.strict)
-        return graph
-
-
-def _rules_extractor(ontology: Ontology, workers: int, pool: Callable[..., Executor] | None = None) -> Extractor:
-    from ingest.extract.rules_extractor import RulesExtractor
-
-    return RulesExtractor(ontology, workers=workers, pool=pool)
-
-
-def _check_extractions(graph: GraphBuild, *, strict: bool) -> None:
-    if strict and graph.failed:
-        raise CatalogError(
-            f"the extraction of {len(graph.failed)} tool(s) failed",
-            subject=", ".join(sorted(graph.failed)[:_NAMED]),
-            remedy="Correct their documents, or build without --strict",
-        )
-
-
-def overlays_of_sources(addresses: Sequence[str]) -> list[Path]:
-    """Return the overlay files that sources files name."""
-    files = sorted({Path(address) for address in addresses if is_sources_file(Path(address))})
-    return [overlay for file in files for overlay in overlays_of(file)]
-
-
-def _content(inputs: BuildInputs, read: _Read, graph: GraphBuild, encoder: Encoder) -> SnapshotContent:
-    return SnapshotContent(
-        tools=graph.tools,
-        graph=graph.graph,
-        ontology=inputs.ontology,
-        encoder=encoder,
-        extractor=inputs.extractor.name,
-        abbreviations=graph.canonical.abbreviations,
-        created_by=f"egotools {version('egotools')}",
-        sources=named_sources(read.catalog),
-        overlays=tuple(OverlayInfo(name=overlay.name, sha256=overlay.sha256) for overlay in inputs.overlays),
-        boosts=read.applied.declarations.boosts,
-        value_shapes=graph.value_shapes,
-    )
-
-
-def _write_graph_store(graph_store: GraphStore | None, graph: GraphBuild) -> dict[str, Any]:
-    if graph_store is None:
-        return {}
-    counts = graph_store.write(graph.graph)
-    return {"store": graph_store.name, "nodes": counts.nodes, "edges": counts.edges}
+        return collect_phrases(tools, encoder, file=file, model=self.phrases, cache=cache, report=report), report

@@ -4,19 +4,18 @@ of two.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
-from eval.analysis.compare import Comparison, compare, comparison_to_json
+from eval.analysis.compare import Comparison, compare
 from eval.analysis.failures import analyse_failures
 from eval.graph_quality import GraphQuality, find_build_report, graph_quality, read_external_edges
 from eval.measured_set import SET_FILE, MeasuredSet, read_measured, write_measured
 from eval.metrics import CUTOFFS
 from eval.queries import QuerySet, missing_gold, of_split, read_queries, require_gold, sample_queries, with_needs
-from eval.report import comparison_document, document_to_html, document_to_markdown, needs_notes, write_report
+from eval.report import needs_notes, write_report
 from eval.run import Run, keep_resources, run_system
 from eval.summary import Summary, summarise
 from eval.system import ASKED, NEEDS, WHOLE, System, asked_name
@@ -24,7 +23,6 @@ from eval.systems import DEFAULT_SYSTEMS, LocalSystem, make_systems
 from eval.systems.footprint import measure_footprint
 from inference import Encoder, load_encoder
 from ontology.errors import InvalidArgumentError, MissingExtraError
-from ontology.files import write_file
 from ontology.reporting import Progress
 from retrieval.engine import SnapshotEngine, open_engine, open_reranker
 from retrieval.presets import DEFAULT_PRESET
@@ -32,7 +30,7 @@ from retrieval.query.request import MAX_K
 from retrieval.snapshot.reader import Snapshot
 from services.jobs.plans import EvaluationPlan
 
-__all__ = ["Evaluation", "compare_results", "evaluate", "measure_systems", "write_comparison"]
+__all__ = ["Evaluation", "compare_results", "evaluate", "measure_systems"]
 
 _BASELINE = "rrf"
 _FAILURES = 60  # failed requests on the page of failures
@@ -249,23 +247,3 @@ def _results(folder: Path) -> list[MeasuredSet]:
             remedy="Choose the folder of one of them",
         )
     return results
-
-
-def write_comparison(comparison: Comparison, file: Path) -> None:
-    """Write a comparison as Markdown, HTML or JSON, by the ending of the file name.
-
-    :raises InvalidArgumentError: for another ending.
-    :raises StorageError: when the file cannot be written.
-    """
-    document = comparison_document(comparison)
-    if file.suffix == ".json":
-        text = json.dumps(comparison_to_json(comparison), ensure_ascii=False, indent=1) + "\n"
-    elif file.suffix == ".html":
-        text = document_to_html(document)
-    elif file.suffix == ".md":
-        text = document_to_markdown(document)
-    else:
-        raise InvalidArgumentError(
-            f"there is no format for the ending {file.suffix!r}", subject="--out", remedy="Use .md, .html or .json"
-        )
-    write_file(file, text)

@@ -10,23 +10,10 @@ from pathlib import Path
 from inference.chat import Budget, ChatModel
 from inference.result_cache import ResultCache
 from inference.retry import RetryPolicy
-from ingest.extract.extractor import Extractor
 from ontology.errors import InvalidArgumentError
-from ontology.ontology import Ontology
 from services.jobs.plans import ChatEndpoint
 
-__all__ = ["answer_cache", "llm_extractor", "open_chat", "phrase_writer"]
-
-
-def llm_extractor(ontology: Ontology, chat: ChatModel, *, cache: ResultCache | None) -> Extractor:
-    """The extractor ``llm.v1`` with a chat model.
-
-    :param cache: cache of answers; None for no cache.
-    :raises MissingExtraError: when the extra ``llm`` is not installed.
-    """
-    from ingest.extract.llm_extractor import LlmExtractor
-
-    return LlmExtractor(chat, ontology, cache=cache)
+__all__ = ["answer_cache", "open_chat", "phrase_writer"]
 
 
 def answer_cache(file: Path) -> ResultCache:

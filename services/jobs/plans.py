@@ -6,6 +6,7 @@ Importing this module imports no numeric library, so that the command can first 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
@@ -29,42 +30,33 @@ __all__ = [
     "TuningPlan",
 ]
 
-DEFAULT_STORE = Path("egotools-store")
+DEFAULT_STORE = Path("store")
 DEFAULT_RERANKER = "fusion.v2"
 DEFAULT_KEEP = 5
 _DEFAULT_ENCODER = "egotools-minilm-int8.v1"
+_Rare = partial(Option, hidden=True)  # shown by --help-all
 
 SnapshotFolder: TypeAlias = Annotated[
     Path, Argument(metavar="SNAPSHOT", help="Store with a published snapshot, or the folder of one snapshot.")
 ]
 OntologyFile: TypeAlias = Annotated[
-    Path | None, Option("--ontology", help="Ontology file (YAML). Default: the one that ships with egotools.")
+    Path | None, _Rare("--ontology", help="Ontology file (YAML). Default: the one that ships with egotools.")
 ]
 Reranker: TypeAlias = Annotated[
     str,
-    Option(
-        "--reranker",
-        help="Second ranking stage: fusion.v2 (no reranker), cross-encoder:FOLDER (extra torch), http:URL or http:MODEL@URL.",
-    ),
+    _Rare("--reranker", help="Second stage: fusion.v2 (none), cross-encoder:FOLDER (extra torch), http:[MODEL@]URL."),
 ]
-
 SigningKey: TypeAlias = Annotated[
     Path | None,
-    Option(
-        "--signing-key",
-        metavar="FILE",
-        envvar="EGOTOOLS_SIGNING_KEY",
-        help="Private key that signs the snapshot, as `egotools keys create` writes it. Default: not signed.",
-    ),
+    _Rare("--signing-key", metavar="FILE", envvar="EGOTOOLS_SIGNING_KEY", help="Private key that signs the snapshot."),
 ]
-
 AllowedModels: TypeAlias = Annotated[
     tuple[str, ...],
-    Option(
+    _Rare(
         "--allow-model",
         metavar="NAME",
-        help="Encoder that the snapshot may name beside the embedded ones, for example openai:MODEL@BASE_URL. It is "
-        "loaded or contacted, with your key. Repeat for several. Also: EGOTOOLS_ALLOWED_MODELS, separated by commas.",
+        help="Encoder that the snapshot may name beside the embedded ones: openai:MODEL@BASE_URL. It is loaded or contacted, "
+        "with your key. Repeatable; also EGOTOOLS_ALLOWED_MODELS, separated by commas.",
     ),
 ]
 
@@ -78,32 +70,23 @@ class ChatEndpoint:
     base_url: Annotated[
         str,
         Option(
-            "--llm-url",
-            envvar="OPENAI_BASE_URL",
-            help="Base URL of an OpenAI-compatible endpoint, up to and including /v1. Needed for llm. The key is read "
-            "from OPENAI_API_KEY.",
+            "--llm-url", envvar="OPENAI_BASE_URL", help="OpenAI-compatible endpoint, up to /v1. Key: OPENAI_API_KEY."
         ),
     ] = ""
-    model: Annotated[str, Option("--llm-model", help="Name of the model at that endpoint. Needed for llm.")] = ""
+    model: Annotated[str, Option("--llm-model", help="Name of the model at that endpoint.")] = ""
     max_tokens: Annotated[
-        int,
-        Option("--llm-max-tokens", min=0, help="Stop before prompts and answers exceed this many tokens; 0: no limit."),
+        int, _Rare("--llm-max-tokens", min=0, help="Stop before prompts and answers exceed these tokens; 0: no limit.")
     ] = 0
     max_usd: Annotated[
         float,
-        Option(
-            "--llm-max-usd",
-            min=0.0,
-            help="Stop before the cost exceeds this many US dollars; 0: no limit. Needs the price.",
-        ),
+        _Rare("--llm-max-usd", min=0.0, help="Stop before this cost in US dollars; 0: no limit. Needs the price."),
     ] = 0.0
-    usd_per_1k: Annotated[
-        float, Option("--llm-usd-per-1k", min=0.0, help="Price of 1,000 tokens in US dollars, for --llm-max-usd.")
-    ] = 0.0
+    usd_per_1k: Annotated[float, _Rare("--llm-usd-per-1k", min=0.0, help="Price of 1,000 tokens in US dollars.")] = 0.0
 
     def of(self, model: str) -> ChatEndpoint:
-        """Return the endpoint with another model."""
-        return replace(self, model=model)
+        """Return the endpoint with another model: ``NAME``, or ``NAME@BASE_URL``."""
+        name, at, url = model.partition("@http")
+        return replace(self, model=name, base_url=f"http{url}" if at else self.base_url)
 
     def budget(self) -> Budget:
         """Return a new budget, of all models of the job."""
@@ -125,10 +108,8 @@ class BuildPlan:
         tuple[str, ...],
         Argument(
             metavar="ADDRESS",
-            help="Tool documents: files, folders, glob patterns, http(s):// addresses of documents, or live sources "
-            "(python:MODULE, mcp:COMMAND, mcp+http://…, aws:SERVICE, google-discovery:API); each also as NAME=ADDRESS, "
-            "which names its tools NAME/…. Or a sources file (sources.yaml): names, locations, owners, filters, and "
-            "credentials by reference.",
+            help="Files, folders, patterns, http(s):// addresses, python:MODULE, mcp:COMMAND, mcp+http://…, aws:SERVICE, "
+            "google-discovery:API, each also as NAME=ADDRESS; or a sources file (docs/sources.md).",
         ),
     ]
     store: Annotated[
@@ -136,105 +117,74 @@ class BuildPlan:
         Option(
             "--out",
             "-o",
+            "--store",
             file_okay=False,
             envvar="EGOTOOLS_STORE",
-            help="Store to publish the snapshot in; created if missing.",
+            help="Store to publish in; made if missing.",
         ),
     ] = DEFAULT_STORE
-    ontology: OntologyFile = None
     overlays: Annotated[
         tuple[Path, ...],
         Option(
-            "--overlay",
-            metavar="FILE",
-            help="Overlay file (YAML): synonyms, aliases, context parameters, dependencies, hidden and boosted tools, "
-            "other descriptions. Repeat for several; a later one has priority.",
+            "--overlay", metavar="FILE", help="Overlay file (docs/overlay.md). Repeatable; a later one has priority."
         ),
     ] = ()
     findings: Annotated[
         str,
         Option(
             "--findings",
-            help="What is done with tools whose documents could mislead a model (docs/trust.md): report (all tools "
-            "are built), quarantine (hold their documents back until they are approved), or refuse (build nothing).",
+            help="Documents that could mislead a model: report, quarantine (until approved), or refuse to build.",
         ),
     ] = "report"
-    phrases: Annotated[
+    strict: Annotated[bool, Option("--strict", help="Fail when a document or record is rejected.")] = False
+    published: Annotated[
+        bool, Option("--publish/--no-publish", help="--no-publish: keep the published snapshot; see egotools diff.")
+    ] = True
+    encoder: Annotated[
         str,
         Option(
+            help="Sentence encoder: also minilm-l6-int8.v1, hashing.v1, sentence-transformers:NAME (extra torch), "
+            "openai:MODEL@BASE_URL (extra llm)."
+        ),
+    ] = _DEFAULT_ENCODER
+    extractor: Annotated[str, _Rare(help="How triples are extracted: rules, or llm (a chat model; see --llm-url).")] = (
+        "rules"
+    )
+    endpoint: ChatEndpoint = field(default_factory=ChatEndpoint)
+    ontology: OntologyFile = None
+    keep: Annotated[
+        int,
+        _Rare(min=0, envvar="EGOTOOLS_KEEP", help="How many snapshots the store keeps, beside those in use. 0: all."),
+    ] = DEFAULT_KEEP
+    signing_key: SigningKey = None
+    weights: Annotated[
+        str, _Rare("--weights", help="keep (tuned ones, where 80 % of the tools are as they were), or shipped.")
+    ] = "keep"
+    graph_store: Annotated[
+        str,
+        _Rare("--graph-store", help="Also write the graph to ladybug:PATH or neo4j:bolt://USER:PASSWORD@HOST:PORT."),
+    ] = ""
+    observed: Annotated[
+        Path | None, _Rare("--observed", help="JSON Lines of values in use, {value, parameter}: their shapes are kept.")
+    ] = None
+    phrases: Annotated[
+        str,
+        _Rare(
             "--phrases",
             metavar="openai:MODEL@URL",
-            help="Chat model that writes everyday phrases of each tool, by which people find it who do not know its document's words "
-            "(docs/building.md). The key is read from OPENAI_API_KEY; the limits are --llm-max-tokens and --llm-max-usd.",
+            help="Chat model that writes everyday phrases of each tool (docs/building.md).",
         ),
     ] = ""
     phrases_file: Annotated[
         Path | None,
-        Option(
-            "--phrases-file",
-            metavar="FILE",
-            help="Everyday phrases as JSON lines: read, and with --phrases added to for the other tools.",
+        _Rare(
+            "--phrases-file", metavar="FILE", help="Everyday phrases as JSON Lines: read, and with --phrases added to."
         ),
     ] = None
-    extractor: Annotated[
-        str, Option(help="How triples are extracted: rules (no model), or llm (a chat model; see --llm-url).")
-    ] = "rules"
-    encoder: Annotated[
-        str,
-        Option(
-            help="Sentence encoder: egotools-minilm-int8.v1, minilm-l6-int8.v1 (not tuned), hashing.v1 (no model), "
-            "sentence-transformers:PATH_OR_NAME (extra torch) or openai:MODEL@BASE_URL (extra llm).",
-        ),
-    ] = _DEFAULT_ENCODER
-    keep: Annotated[
-        int,
-        Option(
-            min=0,
-            envvar="EGOTOOLS_KEEP",
-            help="How many snapshots the store keeps, the published one included; older ones are removed unless a process "
-            "serves them. 0: all.",
-        ),
-    ] = DEFAULT_KEEP
-    signing_key: SigningKey = None
-    weights: Annotated[
-        str,
-        Option(
-            "--weights",
-            help="Ranking weights: keep (those that egotools tune published, where at least 80 % of the tools are as they "
-            "were), or shipped.",
-        ),
-    ] = "keep"
-    graph_store: Annotated[
-        str,
-        Option(
-            "--graph-store",
-            help="Also write the graph to a database: ladybug:PATH or neo4j:bolt://user:password@host:port. Default: "
-            "none.",
-        ),
-    ] = ""
-    observed: Annotated[
-        Path | None,
-        Option(
-            "--observed",
-            help="JSON Lines file of values in use, {value, parameter} or {value, entity}: only their shapes are kept.",
-        ),
-    ] = None
-    strict: Annotated[
-        bool, Option("--strict", help="Fail when a document or record is rejected. Default: report it and go on.")
-    ] = False
-    cached: Annotated[
-        bool,
-        Option("--cache/--no-cache", help="Reuse the extractions and vectors of unchanged tools from the last build."),
-    ] = True
-    published: Annotated[
-        bool,
-        Option(
-            "--publish/--no-publish",
-            help="With --no-publish the snapshot is kept in the store, but the published one stays; see egotools diff.",
-        ),
-    ] = True
-    workers: Annotated[int, Option(min=1, help="Number of processes that extract and of threads that encode.")] = 2
-    endpoint: ChatEndpoint = field(default_factory=ChatEndpoint)
+    cached: Annotated[bool, _Rare("--cache/--no-cache", help="Reuse extractions and vectors of unchanged tools.")] = (
+        True
+    )
+    workers: Annotated[int, _Rare(min=1, help="Processes that extract, and threads that encode.")] = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -245,62 +195,35 @@ class DatagenPlan:
     out: Annotated[
         Path,
         Option(
-            "--out",
-            "-o",
-            file_okay=False,
-            help="Folder for tools.jsonl, queries.jsonl, rejected.jsonl, edges.jsonl, outputs.jsonl and the report. "
-            "Answers of a model are cached there: the same command asks nothing twice.",
+            "--out", "-o", file_okay=False, help="Folder for the requests and the report; answers are cached there."
         ),
     ]
     per_class: Annotated[int, Option(help="Number of requests of each of the six classes.")] = 50
     generator: Annotated[
         str,
         Option(
-            help="llm: a chat model writes each request, and another call reads it back without the labels (see --llm-url). "
-            "template: sentence templates, without a model; they smoke-test a catalogue, and nobody types so."
+            help="llm: a chat model writes, and another call reads back. template: sentence templates, for smoke tests."
         ),
     ] = "template"
+    endpoint: ChatEndpoint = field(default_factory=ChatEndpoint)
     reader_model: Annotated[
-        str,
-        Option("--reader-model", help="Model that reads back, at the same endpoint. Default: the one that writes."),
+        str, _Rare("--reader-model", help="Model that reads back. Default: the one that writes.")
     ] = ""
-    max_calls: Annotated[
-        int, Option("--max-calls", min=0, help="Stop before more calls of models than this; 0: no limit.")
-    ] = 0
+    max_calls: Annotated[int, _Rare("--max-calls", min=0, help="Stop before more calls of models; 0: no limit.")] = 0
     recording: Annotated[
-        Path | None,
-        Option(
-            exists=True,
-            dir_okay=False,
-            help="Recorded answers in place of a model: JSON Lines of prompt, answer, model and date. Needs --generator llm.",
-        ),
+        Path | None, _Rare(exists=True, dir_okay=False, help="Recorded answers in place of a model (JSON Lines).")
     ] = None
     mix: Annotated[
         Path | None,
-        Option(
-            help="YAML or JSON file: class → number of requests, or class → share of six times --per-class; or a name: "
-            "paper, the shares of the paper's own requests. Default: the same number for each class.",
-        ),
+        _Rare(help="YAML or JSON: class → number of requests or share; or paper. Default: the same for each class."),
     ] = None
     unanswerable: Annotated[
-        int,
-        Option(
-            min=0,
-            help="Number of requests that no tool serves, for unanswerable.jsonl: an action that the tools lack, another "
-            "domain, small talk.",
-        ),
+        int, Option(min=0, help="Number of requests that no tool serves, for unanswerable.jsonl.")
     ] = 0
-    long: Annotated[
-        int,
-        Option(
-            min=0,
-            help="Number of tasks of 5 to 12 tools, for long_tasks.jsonl. Their paths are those of other requests together.",
-        ),
-    ] = 0
-    seed: Annotated[int, Option(help="Seed of the sampling: the same seed gives the same requests.")] = 0
+    long: Annotated[int, Option(min=0, help="Number of tasks of 5 to 12 tools, for long_tasks.jsonl.")] = 0
+    seed: Annotated[int, Option(help="The same seed gives the same requests.")] = 0
     ontology: OntologyFile = None
     allowed_models: AllowedModels = ()
-    endpoint: ChatEndpoint = field(default_factory=ChatEndpoint)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -313,93 +236,48 @@ class EvaluationPlan:
         Option(
             "--queries",
             "-q",
-            help="Labelled requests, JSON Lines with id, query, tools, and perhaps class and split. Of rows whose tools "
-            "are empty (datagen --unanswerable) it is measured whether a system abstains. Repeat for several files.",
+            help="Labelled requests: JSON Lines with id, query, tools (docs/evaluation.md). Repeatable.",
         ),
     ]
     out: Annotated[
         Path,
-        Option(
-            "--out",
-            "-o",
-            file_okay=False,
-            help="Folder for the results. Answers in it are kept, and their requests are not sent again, where system, "
-            "configuration, snapshot, requests and k are the same. Otherwise its run is replaced.",
-        ),
+        Option("--out", "-o", file_okay=False, help="Folder for the results. Answers in it that still hold are kept."),
     ]
     systems: Annotated[
         tuple[str, ...],
         Option(
-            help="Systems: presets, ablations (default-no-…), grpc:HOST:PORT, grpc:HOST:PORT/PRESET, or the "
-            "groups paper-four, baselines, ablations, all. Separate them by commas, or repeat the option. Default:"
-            " paper-four,rrf,fusion,default. With needs each is measured on whole requests and as NAME@needs; "
-            "NAME@whole, NAME@needs (needs, with the request as context) or NAME@needs-alone is one of them.",
+            help="Presets, ablations (default-no-…), grpc:HOST:PORT[/PRESET], paper-four, baselines, ablations, all; "
+            "by commas. Default: paper-four,rrf,fusion,default."
         ),
     ] = ()
     needs: Annotated[
-        bool,
-        Option(
-            "--needs",
-            help="Measure requests by their recorded needs too: the field needs of their rows, or --needs-file. Requests "
-            "without are left out, of all systems, and counted.",
-        ),
+        bool, Option("--needs", help="Measure requests by their recorded needs too: NAME@whole, @needs, @needs-alone.")
     ] = False
     needs_files: Annotated[
         tuple[Path, ...],
-        Option(
-            "--needs-file",
-            metavar="FILE",
-            help="Recorded needs, JSON Lines with id and needs (a list of phrases); the ids are those of the requests. Implies "
-            "--needs. Repeat for several files.",
-        ),
+        Option("--needs-file", metavar="FILE", help="Recorded needs: JSON Lines with id and needs. Implies --needs."),
     ] = ()
-    baseline: Annotated[
-        str,
-        Option(
-            help="Differences are to this system, also between whole requests and needs (rrf@needs). Default: rrf, or the "
-            "first system where rrf is not measured."
-        ),
-    ] = ""
     k: Annotated[int, Option("--k", "-k", min=3, max=1_000, help="Number of tools that an answer may have.")] = 30
-    timeout_s: Annotated[
-        float, Option("--timeout", min=0.001, help="Seconds for one request; a later answer counts as no answer.")
-    ] = 10.0
-    limit: Annotated[
-        int,
-        Option(min=0, help="Measure a sample of this many requests, chosen by the hash of their ids; 0: all requests."),
-    ] = 0
-    split: Annotated[str, Option(help="Measure only requests of this split (dev or test). Default: all.")] = ""
-    name: Annotated[str, Option(help="Name of the requests in the report. Default: the name of their first file.")] = ""
+    limit: Annotated[int, Option(min=0, help="Measure a sample of this many requests; 0: all.")] = 0
+    split: Annotated[str, Option(help="Only requests of this split (dev or test).")] = ""
+    baseline: Annotated[str, _Rare(help="Differences are to this system. Default: rrf, or the first.")] = ""
+    timeout_s: Annotated[float, _Rare("--timeout", min=0.001, help="Seconds for one request.")] = 10.0
+    name: Annotated[str, _Rare(help="Name of the requests in the report. Default: that of their first file.")] = ""
     footprint: Annotated[
-        bool,
-        Option(
-            help="Also measure memory and loading time of each system, in a process of its own (some seconds for each "
-            "system)."
-        ),
+        bool, _Rare(help="Measure memory and loading time of each system, in a process of its own.")
     ] = True
     allow_missing: Annotated[
-        bool,
-        Option(
-            "--allow-missing",
-            help="Measure although gold tools are not in the snapshot; they count as not found. Default: fail.",
-        ),
+        bool, _Rare("--allow-missing", help="Measure although gold tools are not in the snapshot; they are not found.")
     ] = False
     gold_edges: Annotated[
         tuple[Path, ...],
-        Option(
-            "--dependencies",
-            help="Gold edges, JSON Lines with from and to: the true dependencies between tools. They score the tool "
-            "graph. Repeat for several files.",
+        _Rare(
+            "--dependencies", help="True dependencies between tools, JSON Lines with from and to: they score the graph."
         ),
     ] = ()
     external_edges: Annotated[
         tuple[Path, ...],
-        Option(
-            "--edges",
-            help="Edges found by another method, JSON Lines with source and target (source provides what target needs),"
-            " scored against --dependencies beside those of the graph. Reports name them by their file. Repeat for"
-            " several files.",
-        ),
+        _Rare("--edges", help="Edges of another method, JSON Lines with source and target, scored beside the graph's."),
     ] = ()
     reranker: Reranker = DEFAULT_RERANKER
     allowed_models: AllowedModels = ()
@@ -413,37 +291,19 @@ class TuningPlan:
     labels: Annotated[
         Path | None,
         Option(
-            "--on",
-            help="Labelled requests of people: a file of JSON lines with id, query, tools, and perhaps split (dev or test); or a "
-            "folder with it as queries.jsonl. Without test rows half of the gold sets is held out.",
+            "--on", help="Labelled requests of people: JSON Lines with id, query, tools, and perhaps split (dev, test)."
         ),
     ] = None
-    rollback: Annotated[
-        bool,
-        Option(
-            "--rollback", help="Tune nothing: publish the same tools with the ranking weights before the present ones."
-        ),
-    ] = False
+    rollback: Annotated[bool, Option("--rollback", help="Go back to the ranking weights before the present ones.")] = (
+        False
+    )
     out: Annotated[
-        Path | None,
-        Option(
-            "--out",
-            "-o",
-            file_okay=False,
-            help="Store to publish the new version in. Default: the store that is tuned.",
-        ),
+        Path | None, Option("--out", "-o", file_okay=False, help="Store to publish in. Default: the one that is tuned.")
     ] = None
-    k: Annotated[
-        int,
-        Option("--k", "-k", min=1, max=1_000, help="The weights are better when CompleteRecall at this k is higher."),
-    ] = 10
-    seed: Annotated[int, Option(min=0, help="Seed of the division into requests to search on and held-out ones.")] = 0
+    k: Annotated[int, Option("--k", "-k", min=1, max=1_000, help="Better is a higher CompleteRecall at this k.")] = 10
+    seed: Annotated[int, _Rare(min=0, help="Seed of the division into requests to search on and held-out ones.")] = 0
     allow_missing: Annotated[
-        bool,
-        Option(
-            "--allow-missing",
-            help="Fit although gold tools are not in the snapshot; they count as not found. Default: fail.",
-        ),
+        bool, _Rare("--allow-missing", help="Fit although gold tools are not in the snapshot; they are not found.")
     ] = False
     allowed_models: AllowedModels = ()
     signing_key: SigningKey = None
@@ -458,33 +318,18 @@ class LearningPlan:
     ] = DEFAULT_STORE
     logs: Annotated[
         tuple[Path, ...],
-        Option(
-            "--log",
-            metavar="FILE",
-            help='Also learn from a file of JSON lines: "query", "tools", and perhaps "time", "reporter", "succeeded".',
-        ),
+        Option("--log", metavar="FILE", help="Also learn from JSON Lines: query, tools, time, reporter, succeeded."),
     ] = ()
     outcomes: Annotated[
-        Path | None,
-        Option(
-            "--outcomes", file_okay=False, metavar="FOLDER", help="Folder of the outcomes. Default: that of the store."
-        ),
+        Path | None, Option("--outcomes", file_okay=False, metavar="FOLDER", help="Default: that of the store.")
     ] = None
     k: Annotated[
         int,
         Option("--k", "-k", min=1, max=1_000, help="A session is answered when all its tools are among the best k."),
     ] = 5
     min_reporters: Annotated[
-        int,
-        Option(
-            "--min-reporters",
-            min=1,
-            max=100,
-            help="Reporters that must have used a tool before it counts. 1 trusts every reporter.",
-        ),
+        int, Option("--min-reporters", min=1, max=100, help="Reporters that must have used a tool before it counts.")
     ] = 2
-    forget: Annotated[
-        bool, Option("--forget", help="Publish the snapshot without what was learned. The log of outcomes stays.")
-    ] = False
+    forget: Annotated[bool, Option("--forget", help="Publish the snapshot without what was learned.")] = False
     allowed_models: AllowedModels = ()
     signing_key: SigningKey = None

@@ -6,15 +6,18 @@ import contextlib
 import os
 import tempfile
 from collections.abc import AsyncIterator, Callable, Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Annotated
+
+from typer import Option
 
 from egotools import AsyncClient
 from inference.chat import Budget, ChatModel
 from inference.openai_client import OpenAIEndpoint
 from inference.retry import RetryPolicy
-from ontology.errors import IsolationError
+from ontology.errors import InvalidArgumentError, IsolationError
 from planners.calls.sandbox import Sandbox
 from planners.calls.tool_access import Ask, CallLimits, ToolAccess, always
 from planners.calls.tool_finder import Finder, JoinedFinder, ToolFinder
@@ -32,12 +35,53 @@ from planners.kgot.tools.web_tools import WebEndpoints, WebTools
 from planners.stores import open_graph
 from services.jobs.model_factory import open_chat
 from services.jobs.plans import ChatEndpoint
-from services.jobs.solve_plan import ModelAddress, SolvePlan
 
-__all__ = ["SolveTools", "open_solve_parts"]
+__all__ = ["SolvePlan", "SolveTools", "open_solve_parts"]
 
 _OWN_SHARE = 3  # of the tools of an answer, of those that are integrated, where they stand in a catalogue of their own
+_VISION_S = 120.0
 _NO_RETRIES = RetryPolicy(max_retries=0)  # the run itself tries again
+
+
+_Rare = partial(Option, hidden=True)  # shown by --help-all
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SolvePlan:
+    """How tasks are solved. It can be sent to another process."""
+
+    endpoint: ChatEndpoint = field(default_factory=ChatEndpoint)
+    graph: Annotated[
+        str,
+        Option("--graph", help="The task's graph: memory, rdf or neo4j:bolt://USER:PASSWORD@HOST:PORT."),
+    ] = "memory"
+    tool_model: Annotated[
+        str, Option("--tool-model", help="NAME[@URL]: model that defines the calls. Default: that of --llm-model.")
+    ] = ""
+    vision_model: Annotated[str, _Rare("--vision-model", help="NAME[@URL]: model that looks at images.")] = ""
+    search: Annotated[
+        str,
+        _Rare(
+            "--search-url",
+            envvar="EGOTOOLS_SEARCH_URL",
+            help="Search engine of the web tools, with {query}: it answers as SearXNG or SerpAPI.",
+        ),
+    ] = field(default="", repr=False)
+    max_calls: Annotated[int, _Rare(min=1, help="Calls of tools of a run.")] = 1_000
+    settings: KgotSettings = field(default_factory=KgotSettings)
+
+    def require_model(self) -> None:
+        """Check that a model is named.
+
+        :raises InvalidArgumentError: when none is.
+        """
+        if not self.endpoint.model:
+            raise InvalidArgumentError(
+                "a task is solved by a model, and none is named",
+                subject="--llm-model",
+                remedy="Name one of any server with the OpenAI interface: --llm-url URL --llm-model NAME; "
+                "to see a recorded run without a model: egotools solve --demo",
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +126,7 @@ async def open_solve_parts(
     :raises EgotoolsError: when a file, the store or a model cannot be opened.
     :raises ClientError: when the server does not answer.
     """
+    plan.require_model()
     budget = budget or plan.endpoint.budget()
     async with contextlib.AsyncExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="egotools-solve-"))
@@ -112,7 +157,7 @@ async def open_solve_parts(
             sandbox=sandbox,
             repeat=always if tools.access.policy.confirmed else tools.ask,
             settings=plan.settings,
-            about=plan.about(),
+            about={"graph": plan.graph.partition(":")[0]},
             marks=marks,
         )
 
@@ -135,24 +180,21 @@ async def _check_isolation(sandbox: Sandbox) -> None:
 def _models(plan: SolvePlan, budget: Budget) -> dict[str, ChatModel]:
     """The models by their role."""
     graph = open_chat(plan.endpoint, needed_by="a run by a model", budget=budget, policy=MODEL_RETRIES)
-    if not plan.tool_model.model:
+    if not plan.tool_model:
         return {"graph": graph, "tool": graph}
-    other = ChatEndpoint(base_url=plan.tool_model.url or plan.endpoint.base_url, model=plan.tool_model.model)
+    other = replace(plan.endpoint.of(plan.tool_model), max_tokens=0, max_usd=0.0)
     return {"graph": graph, "tool": open_chat(other, needed_by="--tool-model", budget=budget, policy=MODEL_RETRIES)}
 
 
 def _integrated(
     plan: SolvePlan, tools: SolveTools, archives: Archives, sandbox: Sandbox, models: ToolModels, budget: Budget
 ) -> ToolSet:
-    def endpoint(given: ModelAddress, timeout_s: float) -> OpenAIEndpoint | None:
-        url, key = given.url or plan.endpoint.base_url, os.environ.get("OPENAI_API_KEY", "")
-        options: dict[str, Any] = {"api_key": key, "timeout_s": timeout_s, "policy": MODEL_RETRIES}
-        return OpenAIEndpoint(given.model, base_url=url, **options) if given.model else None
-
-    vision, speech = endpoint(plan.vision_model, 120.0), endpoint(plan.speech_model, 300.0)
-    web = WebTools(
-        WebEndpoints(search=plan.search or None, wiki=plan.wiki or None),
-        allowed_networks=tools.access.allowed_networks,
-    )
-    models = replace(models, vision=vision, speech=speech, budget=budget)
+    vision = None
+    if plan.vision_model:
+        endpoint, key = plan.endpoint.of(plan.vision_model), os.environ.get("OPENAI_API_KEY", "")
+        vision = OpenAIEndpoint(
+            endpoint.model, base_url=endpoint.base_url, api_key=key, timeout_s=_VISION_S, policy=MODEL_RETRIES
+        )
+    web = WebTools(WebEndpoints(search=plan.search or None), allowed_networks=tools.access.allowed_networks)
+    models = replace(models, vision=vision, budget=budget)
     return standard_tools(archives.files, sandbox, models=models, web=web, archives=archives)

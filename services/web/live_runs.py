@@ -10,7 +10,7 @@ the others in its log as they are:
   ``BranchFailed`` ``{missing}``. ``first`` are at most 50 candidates as ``{id, fields}``, of a variable (of ``Pruned``: by variable).
 * ``Answered`` ``{execution}`` ends a run: ``answer``, ``count``, ``candidates`` (variable → entities), ``missing``, ``totals``.
 * ``QuestionAnswered`` ``{pages, error}`` ends the run of a question of a graph, whose other events are those of
-  :mod:`planners.graphseek.agent_events`: ``pages`` are results to be shown, ``error`` says why there is no sure answer.
+  :mod:`planners.graphseek.turn`: ``pages`` are results to be shown, ``error`` says why there is no sure answer.
 """
 
 from __future__ import annotations

@@ -12,8 +12,7 @@ from egotools import AsyncClient
 from ontology.errors import InvalidArgumentError, NotFoundError
 from planners.graphseek.turn import Question
 from services.http.http_server import serve_http
-from services.jobs.ask_outcome import outcome_error
-from services.jobs.ask_parts import AskPlan, open_asked_graph
+from services.jobs.ask_parts import AskPlan, open_asked_graph, outcome_error
 from services.jobs.conversation import ConversationTurn
 from services.jobs.result_page import ShownResults
 from services.server.access.tls import is_loopback, own_credentials, own_target, web_context

@@ -58,5 +58,5 @@ def test_the_server_is_open_on_loopback_only_and_reads_the_store() -> None:
     serve_options(service["command"])
     assert settings.insecure and service["ports"] == [f"127.0.0.1:{settings.port}:{settings.port}"]
     assert mounts("serve") == {"/store": {"type": "volume", "source": "store", "target": "/store", "read_only": True}}
-    assert service["healthcheck"]["test"] == ["CMD", "egotools", "health"]
+    assert service["healthcheck"]["test"] == ["CMD", "egotools", "admin", "health"]
     assert float(service["stop_grace_period"].removesuffix("s")) > settings.grace_s + settings.drain_s

@@ -129,7 +129,7 @@ def settings_of(environ: dict[str, str]) -> ServerSettings:
 
 def serve_options(words: list[str]) -> None:
     """Fail where ``egotools serve`` does not have an option."""
-    shown = CliRunner().invoke(app, [words[0], "--help"]).output
+    shown = CliRunner().invoke(app, [words[0], "--help-all"]).output
     assert words[0] == "serve" and all(word in shown for word in words if word.startswith("--"))
 
 

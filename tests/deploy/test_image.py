@@ -76,7 +76,7 @@ def test_an_image_is_a_root_file_system_alone_and_starts_without_a_shell(target:
     if target == "serve":
         serve_options(words[1])
         assert said["STOPSIGNAL"] == "SIGTERM"
-        assert json.loads(said["HEALTHCHECK"].rpartition("CMD ")[2]) == ["egotools", "health"]
+        assert json.loads(said["HEALTHCHECK"].rpartition("CMD ")[2]) == ["egotools", "admin", "health"]
 
 
 # -- the root file system itself: about three minutes, the packages of Debian 12 and of the locks ----------------------
@@ -125,7 +125,7 @@ def test_the_image_serves_a_store(root: Path, tmp_path: Path) -> None:
                 for preset in ("default", "paper"):  # all of the ranking, and the words of spaCy
                     answer = client.retrieve("give Jan a spot award that fits his career level", k=5, preset=preset)
                     assert "hr/grantSpotAward" in [tool.id for tool in answer.tools] and not answer.fallbacks
-            probe = confined(root, scratch, store, "/usr/bin/egotools", "health", "--port", str(said["port"]))
+            probe = confined(root, scratch, store, "/usr/bin/egotools", "admin", "health", "--port", str(said["port"]))
             assert (probe.communicate(timeout=60)[0], probe.returncode) == ("SERVING\n", 0)
         finally:
             server.kill()  # the sandbox ends with it

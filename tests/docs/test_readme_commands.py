@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from services.cli.diff import DIFFERENT
-from services.jobs.tune import NOT_BETTER
+from services.jobs.improve import NOT_BETTER
 from tests.conftest import ROOT
 from tests.harness.waiting import LIMIT_S, wait_until
 

@@ -43,10 +43,10 @@ _RUNS: Sequence[str] = (
     "search {task} --store {out}/nothing",
     "show {tool} --store {store}",
     "show {tool} --store {store} --json",
-    "plan-tools {task} --store {store} --json",
-    "snapshots --store {store}",
-    "findings list --store {store}",
-    "graph export {out}/graph.json --store {store} --format json",
+    "plan {task} --store {store} --json",
+    "admin snapshots --store {store}",
+    "admin findings list --store {store}",
+    "export {out}/graph.json --store {store} --format json",
     "validate {store}/nothing.json",
     "validate examples/enterprise/catalog",
     "call {tool} --store {store} --dry-run --arguments {{}}",
@@ -54,13 +54,13 @@ _RUNS: Sequence[str] = (
     "build --out {out}/empty",
     "eval run {store} --queries {out}/nothing.jsonl --out {out}/report",
     "solve --demo",
-    "tokens create anna --file {out}/tokens.yaml --days 0",
+    "admin tokens create anna --file {out}/tokens.yaml --days 0",
     "audit verify {out}/nothing.jsonl",
     "diff a b --store {store}",
 )
 _WRONG: Sequence[str] = (
     "build {out}/poisoned.json --out {out}/poisoned --json",
-    "findings list --store {out}/poisoned --json",
+    "admin findings list --store {out}/poisoned --json",
     "build {out}/poisoned.json --out {out}/poisoned-2 --findings quarantine",
     "build {out}/poisoned.json --out {out}/poisoned-3 --findings refuse",
     "build {out}/sources.yaml --out {out}/empty",
@@ -78,9 +78,9 @@ _WRONG: Sequence[str] = (
     "search {task} --store {store} --filter nonsense=x",
     "search {task} --store {store} --filter effect=write --json",
     "search {task} --store {store} --done nobody/knows",
-    "rollback nonsense --store {store}",
-    "findings approve nobody/* --store {store} --reason r",
-    "graph export {out}/graph.nonsense --store {store} --format nonsense",
+    "admin rollback nonsense --store {store}",
+    "admin findings approve nobody/* --store {store} --reason r",
+    "export {out}/graph.nonsense --store {store} --format nonsense",
     "plan x --domain nonsense --store {store}",
     "plan x --data {out}",
     "plan --domain enterprise --replay",
@@ -97,8 +97,8 @@ _WRONG: Sequence[str] = (
     "sync {out}/nothing --store {out}/nothing",
     "serve --store {out}/nothing --port 0",
     "mcp --store {out}/nothing",
-    "keys show {out}/nothing",
-    "catalog check {out}/overlay.yaml",
+    "admin keys show {out}/nothing",
+    "admin catalog check {out}/overlay.yaml",
     "nonsense",
 )
 _BAD: Mapping[str, dict[str, Any]] = {
@@ -126,11 +126,11 @@ def _commands(folder: Path) -> dict[str, Any]:
 
 
 def _walk(command: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
-    under = getattr(command, "commands", None)
+    under = command.list_commands(None) if hasattr(command, "list_commands") else []
     if not under:
         yield path, command
-    for name, each in (under or {}).items():
-        yield from _walk(each, (*path, name))
+    for name in under:
+        yield from _walk(command.get_command(None, name), (*path, name))
 
 
 def _runs(folder: Path) -> dict[str, Any]:

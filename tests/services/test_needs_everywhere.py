@@ -72,7 +72,7 @@ def test_each_interface_says_the_same(run: Run, store_of: BuiltStore) -> None:
         found = asyncio.run(over_http(server.address, store))
         for where in (("--server", server.address), ("--store", store)):
             found[f"cli {where[0]}"] = json.loads(run("search", *OPTIONS, "-k", ASKED["k"], *where)[1])
-            found[f"cli {where[0]} plan"] = json.loads(run("plan-tools", *OPTIONS, *where)[1])
+            found[f"cli {where[0]} plan"] = json.loads(run("plan", *OPTIONS, *where)[1])
     assert [each["unserved"] for each in answer["need_results"]] == [False, True, False]
     assert {need for _, needs, _ in answer["tools"] for need in needs} == {0, 1, 2}
     reply = found.pop("mcp")

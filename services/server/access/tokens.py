@@ -270,7 +270,7 @@ def list_tokens(path: Path) -> tuple[StaticToken, ...]:
         return _TokensFile.model_validate_json(read_limited(path)).tokens
     except (OSError, ValueError) as error:
         problem = first_error(error, show_value=False) if isinstance(error, ValidationError) else str(error)
-    remedy = "Make one with `egotools tokens create`"
+    remedy = "Make one with `egotools admin tokens create`"
     raise InvalidArgumentError(f"this is not a file of tokens: {problem}", subject=str(path), remedy=remedy)
 
 
@@ -305,7 +305,7 @@ def revoke_token(path: Path, name: str) -> None:
         tokens = list_tokens(path)
         kept = tuple(each for each in tokens if name not in (each.name, each.id))
         if len(kept) == len(tokens):
-            raise NotFoundError("the file has no such token", subject=name, remedy="See `egotools tokens list`")
+            raise NotFoundError("the file has no such token", subject=name, remedy="See `egotools admin tokens list`")
         _write(path, kept)
 
 

@@ -97,7 +97,7 @@ export class CatalogueView {
       this.findings.byTool = byTool.map(([tool, own]) => ({ tool, own, held: quarantined.includes(tool), approved: approved.includes(tool) }));
       byId("findings-filter").hidden = !total;
       this.#showFindings(0);
-      return total ? `${count(total)} findings in ${count(byTool.length)} tools. egotools findings approve releases a tool.` : "No findings.";
+      return total ? `${count(total)} findings in ${count(byTool.length)} tools. egotools admin findings approve releases a tool.` : "No findings.";
     });
   }
 

@@ -191,7 +191,7 @@ def test_a_catalog_must_be_accepted_and_of_the_graph(run: Run, graph: str, tmp_p
     file = tmp_path / "mine.yaml"
     file.write_text("nodes: {Car: {description: What we sell}}\n", encoding="utf-8")
     code, _, err = run("ask", "x", "--graph", graph, "--catalog", file)
-    assert code == 2 and "is a draft" in err and "egotools catalog accept" in err
+    assert code == 2 and "is a draft" in err and "egotools admin catalog accept" in err
     file.write_text("accepted: true\nnodes: {Lorry: {}}\n", encoding="utf-8")
     code, _, err = run("ask", "x", "--graph", graph, "--catalog", file)
     assert code == 2 and "describes less than 50%" in err

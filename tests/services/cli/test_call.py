@@ -178,7 +178,7 @@ def test_credentials_from_a_file_and_of_the_next_alternative(
         (("-a", '{"id": 7}', "--credential", f"key={SECRET}"), 2, "not taken from the command line"),
         (("-a", '{"id": 7}', "--credential", "key=${NO_SUCH_VARIABLE}"), 2, "no variable NO_SUCH_VARIABLE"),
         (("-a", '{"id": 7}', "--credential", "key=@/no/such/file"), 2, "cannot be read"),
-        (("-a", '{"id": 7}', "--credential", SECRET), 2, "not KEY=REFERENCE"),
+        (("-a", '{"id": 7}', "--credential", SECRET), 2, "not NAME=REFERENCE"),
         (
             ("-a", '{"id": 7}', *KEY, "--credential", "kay=${SHOP_KEY}"),
             2,

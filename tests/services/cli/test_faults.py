@@ -20,7 +20,7 @@ from tests.harness.waiting import LIMIT_S
 WITH_STORE = (
     "search x --store STORE",
     "show x --store STORE",
-    "plan-tools x --store STORE",
+    "plan x --store STORE",
     "call a/b --store STORE",
     "mcp --store STORE",
     "rest --store STORE",
@@ -29,11 +29,11 @@ WITH_STORE = (
     "tune STORE --rollback",
     "eval STORE --queries examples/enterprise/requests.jsonl --out OUT",
     "datagen STORE --out OUT",
-    "graph export OUT.ttl --store STORE",
-    "snapshots --store STORE",
-    "rollback --store STORE",
-    "findings list --store STORE",
-    "findings approve x --reason r --store STORE",
+    "export OUT.ttl --store STORE",
+    "admin snapshots --store STORE",
+    "admin rollback --store STORE",
+    "admin findings list --store STORE",
+    "admin findings approve x --reason r --store STORE",
     "validate --store STORE",
 )
 
@@ -46,7 +46,7 @@ def test_a_folder_that_is_no_store_is_left_as_it_is(run: Run, tmp_path: Path, co
     words = command.replace("STORE", str(folder)).replace("OUT", str(tmp_path / "out")).split()
     code, out, err = run(*words)
     assert (code, out) == (NotFoundError.exit_code, "")
-    assert f"egotools build {folder} --out egotools-store" in err and len(err.splitlines()) == 1
+    assert f"egotools build {folder} --out store" in err and len(err.splitlines()) == 1
     assert [path.name for path in tmp_path.rglob("*")] == ["documents", "notes.md"]
 
 
@@ -89,7 +89,7 @@ def places(inputs: dict[str, object], tmp_path: Path) -> dict[str, object]:
         ("llm", "openai", "build DOCUMENT --out OUT --extractor llm MODEL"),
         ("llm", "openai", "datagen STORE --out OUT --generator llm MODEL"),
         ("llm", "openai", "plan x --domain personal --parser llm.v1 MODEL"),
-        ("default", "ladybug", "build DOCUMENT --out OUT --graph-store ladybug:g"),
+        ("ladybug", "ladybug", "build DOCUMENT --out OUT --graph-store ladybug:g"),
         ("neo4j", "neo4j", "build DOCUMENT --out OUT --graph-store neo4j:bolt://127.0.0.1:1"),
         ("neo4j", "neo4j", "ask x --graph neo4j:bolt://127.0.0.1:1"),
         ("ray", "ray", "build DOCUMENT --out OUT --on ray"),
@@ -126,7 +126,10 @@ def test_a_missing_extra_is_installed_by_the_command_that_is_named(
         ("solve x --store STORE --llm-model m", "Give --llm-url"),
         ("solve x --store STORE MODEL", "export OPENAI_API_KEY="),
         ("ask x --graph store:STORE --llm-model m", "--llm-url http://HOST:PORT/v1"),
-        ("catalog draft --by llm --graph store:STORE --out OUT", "--llm-url http://HOST:PORT/v1 --llm-model MODEL"),
+        (
+            "admin catalog draft --by llm --graph store:STORE --out OUT",
+            "--llm-url http://HOST:PORT/v1 --llm-model MODEL",
+        ),
     ],
 )
 def test_a_missing_model_or_key_is_given_by_what_is_named(
@@ -135,11 +138,3 @@ def test_a_missing_model_or_key_is_given_by_what_is_named(
     words = command.replace("store:STORE", f"store:{places['STORE']}").replace(" MODEL", f" {refusing}").split()
     code, _, err = run(*(places.get(word, word) for word in words))
     assert code and remedy in err.splitlines()[-1], err
-
-
-@pytest.mark.parametrize("option", ["--usage", "--usage-max-tools"])
-def test_an_option_of_usage_lines_is_refused_with_what_to_write_instead(
-    run: Run, places: dict[str, object], option: str
-) -> None:
-    code, _, err = run("build", places["DOCUMENT"], "--out", places["OUT"], option, "1")
-    assert code == 2 and "append_description" in err

@@ -1,4 +1,4 @@
-"""``egotools findings``, and the findings in ``egotools diff``."""
+"""``egotools admin findings``, and the findings in ``egotools diff``."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _build(
 
 def test_by_default_nothing_is_held_back_and_one_line_says_where_to_look(run: Run, tmp_path: Path) -> None:
     store, document = tmp_path / "store", tmp_path / "new.jsonl"
-    found = f"Findings: 1 tools (1 severe), none held back; see `egotools findings list --store {store}`"
+    found = f"Findings: 1 tools (1 severe), none held back; see `egotools admin findings list --store {store}`"
     code, out, _ = _build(run, tmp_path, CLEAN, BAD, policy="")
     assert code == 0 and "2 tools" in out and found in out.splitlines()
     code, out, _ = _build(run, tmp_path, CLEAN, policy="")
@@ -37,14 +37,14 @@ def test_a_quarantined_tool_is_listed_approved_and_built(
 ) -> None:
     store = tmp_path / "store"
     code, out, _ = _build(run, tmp_path, CLEAN, BAD)
-    assert code == 0 and "Quarantined: 1 tool not in the snapshot: erp/list_vendors" in out
-    code, out, _ = run("findings", "list", "--store", store)
+    assert code == 0 and "Quarantined, not in the snapshot: 1: erp/list_vendors" in out
+    code, out, _ = run("admin", "findings", "list", "--store", store)
     assert code == 0 and "erp/list_vendors (quarantined)" in out and "characters that nobody sees" in out
-    code, out, _ = run("findings", "list", "--store", store, "--quarantined", "--json")
+    code, out, _ = run("admin", "findings", "list", "--store", store, "--quarantined", "--json")
     listed: dict[str, Any] = json.loads(out)
     assert listed["quarantined"] == ["erp/list_vendors"]
     assert {each["severity"] for each in listed["findings"]} == {"quarantine"}
-    approve = ("findings", "approve", "erp/list_vendors", "--reason", "ours", "--by", "ann", "--store", store)
+    approve = ("admin", "findings", "approve", "erp/list_vendors", "--reason", "ours", "--by", "ann", "--store", store)
     monkeypatch.delenv("EGOTOOLS_AUDIT_LOG", raising=False)
     code, out, err = run(*approve)
     assert code == 0 and "approved erp/list_vendors by ann" in out
@@ -56,9 +56,12 @@ def test_a_quarantined_tool_is_listed_approved_and_built(
     assert '"approve-finding"' in (tmp_path / "audit.jsonl").read_text("utf-8")
     code, out, _ = _build(run, tmp_path, CLEAN, BAD)
     assert (
-        code == 0 and "2 tools" in out and "Quarantined" not in out and "Released by approvals: erp/list_vendors" in out
+        code == 0
+        and "2 tools" in out
+        and "Quarantined" not in out
+        and "Released by approvals: 1: erp/list_vendors" in out
     )
-    assert "by ann" in run("findings", "list", "--store", store)[1]
+    assert "by ann" in run("admin", "findings", "list", "--store", store)[1]
 
 
 @pytest.mark.parametrize(
@@ -77,7 +80,7 @@ def test_what_cannot_be_approved_is_named(
     run: Run, tmp_path: Path, arguments: tuple[str, ...], code: int, problem: str
 ) -> None:
     _build(run, tmp_path, CLEAN, BAD)
-    found, _, err = run("findings", "approve", *arguments, "--store", tmp_path / "store")
+    found, _, err = run("admin", "findings", "approve", *arguments, "--store", tmp_path / "store")
     assert found == code and problem in err
     assert not (tmp_path / "store" / "approvals.jsonl").exists()
 
@@ -86,7 +89,7 @@ def test_what_cannot_be_approved_is_named(
 def test_many_are_approved_by_a_pattern_after_they_are_counted(run: Run, tmp_path: Path, named: str) -> None:
     other = {**BAD, "id": "erp/list_banks", "name": "list_banks"}
     _build(run, tmp_path, CLEAN, BAD, other)
-    approve = ("findings", "approve", named, "--store", tmp_path / "store")
+    approve = ("admin", "findings", "approve", named, "--store", tmp_path / "store")
     code, out, _ = run(*approve, "--dry-run")
     assert (code, out) == (0, f"{named}: 2 of 2 tools with findings\n")
     code, out, _ = run(*approve, "--reason", "ours", "--by", "ann")

@@ -1,4 +1,4 @@
-"""``egotools health`` says what the server of its settings says, in plain text and with TLS, and in its exit code."""
+"""``egotools admin health`` says what the server of its settings says, in plain text and with TLS, and in its exit code."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.services.server.memory_engine import MemoryEngine, serving, small_set
 
 
 async def asked(*words: str, **environ: str) -> Result:
-    return await asyncio.to_thread(CliRunner().invoke, app, ["health", *words], env=environ)
+    return await asyncio.to_thread(CliRunner().invoke, app, ["admin", "health", *words], env=environ)
 
 
 async def test_the_exit_code_follows_the_server() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
 import shutil
 import time
@@ -14,13 +13,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from egotools import AsyncClient, InvalidRequestError, ObservedOutput, Response
+from egotools import AsyncClient, InvalidRequestError, Response
 from inference import HashingEncoder
 from ontology.reporting import no_progress
 from retrieval.engine import open_engine
 from retrieval.query.request import Request
 from retrieval.snapshot.publish import published_id
-from services.jobs.learn import Learned, learn_from_use
+from services.jobs.improve import Learned, learn_from_use
 from services.jobs.plans import LearningPlan
 from services.outcomes import open_secret, read_outcomes
 from services.server.catalogs import CatalogStore
@@ -78,57 +77,6 @@ def test_a_log_makes_a_better_snapshot_and_forget_the_old_one(store: Path, tmp_p
     assert (code, published_id(store)) == (0, first)
     assert ids(responses(store)) == ids(before)
     assert "no learned part" in run("learn", "--store", store, "--forget")[1]
-
-
-async def _report_all(store: Path) -> None:
-    """Ask and report 300 sessions over gRPC, through two replicas."""
-    engine = open_engine(store, encoder=HashingEncoder())
-    async with contextlib.AsyncExitStack() as stack:
-        clients = []
-        for _ in range(2):
-            server = Server(ServerSettings(port=0, workers=2, drain_s=0.0), outcomes={"": store / "outcomes"})
-            stack.push_async_callback(server.stop, 1.0)
-            address = await server.start()
-            await server.load(lambda: engine)
-            clients.append(await stack.enter_async_context(AsyncClient(address)))
-
-        async def report(row: dict[str, Any], place: int) -> None:
-            asked, told = clients[place % 2], clients[place % 2 - 1]
-            answer = await asked.retrieve(row["query"], k=5)
-            used = row["tools"]
-            output = ObservedOutput(tool_id=used[0], name="items[].id", type="string", taken_by=used[1], taken_as="id")
-            await told.report_outcome(answer.request_id, used, succeeded=True, query=row["query"], outputs=[output])
-
-        made = rows(300)
-        for start in range(0, len(made), 20):
-            await asyncio.gather(*(report(row, place) for place, row in enumerate(made[start : start + 20])))
-
-
-async def _served(store: Path) -> Response:
-    server = Server(ServerSettings(port=0, workers=2, drain_s=0.0))
-    address = await server.start()
-    try:
-        await server.load(lambda: open_engine(store, encoder=HashingEncoder()))
-        async with AsyncClient(address) as client:
-            return await client.retrieve(rows(1, seed=9)[0]["query"], k=5, explanation=True)
-    finally:
-        await server.stop(0)
-
-
-async def test_reports_over_grpc_become_answers(store: Path) -> None:
-    await _report_all(store)
-    outcomes, damaged = read_outcomes(store / "outcomes")
-    assert (len(outcomes), damaged) == (300, 0)
-    assert all(outcome.terms and not outcome.query for outcome in outcomes)
-    before = complete(responses(store))
-    assert learned_of(store).published == "", "all are of one reporter: the same address"
-    learned = learned_of(store, min_reporters=1)
-    assert learned.published == published_id(store)
-    assert complete(responses(store)) > before + 0.5
-    answer = await _served(store)
-    assert "similar requests" in answer.tools[0].explanation
-    assert answer.tools[0].reasons is not None
-    assert answer.tools[0].reasons.features["past_requests"] > 0
 
 
 async def test_one_tenant_cannot_report_for_another(store: Path, tmp_path: Path) -> None:

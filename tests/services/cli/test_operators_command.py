@@ -1,4 +1,4 @@
-"""``egotools operators``: versions are listed, compared, approved and taken back; `egotools ask` takes the approved ones."""
+"""``egotools admin operators``: versions are listed, compared, approved and taken back; `egotools ask` takes the approved ones."""
 
 from __future__ import annotations
 
@@ -52,35 +52,34 @@ def versions(graph: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ve
 
 def test_versions_are_listed_compared_approved_and_taken_back(run: Run, versions: VersionFolder) -> None:
     (versions.path / "find.3.json").write_text("{}", encoding="utf-8")
-    code, out, err = run("operators", "list")
+    code, out, err = run("admin", "operators", "list")
     assert code == 0 and [line.split()[:2] for line in out.splitlines()] == [
         ["find.1", "unverified"],
         ["find.2", "unverified"],
     ]
     assert "left out: find.3.json: it cannot be read" in err
-    listed = json.loads(run("operators", "list", "--json")[1])
+    listed = json.loads(run("admin", "operators", "list", "--json")[1])
     assert (len(listed["versions"]), len(listed["problems"])) == (2, 1)
-    assert run("operators", "approve", "find.1")[0] == 0
-    changed = json.loads(run("operators", "diff", "find.2", "--json")[1])
-    assert changed["other"] == "find.1" and sum(line[0] in "+-" for line in changed["diff"]) == 4
-    code, out, _ = run("operators", "diff", "find.1", "find.2")
-    assert code == 0 and "-  " + TEMPLATE.replace("1.0", "0.5") in out and "+  " + TEMPLATE in out
-    assert "0.5 AS score" in run("operators", "approve", "find.2")[1], "what is approved is shown"
-    assert json.loads(run("operators", "rollback", "find", "--json")[1]) == {"taken_back": "find.2", "serves": "find.1"}
-    assert "as it is shipped serves" in run("operators", "rollback", "find")[1]
+    assert run("admin", "operators", "approve", "find.1")[0] == 0
+    assert "0.5 AS score" in run("admin", "operators", "approve", "find.2")[1], "what is approved is shown"
+    assert json.loads(run("admin", "operators", "rollback", "find", "--json")[1]) == {
+        "taken_back": "find.2",
+        "serves": "find.1",
+    }
+    assert "as it is shipped serves" in run("admin", "operators", "rollback", "find")[1]
     assert [each.status for each in versions.versions()] == ["unverified", "unverified"]
 
 
 def test_what_cannot_be_approved_or_taken_back(run: Run, versions: VersionFolder) -> None:
-    code, _, err = run("operators", "rollback", "find")
-    assert code == run("operators", "approve", "find.9")[0] == 7 and "no version of it is approved" in err
-    code, _, err = run("operators", "approve", "find.9")
+    code, _, err = run("admin", "operators", "rollback", "find")
+    assert code == run("admin", "operators", "approve", "find.9")[0] == 7 and "no version of it is approved" in err
+    code, _, err = run("admin", "operators", "approve", "find.9")
     assert code != 0 and "find.1, find.2" in err
     (versions.path / "find.1.json").write_text("[]", encoding="utf-8")
-    code, _, err = run("operators", "show", "find.1")
+    code, _, err = run("admin", "operators", "show", "find.1")
     assert code != 0 and "cannot be read" in err
     writes = dataclasses.replace(versions.get("find.2"), number=0, template="MATCH (n) WHERE n.key = $text DELETE n")
     name = versions.add(writes).name
-    code, _, err = run("operators", "approve", name)
+    code, _, err = run("admin", "operators", "approve", name)
     assert code != 0 and "DELETE changes the graph" in err
     assert versions.get(name).status == "unverified"

@@ -1,4 +1,4 @@
-"""``egotools plan-tools``: over a store in this process and through a server, as a table and as JSON."""
+"""``egotools plan``: over a store in this process and through a server, as a table and as JSON."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_plan_names_steps_values_and_questions(run: Run, store: Path) -> None:
-    code, out, _ = run("plan-tools", "--store", store, "--goal", GOAL, "--have", "plant=1010", "--json")
+    code, out, _ = run("plan", "--store", store, "--goal", GOAL, "--have", "plant=1010", "--json")
     plan = json.loads(out)
     assert code == 0
     assert plan["steps"][-1]["tool_id"] == GOAL
@@ -43,29 +43,29 @@ def test_a_plan_names_steps_values_and_questions(run: Run, store: Path) -> None:
         "day": ("ask", ""),
     }
     assert ["day"] == [each["parameter"] for each in plan["open_inputs"]]
-    code, out, _ = run("plan-tools", "--store", store, "--goal", GOAL, "--have", "plant=1010")
+    code, out, _ = run("plan", "--store", store, "--goal", GOAL, "--have", "plant=1010")
     assert code == 0 and "[].dockSlotId" in "".join(out.split()) and "ask day (for step 1)" in out
 
 
 def test_a_request_alone_is_enough_and_nothing_is_not(run: Run, store: Path) -> None:
-    code, out, _ = run("plan-tools", "reserve a dock slot for an inbound delivery", "--store", store, "--json")
+    code, out, _ = run("plan", "reserve a dock slot for an inbound delivery", "--store", store, "--json")
     goals = [step["confidence"] for step in json.loads(out)["steps"] if step["kind"] == "goal"]
     assert code == 0 and goals and all(0 <= each < 1 for each in goals)
-    shown = run("plan-tools", "reserve a dock slot for an inbound delivery", "--store", store)[1]
+    shown = run("plan", "reserve a dock slot for an inbound delivery", "--store", store)[1]
     assert "Nobody named the goals" in shown
     assert run("plan", "reserve a dock slot for an inbound delivery", "--store", store, "--json")[:2] == (0, out)
     for option in (("--today", "2026-01-01"), ("--yes",), ("--max-calls", 3), ("--python", "os")):
         code, _, err = run("plan", "reserve a dock slot", "--store", store, *option)
-        assert code == 2 and f"{option[0]} would have no effect" in " ".join(err.split())
-    code, _, err = run("plan-tools", "--store", store)
+        assert code == 2 and ("would have no effect" in err or "none is made" in err)
+    code, _, err = run("plan", "--store", store)
     assert code != 0 and "neither a goal nor a need nor a request" in " ".join(err.split())
-    code, _, err = run("plan-tools", "--store", store, "--goal", "warehouse/none")
+    code, _, err = run("plan", "--store", store, "--goal", "warehouse/none")
     assert code != 0 and "warehouse/none" in err
 
 
 async def test_a_server_plans_too(run: Run) -> None:
     async with serving() as server:
-        arguments = ("plan-tools", "--server", server.address, "--goal", "crm/get_customer")
+        arguments = ("plan", "--server", server.address, "--goal", "crm/get_customer")
         code, out, _ = await asyncio.to_thread(run, *arguments)
         assert code == 0 and "items[].customer_id" in "".join(out.split()) and "made by hand" in out
         code, _, err = await asyncio.to_thread(run, *arguments, "--goal", "crm/none")

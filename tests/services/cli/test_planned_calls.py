@@ -1,4 +1,4 @@
-"""``egotools plan-tools --execute`` against the mock company over HTTP: consent, answers, journals, and what stops a run."""
+"""``egotools plan --execute`` against the mock company over HTTP: consent, answers, journals, and what stops a run."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def leaves(store: Path, tmp_path: Path) -> Iterator[Leaves]:
     known = [text for name, value in LEAVE.items() for text in ("--have", f"{name}={value}")]
     with running(tmp_path / "company") as company:
         address = ("--base-url", f"hr={company.url}/hr")
-        command = ("plan-tools", "--store", str(store), "--goal", "hr/requestLeave", "--execute", *address)
+        command = ("plan", "--store", str(store), "--goal", "hr/requestLeave", "--execute", *address)
         yield Leaves(tmp_path / "company", (*command, *known))
 
 
@@ -131,5 +131,5 @@ def test_what_stops_a_run_is_said(run: Run, leaves: Leaves, store: Path) -> None
     code, out, err = run(*leaves.arguments, "--have", "startDate=2026-12-31", "--yes")  # after its end
     assert code == 16 and "step 2 was answered with an error: 4" in err and '"code"' in out
     assert leaves.requested() == before
-    code, _, err = run("plan-tools", "--store", store, "--goal", "hr/getManager", "--yes")
+    code, _, err = run("plan", "--store", store, "--goal", "hr/getManager", "--yes")
     assert code == 2 and "--execute" in err

@@ -12,10 +12,7 @@ import pytest
 
 from benchmarks.personal.write_personal_data import TODAY, ZONE, write_personal_data
 from inference import HashingEncoder
-from ontology.errors import MissingExtraError
 from planners.personal import PersonalData, refresh_index
-from services.cli import serve_page
-from services.cli.serve_page import PageOptions, page_beside
 from services.jobs.build import build_snapshot
 from tests.harness.commands import started
 from tests.harness.waiting import wait_until
@@ -82,10 +79,3 @@ def test_the_page_answers_requests_of_a_domain(tmp_path: Path) -> None:
         finally:
             process.kill()
             process.communicate()
-
-
-def test_without_the_extra_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert page_beside(PageOptions(), {}) is None
-    monkeypatch.setattr(serve_page, "find_spec", lambda name: None)
-    with pytest.raises(MissingExtraError, match="web"):
-        page_beside(PageOptions(web=True), {})

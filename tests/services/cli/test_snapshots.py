@@ -1,4 +1,4 @@
-"""``egotools snapshots``, ``rollback`` and ``keys``, paths that are empty, and what a crafted snapshot does to the command."""
+"""``egotools admin snapshots``, ``rollback`` and ``keys``, paths that are empty, and what a crafted snapshot does to the command."""
 
 from __future__ import annotations
 
@@ -39,25 +39,25 @@ def builds(tmp_path: Path) -> tuple[Path, list[str]]:
 
 def test_rolling_back_publishes_the_one_before_and_tells_the_history(run: Run, builds: tuple[Path, list[str]]) -> None:
     store, (a, b, c) = builds
-    code, out, _ = run("rollback", "--store", store, "--json")
+    code, out, _ = run("admin", "rollback", "--store", store, "--json")
     row = json.loads(out)
     assert (code, row["snapshot_id"], row["previous_id"], row["action"]) == (0, b, c, "rollback")
     assert row["history"][0]["snapshot_id"] == b
-    code, out, _ = run("rollback", a, "--store", store)
+    code, out, _ = run("admin", "rollback", a, "--store", store)
     assert code == 0
     assert f"Published {a} again" in out
     assert current_snapshot(store).name == a
     for arguments, expected in (((), 7), (("nope",), 7), ((a,), 6), (("",), 2)):
-        assert run("rollback", *arguments, "--store", store)[0] == expected
+        assert run("admin", "rollback", *arguments, "--store", store)[0] == expected
     assert current_snapshot(store).name == a
 
 
 def test_a_snapshot_is_signed_from_the_build_on(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    code, out, _ = run("keys", "create", tmp_path / "key", "--json")
+    code, out, _ = run("admin", "keys", "create", tmp_path / "key", "--json")
     made = json.loads(out)
     assert code == 0
-    assert run("keys", "show", made["public_key"])[1].split() == [made["key_id"]]
-    assert run("keys", "create", tmp_path / "key")[0] == 8
+    assert run("admin", "keys", "show", made["public_key"])[1].split() == [made["key_id"]]
+    assert run("admin", "keys", "create", tmp_path / "key")[0] == 8
     tools = _tools(tmp_path, 2)
     build = ("build", tools, "--out", tmp_path / "store", "--encoder", "hashing.v1")
     unsigned = json.loads(run(*build, "--json")[1])["snapshot_id"]
@@ -96,14 +96,14 @@ def test_a_snapshot_is_signed_from_the_build_on(run: Run, tmp_path: Path, monkey
         ("validate", "--store", ""),
         ("diff", ""),
         ("diff", "a", ""),
-        ("graph", "export", ""),
+        ("export", ""),
         ("eval", "run", ""),
         ("tune", "", "--on", "x"),
         ("datagen", "", "--out", "x"),
-        ("snapshots", "--store", ""),
-        ("rollback", "--store", ""),
-        ("keys", "create", ""),
-        ("keys", "show", ""),
+        ("admin", "snapshots", "--store", ""),
+        ("admin", "rollback", "--store", ""),
+        ("admin", "keys", "create", ""),
+        ("admin", "keys", "show", ""),
     ],
     ids=" ".join,
 )

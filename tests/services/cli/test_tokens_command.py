@@ -1,4 +1,4 @@
-"""The commands ``egotools tokens`` and ``egotools serve --insecure``."""
+"""The commands ``egotools admin tokens`` and ``egotools serve --insecure``."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from tests.harness.stores import BuiltStore
 
 def test_tokens_are_made_listed_and_revoked(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "tokens.json"
-    code, out, err = run("tokens", "create", "ci", "--file", file, "--days", 30)
+    code, out, err = run("admin", "tokens", "create", "ci", "--file", file, "--days", 30)
     token = out.strip()
     assert code == 0 and "shown only now" in " ".join(err.split())
     assert asyncio.run(StaticTokens(file).verify(token)).name == "ci"
-    code, out, _ = run("tokens", "list", "--file", file, "--json")
+    code, out, _ = run("admin", "tokens", "list", "--file", file, "--json")
     listed = json.loads(out)
     assert code == 0 and [each["name"] for each in listed] == ["ci"] and "sha256" not in out
-    code, out, _ = run("tokens", "list", "--file", file)
+    code, out, _ = run("admin", "tokens", "list", "--file", file)
     assert code == 0 and "ci" in out and token not in out
-    assert run("tokens", "create", "ci", "--file", file)[0] == 2
-    assert run("tokens", "create", "other", "--file", file, "--days", 0)[0] == 2
-    assert run("tokens", "revoke", "ci", "--file", file)[0] == 0
-    assert run("tokens", "revoke", "ci", "--file", file)[0] == 7
-    assert json.loads(run("tokens", "list", "--file", file, "--json")[1]) == []
+    assert run("admin", "tokens", "create", "ci", "--file", file)[0] == 2
+    assert run("admin", "tokens", "create", "other", "--file", file, "--days", 0)[0] == 2
+    assert run("admin", "tokens", "revoke", "ci", "--file", file)[0] == 0
+    assert run("admin", "tokens", "revoke", "ci", "--file", file)[0] == 7
+    assert json.loads(run("admin", "tokens", "list", "--file", file, "--json")[1]) == []
 
 
 def test_serve_refuses_to_listen_beyond_loopback(

@@ -17,7 +17,7 @@ from retrieval.query.request import Request
 from retrieval.ranking.weights import SHIPPED, weights_of
 from services.cli.console import stderr
 from services.jobs.build import build_snapshot
-from services.jobs.tune import NOT_BETTER
+from services.jobs.improve import NOT_BETTER
 from tests.harness.commands import Run
 
 pytestmark = pytest.mark.slow

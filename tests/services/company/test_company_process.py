@@ -15,7 +15,7 @@ from tests.conftest import ROOT
 from tests.harness.company import CATALOG
 from tests.harness.waiting import wait_until
 
-_COMMAND = [sys.executable, "-m", "services.cli", "company", "serve", "--port", "0"]
+_COMMAND = [sys.executable, "-m", "services.cli", "demo", "company", "--port", "0"]
 
 
 def test_the_command_says_where_it_listens_and_ends_at_sigterm(tmp_path: Path) -> None:

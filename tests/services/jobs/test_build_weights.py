@@ -16,8 +16,8 @@ from retrieval.snapshot.publish import published_id
 from retrieval.snapshot.publish_version import publish_reweighted, tuned_after
 from retrieval.snapshot.reader import open_snapshot
 from services.jobs.build import build_snapshot
+from services.jobs.improve import roll_back_weights
 from services.jobs.plans import TuningPlan
-from services.jobs.tune import roll_back_weights
 from tests.harness.commands import Run
 
 TUNED = RankingWeights(bm25_params=2.0)

@@ -10,7 +10,6 @@ import pytest
 from ingest.trust.quarantine import APPROVALS, FINDINGS, approve, read_approvals, read_record
 from ontology.errors import CatalogError, InvalidArgumentError, StorageError
 from ontology.reporting import no_progress
-from retrieval.snapshot.publish import current_snapshot
 from retrieval.snapshot.reader import open_snapshot
 from services.jobs.build import build
 from services.jobs.plans import BuildPlan
@@ -47,31 +46,6 @@ def _ids(store: Path) -> list[str]:
 
 def _approve(store: Path, tool: str) -> None:
     approve(store, [(tool, read_record(store).hashes[tool], ("rule",))], reason="known", by="ann")
-
-
-def test_a_severe_finding_keeps_a_tool_out_and_is_in_the_report(tmp_path: Path) -> None:
-    _write(tmp_path, CLEAN, BAD, NEEDS)
-    report = build(_plan(tmp_path), no_progress)
-    assert _ids(tmp_path / "store") == ["erp/get_invoice", "erp/pay"]
-    assert report.tools == 2
-    assert list(report.findings.quarantined) == ["erp/list_vendors"]
-    assert "characters that nobody sees" in report.findings.quarantined["erp/list_vendors"]
-    assert report.findings.by_kind == {"invisible-characters": 1}
-    assert {each.tool for each in report.findings.findings} == {"erp/list_vendors"}
-    texts = (current_snapshot(tmp_path / "store") / "tools.jsonl").read_text(encoding="utf-8")
-    assert "collector" not in texts and "list_vendors" not in texts
-
-
-def test_report_keeps_the_tool_and_refuse_builds_nothing(tmp_path: Path) -> None:
-    _write(tmp_path, CLEAN, BAD)
-    report = build(_plan(tmp_path, "report"), no_progress)
-    assert len(_ids(tmp_path / "store")) == 2 and report.findings.quarantined == {}
-    assert report.findings.by_kind == {"invisible-characters": 1}
-    with pytest.raises(CatalogError, match=r"erp/list_vendors.*egotools findings approve"):
-        build(_plan(tmp_path, "refuse"), no_progress)
-    assert len(_ids(tmp_path / "store")) == 2
-    with pytest.raises(InvalidArgumentError, match="report, quarantine, refuse"):
-        build(_plan(tmp_path, "ask"), no_progress)
 
 
 @pytest.mark.parametrize("cached", [True, False])

@@ -15,8 +15,7 @@ from planners.kgot.kgot_task import KgotTask
 from planners.kgot.tools.standard_tools import standard_tools
 from planners.kgot.tools.task_files import TaskFiles
 from services.jobs.plans import ChatEndpoint
-from services.jobs.solve_parts import SolveTools, open_solve_parts
-from services.jobs.solve_plan import SolvePlan
+from services.jobs.solve_parts import SolvePlan, SolveTools, open_solve_parts
 from tests.harness.http_server import Loopback, Reply
 from tests.planners.calls.tools import NOTHING, http
 from tests.planners.kgot.run_fakes import FakeFinder, tool

@@ -16,8 +16,8 @@ from planners.graphseek.catalog import catalog_for, shipped_catalogs
 from planners.stores.graph_schema import read_rows_of
 from retrieval.snapshot.graph_views import snapshot_graph
 from retrieval.snapshot.reader import open_snapshot
+from services.jobs.ask_parts import open_question_graph
 from services.jobs.build import build_snapshot
-from services.jobs.question_graph import open_question_graph
 from services.jobs.tool_graph_file import tool_graph_file
 from tests.conftest import ROOT
 from tests.planners.graphseek.rule_runs import answer_all

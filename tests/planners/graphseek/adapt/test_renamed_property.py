@@ -87,13 +87,13 @@ def test_a_version_serves_its_run_then_all_once_it_is_approved_and_none_when_it_
     )
 
     folder = ("--folder", service.versions)
-    assert "sites_of_module.1  unverified" in command(capsys, "operators", "list", *folder)
-    assert f"+  {RIGHT}" in command(capsys, "operators", "diff", "sites_of_module.1", *folder)
-    assert "Approved" in command(capsys, "operators", "approve", "sites_of_module.1", *folder)
+    assert "sites_of_module.1  unverified" in command(capsys, "admin", "operators", "list", *folder)
+    assert RIGHT in command(capsys, "admin", "operators", "show", "sites_of_module.1", *folder)
+    assert "Approved" in command(capsys, "admin", "operators", "approve", "sites_of_module.1", *folder)
     serves = loop.run(service.ask(CALL, TOLD))
     assert (serves.run.end.outcome, serves.of(Faulted)) == ("answered", [])
 
-    assert "as it is shipped serves" in command(capsys, "operators", "rollback", "sites_of_module", *folder)
+    assert "as it is shipped serves" in command(capsys, "admin", "operators", "rollback", "sites_of_module", *folder)
     (fault,) = loop.run(service.ask(CALL, GIVES_UP)).of(Faulted)
     assert fault.kind == "unknown name"
 

@@ -1,0 +1,195 @@
+"""The commands ``egotools rest`` and ``egotools mcp``: the calls of the service for clients of other protocols."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import signal
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+
+from typer import Option
+
+from egotools.client_errors import ClientDeadlineError, ClientError, UnavailableError
+from ontology.errors import InvalidArgumentError, MissingExtraError
+from ontology.files import disk_errors, replacing
+from ontology.redaction import redacted_url
+from services.cli.admin import CaFile, Tenant, TokenFile, read_tls, read_token
+from services.cli.calls import NO_CALL_OPTIONS, CallOptions
+from services.cli.console import plain, say, tell
+from services.cli.options import Rare, ReadyFile, Server, Store
+from services.cli.search import server_address, tools_client
+from services.jobs.plans import DEFAULT_STORE, AllowedModels
+
+if TYPE_CHECKING:
+    from egotools import AsyncClient
+    from planners.calls.tool_access import ToolAccess
+    from services.rest.rest_server import RestSettings
+
+__all__ = ["mcp", "rest"]
+
+_PROBE_S = 3.0
+_Port: TypeAlias = Annotated[int, Option(min=0, max=65_535, help="Port to listen on; 0: any free port.")]
+_Host: TypeAlias = Annotated[str, Option(help="Address to listen on; beyond loopback with TLS, or --insecure.")]
+_Names: TypeAlias = Annotated[
+    tuple[str, ...], Rare("--name", help="A host name by which clients call, beside loopback.")
+]
+_Cert: TypeAlias = Annotated[Path | None, Option(help="Certificate chain, PEM.")]
+_Key: TypeAlias = Annotated[Path | None, Option(help="Its private key, PEM.")]
+_Insecure: TypeAlias = Annotated[
+    bool, Rare("--insecure", help="Tokens may cross a network in plain text: a proxy has TLS.")
+]
+
+
+def rest(
+    store: Store = DEFAULT_STORE,
+    server: Server = "",
+    host: _Host = "127.0.0.1",
+    port: _Port = 8080,
+    tls_cert: _Cert = None,
+    tls_key: _Key = None,
+    name: _Names = (),
+    server_ca: Annotated[
+        Path | None, Rare(help="Certificates that the service's must come from; makes it TLS.")
+    ] = None,
+    insecure: _Insecure = False,
+    ready_file: ReadyFile = None,
+) -> None:
+    """Serve the calls of the gRPC service over HTTP and JSON until SIGTERM; its OpenAPI document is at /openapi.json."""
+    if find_spec("fastapi") is None or find_spec("uvicorn") is None:
+        raise MissingExtraError("egotools rest", extra="rest")
+    if server_ca is not None and not server:
+        raise InvalidArgumentError("a store is served without TLS", subject="--server-ca", remedy="Leave it out")
+    from services.rest.rest_server import RestSettings
+    from services.server.settings import ServerSettings
+
+    settings = RestSettings(
+        host=host,
+        port=port,
+        names=name,
+        tls_cert=tls_cert,
+        tls_key=tls_key,
+        server_ca=server_ca,
+        insecure=insecure,
+        limits=ServerSettings.from_env(),
+    )
+    asyncio.run(_serve_rest(server, store, settings, ready_file))
+
+
+async def _serve_rest(server: str, store: Path, settings: RestSettings, ready_file: Path | None) -> None:
+    from services.rest.rest_server import serve_rest, until_signal
+    from services.rest.tool_service import ToolService
+    from services.server.logs import configure_logging
+
+    configure_logging(logging.getLevelName(logging.getLogger().level))  # no text of a request in a traceback
+    async with server_address(server, store) as target, serve_rest(target, settings) as url:
+        if server:  # it may start later, or the address is wrong; the gateway serves all the same
+            service = ToolService(server, settings.server_ca)
+            try:
+                why = await service.why_silent()
+            finally:
+                await service.close()
+            if why:
+                told = f"the service at {server} does not answer yet: {why}. Start it, or correct --server."
+                tell(f"[yellow]Warning[/]: {plain(told)}")
+
+        def ready() -> None:
+            say(plain(f"REST is at {url}, its document at {url}/openapi.json"))
+            if ready_file is not None:
+                with disk_errors(ready_file, remedy="Choose a folder that exists"), replacing(ready_file) as temporary:
+                    temporary.write_text(json.dumps({"url": url, "pid": os.getpid()}) + "\n", encoding="utf-8")
+
+        await until_signal(ready)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class McpOptions:
+    """What is offered, where, and how the service behind it is called."""
+
+    http: Annotated[bool, Option("--http", help="Serve streamable HTTP; default: stdio.")] = False
+    pins: Annotated[tuple[str, ...], Option("--pin", help="Id of a tool that is always listed.")] = ()
+    host: _Host = "127.0.0.1"
+    port: _Port = 8090
+    names: _Names = ()
+    tls_cert: _Cert = None
+    tls_key: _Key = None
+    insecure: _Insecure = False
+    tenant: Tenant = ""
+    token_file: TokenFile = None  # callers of --http bring their own
+    ca_file: CaFile = None
+
+
+_MCP = McpOptions()
+
+
+def mcp(
+    store: Store = DEFAULT_STORE,
+    server: Server = "",
+    offered: McpOptions = _MCP,
+    calling: CallOptions = NO_CALL_OPTIONS,
+    allowed_models: AllowedModels = (),
+) -> None:
+    """Serve the tools of a catalogue to MCP clients: search, plan, and calls through this gateway."""
+    if find_spec("mcp") is None:
+        raise MissingExtraError("the MCP server", extra="mcp")
+    if not server and (offered.token_file or offered.ca_file):
+        remedy = "Name it, or leave its options out"
+        raise InvalidArgumentError("there is no server", subject="--server", remedy=remedy)
+    asyncio.run(_serve_mcp(store, server, offered, calling.access(), allowed_models))
+
+
+async def _serve_mcp(
+    store: Path, server: str, offered: McpOptions, access: ToolAccess, allowed_models: tuple[str, ...]
+) -> None:
+    from mcp.server.stdio import stdio_server
+
+    from services.mcp.gateway_server import McpGateway
+    from services.mcp.mcp_caller import McpSettings, current_token
+    from services.mcp.mcp_http_server import McpHttpSettings, serve_mcp_http
+    from services.server.logs import configure_logging
+
+    token = read_token(offered.token_file) or ""  # of the process; over HTTP that of each caller
+    options: dict[str, Any] = {
+        "token": (lambda: current_token(token)) if token or offered.http else None,
+        "tenant": offered.tenant,
+        "tls": read_tls(offered.ca_file),
+        "insecure_token": offered.insecure,
+    }
+    async with tools_client(server, store, allowed_models, **options) as client:
+        gateway = McpGateway(client, access, McpSettings(pins=offered.pins))
+        if server:
+            await _warn_of_silence(client, server)
+        await gateway.check_pins()
+        if not offered.http:
+            async with stdio_server() as (read, write):
+                await gateway.server.run(read, write, gateway.server.create_initialization_options())
+            return
+        configure_logging(logging.getLevelName(logging.getLogger().level))  # no text of a request in a traceback
+        where = McpHttpSettings(
+            host=offered.host,
+            port=offered.port,
+            names=offered.names,
+            tls_cert=offered.tls_cert,
+            tls_key=offered.tls_key,
+            insecure=offered.insecure,
+        )
+        async with serve_mcp_http(gateway, client, where) as address:
+            tell(plain(f"MCP is at {address}"))
+            stop = asyncio.Event()
+            for number in (signal.SIGTERM, signal.SIGINT):
+                asyncio.get_running_loop().add_signal_handler(number, stop.set)
+            await stop.wait()
+
+
+async def _warn_of_silence(client: AsyncClient, address: str) -> None:
+    """Say so at once where the server does not answer; it may start later."""
+    try:
+        await client.catalog(timeout_s=_PROBE_S)
+    except (UnavailableError, ClientDeadlineError) as error:
+        tell(plain(f"The server {redacted_url(address)} does not answer yet: {error.message}"))
+    except ClientError:
+        pass  # it answers

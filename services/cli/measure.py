@@ -1,0 +1,270 @@
+"""The commands ``egotools eval``, ``datagen``, ``tune`` and ``learn``: how good answers are, and what makes them better."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from ontology.errors import ModelError
+from services.audited import audited
+from services.cli.build import told_of_lost_signature
+from services.cli.console import ProgressDisplay, plain, print_json, say, stdout, table, tell
+from services.cli.options import Json, command
+from services.jobs.plans import DatagenPlan, EvaluationPlan, LearningPlan, TuningPlan
+
+if TYPE_CHECKING:
+    from eval.summary import Summary
+    from services.jobs.evaluate import Evaluation
+    from services.jobs.generate import Generation
+    from services.jobs.improve import Learned, Tuned
+
+__all__ = ["datagen", "eval_app", "learn", "tune"]
+
+_RUN = "run"
+_MEASURE = "CompleteRecall"
+_CUTOFFS = (3, 5, 10)
+
+
+class _RunUnlessNamed(TyperGroup):
+    """A group in which ``run`` may be left out. Its help is the help of all its commands."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if args and args[0] not in {*self.commands, *self.get_help_option_names(ctx)}:
+            args = [_RUN, *args]
+        return super().parse_args(ctx, args)
+
+
+eval_app = typer.Typer(
+    cls=_RunUnlessNamed,
+    help="Measure systems on labelled requests: egotools eval SNAPSHOT --queries FILE --out FOLDER (the word run may be left"
+    " out: ./run is a folder of that name); egotools eval compare A B.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    add_completion=False,
+)
+
+
+@command(eval_app, _RUN)
+def run(plan: EvaluationPlan, as_json: Json = False) -> None:
+    """Send every request to every system, and write a report with confidence intervals."""
+    from eval.summary import summary_to_json
+    from services.jobs.evaluate import evaluate
+
+    with ProgressDisplay(as_json=as_json) as progress:
+        done = evaluate(plan, progress)
+    if as_json:
+        print_json({"summary": summary_to_json(done.summary), "files": list(map(str, done.files)), "notes": done.notes})
+    else:
+        _show_evaluation(done)
+    for run in done.failed:
+        tell(f"[bold red]Failed[/]: {plain(run.system)}: {plain(run.failure)}")
+        tell("Its answers are kept. Run the same command again to continue.")
+    if done.failed:
+        raise typer.Exit(ModelError.exit_code)
+
+
+@command(eval_app)
+def compare(
+    before: Annotated[Path, typer.Argument(metavar="A", help="Before: a folder that eval wrote, or one above.")],
+    after: Annotated[Path, typer.Argument(metavar="B", help="After, likewise.")],
+    as_json: Json = False,
+) -> None:
+    """Compare two results, query by query, and test whether the difference is significant. Prints Markdown."""
+    from eval.analysis.compare import comparison_to_json
+    from eval.report import comparison_to_markdown
+    from services.jobs.evaluate import compare_results
+
+    comparison = compare_results(before, after)
+    if as_json:
+        print_json(comparison_to_json(comparison))
+    else:
+        stdout.file.write(comparison_to_markdown(comparison))
+
+
+def _show_evaluation(done: Evaluation) -> None:
+    from eval.report.page import missing_plots
+
+    notes = list(done.notes)
+    for name, facts in done.summary.sets.items():
+        if facts.unanswerable:
+            _show_abstention(done.summary, name)
+        if not facts.queries:
+            continue
+        of = f"{facts.queries:,} requests · {facts.tools:,} tools · snapshot {facts.snapshot_id}"
+        figures = {
+            (figure.system, figure.measure): _percent(figure)
+            for figure in done.summary.figures
+            if (figure.scope, figure.group) == ("set", name)
+        }
+        cutoffs = [k for k in _CUTOFFS if any(measure == f"{_MEASURE}@{k}" for _, measure in figures)]
+        rows = [
+            (
+                fact.system,
+                *(figures[fact.system, f"{_MEASURE}@{k}"] for k in cutoffs),
+                str(fact.unanswered or ""),
+                f"{fact.stages_ms['total'][0]:.1f}" if fact.answered else "",
+            )
+            for fact in done.summary.facts
+            if fact.set_name == name
+        ]
+        columns = ("system", *(f"@{k}" for k in cutoffs), "no answer", "median ms")
+        table(f"{_MEASURE} in % [95 % interval] · {name} · {of}", columns, rows)
+        if facts.missing_gold:
+            notes.append(f"{facts.missing_gold:,} requests need tools that are not in the snapshot")
+    for note in (*notes, *missing_plots()):
+        say(f"[yellow]note[/] {plain(note)}")
+    say(f"Report: [bold]{plain(done.page)}[/]")
+
+
+def _percent(rate: Any) -> str:
+    value = rate.value if hasattr(rate, "value") else rate.share
+    return f"{value * 100:.1f} [{rate.low * 100:.1f}, {rate.high * 100:.1f}]"
+
+
+def _show_abstention(summary: Summary, name: str) -> None:
+    from eval.abstention_rates import ANSWERABLE, KIND
+
+    facts = summary.sets[name]
+    rates = [rate for rate in summary.abstention if rate.set_name == name]
+    groups = dict.fromkeys((rate.scope, rate.kind) for rate in rates)
+    shares = {(rate.system, rate.scope, rate.kind): _percent(rate) for rate in rates}
+    names = {KIND: "", ANSWERABLE: "answerable (false)"}
+    counts = f"{facts.unanswerable:,} unanswerable requests, {facts.queries:,} answerable ones"
+    columns = ("system", *(names.get(scope, scope) or kind for scope, kind in groups))
+    rows = [(system, *(shares[system, *group] for group in groups)) for system in summary.systems]
+    table(f"Abstention in % [95 % interval] · {name} · {counts}", columns, rows)
+
+
+def datagen(plan: DatagenPlan, as_json: Json = False) -> None:
+    """Generate labelled requests of six classes from the tools of a snapshot, to evaluate retrieval with."""
+    from services.jobs.generate import generate_requests
+
+    with ProgressDisplay(as_json=as_json) as progress:
+        done = generate_requests(plan, progress)
+    if as_json:
+        print_json({**asdict(done.figures), "further": asdict(done.further)})
+    else:
+        _show_generation(done)
+    if done.stopped is not None:
+        tell("Everything generated before is written. Run the same command again to continue.")
+        raise done.stopped
+
+
+def _show_generation(done: Generation) -> None:
+    figures, further = done.figures, done.further
+    rows = [(name, f"{row.made:,}", f"{row.wanted:,}", f"{row.paths:,}") for name, row in figures.classes.items()]
+    title = f"Requests · {figures.coverage.tools:,} tools · snapshot {figures.snapshot_id}"
+    table(title, ("class", "made", "wanted", "paths"), rows)
+    rejected = sum(sum(reasons.values()) for reasons in figures.rejected.values())
+    used = f"{figures.coverage.tools_used:,} of {figures.coverage.tools:,} tools are needed"
+    say(
+        f"{used}; {figures.wording.content_words:.0%} of the content words are also in the documents of the tools; {rejected:,} rejected"
+    )
+    notes = [
+        "sentence templates: good to smoke-test a catalogue, not to measure; --generator llm writes requests"
+    ] * figures.smoke_test
+    short = [name for name, row in figures.classes.items() if row.made < row.wanted]
+    if short and done.stopped is None:
+        notes.append(f"fewer requests than wanted: {', '.join(short)}; the report has the reasons")
+    for name, made in further.made.items():
+        say(plain(f"{name}: {made:,} of {further.wanted[name]:,} requests"))
+        if made < further.wanted[name]:
+            notes += further.reasons[name]
+    for note in (*notes, *further.absent):
+        say(f"[yellow]note[/] {plain(note)}")
+    say(f"Report: [bold]{plain(done.report)}[/]")
+
+
+def tune(plan: TuningPlan, as_json: Json = False) -> None:
+    """Fit the ranking weights to labelled requests of your own, and publish them if they are better on held-out ones.
+
+    If they are not better, nothing is published, the command prints the reason, and the exit code is 15.
+    """
+    from services.jobs.improve import NOT_BETTER, roll_back_weights, tune_snapshot
+
+    store = plan.out or plan.snapshot
+    action = "rollback" if plan.rollback else "publish"
+    with (
+        told_of_lost_signature(store),
+        ProgressDisplay(as_json=as_json) as progress,
+        audited(action, str(store)) as change,
+    ):
+        tuned = roll_back_weights(plan) if plan.rollback else tune_snapshot(plan, progress)
+        change.published(tuned.published_id)
+    if as_json:
+        print_json(tuned.to_json())
+    else:
+        _show_tuning(tuned)
+    if not tuned.published_id:
+        raise typer.Exit(NOT_BETTER)
+
+
+def _show_tuning(tuned: Tuned) -> None:
+    made = tuned.tuning
+    if made is not None:
+        _show_change(
+            "Requests",
+            {"searched on": made.searched, "held out": made.held_out},
+            made,
+            made.recall_before,
+            made.recall_after,
+        )
+        moved = [
+            [name, f"{made.before[name]:g}", f"{found:.3g}"]
+            for name, found in made.found.items()
+            if found != made.before[name]
+        ]
+        if moved and not made.reason:
+            table("Weights", ["weight", "before", "found"], moved)
+    _show_outcome(tuned.outcome, bool(tuned.published_id))
+
+
+def _show_change(title: str, counts: dict[str, int], made: Any, before: float, after: float) -> None:
+    columns = [*counts, f"{_MEASURE}@{made.k} before", "after", "gained", "lost", "p"]
+    figures = [f"{before:.1%}", f"{after:.1%}", f"{made.gained:,}", f"{made.lost:,}", f"{made.p_value:.2g}"]
+    rows: Sequence[Sequence[str]] = [[*(f"{count:,}" for count in counts.values()), *figures]]
+    table(title, columns, rows)
+
+
+def _show_outcome(outcome: str, published: bool) -> None:
+    say(f"[bold {'green' if published else 'yellow'}]{plain(outcome)}[/]")
+
+
+def learn(plan: LearningPlan, as_json: Json = False) -> None:
+    """Learn from reported outcomes and usage logs, and publish it if held-out sessions are answered better.
+
+    If they are not, nothing is published, the command prints the reason, and the exit code is 15.
+    """
+    from services.jobs.improve import NOT_BETTER, learn_from_use
+
+    store = plan.store
+    with (
+        told_of_lost_signature(store),
+        ProgressDisplay(as_json=as_json) as progress,
+        audited("publish", str(store)) as change,
+    ):
+        learned = learn_from_use(plan, progress)
+        change.published(learned.published)
+    if as_json:
+        print_json(learned.to_json())
+    else:
+        _show_learning(learned)
+    if not learned.published and not plan.forget:
+        raise typer.Exit(NOT_BETTER)
+
+
+def _show_learning(learned: Learned) -> None:
+    made = learned.learning
+    if made is not None and made.asked:
+        counts = {"sessions": made.sessions, "reporters": made.reporters, "held out": made.asked}
+        _show_change("Held-out sessions", counts, made, made.before, made.after)
+    if learned.damaged:
+        say(f"{learned.damaged:,} damaged lines of the log were left out.")
+    if learned.unknown:
+        say(f"{learned.unknown:,} sessions have no tool that the catalogue has.")
+    _show_outcome(learned.outcome, bool(learned.published))

@@ -1,0 +1,166 @@
+"""The command ``egotools serve``: snapshots over gRPC, and the page beside it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from typer import Option
+
+from ontology.errors import InvalidArgumentError, MissingExtraError
+from services.cli.calls import NO_CALL_OPTIONS, CallOptions
+from services.cli.console import plain, tell
+from services.cli.options import On, Rare, ReadyFile, Store
+from services.cluster.ray_cluster import on_ray
+from services.jobs.plans import DEFAULT_RERANKER, DEFAULT_STORE, AllowedModels, ChatEndpoint, Reranker
+
+if TYPE_CHECKING:
+    from services.jobs.ask_parts import AskPlan
+    from services.server.process import Beside
+    from services.server.server import Server
+
+__all__ = ["serve"]
+
+_MOST_CALLS, _MOST_S = 10_000, 300.0  # of a run of the page, as of the command plan
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageOptions:
+    """Whether and where the page is served."""
+
+    web: Annotated[bool, Option("--web", help="Serve a page too: requests drawn, and the catalogue.")] = False
+    web_domain: Annotated[
+        tuple[str, ...], Option(help="With --web: plan and execute requests in a domain, as of egotools plan.")
+    ] = ()
+    web_host: Annotated[str, Rare(help="Address of the page; beyond loopback behind a proxy.")] = "127.0.0.1"
+    web_port: Annotated[int, Rare(min=0, max=65_535, help="Port of the page; 0: any free port.")] = 8080
+    web_name: Annotated[str, Rare(help="A host name by which browsers call the page, beside loopback.")] = ""
+    web_graph: Annotated[
+        str, Rare(help="Graph of the page's questions, as of egotools ask --graph. Default: the store's tool graph.")
+    ] = ""
+    web_catalog: Annotated[Path | None, Rare(help="Accepted catalog of this graph.")] = None
+
+
+_NO_PAGE = PageOptions()
+
+
+def serve(
+    store: Store = DEFAULT_STORE,
+    host: Annotated[str | None, Option(help="Address to listen on. Default: EGOTOOLS_HOST, or 127.0.0.1.")] = None,
+    port: Annotated[int | None, Option(help="Port; 0: any free port. Default: EGOTOOLS_PORT, or 50051.")] = None,
+    admin_port: Annotated[
+        int | None, Option(help="Port of the admin service, on loopback. Default: EGOTOOLS_ADMIN_PORT, or none.")
+    ] = None,
+    query_model: Annotated[
+        str | None,
+        Option(help="Chat model that writes the needs of requests without: openai:MODEL@http://HOST:PORT/v1."),
+    ] = None,
+    catalogs: Annotated[
+        Path | None, Option(help="YAML file with tenants and their stores, in place of --store.")
+    ] = None,
+    insecure: Annotated[
+        bool, Option("--insecure", help="Listen beyond loopback without TLS and access control: a proxy has both.")
+    ] = False,
+    reranker: Reranker = DEFAULT_RERANKER,
+    allowed_models: AllowedModels = (),
+    ready_file: ReadyFile = None,
+    baselines: Annotated[bool, Rare("--baselines", help="Let requests name the presets to compare with.")] = False,
+    on: On = "local",
+    page: PageOptions = _NO_PAGE,
+    calling: CallOptions = NO_CALL_OPTIONS,
+) -> None:
+    """Serve snapshots over gRPC until SIGTERM. What a store publishes later is swapped in; SIGHUP does it at once.
+
+    Every setting is a variable of the environment too: docs/operate.md.
+    """
+    from services.server.process import serve_catalogs
+    from services.server.settings import CatalogEntry, ServerSettings, read_catalogs
+
+    settings = ServerSettings.from_env(
+        host=host,
+        port=port,
+        ready_file=ready_file,
+        admin_port=admin_port,
+        baselines=baselines or None,
+        insecure=insecure or None,
+        query_model=query_model,
+    )
+    single = CatalogEntry(store=store, reranker=reranker, allowed_models=allowed_models)
+    if on_ray(on):
+        from services.cluster.serve_on_ray import serve_on_ray
+
+        if page.web:
+            raise InvalidArgumentError("the page is served by one server", subject="--web", remedy="Leave --on out")
+        return serve_on_ray(settings, store=single, catalogs=catalogs)
+    served = {"": single} if catalogs is None else read_catalogs(catalogs)
+    beside = _beside(page, {tenant: entry.store for tenant, entry in served.items()}, calling)
+    serve_catalogs(served, settings, beside=beside)
+
+
+def _beside(options: PageOptions, stores: Mapping[str, Path], calling: CallOptions) -> Beside | None:
+    """Return what serves the page beside a server; None where none is wanted.
+
+    :param stores: tenant → folder of its store.
+    :param calling: of the runs of the page.
+    """
+    if calling != NO_CALL_OPTIONS and not (options.web and options.web_domain):
+        problem = "there are options for calls, and no page that makes any"
+        raise InvalidArgumentError(
+            problem, subject="--web-domain", remedy="Give --web and --web-domain, or leave them out"
+        )
+    if not options.web:
+        return None
+    if find_spec("starlette") is None or find_spec("uvicorn") is None:
+        raise MissingExtraError("the page", extra="web")
+
+    @asynccontextmanager
+    async def beside(server: Server) -> AsyncIterator[None]:
+        from planners.calls.tool_access import CallLimits
+        from planners.query.domain import read_domain
+        from services.cli.walk import DOMAIN_MODULES, walk_plan
+        from services.web.web_page import WebSettings, client_maker, serve_web
+
+        domains = {Path(name).stem: read_domain(name) for name in options.web_domain}
+        shipped = [module for domain in domains.values() for module in DOMAIN_MODULES.get(domain.name, ())]
+        limits = CallLimits(calls=_MOST_CALLS, seconds=_MOST_S)
+        plan = walk_plan(domains, calling.access(shipped), client_maker(server), limits=limits) if domains else None
+        settings = WebSettings(
+            host=options.web_host,
+            port=options.web_port,
+            names=[options.web_name] if options.web_name else [],
+            plan=plan,
+            domains=list(domains),
+        )
+        async with (
+            _ask_plan(options, server.settings.query_model) as ask,
+            serve_web(server, stores, replace(settings, ask=ask)) as address,
+        ):
+            tell(plain(f"The page is at {address}"))
+            yield
+
+    return beside
+
+
+@asynccontextmanager
+async def _ask_plan(options: PageOptions, model: str) -> AsyncIterator[AskPlan]:
+    """Yield how questions of the page are answered: by the model that the server has, else by rules.
+
+    :param model: ``openai:MODEL@BASE_URL``; empty: none.
+    """
+    from services.cli.ask import with_lookup
+    from services.jobs.ask_parts import AskPlan
+    from services.jobs.model_factory import open_chat
+    from services.server.query_model import query_endpoint
+
+    plan = AskPlan(graph=options.web_graph, catalog=options.web_catalog)
+    if not model:
+        yield plan
+        return
+    name, url = query_endpoint(model)
+    chat = open_chat(ChatEndpoint(base_url=url, model=name), needed_by="the page")
+    async with with_lookup(replace(plan, chat=chat)) as found:
+        yield found

@@ -1,0 +1,217 @@
+"""Tuning and learning: a snapshot and labelled or reported requests in; a better version of it out, or the reason why not."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from eval.graph_quality import copy_build_report
+from eval.learning import Learning, Session, known_sessions, learn, read_usage_log
+from eval.queries import QuerySet, missing_gold, require_gold
+from eval.tuning import Tuning, collect, read_parts, tune
+from inference.encoder import Encoder
+from ingest.build_report import keep_report
+from ontology.errors import InvalidArgumentError, NotFoundError
+from ontology.reporting import Progress
+from retrieval.engine import open_engine
+from retrieval.graph_retriever import GraphRetriever
+from retrieval.presets import DEFAULT_PRESET
+from retrieval.ranking.weights import SHIPPED, RankingWeights, ranking_section, weights_of
+from retrieval.snapshot.collect import collect_after
+from retrieval.snapshot.manifest import Layout, RankingSection
+from retrieval.snapshot.publish import published_id
+from retrieval.snapshot.publish_version import publish_learned, publish_reweighted, rolled_back, tuned_after
+from retrieval.snapshot.reader import Snapshot, open_snapshot
+from services.jobs.plans import DEFAULT_KEEP, LearningPlan, TuningPlan
+from services.outcomes import Outcome, read_outcomes
+
+__all__ = ["NOT_BETTER", "Learned", "Tuned", "learn_from_use", "roll_back_weights", "tune_snapshot"]
+
+NOT_BETTER = 15
+"""The exit code of a tuning or learning that found nothing better and published nothing. It is no error."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tuned:
+    """The tuned snapshot, the id of the one published in its place (or empty), the weights that serve now, and what was found.
+
+    :param tuning: None after a rollback.
+    """
+
+    snapshot_id: str
+    published_id: str
+    weights: dict[str, float]
+    tuning: Tuning | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """The JSON form, printed by ``--json``; that of a tuning is kept in the store."""
+        found = {} if self.tuning is None else asdict(self.tuning)
+        ids = {"snapshot_id": self.snapshot_id, "published": bool(self.published_id), "published_id": self.published_id}
+        return {**ids, "weights": self.weights, "shipped": self.weights == dict(SHIPPED), **found}
+
+    @property
+    def outcome(self) -> str:
+        """The result in one sentence."""
+        if self.tuning is not None and self.tuning.reason:
+            return f"Nothing was published: {self.tuning.reason}."
+        kind = "the shipped" if self.weights == dict(SHIPPED) else "tuned"
+        return f"Snapshot {self.published_id}, with {kind} weights, was published in place of {self.snapshot_id}, and serves now."
+
+
+def tune_snapshot(plan: TuningPlan, progress: Progress, *, encoder: Encoder | None = None) -> Tuned:
+    """Fit the ranking weights of preset ``default`` to the requests, and publish them if they are better on held-out ones.
+
+    :raises EgotoolsError: nothing is published then, and the snapshot that was published before is unchanged.
+    """
+    if plan.labels is None:
+        remedy = "Name labelled requests, or go back to the weights before with --rollback"
+        raise InvalidArgumentError("nothing is given to tune on", subject="--on", remedy=remedy)
+    replaces = published_id(_target_store(plan))
+    searched, held_out = read_parts(plan.labels, seed=plan.seed)
+    engine = open_engine(plan.snapshot, encoder=encoder, allowed_models=plan.allowed_models)
+    snapshot, before = engine.snapshot, weights_of(engine.snapshot)
+    if not plan.allow_missing:
+        queries = QuerySet(name=str(plan.labels), queries=(*searched, *held_out), sha256="")
+        require_gold(queries, missing_gold(queries, _tools_of(snapshot)))
+    retriever = GraphRetriever(snapshot, engine.encoder, name=DEFAULT_PRESET)
+    cases = collect(retriever, snapshot, [*searched, *held_out], progress)
+    tuning = tune(cases[: len(searched)], cases[len(searched) :], before=before, k=plan.k, progress=progress)
+    tuned = Tuned(snapshot_id=snapshot.id, published_id="", weights=dict(before), tuning=tuning)
+    if not tuning.reason:
+        progress("publish", 0, 0)
+        section = tuned_after(snapshot.manifest.ranking, ranking_section(RankingWeights(**tuning.found)))
+        tuned = replace(_reweighted(snapshot, section, plan, replaces), tuning=tuning)
+    _keep(_target_store(plan), f"{snapshot.id}.tuning.json", tuned.to_json())
+    return tuned
+
+
+def roll_back_weights(plan: TuningPlan) -> Tuned:
+    """Publish the content of a snapshot with the ranking weights before the present ones, atomically.
+
+    :raises NotFoundError: when the snapshot has the shipped weights.
+    :raises EgotoolsError: nothing is published then, and the snapshot that was published before is unchanged.
+    """
+    replaces = published_id(_target_store(plan))
+    snapshot = open_snapshot(plan.snapshot)
+    if snapshot.manifest.ranking is None:
+        remedy = "Go back to an earlier snapshot with: egotools admin rollback --store STORE"
+        problem = "the snapshot has the shipped weights, and none before them"
+        raise NotFoundError(problem, subject=snapshot.id, remedy=remedy)
+    return _reweighted(snapshot, rolled_back(snapshot.manifest.ranking), plan, replaces)
+
+
+def _reweighted(snapshot: Snapshot, section: RankingSection | None, plan: TuningPlan, replaces: str) -> Tuned:
+    store = _target_store(plan)
+    published = publish_reweighted(snapshot, store, section, replaces=replaces, signing_key=plan.signing_key)
+    _published(snapshot, store, published)
+    return Tuned(snapshot_id=snapshot.id, published_id=published, weights=dict(weights_of(open_snapshot(store))))
+
+
+def _target_store(plan: TuningPlan) -> Path:
+    if plan.out is None and Layout(plan.snapshot).manifest.is_file():
+        problem = "this is the folder of one snapshot, so the new version cannot be published in it"
+        raise InvalidArgumentError(problem, subject=str(plan.snapshot), remedy="Name its store, or another with --out")
+    return plan.out or plan.snapshot
+
+
+def _tools_of(snapshot: Snapshot) -> frozenset[str]:
+    return frozenset(map(snapshot.tool_id, range(snapshot.tool_count)))
+
+
+def _published(snapshot: Snapshot, store: Path, published: str) -> None:
+    copy_build_report(snapshot, store, published)
+    collect_after(store, DEFAULT_KEEP)
+
+
+def _keep(store: Path, name: str, report: dict[str, Any]) -> None:
+    keep_report(store, name, json.dumps(report, ensure_ascii=False, indent=1) + "\n")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Learned:
+    """What came of learning.
+
+    :param snapshot_id: the snapshot that was published before.
+    :param published: id of the new version; empty where nothing is published.
+    :param learning: None where the learned part was only removed.
+    :param damaged: lines of the log that cannot be read.
+    :param unknown: sessions without any tool that the catalogue has.
+    """
+
+    snapshot_id: str
+    published: str
+    learning: Learning | None
+    damaged: int = 0
+    unknown: int = 0
+
+    def to_json(self) -> dict[str, Any]:
+        """The JSON form, printed by ``--json`` and kept in the store."""
+        return {
+            "snapshot_id": self.snapshot_id,
+            "published": bool(self.published),
+            "published_id": self.published,
+            "damaged_lines": self.damaged,
+            "sessions_of_unknown_tools": self.unknown,
+            **({} if self.learning is None else self.learning.to_json()),
+        }
+
+    @property
+    def outcome(self) -> str:
+        """The result in one sentence."""
+        if not self.published:
+            reason = self.learning.reason if self.learning is not None else "the snapshot has no learned part"
+            return f"Nothing was published: {reason}."
+        without = ", without what was learned," if self.learning is None else ""
+        return f"Snapshot {self.published}{without} was published in place of {self.snapshot_id}."
+
+
+def learn_from_use(plan: LearningPlan, progress: Progress, *, encoder: Encoder | None = None) -> Learned:
+    """Learn from the outcomes of a store and from files, and publish what was learned if held-out sessions are answered better.
+
+    :raises EgotoolsError: nothing is published then, and the snapshot that was published before is unchanged.
+    """
+    store = plan.store
+    if Layout(store).manifest.is_file():
+        remedy = "Name the store that it is in"
+        raise InvalidArgumentError("this is the folder of one snapshot", subject=str(store), remedy=remedy)
+    replaces, published = published_id(store), ""
+    if plan.forget:
+        before = open_snapshot(store)
+        if before.manifest.learned is not None:
+            published = publish_learned(before, store, None, replaces=replaces, signing_key=plan.signing_key)
+            _published(before, store, published)
+        return Learned(snapshot_id=before.id, published=published, learning=None)
+    engine = open_engine(store, encoder=encoder, allowed_models=plan.allowed_models)
+    snapshot = engine.snapshot
+    outcomes, damaged = read_outcomes(plan.outcomes or store / "outcomes")
+    sessions = [*_sessions(outcomes), *(session for path in plan.logs for session in read_usage_log(path))]
+    known = known_sessions(sessions, _tools_of(snapshot))
+    learning = learn(known, snapshot, engine.encoder, min_reporters=plan.min_reporters, k=plan.k, progress=progress)
+    if learning.learned is not None:
+        progress("publish", 0, 0)
+        key = plan.signing_key
+        published = publish_learned(snapshot, store, learning.learned, replaces=replaces, signing_key=key)
+        _published(snapshot, store, published)
+    unknown = len(sessions) - len(known)
+    result = Learned(snapshot_id=snapshot.id, published=published, learning=learning, damaged=damaged, unknown=unknown)
+    _keep(store, f"{snapshot.id}.learning.json", result.to_json())
+    return result
+
+
+def _sessions(outcomes: Iterable[Outcome]) -> list[Session]:
+    """The sessions that did not fail."""
+    return [
+        Session(
+            id=each.key,
+            tools=tuple(dict.fromkeys(each.used)),
+            time=float(each.time),
+            reporter=each.reporter,
+            query=each.query,
+            terms=each.terms,
+        )
+        for each in outcomes
+        if each.succeeded is not False
+    ]

@@ -21,7 +21,6 @@ from ingest.phrases import PhraseReport
 from ingest.pipeline import GraphBuild
 from ingest.sources import Catalog
 from ingest.sources.catalog import DocumentReport, named_sources
-from ingest.stores import Counts
 from ingest.trust.quarantine import FindingsReport
 from ontology.errors import InvalidArgumentError, StorageError
 from ontology.files import write_file
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BuildReport",
+    "Counts",
     "NamespaceHealth",
     "RejectedTriples",
     "ReuseReport",
@@ -45,6 +45,14 @@ __all__ = [
     "read_build_report",
     "report_file",
 ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counts:
+    """The number of nodes and of edges."""
+
+    nodes: int
+    edges: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,7 +16,7 @@ from collections import defaultdict
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from typing import Any
 
-from ingest.stores.bolt_connection import BoltAddress, bolt_errors, driver_options, parse_bolt_address, shown_error
+from ingest.neo4j import BoltAddress, bolt_errors, driver_options, parse_bolt_address, shown_error
 from ontology.errors import StatementError, StorageError
 from planners.stores.graph_schema import (
     CypherDialect,

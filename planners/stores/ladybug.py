@@ -35,8 +35,6 @@ from xml.etree.ElementTree import ParseError
 from defusedxml.common import DefusedXmlException
 from defusedxml.ElementTree import iterparse
 
-from ingest.stores.ladybug_building import COPY_OPTIONS, building_ladybug
-from ingest.stores.ladybug_connection import check_ladybug, ladybug_connection
 from ontology.errors import DocumentError, RejectionReason, StatementError, StorageError
 from planners.stores.engine import EngineEndedError, EngineProcess
 from planners.stores.graph_schema import (
@@ -54,6 +52,7 @@ from planners.stores.graph_schema import (
     marked_nodes,
     read_rows_of,
 )
+from planners.stores.ladybug_files import COPY_OPTIONS, building_ladybug, check_ladybug, ladybug_connection
 from planners.stores.property_graph import QueryLimits, Value
 from planners.stores.statements import quoted_name, quoted_text
 

@@ -14,8 +14,6 @@ from pathlib import Path
 from random import Random
 
 from benchmarks.ev_graph.ev_tables import ev_tables
-from ingest.stores.ladybug_building import COPY_OPTIONS
-from ingest.stores.ladybug_connection import open_ladybug
 from planners.graphseek.draft import draft_by_rules
 from planners.graphseek.results import Cell, ResultColumn, ResultStore, TableRows
 from planners.stores.graph_schema import GraphSchema, NodeType, RelationshipType
@@ -28,6 +26,7 @@ from planners.stores.ladybug import (
     open_ladybug_reader,
     write_rows,
 )
+from planners.stores.ladybug_files import COPY_OPTIONS, open_ladybug
 from planners.stores.property_graph import QueryLimits
 from planners.stores.statements import quoted_name, quoted_text
 from scripts.account.ratio import Ratio

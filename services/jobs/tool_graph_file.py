@@ -1,6 +1,6 @@
 """The tool graph of a snapshot as a Ladybug file that questions are asked of: loaded on first use, and kept by the snapshot's id.
 
-Its layout is that of :mod:`ingest.stores.ladybug`, with these differences: tools have their effect where it is known, cells without a value are null, and
+Nodes stand in one table and the edges of each predicate in one of theirs. Tools have their effect where it is known, cells without a value are null, and
 columns that say where a node or an edge comes from, or that no edge of a type fills, are left out, so that its schema is short.
 """
 

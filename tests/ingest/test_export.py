@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 import networkx as nx
 import pytest
 
+from ingest.build_report import Counts
 from ingest.export import EDGE_COLUMNS, EXPORT_FORMATS, NODE_COLUMNS, NODE_LABEL, clean, export_graph
-from ingest.stores import Counts
-from ingest.stores.graph_store import counts_of
 from ontology import InvalidArgumentError, StorageError
 from tests.ingest.graphs import nasty_graph, small_graph
 
@@ -20,6 +19,10 @@ if TYPE_CHECKING:
     Graph = nx.MultiDiGraph[str]
 
 GRAPHS = pytest.mark.parametrize("make", [small_graph, nasty_graph], ids=["plain", "nasty"])
+
+
+def counts_of(graph: nx.MultiDiGraph[str]) -> Counts:
+    return Counts(nodes=graph.number_of_nodes(), edges=graph.number_of_edges())
 
 
 def _graphml(path: Path) -> tuple[Counts, set[str]]:

@@ -5,13 +5,22 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from benchmarks.controls import CONTROLS, make_control, rewired
 from inference import HashingEncoder
-from retrieval.controls import CONTROLS, make_control, rewired
+from ontology import load_ontology
 from retrieval.query.request import Request
 from retrieval.retriever import DEPENDENCIES
-from retrieval.snapshot.reader import Snapshot
+from retrieval.snapshot.reader import Snapshot, open_snapshot
+from tests.retrieval.conftest import TOOLS, content_of, published
 
 QUERY = "find the supplier and create a purchase order"
+
+
+@pytest.fixture(scope="module")
+def snapshot(tmp_path_factory: pytest.TempPathFactory) -> Snapshot:
+    store = tmp_path_factory.mktemp("store")
+    published(store, content_of(TOOLS, load_ontology()))
+    return open_snapshot(store)
 
 
 def _between_tools(snapshot: Snapshot) -> list[bool]:

@@ -1,18 +1,31 @@
-"""Connections to a Neo4j, or a server of its kind, over Bolt: the address, the driver, and errors without passwords."""
+"""Neo4j over Bolt: addresses, sessions, errors without passwords; and a tool graph written into a database (``egotools build --graph-store``)."""
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import importlib.util
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
+from ingest.export import NODE_LABEL, batches, edge_rows, node_rows, relations
 from ontology.errors import InvalidArgumentError, MissingExtraError, StorageError
 from ontology.redaction import redacted_url
 
-__all__ = ["BoltAddress", "bolt_errors", "bolt_session", "driver_options", "parse_bolt_address", "shown_error"]
+if TYPE_CHECKING:
+    import networkx as nx
+
+__all__ = [
+    "BoltAddress",
+    "bolt_errors",
+    "bolt_session",
+    "driver_options",
+    "parse_bolt_address",
+    "shown_error",
+    "write_neo4j",
+]
 
 _SCHEMES = ("bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc")
 _TIMEOUT_S = 10.0
@@ -120,3 +133,69 @@ def _not_an_address(shown: str) -> InvalidArgumentError:
         subject=shown,
         remedy=f"Begin it with one of: {', '.join(_SCHEMES)}",
     )
+
+
+_ROWS_A_BATCH = 1_000
+_REMOVE = (
+    f"MATCH (:{NODE_LABEL})-[e]->(:{NODE_LABEL}) WHERE e.build <> $build WITH e LIMIT 10000 DELETE e RETURN count(e) AS removed",
+    f"MATCH (n:{NODE_LABEL}) WHERE n.build <> $build WITH n LIMIT 10000 DETACH DELETE n RETURN count(n) AS removed",
+)
+_COUNT = (
+    f"MATCH (n:{NODE_LABEL}) RETURN count(n) AS nodes",
+    f"MATCH (:{NODE_LABEL})-[e]->(:{NODE_LABEL}) RETURN count(e) AS edges",
+)
+
+
+def write_neo4j(address: BoltAddress, graph: nx.MultiDiGraph[str]) -> None:
+    """Replace the tool graph in a database: every node has the label ``EgotoolsNode``, every edge its predicate as type.
+
+    All nodes and edges are merged with the hash of this graph, then those of another are removed: a reader sees at least the old graph.
+
+    :raises StorageError: when writing fails, or the database then holds another number of nodes or edges.
+    """
+    build = _hash(graph)
+    with bolt_session(address) as session:
+        session.run(
+            f"CREATE CONSTRAINT egotools_node_key IF NOT EXISTS FOR (n:{NODE_LABEL}) REQUIRE n.key IS UNIQUE"
+        ).consume()
+        merge = f"UNWIND $rows AS row MERGE (n:{NODE_LABEL} {{key: row.key}}) SET n = row SET n.build = $build"
+        for batch in batches(node_rows(graph), _ROWS_A_BATCH):
+            session.execute_write(_consume, merge, {"rows": list(batch), "build": build})
+        for name in relations(graph):
+            merge = (
+                f"UNWIND $rows AS row MATCH (head:{NODE_LABEL} {{key: row.head}}) MATCH (tail:{NODE_LABEL} {{key: row.tail}}) "
+                f"MERGE (head)-[e:{name} {{key: row.properties.key}}]->(tail) SET e = row.properties SET e.build = $build"
+            )
+            rows = (
+                {"head": row.pop("head"), "tail": row.pop("tail"), "properties": row} for row in edge_rows(graph, name)
+            )
+            for batch in batches(rows, _ROWS_A_BATCH):
+                session.execute_write(_consume, merge, {"rows": list(batch), "build": build})
+        for statement in _REMOVE:
+            while session.execute_write(_single, statement, {"build": build}):
+                pass
+        found = [session.execute_read(_single, statement, {}) for statement in _COUNT]
+    expected = [graph.number_of_nodes(), graph.number_of_edges()]
+    if found != expected:
+        raise StorageError(
+            f"the database holds {found[0]} nodes and {found[1]} edges after {expected[0]} nodes and {expected[1]} edges were written",
+            subject=address.shown,
+            remedy="Let nothing else write to it and write the graph again",
+        )
+
+
+def _consume(transaction: Any, statement: str, parameters: dict[str, Any]) -> None:
+    transaction.run(statement, parameters).consume()
+
+
+def _single(transaction: Any, statement: str, parameters: dict[str, Any]) -> int:
+    return int(transaction.run(statement, parameters).single()[0])
+
+
+def _hash(graph: nx.MultiDiGraph[str]) -> str:
+    """A hash of the whole graph: to write the same graph again removes nothing."""
+    digest = hashlib.sha256()
+    for rows in (node_rows(graph), edge_rows(graph)):
+        for row in rows:
+            digest.update(repr(sorted(row.items())).encode())
+    return digest.hexdigest()[:32]

@@ -1,9 +1,14 @@
-"""Opening Ladybug, an embedded graph database, with limits of our own: its defaults take most of the memory there is."""
+"""Ladybug files: opened with limits of our own, since its defaults take most of the memory there is; built aside, so that an older one is
+replaced only by one that is complete."""
 
 from __future__ import annotations
 
 import contextlib
 import importlib.util
+import os
+import re
+import shutil
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from threading import Lock
@@ -11,7 +16,7 @@ from typing import Any
 
 from ontology.errors import MissingExtraError
 
-__all__ = ["check_ladybug", "ladybug_connection", "open_ladybug"]
+__all__ = ["COPY_OPTIONS", "building_ladybug", "check_ladybug", "ladybug_connection", "open_ladybug"]
 
 _BUFFER_BYTES = 1 << 30
 _DATABASE_BYTES = 1 << 36
@@ -71,3 +76,45 @@ def ladybug_connection(path: Path, *, read_only: bool = False) -> Iterator[Any]:
     finally:
         connection.close()
         database.close()
+
+
+COPY_OPTIONS = """auto_detect=false, header=false, parallel=false, delim=',', quote='"', escape='"'"""
+"""Not parallel: Ladybug then takes a line break in a value for the end of its row."""
+_AUXILIARY = (".wal", ".shadow", ".tmp")
+"""What the names of a database's auxiliary files end with, for example that of its write-ahead log."""
+_ASIDE = re.compile(r"\..+\.(\d{1,9})-\w{8}\.part")
+"""The name of a folder where one is built, with the number of the process."""
+
+
+@contextlib.contextmanager
+def building_ladybug(path: Path) -> Iterator[Path]:
+    """Yield a path in a new folder beside ``path``, which nobody else may read: the database built there replaces that of ``path`` when
+    the block ends without an error. The folder is removed at the end; those of processes that were killed, at the beginning.
+
+    :raises OSError: when the disk fails.
+    """
+    for left in path.parent.glob(".*.part"):
+        if (found := _ASIDE.fullmatch(left.name)) and not _is_alive(int(found[1])):
+            shutil.rmtree(left, ignore_errors=True)
+    folder = Path(tempfile.mkdtemp(prefix=f".{path.name}.{os.getpid()}-", suffix=".part", dir=path.parent))
+    try:
+        temporary = folder / path.name
+        yield temporary
+        with temporary.open("rb+") as file:
+            os.fsync(file.fileno())
+        for suffix in _AUXILIARY:
+            with contextlib.suppress(OSError):
+                path.with_name(f"{path.name}{suffix}").unlink(missing_ok=True)
+        temporary.replace(path)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:  # it is another user's
+        pass
+    return True

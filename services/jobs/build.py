@@ -14,7 +14,7 @@ from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from inference import EMBEDDED_MODELS, load_encoder
 from inference.cached_encoder import CachedEncoder, PooledEncoder
@@ -31,6 +31,7 @@ from ingest.build_report import (
 )
 from ingest.extract.extractor import Extractor
 from ingest.linking.shape_uses import ObservedShapes, read_observed_values
+from ingest.neo4j import BoltAddress, parse_bolt_address, write_neo4j
 from ingest.overlay.apply_overlay import AppliedOverlays, apply_overlays
 from ingest.overlay.overlay_file import Overlay, load_overlays
 from ingest.phrases import PhraseReport, Phrases, collect_phrases
@@ -65,9 +66,6 @@ from retrieval.snapshot.verify import verify_listing, verify_snapshot
 from retrieval.snapshot.writer import SnapshotContent, write_snapshot
 from services.jobs.model_factory import answer_cache, open_chat, phrase_writer
 from services.jobs.plans import BuildPlan
-
-if TYPE_CHECKING:
-    from ingest.stores import GraphStore
 
 __all__ = ["Build", "as_read", "build", "build_snapshot", "earlier_build", "overlays_of_sources", "remember_build"]
 
@@ -324,9 +322,14 @@ def build(
         if not plan.published:
             problem, remedy = "it replaces the graph of a database, which others read", "Leave one of the two out"
             raise InvalidArgumentError(problem, subject="--graph-store with --no-publish", remedy=remedy)
-        from ingest.stores import open_store
-
-        graph_store = open_store(plan.graph_store)
+        kind, _, rest = plan.graph_store.partition(":")
+        if kind != "neo4j" or not rest:  # the rest may contain a password
+            problem = (
+                "the graph store 'neo4j' needs an address" if kind == "neo4j" else f"there is no graph store {kind!r}"
+            )
+            remedy = "Use neo4j:bolt://USER:PASSWORD@HOST:PORT; `egotools export` writes files, and `egotools ask` reads the store itself"
+            raise InvalidArgumentError(problem, subject="--graph-store", remedy=remedy)
+        graph_store = parse_bolt_address(rest, feature="--graph-store")
     ontology = load_ontology(plan.ontology)
     extractor = _extractor(plan, ontology, pool)
     if pool is None or plan.encoder not in EMBEDDED_MODELS:
@@ -353,7 +356,7 @@ def build_snapshot(
     encoder: Encoder,
     extractor: Extractor | None = None,
     ontology: Ontology | None = None,
-    graph_store: GraphStore | None = None,
+    graph_store: BoltAddress | None = None,
     phrases: ChatModel | None = None,
     progress: Progress = no_progress,
     **options: Any,
@@ -361,7 +364,7 @@ def build_snapshot(
     """Build with parts that are loaded already.
 
     :param extractor: makes the triples; ``rules.v1`` where None.
-    :param graph_store: also written with the graph; its counts must be those of the graph.
+    :param graph_store: a Neo4j database that is also written with the graph.
     :param phrases: writes everyday phrases of the tools; None where no model does.
     :param options: other fields of :class:`~services.jobs.plans.BuildPlan`; one worker and the shipped weights where left out.
     :raises EgotoolsError: as :func:`build`.
@@ -447,7 +450,7 @@ class Build:
     approvals: str
     tuned: str
     phrases: ChatModel | None = None
-    graph_store: GraphStore | None = None
+    graph_store: BoltAddress | None = None
     progress: Progress = no_progress
     complete: Callable[[Catalog], Catalog] | None = None
 
@@ -577,8 +580,12 @@ class Build:
         seconds |= graph.seconds
         stored: dict[str, Any] = {}
         if self.graph_store is not None:
-            counts = self.graph_store.write(graph.graph)
-            stored = {"store": self.graph_store.name, "nodes": counts.nodes, "edges": counts.edges}
+            write_neo4j(self.graph_store, graph.graph)
+            stored = {
+                "store": "neo4j.v1",
+                "nodes": graph.graph.number_of_nodes(),
+                "edges": graph.graph.number_of_edges(),
+            }
         encoding = encoder.seconds
         with timed(seconds, "write"):
             weights = build_weights(plan.store, self.tuned, graph.tools)

@@ -162,7 +162,7 @@ class BuildPlan:
     ] = "keep"
     graph_store: Annotated[
         str,
-        _Rare("--graph-store", help="Also write the graph to ladybug:PATH or neo4j:bolt://USER:PASSWORD@HOST:PORT."),
+        _Rare("--graph-store", help="Also write the graph to neo4j:bolt://USER:PASSWORD@HOST:PORT."),
     ] = ""
     observed: Annotated[
         Path | None, _Rare("--observed", help="JSON Lines of values in use, {value, parameter}: their shapes are kept.")

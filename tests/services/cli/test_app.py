@@ -133,7 +133,7 @@ def test_bad_documents_are_refused_by_name_and_stop_nothing(run: Run, tmp_path: 
         ([TABLES[0], "--encoder", "word2vec"], 2, "minilm-l6-int8.v1"),
         ([TABLES[0], "--extractor", "magic"], 2, "rules"),
         ([TABLES[0], "--extractor", "llm"], 2, "--llm-url"),
-        ([TABLES[0], "--graph-store", "oracle:x"], 2, "ladybug"),
+        ([TABLES[0], "--graph-store", "ladybug:x"], 2, "neo4j:bolt"),
         ([TABLES[0], "--ontology", "no-such-ontology.yaml"], 5, "no-such-ontology.yaml"),
     ],
 )

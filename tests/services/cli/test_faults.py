@@ -89,7 +89,6 @@ def places(inputs: dict[str, object], tmp_path: Path) -> dict[str, object]:
         ("llm", "openai", "build DOCUMENT --out OUT --extractor llm MODEL"),
         ("llm", "openai", "datagen STORE --out OUT --generator llm MODEL"),
         ("llm", "openai", "plan x --domain personal --parser llm.v1 MODEL"),
-        ("ladybug", "ladybug", "build DOCUMENT --out OUT --graph-store ladybug:g"),
         ("neo4j", "neo4j", "build DOCUMENT --out OUT --graph-store neo4j:bolt://127.0.0.1:1"),
         ("neo4j", "neo4j", "ask x --graph neo4j:bolt://127.0.0.1:1"),
         ("ray", "ray", "build DOCUMENT --out OUT --on ray"),

@@ -13,21 +13,34 @@ from dataclasses import dataclass, replace
 
 from egotools import ClientError, PermissionDeniedError, Tool
 from egotools.calling.invoker import TOO_DEEP, ToolAnswer, ToolInvoker
+from inference.retry import RetryPolicy
 from ontology.errors import BudgetExceededError, EgotoolsError, InvalidArgumentError
 from ontology.json_values import canonical_text
 from planners.calls.sandbox import Sandbox
 from planners.calls.tool_access import CallPipeline
 from planners.calls.tool_finder import Finder, FoundTools
 from planners.calls.untrusted import FenceMarks, clean_text, cleaned, fence_answer
-from planners.journal.recorded import error_text as said
+from planners.journal.recorded import error_text
 from planners.journal.step_log import emit, in_order, told_to, unheard
-from planners.kgot.kgot_events import CallMade, Decided, Decision, Ended, KgotEvent, Missing, Outcome, ToolsFound
 from planners.kgot.kgot_settings import KgotSettings
-from planners.kgot.kgot_task import Insert, KgotTask, MadeCall, Retrieve, Vote, WantedCall
-from planners.kgot.reads import force_answer, force_query, solve
-from planners.kgot.run_state import RunState
+from planners.kgot.kgot_task import (
+    CallMade,
+    Decided,
+    Decision,
+    Ended,
+    Insert,
+    KgotEvent,
+    KgotTask,
+    MadeCall,
+    Missing,
+    Outcome,
+    Retrieve,
+    ToolsFound,
+    Vote,
+    WantedCall,
+)
+from planners.kgot.run_state import RunState, table_of
 from planners.kgot.steps import LlmSteps
-from planners.kgot.writes import apply_writes, load_table, remove_noise, table_of
 from planners.stores.property_graph import GraphState, PropertyGraph
 
 __all__ = ["KgotRun", "solve_task"]
@@ -81,12 +94,18 @@ async def solve_task(
     """
     if not task.question.strip():
         raise InvalidArgumentError("there is no task", subject="question", remedy="Say what is to be solved")
+    retries = RetryPolicy(
+        max_retries=settings.max_tool_retries,
+        base_delay_s=settings.tool_retry_delay_s,
+        max_delay_s=5.0,
+        max_retry_after_s=30.0,
+    )
     run = RunState(
         task=replace(task, question=clean_text(task.question)),
         graph=graph,
         steps=steps,
         finder=finder,
-        invoker=CallPipeline(invoker, retries=settings.tool_retries),
+        invoker=CallPipeline(invoker, retries=retries),
         sandbox=sandbox,
         settings=settings,
         marks=FenceMarks(fence_key),
@@ -128,20 +147,18 @@ async def _iterate(run: RunState) -> Ended:
         run.iteration += 1
         if answer := await run.contained("iteration", _step(run), ""):
             return Ended(answer=answer, outcome="solved")
-    for force, outcome in () if run.is_silent else _LAST_STEPS:
-        if answer := await run.contained(outcome, force(run), ""):
+    last: dict[Outcome, Callable[[], Awaitable[str]]] = {
+        "forced query": run.force_query,
+        "forced answer": run.force_answer,
+    }
+    for outcome, force in () if run.is_silent else last.items():
+        if answer := await run.contained(outcome, force(), ""):
             return Ended(answer=answer, outcome=outcome, missing=run.missing)
     if run.fault is not None:
-        return Ended(answer="", outcome="model", missing=said(run.fault))
+        return Ended(answer="", outcome="model", missing=error_text(run.fault))
     if run.missing == _task_itself(run):  # no vote said what is missing, and the task says nothing new
         return Ended(answer="", outcome="no solution", missing=run.vote_fault or "no vote could be used")
     return Ended(answer="", outcome="no solution", missing=run.missing or "the graph gave no answer to its queries")
-
-
-_LAST_STEPS: tuple[tuple[Callable[[RunState], Awaitable[str]], Outcome], ...] = (
-    (force_query, "forced query"),
-    (force_answer, "forced answer"),
-)
 
 
 async def _step(run: RunState) -> str:
@@ -152,12 +169,12 @@ async def _step(run: RunState) -> str:
     votes = [each for each in (decided.votes if decided.judged is None else (decided.judged,)) if each is not None]
     if decided.decision == "solve":
         queries = [vote.query.strip() for vote in votes if isinstance(vote, Retrieve)]
-        return await solve(run, [query for query in queries if query])  # equal ones as often as they were given
+        return await run.solve([query for query in queries if query])  # equal ones as often as they were given
     reasons = dict.fromkeys(vote.reason.strip() for vote in votes if isinstance(vote, Insert))
     await run.contained("enhance", _enlarge(run, [reason for reason in reasons if reason]), None)
     await run.read_graph()
     if run.settings.noise != "keep":
-        await remove_noise(run)
+        await run.remove_noise()
     return ""
 
 
@@ -213,7 +230,7 @@ async def _enlarge(run: RunState, reasons: Sequence[str]) -> None:
     answers = [call for call, is_loaded in made if call.ok and not is_loaded]
     if answers:
         operations = await run.contained("write", run.steps.write(before, run.missing, answers), ())
-        emit(await apply_writes(run, operations))
+        await run.write(operations)
 
 
 def _task_itself(run: RunState) -> str:
@@ -257,7 +274,7 @@ async def _call(run: RunState, tool: Tool, arguments: Mapping[str, object]) -> t
     started = time.perf_counter()
     answer = cleaned(await _answer(run, tool, arguments))
     table = table_of(tool.name, answer.body) if answer.ok else None
-    is_loaded = table is not None and await load_table(run, table)
+    is_loaded = table is not None and await run.load(table)
     told = replace(answer, body=table.shown()) if table is not None and is_loaded else answer
     shown = fence_answer(told, tool_id=tool.id, max_bytes=run.settings.max_shown_bytes, marks=run.marks)
     call = MadeCall(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Literal, TypeAlias
 
-from planners.kgot.batch_report import answer_matches
+from planners.kgot.batch import answer_matches
 
 __all__ = ["Verdict", "verdict_of"]
 
@@ -21,7 +21,7 @@ _NO_ANSWER = re.compile(
 
 
 def verdict_of(given: str, truth: str, question: str = "") -> Verdict:
-    """Compare an answer with the true one, as :func:`planners.kgot.batch_report.answer_matches` does."""
+    """Compare an answer with the true one, as :func:`planners.kgot.batch.answer_matches` does."""
     text = given.strip().strip("\"'`").strip()
     if answer_matches(text, truth, question=question):
         return "solved"

@@ -19,9 +19,8 @@ from inference.chat import GREEDY, ChatModel, Message
 from inference.encoder import Encoder
 from ontology.errors import EgotoolsError
 from planners.kgot.kgot_controller import solve_task
-from planners.kgot.kgot_events import KgotEvent
 from planners.kgot.kgot_settings import KgotSettings
-from planners.kgot.kgot_task import KgotTask, TaskView
+from planners.kgot.kgot_task import KgotEvent, KgotTask, TaskView
 from planners.kgot.steps import LlmSteps
 from planners.stores.memory_graph import MemoryGraph
 from planners.stores.open_graph import open_graph

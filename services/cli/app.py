@@ -63,6 +63,10 @@ REMOVED: Mapping[str, str] = MappingProxyType(
         "solve --domain": _NO_RULES,
         "solve --today": _NO_RULES,
         "tune --report": "The report is kept in the store, as reports/SNAPSHOT.tuning.json, and printed with --json",
+        "solve --prompts": "Prompts are XML: leave it out",
+        "solve --speech-model": "Recordings are not read: write one down, and give the text with --file",
+        "solve --speech-url": "Recordings are not read: write one down, and give the text with --file",
+        "solve --wiki-url": "A model reads articles by their address, and finds them with --search-url",
         "solve --graph ladybug": "The graph of a task stands in memory (the default), rdf or neo4j:bolt://USER:PASSWORD@HOST:PORT; "
         "egotools ask --graph ladybug:PATH asks a file",
         "learn --half-life": "The newest 20,000 sessions count alike: give fewer with --log to forget older ones",

@@ -9,22 +9,23 @@ from typing import Any
 
 from planners.journal.run_journal import RunAccount
 from planners.kgot.kgot_controller import KgotRun
-from planners.kgot.kgot_events import (
+from planners.kgot.kgot_task import (
     CallMade,
     Computed,
     Decided,
     Dropped,
     Ended,
     GraphChanged,
+    Insert,
     KgotEvent,
     Missing,
     ModelAsked,
     Parsed,
     Queried,
     ToolsFound,
+    Vote,
     Written,
 )
-from planners.kgot.kgot_task import Insert, Vote
 from services.cli.console import plain, stdout
 
 __all__ = ["SolvePrinter", "show_outcome"]

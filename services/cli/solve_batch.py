@@ -17,13 +17,14 @@ from planners.journal.run_journal import RunJournal
 from planners.kgot.batch import (
     BatchTask,
     TaskResult,
+    batch_report,
     finished_before,
     journal_path,
     read_tasks,
     run_batch,
     solve_in_folder,
+    write_report,
 )
-from planners.kgot.batch_report import batch_report, write_report
 from planners.kgot.recorded_run import SolveParts
 from services.cli.command_error import command_error
 from services.cli.console import plain, print_json, stderr, stdout

@@ -188,7 +188,7 @@ class _Shown:
 
     def tell(self, event: Any) -> None:
         """Take an event."""
-        from planners.kgot.kgot_events import CallMade
+        from planners.kgot.kgot_task import CallMade
 
         is_called = isinstance(event, CallMade) and event.call.tool_id in self._unusable
         if self._unusable and (self._explain or is_called):
@@ -220,8 +220,7 @@ class _Shown:
 _OPTIONS = {
     "kgot/ask_llm": "--llm-url and --llm-model",
     "kgot/search": "--search-url",
-    "kgot/transcribe_audio": "--speech-model",
-    "kgot/wikipedia": "--wiki-url",
+    "kgot/inspect_image": "--vision-model",
 }
 """Integrated tool → the options without which it is not ready."""
 

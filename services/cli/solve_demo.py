@@ -8,8 +8,7 @@ from pathlib import Path
 import planners.kgot
 from ontology.errors import InvalidArgumentError
 from planners.journal.run_journal import read_run_journal
-from planners.kgot.batch import read_tasks
-from planners.kgot.batch_report import answer_matches
+from planners.kgot.batch import answer_matches, read_tasks
 from planners.kgot.recorded_run import header_of
 from services.cli import solve_run
 from services.cli.console import plain, stdout

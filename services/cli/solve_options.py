@@ -27,7 +27,7 @@ __all__ = [
 ]
 
 
-_NAMES = {"votes": "num_next_steps_decision", "prompts": "prompt_format"}
+_NAMES = {"votes": "num_next_steps_decision"}
 """Option → the setting that has another name."""
 
 
@@ -58,7 +58,6 @@ class RunOptions:
         ),
     ] = "keep"
     next_step: Annotated[str, Option("--next-step", help="How votes decide: majority, or judge.")] = "majority"
-    prompts: Annotated[str, Option("--prompts", help="Form of the prompts: xml or markdown.")] = "xml"
     max_iterations: Annotated[int, Option(min=1, help="Steps before the answer is forced.")] = 7
     votes: Annotated[int, Option(min=1, max=100, help="Votes of a decision.")] = 5
     tool_call_votes: Annotated[
@@ -103,9 +102,7 @@ class RunOptions:
             endpoint=endpoint,
             tool_model=ModelAddress(url=models.tool_url, model=models.tool_model),
             vision_model=ModelAddress(url=models.vision_url, model=models.vision_model),
-            speech_model=ModelAddress(url=models.speech_url, model=models.speech_model),
             search=models.search_url,
-            wiki=models.wiki_url,
             max_calls=self.max_calls,
         )
 
@@ -124,13 +121,9 @@ class ToolModelOptions:
     tool_url: Annotated[str, Option("--tool-url", help="Its endpoint. Default: that of --llm-url.")] = ""
     vision_model: Annotated[
         str,
-        Option("--vision-model", help="Model that looks at images. Default: none, text in images is read (extra ocr)."),
+        Option("--vision-model", help="Model that looks at images. Default: none."),
     ] = ""
     vision_url: Annotated[str, Option("--vision-url", help="Its endpoint. Default: that of --llm-url.")] = ""
-    speech_model: Annotated[str, Option("--speech-model", help="Model that writes down recordings. Default: none.")] = (
-        ""
-    )
-    speech_url: Annotated[str, Option("--speech-url", help="Its endpoint. Default: that of --llm-url.")] = ""
     search_url: Annotated[
         str,
         Option(
@@ -138,9 +131,6 @@ class ToolModelOptions:
             envvar="EGOTOOLS_SEARCH_URL",
             help="Search engine of the web tools, with {query}: it answers as SearXNG or SerpAPI. Default: none.",
         ),
-    ] = ""
-    wiki_url: Annotated[
-        str, Option("--wiki-url", help="A wiki that runs MediaWiki, up to the folder of api.php. Default: none.")
     ] = ""
 
 

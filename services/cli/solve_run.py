@@ -13,8 +13,7 @@ from ontology.errors import InvalidArgumentError
 from planners.calls.tool_access import Ask, ToolAccess
 from planners.journal.run_journal import RunAccount, RunJournal, account_of, open_run_journal, read_run_journal
 from planners.kgot.kgot_controller import KgotRun
-from planners.kgot.kgot_events import KgotEvent
-from planners.kgot.kgot_task import KgotTask
+from planners.kgot.kgot_task import KgotEvent, KgotTask
 from planners.kgot.recorded_run import OtherRunError, header_of, replay_recorded, solve_recorded
 from planners.kgot.steps import steps_factory
 from services.cli.tools_client import tools_client
@@ -112,7 +111,6 @@ _WORDS = {
     "language": "--graph",
     "models": "--llm-model",
     "num_next_steps_decision": "--votes",
-    "prompt_format": "--prompts",
     "question": "the question",
 }
 """What a run must agree in → its option, where that has another name."""

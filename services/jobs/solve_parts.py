@@ -6,7 +6,7 @@ import contextlib
 import os
 import tempfile
 from collections.abc import AsyncIterator, Callable, Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -24,15 +24,13 @@ from planners.kgot.kgot_settings import MODEL_RETRIES, KgotSettings
 from planners.kgot.kgot_task import KgotTask
 from planners.kgot.recorded_run import SolveParts, header_of
 from planners.kgot.steps import steps_factory
-from planners.kgot.tools.extract_zip import Archives
-from planners.kgot.tools.standard_tools import FILE_TOOLS, ToolModels, standard_tools
 from planners.kgot.tools.task_files import TaskFiles
-from planners.kgot.tools.tool_set import ToolSet
-from planners.kgot.tools.web_tools import WebEndpoints, WebTools
+from planners.kgot.tools.tool_set import FILE_TOOLS, ToolModels, ToolSet, standard_tools
+from planners.kgot.tools.web_tools import WebTools
 from planners.stores.open_graph import open_graph
 from services.jobs.model_factory import open_chat
 from services.jobs.plans import ChatEndpoint
-from services.jobs.solve_plan import ModelAddress, SolvePlan
+from services.jobs.solve_plan import SolvePlan
 
 __all__ = ["SolveTools", "open_solve_parts"]
 
@@ -90,9 +88,8 @@ async def open_solve_parts(
         files = TaskFiles(task.files, Path(folder))
         header = header_of(journal)
         marks = FenceMarks(bytes.fromhex(header.fence_key) if header is not None else b"")
-        archives = Archives(files)
-        await archives.unpack_again(journal)
-        own = _integrated(plan, tools, archives, sandbox, ToolModels(chat=models.get("tool"), marks=marks), budget)
+        await files.unpack_again(journal)
+        own = _integrated(plan, tools, files, sandbox, models["tool"], budget)
         unusable(await own.ready())
         graph = await stack.enter_async_context(open_graph(plan.graph, sandbox))
         if graph.language == "python" and plan.settings.retrieve != "direct":
@@ -142,17 +139,11 @@ def _models(plan: SolvePlan, budget: Budget) -> dict[str, ChatModel]:
 
 
 def _integrated(
-    plan: SolvePlan, tools: SolveTools, archives: Archives, sandbox: Sandbox, models: ToolModels, budget: Budget
+    plan: SolvePlan, tools: SolveTools, files: TaskFiles, sandbox: Sandbox, chat: ChatModel, budget: Budget
 ) -> ToolSet:
-    def endpoint(given: ModelAddress, timeout_s: float) -> OpenAIEndpoint | None:
-        url, key = given.url or plan.endpoint.base_url, os.environ.get("OPENAI_API_KEY", "")
-        options: dict[str, Any] = {"api_key": key, "timeout_s": timeout_s, "policy": MODEL_RETRIES}
-        return OpenAIEndpoint(given.model, base_url=url, **options) if given.model else None
-
-    vision, speech = endpoint(plan.vision_model, 120.0), endpoint(plan.speech_model, 300.0)
-    web = WebTools(
-        WebEndpoints(search=plan.search or None, wiki=plan.wiki or None),
-        allowed_networks=tools.access.allowed_networks,
-    )
-    models = replace(models, vision=vision, speech=speech, budget=budget)
-    return standard_tools(archives.files, sandbox, models=models, web=web, archives=archives)
+    vision, url = plan.vision_model, plan.vision_model.url or plan.endpoint.base_url
+    options: dict[str, Any] = {"api_key": os.environ.get("OPENAI_API_KEY", ""), "timeout_s": 120.0}
+    looking = OpenAIEndpoint(vision.model, base_url=url, policy=MODEL_RETRIES, **options) if vision.model else None
+    models = ToolModels(chat=chat, vision=looking, budget=budget)
+    web = WebTools(plan.search, allowed_networks=tools.access.allowed_networks)
+    return standard_tools(files, sandbox, models=models, web=web)

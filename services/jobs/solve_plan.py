@@ -28,7 +28,6 @@ class SolvePlan:
     :param endpoint: of the graph executor, with the budget of all models. It needs a model.
     :param tool_model: of the tool executor; that of the graph executor where it is none.
     :param search: address of a search engine for the web tools.
-    :param wiki: address of a wiki for the web tools.
     :param max_calls: calls of tools of a run.
     """
 
@@ -37,9 +36,7 @@ class SolvePlan:
     endpoint: ChatEndpoint = field(default_factory=ChatEndpoint)
     tool_model: ModelAddress = field(default_factory=ModelAddress)
     vision_model: ModelAddress = field(default_factory=ModelAddress)
-    speech_model: ModelAddress = field(default_factory=ModelAddress)
     search: str = field(default="", repr=False)
-    wiki: str = ""
     max_calls: int = 1_000
 
     def __post_init__(self) -> None:

@@ -16,11 +16,10 @@ from ontology.errors import InvalidArgumentError
 from planners.calls.model_text import json_objects, without_thoughts
 from planners.calls.sandbox import Sandbox
 from planners.calls.untrusted import FenceMarks
-from planners.kgot.asking import prompt_messages
-from planners.kgot.kgot_events import Dropped, Queried, Written
 from planners.kgot.kgot_settings import MODEL_RETRIES, KgotSettings
+from planners.kgot.kgot_task import Dropped, Queried, Written
 from planners.kgot.run_state import graph_text
-from planners.kgot.steps import read_operations
+from planners.kgot.steps import prompt_messages, read_operations
 from planners.stores.open_graph import open_graph
 from planners.stores.property_graph import GraphEdge, GraphNode, GraphState, Operation, Statement, state_text
 from tests.planners.kgot.run_fakes import INSERT, FakeFinder, FakeInvoker, StepServer, run_task, tool
@@ -73,7 +72,7 @@ PARAMS = [pytest.param(name, marks=pytest.mark.slow if name == "neo4j" else [], 
 
 def shown(prompt: str, language: str) -> list[Any]:
     """The answers that the examples of a prompt show."""
-    system = prompt_messages(prompt, {}, form="xml", marks=FenceMarks(b"k"), language=language)[0].content
+    system = prompt_messages(prompt, {}, marks=FenceMarks(b"k"), language=language)[0].content
     return [json.loads(each) for each in re.findall(r"<answer>\n(.*?)\n</answer>", system, re.DOTALL)]
 
 
@@ -198,7 +197,7 @@ WRONG: dict[str, Any] = {
     ),
     **dict.fromkeys(("max_retrieve_query_retry", "max_cypher_fixing_retry", "max_tool_retries", "max_json_reasks"), -1),
     **dict.fromkeys(("max_graph_chars", "max_shown_bytes", "tools"), 10),
-    **dict.fromkeys(("retrieve", "next_step", "prompt_format", "noise"), "guess"),
+    **dict.fromkeys(("retrieve", "next_step", "noise"), "guess"),
     **dict.fromkeys(("vote_temperature", "max_seconds", "max_answer_tokens"), 0),
     "tool_call_votes": 101,
 }

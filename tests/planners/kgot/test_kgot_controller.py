@@ -20,9 +20,8 @@ from ontology.errors import StorageError
 from planners.calls.sandbox import Sandbox, SandboxResult
 from planners.journal.run_journal import open_run_journal, read_run_journal
 from planners.kgot.kgot_controller import solve_task
-from planners.kgot.kgot_events import CallMade, Dropped, Ended, KgotEvent, ModelAsked
 from planners.kgot.kgot_settings import KgotSettings
-from planners.kgot.kgot_task import KgotTask
+from planners.kgot.kgot_task import CallMade, Dropped, Ended, KgotEvent, KgotTask, ModelAsked
 from planners.kgot.recorded_run import replay_recorded, solve_recorded
 from planners.kgot.steps import LlmSteps
 from planners.stores.property_graph import InsertNode

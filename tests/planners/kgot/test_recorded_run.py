@@ -20,9 +20,8 @@ from inference.chat import Completion, Message
 from ontology.errors import BudgetExceededError, InvalidArgumentError, ModelError, StorageError
 from planners.calls.sandbox import Sandbox, SandboxResult
 from planners.journal.run_journal import RunJournal, open_run_journal, read_run_journal
-from planners.kgot.kgot_events import CallMade, KgotEvent, ModelAsked
 from planners.kgot.kgot_settings import KgotSettings
-from planners.kgot.kgot_task import KgotTask
+from planners.kgot.kgot_task import CallMade, KgotEvent, KgotTask, ModelAsked
 from planners.kgot.recorded_run import replay_recorded, run_is_ended, solve_recorded
 from planners.kgot.steps import LlmSteps
 from tests.conftest import ROOT

@@ -11,7 +11,7 @@ import pytest
 from egotools import PermissionDeniedError, UnavailableError
 from ontology.errors import StorageError
 from planners.calls.sandbox import SandboxResult
-from planners.kgot.kgot_events import (
+from planners.kgot.kgot_task import (
     CallMade,
     Computed,
     Decided,
@@ -20,10 +20,10 @@ from planners.kgot.kgot_events import (
     NoiseRemoved,
     Parsed,
     Queried,
+    Retrieve,
     ToolsFound,
     Written,
 )
-from planners.kgot.kgot_task import Retrieve
 from planners.stores.memory_graph import MemoryGraph
 from planners.stores.property_graph import InsertEdge, InsertNode, NodeRef, Operation, ReplaceGraph, Statement
 from tests.planners.kgot.run_fakes import (
@@ -147,12 +147,11 @@ async def test_a_judge_chooses_among_the_votes() -> None:
     assert "1. RETRIEVE: BAD\n2. INSERT: her books are missing\n3. RETRIEVE: GOOD" in server.prompts("judge")[0]
 
 
-@pytest.mark.parametrize("form", ["xml", "markdown"])
-async def test_the_files_of_a_task_stand_in_the_deciding_prompt(form: str) -> None:
-    _, server = await run(options={"prompt_format": form, "files": [Path("orders.csv")]})
+async def test_the_files_of_a_task_stand_in_the_deciding_prompt() -> None:
+    _, server = await run(options={"files": [Path("orders.csv")]})
     system, user = (message["content"] for message in server.of("next_step")[0]["messages"])
     assert "- orders.csv" in user and "content names the file" in system
-    _, server = await run(options={"prompt_format": form})
+    _, server = await run()
     assert not any("file" in message["content"] for message in server.of("next_step")[0]["messages"])
 
 

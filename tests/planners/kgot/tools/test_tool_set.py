@@ -12,19 +12,17 @@ import pytest
 
 from egotools import PermissionDeniedError, ToolRequestError
 from inference import HashingEncoder
-from inference.chat import ScriptedChat
-from ontology.errors import (
-    InvalidArgumentError,
-    ModelError,
-    UnsupportedError,
-)
+from inference.chat import Budget, ScriptedChat
+from inference.openai_client import OpenAIEndpoint
+from inference.retry import RetryPolicy
+from ontology.errors import BudgetExceededError, InvalidArgumentError, ModelError, UnsupportedError
 from planners.calls.sandbox import Sandbox, SandboxLimits
 from planners.calls.tool_access import CallLimits, ToolAccess, always, never
 from planners.calls.tool_finder import ToolFinder
-from planners.kgot.tools.standard_tools import ToolModels, standard_tools
 from planners.kgot.tools.task_files import TaskFiles
-from planners.kgot.tools.tool_set import ToolSet
+from planners.kgot.tools.tool_set import ToolModels, ToolSet, standard_tools
 from services.jobs.build import build_snapshot
+from tests.harness.http_server import Loopback, as_json
 from tests.harness.servers import client_of
 from tests.planners.kgot.run_fakes import FakeFinder
 
@@ -215,3 +213,35 @@ async def test_a_question_is_asked_of_the_model(files: TaskFiles) -> None:
     unready = await tools.ready()
     assert not {"kgot/ask_llm", "kgot/run_python"} & set(unready) and "kgot/search" in unready
     assert (await tools.call("kgot/ask_llm", {"question": "Capital of Italy?"})).body == {"answer": "Rome"}
+
+
+# Images.
+
+
+async def test_a_model_looks_at_an_image_within_its_budget_and_at_nothing_else(tmp_path: Path) -> None:
+    pytest.importorskip("openai", reason="the extra llm is not installed")
+    (tmp_path / "a.png").write_bytes(b"\x89PNG\r\n\x1a\nrest")
+    (tmp_path / "b.png").write_bytes(b"%!PS-Adobe-3.0")
+    files = TaskFiles([tmp_path / "a.png", tmp_path / "b.png"])
+    message = {"role": "assistant", "content": " A bolt. "}
+    choice = {"index": 0, "finish_reason": "stop", "message": message}
+    usage = {"prompt_tokens": 900, "completion_tokens": 4, "total_tokens": 904}
+    reply = {"id": "x", "object": "chat.completion", "created": 0, "model": "m", "choices": [choice], "usage": usage}
+    with Loopback(lambda asked: as_json(reply)) as server:
+        url = f"{server.url}/v1"
+        vision = OpenAIEndpoint("m", base_url=url, api_key="k", timeout_s=30.0, policy=RetryPolicy(max_retries=0))
+        budget = Budget(max_tokens=10_000)
+        tools = standard_tools(files, Sandbox(), models=ToolModels(vision=vision, budget=budget))
+        answer = await tools.call("kgot/inspect_image", {"file": "a.png", "question": "What is it?"})
+        assert (answer.body, budget.spent.tokens) == ({"file": "a.png", "answer": "A bolt."}, 904)
+        text, image = server.only.json["messages"][0]["content"]
+        assert text["text"].endswith("Question: What is it?")
+        assert image["image_url"]["url"] == "data:image/png;base64,iVBORw0KGgpyZXN0"
+        assert not (await tools.call("kgot/inspect_image", {"file": "b.png", "question": "?"})).ok
+        with pytest.raises(ToolRequestError, match="no question"):
+            await tools.call("kgot/inspect_image", {"file": "a.png", "question": " "})
+        small = ToolModels(vision=vision, budget=Budget(max_tokens=100))
+        with pytest.raises(BudgetExceededError):
+            asked = {"file": "a.png", "question": "?"}
+            await standard_tools(files, Sandbox(), models=small).call("kgot/inspect_image", asked)
+        assert len(server.arrived) == 1

@@ -8,16 +8,13 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from inference import RetryPolicy
 from ontology.errors import InvalidArgumentError
 from planners.calls.model_text import json_objects, without_thoughts
 from planners.calls.sandbox import Sandbox
 from planners.calls.untrusted import FenceMarks
-from planners.kgot.kgot_settings import MODEL_RETRIES, KgotSettings
-from planners.kgot.kgot_task import Dropped, Queried, Written
+from planners.kgot.kgot_settings import KgotSettings
+from planners.kgot.kgot_task import Dropped
 from planners.kgot.run_state import graph_text
 from planners.kgot.steps import prompt_messages, read_operations
 from planners.stores.open_graph import open_graph
@@ -54,11 +51,6 @@ READ: dict[str, tuple[str, list[Any]]] = {
 def test_json_is_found_and_nothing_is_guessed(case: str) -> None:
     text, values = READ[case]
     assert list(json_objects(text, mended=True)) == values
-
-
-@given(st.text(alphabet='{}[]",:\\ab1 \n', max_size=25))
-def test_whatever_comes_out_is_an_object(text: str) -> None:
-    assert all(isinstance(value, dict) and json.dumps(value) for value in json_objects(text, mended=True))
 
 
 @pytest.mark.parametrize("text", ["<think>Is it {9}?</think> 8", "Is it 9?</think> 8", "8 <think>I am not sure"])
@@ -134,36 +126,6 @@ async def test_a_run_on_a_real_store(name: str, request: pytest.FixtureRequest) 
     assert not ran.of(Dropped)
 
 
-HOSTILE = [
-    "MATCH (n) DETACH DELETE n",
-    "LOAD FROM '/etc/passwd' RETURN *",
-    "COPY Book FROM '/etc/passwd'",
-    "MATCH (b:Book) SET b.title = 'x' RETURN",
-]
-
-
-@pytest.mark.slow
-async def test_hostile_statements_are_left_out_and_the_graph_is_kept(request: pytest.FixtureRequest) -> None:
-    pytest.importorskip("openai", reason="the extra 'llm' is not installed")
-    [good] = writes("cypher")["statements"]
-    steps = {
-        "next_step": [INSERT],
-        "tool_calls": [{"calls": [{"tool": "library/list_books", "arguments": {}}]}],
-        "write_graph": [{"statements": [good, *HOSTILE]}],
-        "fix_query": lambda body, nth: {"query": HOSTILE[nth % 2]},
-        "forced_query": [{"query": "MATCH (n) DETACH DELETE n"}],
-        "forced_answer": [{"found": False, "answer": ""}],
-    }
-    finder, invoker = FakeFinder(tool("list_books")), FakeInvoker(list_books={"books": []})
-    async with store("neo4j", request) as graph:
-        with StepServer(**steps) as server:
-            ran = await run_task(server, graph, finder=finder, invoker=invoker, max_iterations=1)
-        assert len((await graph.state()).nodes) == 2
-    [written] = ran.of(Written)
-    assert written.operations == (Statement(text=good),) and len(written.dropped) == len(HOSTILE)
-    assert all(each.fault for each in ran.of(Queried)) and ran.run.outcome == "no solution"
-
-
 ORDERS = [GraphNode(id=f"n{n}", label="Order", properties={"no": n, "open": n % 2 == 0}) for n in range(1, 501)]
 FILE = GraphNode(id="n501", label="File", properties={"name": "orders.csv"})
 EDGES = [GraphEdge(type="GAVE", source=FILE.id, target=node.id, properties={}) for node in ORDERS]
@@ -183,14 +145,6 @@ def test_a_small_graph_stands_whole_in_a_prompt_and_of_a_large_one_counts_and_ex
     assert graph_text(wide, 2_000)[1_800:].endswith("more lines are left out)")
 
 
-PAPER = {
-    "max_iterations": 7,
-    "num_next_steps_decision": 5,
-    "max_retrieve_query_retry": 3,
-    "max_cypher_fixing_retry": 3,
-    "max_final_solution_parsing": 3,
-    "max_tool_retries": 6,
-}
 WRONG: dict[str, Any] = {
     **dict.fromkeys(
         ("max_iterations", "num_next_steps_decision", "max_final_solution_parsing", "max_calls_per_step"), 0
@@ -201,11 +155,6 @@ WRONG: dict[str, Any] = {
     **dict.fromkeys(("vote_temperature", "max_seconds", "max_answer_tokens"), 0),
     "tool_call_votes": 101,
 }
-
-
-def test_the_defaults_are_those_of_the_paper() -> None:
-    assert {name: getattr(KgotSettings(), name) for name in PAPER} == PAPER
-    assert MODEL_RETRIES == RetryPolicy(max_retries=5, base_delay_s=1.0, max_delay_s=60.0)
 
 
 @pytest.mark.parametrize("name", WRONG)

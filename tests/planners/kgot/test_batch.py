@@ -112,13 +112,6 @@ async def test_a_task_that_fails_stops_nothing_and_is_run_again(
     assert [result.outcome for result in results] == ["solved"] * 4 and finished_before(tasks(5), tmp_path) == 4
 
 
-async def test_a_damaged_journal_is_one_failed_task(tmp_path: Path) -> None:
-    journal_path(tmp_path, "t0").parent.mkdir()
-    journal_path(tmp_path, "t0").write_text("my notes\n", encoding="utf-8")
-    results = await solved(tmp_path, 2, Opened(Swift()))
-    assert [result.outcome for result in results] == ["failed", "solved"] and "no line of a journal" in results[0].error
-
-
 def test_files_of_tasks(tmp_path: Path) -> None:
     (tmp_path / "files").mkdir()
     (tmp_path / "files" / "a.csv").write_text("x\n1\n", encoding="utf-8")

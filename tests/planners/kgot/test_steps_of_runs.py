@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from egotools import PermissionDeniedError, UnavailableError
-from ontology.errors import StorageError
+from egotools import UnavailableError
 from planners.calls.sandbox import SandboxResult
 from planners.kgot.kgot_task import (
     CallMade,
@@ -21,7 +20,6 @@ from planners.kgot.kgot_task import (
     Parsed,
     Queried,
     Retrieve,
-    ToolsFound,
     Written,
 )
 from planners.stores.memory_graph import MemoryGraph
@@ -95,15 +93,6 @@ async def run(graph: Any = None, *, options: Any = None, **answers: Any) -> tupl
 # Decisions
 
 
-async def test_votes_send_a_seed_each_at_a_temperature_above_0() -> None:
-    ran, server = await run(next_step=[retrieve("GOOD")], options={"num_next_steps_decision": 5})
-    votes = server.of("next_step")
-    assert sorted(body["seed"] for body in votes) == [1_000, 1_001, 1_002, 1_003, 1_004]
-    assert {body["temperature"] for body in votes} == {0.7}
-    assert len({str(body["messages"]) for body in votes}) == 1
-    assert (ran.run.answer, ran.run.outcome) == ("Tides", "solved")
-
-
 MAJORITIES: dict[str, tuple[list[Any], str]] = {
     "three of five retrieve": ([retrieve("GOOD")] * 3 + [INSERT] * 2, "solve"),
     "two of five retrieve": ([retrieve("GOOD")] * 2 + [INSERT] * 3, "enhance"),
@@ -131,11 +120,6 @@ async def test_a_model_that_never_keeps_the_form_is_given_up_after_the_first_dec
     assert "it is not one JSON object" in fault and "--- data" in fault
 
 
-async def test_a_model_that_kept_the_form_once_is_not_given_up() -> None:
-    ran, _ = await run(next_step=[INSERT, *["prose"] * 4, INSERT], options={"max_iterations": 3})
-    assert (ran.run.outcome, ran.run.iterations) == ("no solution", 3)
-
-
 async def test_a_judge_chooses_among_the_votes() -> None:
     graph = FakeTextGraph(queries=BOOKS)
     votes, chosen = (
@@ -156,20 +140,6 @@ async def test_the_files_of_a_task_stand_in_the_deciding_prompt() -> None:
 
 
 # Enlarging the graph
-
-
-async def test_from_the_missing_to_the_graph() -> None:
-    finder = FakeFinder(tool("list_books"), tool("list_authors"))
-    ran, server = await run(options={"finder": finder})
-    assert server.steps[:3] == ["next_step", "tool_calls", "write_graph"]
-    assert finder.requests == ["her books are missing"]
-    assert ran.of(ToolsFound)[0].tool_ids == ("library/list_books", "library/list_authors")
-    assert [(each.call.tool_id, each.call.ok, each.call.body) for each in ran.of(CallMade)] == [
-        ("library/list_books", True, TITLES)
-    ]
-    assert ran.of(Written)[0].operations == (Statement(text="WRITE"),)
-    assert [len(each.state.nodes) for each in ran.of(GraphChanged)] == [0, 1]
-    assert ran.run.state == ran.of(GraphChanged)[-1].state
 
 
 async def test_no_call_is_made_twice_over_the_whole_run() -> None:
@@ -194,21 +164,6 @@ async def test_transient_faults_of_safe_calls_are_tried_six_times_more(effect: s
     assert len(invoker.calls) == attempts
     assert [(each.call.ok, each.call.status) for each in ran.of(CallMade)] == [(False, "UNAVAILABLE")]
     assert "write_graph" not in server.steps  # there is nothing new to write
-
-
-@pytest.mark.parametrize("error", [RuntimeError("it broke"), StorageError("disk full"), ValueError("x" * 9_000)])
-async def test_whatever_a_tool_raises_is_an_answer_that_says_so(error: Exception) -> None:
-    ran, server = await run(options={"invoker": FakeInvoker(list_books=error), "max_iterations": 2})
-    assert [each.call.ok for each in ran.of(CallMade)] == [False]
-    assert len(ran.of(CallMade)[0].call.body) <= 2_000
-    assert str(error)[:100] in server.prompts("tool_calls")[1]
-
-
-async def test_a_denied_call_is_told_to_the_model_and_not_repeated() -> None:
-    denying = FakeInvoker(list_books=PermissionDeniedError("the user said no", code="PERMISSION_DENIED"))
-    ran, server = await run(options={"invoker": denying, "max_iterations": 2})
-    assert len(denying.calls) == 1 and [each.call.status for each in ran.of(CallMade)] == ["denied"]
-    assert "This call was not allowed. Do not make it again" in server.prompts("tool_calls")[1]
 
 
 WRITES = {
@@ -269,28 +224,6 @@ async def test_a_large_table_is_loaded_whole_and_a_prompt_has_its_columns_and_co
     assert all(customer in prompt for customer in ("Lumière", "O'Hara"))
 
 
-async def test_what_an_answer_says_beside_its_table_is_written_by_the_model() -> None:
-    ran, server = await run(options={"invoker": FakeInvoker(list_books={"value": ORDERS, "next": "page 2"})})
-    assert [node.label for node in ran.run.state.nodes].count("ListBooksRow") == 500 and len(ran.run.state.nodes) == 501
-    assert (
-        '"next": "page 2"' in server.prompts("write_graph")[0]
-        and '"Order_No": 7' not in server.prompts("write_graph")[0]
-    )
-
-
-async def test_a_table_that_the_store_refuses_is_written_by_the_model() -> None:
-    class Refusing(FakeTextGraph):
-        async def apply(self, operations: Any) -> None:
-            if len(operations) > 50:
-                raise StorageError("the disk is full")
-            await super().apply(operations)
-
-    graph = Refusing({"WRITE": [WRITE]}, {"NOTHING": []})
-    ran, server = await run(graph, options={"invoker": FakeInvoker(list_books=[ORDERS])})
-    assert [each.step for each in ran.of(Dropped)] == ["table"]
-    assert "Lumière" in server.prompts("write_graph")[0] and len(ran.run.state.nodes) == 1
-
-
 ANN = NodeRef(label="Author", key={"name": "Ann Reed"})
 NOISY: list[Operation] = [
     InsertNode(label="Author", properties={"name": "Ann Reed"}),
@@ -327,13 +260,6 @@ async def test_from_a_query_to_an_answer() -> None:
     assert (ran.run.answer, ran.run.outcome, ran.run.missing) == ("Tides", "solved", "")
     assert [(each.kind, each.query, each.rows.rows) for each in ran.of(Queried)] == [("query", "GOOD", (("Tides",),))]
     assert all('[{"value": "Tides"}]' in server.prompts(step)[0] for step in ("maths_needed", "final_answer"))
-
-
-async def test_the_queries_of_all_votes_are_run_each_once_and_count_as_often_as_they_were_given() -> None:
-    graph, votes = FakeTextGraph(queries=BOOKS), by_seed(*map(retrieve, ("GOOD", "OTHER", "OTHER")), INSERT)
-    ran, _ = await run(graph, next_step=votes, final_answer=as_told, options={"num_next_steps_decision": 4})
-    assert sorted(graph.queried) == ["GOOD", "OTHER"]
-    assert (ran.of(Parsed)[0].answers, ran.run.answer) == (("Tides", "Dunes"), "Dunes")
 
 
 REPAIRS: dict[str, tuple[dict[str, Any], list[str]]] = {

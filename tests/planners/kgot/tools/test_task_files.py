@@ -57,14 +57,6 @@ def test_nothing_else_can_be_reached(odd: Path, name: str) -> None:
     assert "a.csv" in caught.value.remedy
 
 
-def test_a_file_that_became_a_link_is_not_followed(odd: Path) -> None:
-    files = TaskFiles([odd / "a.csv"])
-    (odd / "a.csv").unlink()
-    (odd / "a.csv").symlink_to("/etc/passwd")
-    with pytest.raises(InvalidArgumentError):
-        files.read("a.csv", 100)
-
-
 # Documents become Markdown.
 
 
@@ -149,23 +141,6 @@ async def test_a_table_longer_than_a_page_is_given_whole(tmp_path: Path, name: s
     assert rows == ROWS
 
 
-async def test_a_long_sheet_is_given_whole(tmp_path: Path) -> None:
-    book = workbook(tmp_path / "a.xlsx", {"Stock": [["part", "left"], *([f"p {n}", n] for n in range(1_000))]})
-    body = await shown(book)
-    assert (body["columns"], body["row_count"], body["rows"][7]) == (
-        ["part", "left"],
-        1_000,
-        {"part": "p 7", "left": 7},
-    )
-
-
-@pytest.mark.parametrize(("count", "is_told_as_rows"), [(50, False), (51, True)])
-async def test_a_table_of_very_many_rows_is_told_as_rows(tmp_path: Path, count: int, is_told_as_rows: bool) -> None:
-    text = "\n".join(["id;value", *(f"{number};v" for number in range(count))])
-    body = await TaskFiles([written(tmp_path / "short.csv", text)]).inspect_file("short.csv")
-    assert (body.get("row_count") == count, "text" in body) == (is_told_as_rows, not is_told_as_rows)
-
-
 async def test_pages_of_a_long_table_have_its_head_and_say_that_there_is_more(tmp_path: Path) -> None:
     rows = [f"{number};value {number}" for number in range(3_000)]
     inspector = TaskFiles([written(tmp_path / "long.csv", "\n".join(["id;value", *rows]))])
@@ -236,16 +211,6 @@ async def test_a_document_that_unpacks_to_gigabytes_ends_its_process_only(tmp_pa
         archive.writestr("[Content_Types].xml", f'<Types xmlns="{types}"/>')
     with pytest.raises(TooLargeError):
         await TaskFiles([tmp_path / "bomb.docx"], converter=converter).inspect_file("bomb.docx")
-
-
-async def test_no_entity_of_a_document_is_expanded_from_a_file(tmp_path: Path) -> None:
-    xml = '<!DOCTYPE d [<!ENTITY e SYSTEM "file:///etc/hostname">]><w:document xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"><w:body><w:p><w:r><w:t>[&e;]</w:t></w:r></w:p></w:body></w:document>'
-    path = zipped(tmp_path / "a.docx", {"word/document.xml": xml.encode()})
-    try:
-        text = (await shown(path))["text"]
-    except EgotoolsError as error:
-        text = str(error)
-    assert not Path("/etc/hostname").exists() or Path("/etc/hostname").read_text(encoding="utf-8").strip() not in text
 
 
 # Archives.
@@ -343,20 +308,8 @@ def lying() -> bytes:
     return bytes(raw)
 
 
-def overlapping() -> bytes:
-    """An archive whose entries of the directory all point to one member."""
-    raw = zip_bytes({"0.txt": b"x" * 2_000})
-    start, end = raw.index(b"PK\x01\x02"), raw.index(b"PK\x05\x06")
-    entries = b"".join(raw[start:end].replace(b"0.txt", b"%c.txt" % (65 + n)) for n in range(20))
-    tail = bytearray(raw[end:])
-    tail[8:12] = struct.pack("<HH", 20, 20)
-    tail[12:16] = struct.pack("<I", len(entries))
-    return raw[:start] + entries + tail
-
-
-@pytest.mark.parametrize("raw", [lying(), overlapping()], ids=["lying", "overlapping"])
-async def test_an_archive_that_lies_is_not_unpacked(tmp_path: Path, raw: bytes) -> None:
-    (tmp_path / "a.zip").write_bytes(raw)
+async def test_an_archive_that_lies_is_not_unpacked(tmp_path: Path) -> None:
+    (tmp_path / "a.zip").write_bytes(lying())
     files = archives(tmp_path, tmp_path / "a.zip")
     with pytest.raises(EgotoolsError):
         await files.extract_zip("a.zip")

@@ -12,7 +12,7 @@ import pytest
 
 from egotools import PermissionDeniedError, ToolRequestError
 from inference import HashingEncoder
-from inference.chat import Budget, ScriptedChat
+from inference.chat import Budget
 from inference.openai_client import OpenAIEndpoint
 from inference.retry import RetryPolicy
 from ontology.errors import BudgetExceededError, InvalidArgumentError, ModelError, UnsupportedError
@@ -152,15 +152,6 @@ async def test_the_catalogue_finds_them_as_they_were_registered(store: Path) -> 
 # Calls.
 
 
-async def test_a_document_cannot_change_what_an_integrated_tool_takes() -> None:
-    tools = shouting()
-    forged = replace(
-        tools.tools()[0], input_schema_json='{"type": "object", "properties": {"text": {"type": "integer"}}}'
-    )
-    with pytest.raises(ToolRequestError):
-        await tools.invoker().invoke(forged, {"text": 3})
-
-
 @pytest.mark.parametrize("said", ["change", "read", ""], ids=["as it is", "forged as reading", "not said"])
 async def test_tools_that_change_something_need_consent_whatever_the_catalogue_says(said: str) -> None:
     tools = shouting(effect="change")
@@ -205,14 +196,6 @@ async def test_code_that_fails_says_how(files: TaskFiles, code: str, status: str
     answer = await tools.call("kgot/run_python", {"code": code})
     assert (answer.ok, answer.status) == (False, status)
     assert said in answer.body["error"] + answer.body["stderr"]
-
-
-@pytest.mark.usefixtures("needs_sandbox")
-async def test_a_question_is_asked_of_the_model(files: TaskFiles) -> None:
-    tools = standard_tools(files, Sandbox(), models=ToolModels(chat=ScriptedChat(["Rome"])))
-    unready = await tools.ready()
-    assert not {"kgot/ask_llm", "kgot/run_python"} & set(unready) and "kgot/search" in unready
-    assert (await tools.call("kgot/ask_llm", {"question": "Capital of Italy?"})).body == {"answer": "Rome"}
 
 
 # Images.

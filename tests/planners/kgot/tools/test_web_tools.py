@@ -11,7 +11,6 @@ import pytest
 from egotools import ClientDeadlineError, PermissionDeniedError, ToolRequestError, UnavailableError
 from egotools.calling.address_guard import parse_networks
 from ontology.errors import ToolCallError
-from planners.kgot.tools.task_files import FileConverter
 from planners.kgot.tools.web_tools import WebTools
 from tests.harness.http_server import Arrived, Loopback, Reply
 
@@ -69,29 +68,6 @@ async def test_a_page_is_read(web: WebTools, server: Loopback) -> None:
     }
     assert "cookie" not in server.arrived[-1].headers
     assert server.arrived[-1].headers["accept-encoding"] == "identity"
-
-
-_RICH = """<!doctype html><title>Prices &amp; stock</title><style>p{}</style><body><h2>Stock</h2>
-<p>See <a href='/list?a=1&amp;b=2' title="x">the <b>list</b></a>, 3 < 4 max_value.<!-- hidden --></p><ul><li>one<li>two</ul>
-<table><tr><th>Part<th>Left<tr><td>bolt<td>7</table><script>if (a < b) { document.write("<p>no</p>") }</script>
-<a href="javascript:x()">stays words</a>"""
-
-
-async def test_a_page_reads_as_a_reader_sees_it_however_deep_it_is() -> None:
-    convert = FileConverter().convert
-    title, text = await convert("x", "page", _RICH.encode(), "utf-8", "https://shop.example/home")
-    assert title == "Prices & stock"
-    assert [line for line in text.splitlines() if line] == [
-        "## Stock",
-        "See [the **list**](https://shop.example/list?a=1&b=2), 3 < 4 max_value.",
-        "- one",
-        "- two",
-        "| Part | Left |",
-        "| --- | --- |",
-        "| bolt | 7 |",
-        "stays words",
-    ]
-    assert (await convert("x", "page", b"<div>" * 20_000 + b"end", "utf-8"))[1] == "end"
 
 
 async def test_a_long_page_is_read_part_by_part_and_fetched_once(web: WebTools, server: Loopback) -> None:

@@ -17,6 +17,7 @@ from ingest.duplicate_tools import near_duplicates
 from ingest.extract.boilerplate import BoilerplateSentence
 from ingest.overlay.apply_overlay import AppliedOverlays
 from ingest.overlay.overlay_file import Overlay
+from ingest.phrases import PhraseReport
 from ingest.pipeline import GraphBuild
 from ingest.sources import Catalog
 from ingest.sources.catalog import DocumentReport, named_sources
@@ -226,6 +227,7 @@ class BuildReport:
     :param renamed: (id in its document, id in the catalogue) of tools whose ids clash between documents.
     :param context_parameters: (namespace, input, number of tools that take it) of the inputs that name the surroundings.
     :param overlay: what the overlay files did; None without any.
+    :param phrases: what became of everyday phrases; None where none were asked for.
     :param boilerplate: sentences that were cut before extraction.
     :param hubs: the objects that most tools of a namespace have, the biggest first.
     :param health: what the owners of the tools can improve, by namespace.
@@ -247,6 +249,7 @@ class BuildReport:
     graph: Counts
     context_parameters: tuple[tuple[str, str, int], ...] = ()
     overlay: OverlayReport | None = None
+    phrases: PhraseReport | None = None
     boilerplate: BoilerplateReport = field(default_factory=BoilerplateReport)
     hubs: tuple[Hub, ...] = ()
     health: tuple[NamespaceHealth, ...] = ()
@@ -339,6 +342,7 @@ def make_report(
     vectors_encoded: int,
     seconds: dict[str, float],
     overlay: OverlayReport | None = None,
+    phrases: PhraseReport | None = None,
     weights: str = "",
 ) -> BuildReport:
     """Make the report of a build from the results of its stages."""
@@ -363,6 +367,7 @@ def make_report(
         graph=Counts(nodes=build.graph.number_of_nodes(), edges=build.graph.number_of_edges()),
         context_parameters=_context_parameters(build),
         overlay=overlay,
+        phrases=phrases,
         boilerplate=BoilerplateReport(sentences=len(build.boilerplate), examples=build.boilerplate[:_EXAMPLES]),
         hubs=find_hubs(build.graph, build.tools),
         health=catalog_health(catalog.tools),

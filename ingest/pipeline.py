@@ -19,6 +19,7 @@ from ingest.graph import build_graph
 from ingest.linking.derive import derive_links
 from ingest.linking.shape_uses import ObservedShapes, shape_uses
 from ingest.overlay.declarations import NOTHING, Declarations, node_aliases
+from ingest.phrases import Phrases, with_phrases
 from ontology.files import code_digest
 from ontology.ontology import Ontology
 from ontology.reporting import Progress, no_progress, timed
@@ -75,6 +76,7 @@ def build_tool_graph(
     declared: Declarations = NOTHING,
     aliases: Mapping[str, Sequence[str]] = {},
     observed: ObservedShapes | None = None,
+    phrases: Mapping[str, Phrases] = {},
     progress: Progress = no_progress,
 ) -> GraphBuild:
     """Build the tool graph of a catalogue.
@@ -83,6 +85,7 @@ def build_tool_graph(
     :param declared: what overlay files declare of these tools.
     :param aliases: map from namespace to other names of its system, which its owner gives.
     :param observed: the shapes of values that were observed in use.
+    :param phrases: everyday phrases by tool id.
     :raises ModelError: when the extractor's model is unavailable; finished extractions stay in the cache.
     """
     seconds: dict[str, float] = {}
@@ -122,7 +125,10 @@ def build_tool_graph(
         progress("link", len(links.edges), len(links.edges))
     return GraphBuild(
         graph=graph,
-        tools=[_with_links(tool, links.context.get(tool.id, ()), declared.origins.get(tool.id, {})) for tool in tools],
+        tools=[
+            _with_links(tool, links.context.get(tool.id, ()), declared.origins.get(tool.id, {}), phrases.get(tool.id))
+            for tool in tools
+        ],
         context_parameters=links.context,
         boilerplate=boilerplate.sentences,
         value_shapes=value_shapes,
@@ -136,14 +142,15 @@ def build_tool_graph(
     )
 
 
-def _with_links(tool: Tool, context: Sequence[str], origins: Mapping[str, str]) -> Tool:
-    """Return the tool with its context parameters and the origins of its overlay rules in the metadata, where it has any.
+def _with_links(tool: Tool, context: Sequence[str], origins: Mapping[str, str], phrases: Phrases | None) -> Tool:
+    """Return the tool with its context parameters, the origins of its overlay rules and its phrases in the metadata, where it has any.
 
-    They are added after the extraction, so that a line that moves in an overlay extracts nothing again.
+    They are added after the extraction, so that a line that moves in an overlay, or another phrase, extracts nothing again.
     """
     added: dict[str, Any] = {CONTEXT_PARAMETERS: list(context)} if context else {}
     if origins:
         added[OVERLAY_ORIGINS] = dict(origins)
+    added |= with_phrases(phrases)
     return replace(tool, metadata={**tool.metadata, **added}) if added else tool
 
 

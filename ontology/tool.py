@@ -16,6 +16,7 @@ __all__ = [
     "CONTEXT_PARAMETERS",
     "OVERLAY_ORIGINS",
     "PERSONS",
+    "PHRASES",
     "Dependency",
     "NamedSource",
     "Parameter",
@@ -54,6 +55,10 @@ CONTEXT_PARAMETERS = "context_parameters"
 """Key of the metadata: names of the inputs that name the surroundings of a call (project, account, region)."""
 OVERLAY_ORIGINS = "overlay"
 """Key of the metadata: map from what an overlay file says of the tool to its origin: ``{"boost": "overlay.yaml:12"}``."""
+
+
+PHRASES = "phrases"
+"""Key of the metadata: everyday phrases that are no part of the document, ``{"texts": [...], "not_for": "...", "by": "..."}``."""
 
 
 _TEXTS = ("format", "example", "default", "pattern")

@@ -162,4 +162,5 @@ class GraphRetriever:
             self._encoder,
             decomposed=config.query_decomposition,
             typed=config.typed_values,
+            phrases=config.phrases,
         )

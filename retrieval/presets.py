@@ -173,6 +173,7 @@ ABLATIONS: Mapping[str, Ablation] = {
         zero=("graph_support", "system_coherence"),
     ),
     "default-no-typed-values": Ablation(config=RetrievalConfig(typed_values=False)),
+    "default-no-phrases": Ablation(config=RetrievalConfig(phrases=False)),
     "default-no-ego-candidates": Ablation(config=RetrievalConfig(ego_candidates=False)),
     "default-no-resolvers": Ablation(config=RetrievalConfig(resolver_boost=False)),
     "default-no-dependency-expansion": Ablation(config=RetrievalConfig(dependency_expansion=False)),

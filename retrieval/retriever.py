@@ -19,6 +19,7 @@ class RetrievalConfig:
     """Which stages a retriever runs. How much each ranking feature counts is a weight, not a stage.
 
     :param typed_values: values in the request are typed, and not matched as words.
+    :param phrases: everyday phrases of the tools count, where the catalogue has any.
     :param semantic_entries: the nodes nearest to the request are entry nodes.
     :param ngram_entries: the nodes that the request names are entry nodes.
     :param ego_candidates: the tools of the ensemble of ego graphs are candidates.
@@ -30,6 +31,7 @@ class RetrievalConfig:
     """
 
     typed_values: bool = True
+    phrases: bool = True
     semantic_entries: bool = True
     ngram_entries: bool = True
     ego_candidates: bool = True
@@ -43,6 +45,7 @@ class RetrievalConfig:
 DEFAULT = RetrievalConfig()
 PAPER = RetrievalConfig(
     typed_values=False,
+    phrases=False,
     text_candidates=False,
     query_decomposition=False,
     resolver_boost=False,

@@ -8,6 +8,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from retrieval.index.phrases import PHRASES_FIELD
 from retrieval.index.vectors import Nearest
 from retrieval.query.context import EntryNode, QueryContext
 from retrieval.query.query import Clause
@@ -47,6 +48,8 @@ POOL = 100
 """How many of the best tools of each text search become candidates."""
 CLAUSE_POOL = 25
 """The same for each clause."""
+PHRASE_POOL = 60
+"""How many of the best tools by everyday phrases become candidates."""
 EGO_TOOLS = 400
 """How many tools of ego graphs become candidates, those of the rarest entry nodes first: a hub of real documents has a quarter of all
 tools. Chosen for its time; between 400 and 5,000 no set changes at 10."""
@@ -100,6 +103,7 @@ def _candidates(context: QueryContext, config: RetrievalConfig, tools: Nearest |
         nearest = (tools, *(_nearest_tools(context, clause, CLAUSE_POOL) for clause in query.clauses))
         yield from (found[0] for found in nearest if found is not None)
         yield _value_pool(context, query, CLAUSE_POOL)
+        yield from _phrase_pools(context)
     yield from (np.asarray(named, dtype=np.int64) for named in context.named)
 
 
@@ -114,6 +118,18 @@ def _nearest_tools(context: QueryContext, clause: Clause, size: int) -> Nearest 
         return None
     vectors = context.snapshot.vectors
     return vectors.nearest_tools(clause.vector_D, size, allowed=context.allowed, ef_search=EF_SEARCH)
+
+
+def _phrase_pools(context: QueryContext) -> Iterator[_Tools]:
+    """The tools whose everyday phrases match the request or a clause of it; none where phrases do not count."""
+    vectors = context.phrases
+    if vectors is None:
+        return
+    pools = ((context.query, PHRASE_POOL), *((clause, CLAUSE_POOL) for clause in context.query.clauses))
+    for clause, size in pools:
+        yield _lexical_pool(context, clause, PHRASES_FIELD, size)
+        if clause.vector_D is not None:
+            yield vectors.nearest_tools(clause.vector_D, size, allowed=context.allowed, ef_search=EF_SEARCH)
 
 
 def _value_pool(context: QueryContext, clause: Clause, size: int) -> _Tools:

@@ -20,6 +20,7 @@ from ontology.errors import ModelError
 from ontology.tool import Tool
 from retrieval.index.bm25 import terms
 from retrieval.index.lookup import letters_before_digits
+from retrieval.index.phrases import PhraseVectors
 from retrieval.index.value_shapes import ShapeMatch
 from retrieval.index.vectors import NodeVectors
 from retrieval.query.query import Clause, Query, analyse, analyse_needs
@@ -278,6 +279,7 @@ class QueryContext:
     :param entries: the entry nodes, once they are known.
     :param candidates: numbers of the candidate tools, ascending, int64, once they are known.
     :param named: for each name of tools that the request says the tools that have it; empty where values are not typed.
+    :param phrases: the everyday phrases of the tools; None where they do not count.
     :param done: numbers of the tools that the caller has executed already.
     :param clauses_CT: how well each candidate matches each clause, z-scores, float32 [clauses, candidates];
         None until they are computed.
@@ -294,6 +296,7 @@ class QueryContext:
     entries: list[EntryNode] = field(default_factory=list)
     candidates: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     named: tuple[tuple[int, ...], ...] = ()
+    phrases: PhraseVectors | None = None
     done: frozenset[int] = frozenset()
     clauses_CT: Floats2d | None = None
     supporting: tuple[SupportingTool, ...] = ()
@@ -315,13 +318,15 @@ class QueryContext:
         *,
         decomposed: bool = False,
         typed: bool = False,
+        phrases: bool = False,
     ) -> QueryContext:
         """Analyse a request and apply its filters. Without a working encoder the query has no vectors.
 
         :param decomposed: whether the clauses of the request are analysed too.
         :param typed: whether its values are typed, and not matched as words.
+        :param phrases: whether everyday phrases of the tools count, where the snapshot has any.
         """
-        context = cls(request=request, snapshot=snapshot)
+        context = cls(request=request, snapshot=snapshot, phrases=snapshot.phrase_vectors if phrases else None)
         with context.stage("encode"):
             texts = request.parts if request.needs else (request.query,)
             values = [find_values(text, snapshot.value_shapes) if typed else None for text in texts]
@@ -355,6 +360,7 @@ class QueryContext:
         context = QueryContext(
             request=self.request,
             snapshot=self.snapshot,
+            phrases=self.phrases,
             fallbacks=self.fallbacks,
             timings_ms=self.timings_ms,
             _ego_tools=self._ego_tools,
@@ -380,15 +386,17 @@ class QueryContext:
         return self._support[places]
 
     def cosines(self, vectors: str, clause: Clause, tools: NDArray[np.int64]) -> Floats1d | None:
-        """The cosine of a clause with tools, float32 [tools]; None where the query has no vector.
+        """The cosine of a clause with tools, float32 [tools]; None where the query has no vector, or the snapshot no such vectors.
 
         The vectors of the candidates are read once, for the request and all its clauses.
 
-        :param vectors: the name of vectors of the snapshot, ``vectors`` or ``name_vectors``.
+        :param vectors: the name of vectors of the snapshot, ``vectors``, ``name_vectors`` or ``phrase_vectors``.
         """
         if clause.vector_D is None:
             return None
-        stored: NodeVectors = getattr(self.snapshot, vectors)
+        stored: NodeVectors | PhraseVectors | None = getattr(self.snapshot, vectors)
+        if stored is None:
+            return None
         parts = (self.query, *self.query.clauses)
         place = next((place for place, part in enumerate(parts) if part is clause), None)
         candidates = self.candidates

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from inference.encoder import Floats1d, Floats2d
 from ontology.names import is_word
 from retrieval.index.bm25 import coverage_scores, ngrams
+from retrieval.index.phrases import PHRASES_FIELD
 from retrieval.query.context import QueryContext
 from retrieval.query.query import Clause
 
@@ -136,9 +137,19 @@ def bm25(field: str) -> Compute:
     return lambda context, clause, tools: context.snapshot.fields[field].scores_of(tools, clause.weights)
 
 
+def bm25_phrases(context: QueryContext, clause: Clause, tools: Tools) -> Floats1d | None:
+    """BM25 over the everyday phrases, >= 0; None where they do not count."""
+    if context.phrases is None:
+        return None
+    return context.snapshot.fields[PHRASES_FIELD].scores_of(tools, clause.weights)
+
+
 def cosine_text(context: QueryContext, clause: Clause, tools: Tools) -> Floats1d | None:
-    """Cosine of title and description, in [-1, 1]."""
-    return context.cosines("vectors", clause, tools)
+    """Cosine of title and description, in [-1, 1]; of the best everyday phrase where that is higher, and phrases count."""
+    own, said = context.cosines("vectors", clause, tools), None
+    if context.phrases is not None:
+        said = context.cosines("phrase_vectors", clause, tools)
+    return own if own is None or said is None else np.maximum(own, said)
 
 
 def cosine_name(context: QueryContext, clause: Clause, tools: Tools) -> Floats1d | None:
@@ -166,6 +177,7 @@ FEATURES: tuple[Feature, ...] = (
     Feature(name="bm25_values", compute=bm25("values"), weight=0.4),
     Feature(name="cosine_text", compute=cosine_text, weight=1.5, baseline_weight=1.0),
     Feature(name="cosine_name", compute=cosine_name, weight=0.5, baseline_weight=0.5),
+    Feature(name="bm25_phrases", compute=bm25_phrases, weight=0.5),
     Feature(name="name_coverage", compute=name_coverage, weight=0.5),
     Feature(name="graph_support", compute=graph_support, weight=1.0, text=False),
     Feature(name="value_support", compute=value_support, weight=2.0, text=False),
@@ -190,6 +202,7 @@ _CLAUSE_FEATURES: tuple[tuple[Compute, float], ...] = (
     (cosine_text, 1.0),
     (cosine_name, 0.5),
     (bm25("whole"), 1.0),
+    (bm25_phrases, 0.5),
     (value_support, 1.0),
 )
 CLAUSE_FACTOR = 2.0

@@ -32,6 +32,7 @@ __all__ = [
     "Manifest",
     "OntologyVersion",
     "OverlayInfo",
+    "PhrasesInfo",
     "RankingSection",
     "content_id",
     "file_digest",
@@ -149,6 +150,19 @@ class OverlayInfo(_Section):
     sha256: str
 
 
+class PhrasesInfo(_Section):
+    """The everyday phrases of the tools.
+
+    :param tools: how many tools have any.
+    :param phrases: how many there are.
+    :param by: who wrote them, sorted.
+    """
+
+    tools: Count
+    phrases: Count
+    by: tuple[str, ...]
+
+
 class LearnedSection(_Section):
     """What was learned from use (``egotools learn``), in the files ``use.*`` and ``bm25.use.*``.
 
@@ -186,6 +200,7 @@ class Manifest(_Section):
     :param overlays: the overlay files, in the order in which they were applied; None without any.
     :param boosts: tool id → standard deviations of the scores that are added to its score; None where no tool has any.
     :param learned: what was learned from use; None where nothing was.
+    :param phrases: the everyday phrases of the tools; None where no tool has any.
     :param files: map from the name of every other file of the folder to its size and hash.
     """
 
@@ -204,6 +219,7 @@ class Manifest(_Section):
     overlays: tuple[OverlayInfo, ...] | None = None
     boosts: dict[str, Annotated[float, Field(ge=-1, le=1)]] | None = None
     learned: LearnedSection | None = None
+    phrases: PhrasesInfo | None = None
     files: Annotated[dict[FileName, FileInfo], Field(min_length=1)] = {}
 
     def content(self) -> dict[str, Any]:

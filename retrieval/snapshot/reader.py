@@ -21,6 +21,7 @@ from retrieval.index.adjacency import Adjacency, read_adjacency
 from retrieval.index.bm25 import FIELDS, NAMES, read_bm25
 from retrieval.index.filters import FilterIndex
 from retrieval.index.lookup import Lookup, PrefixIndex
+from retrieval.index.phrases import PHRASES_FIELD, read_phrases
 from retrieval.index.records import Records, Texts
 from retrieval.index.value_shapes import ValueShapes
 from retrieval.index.vectors import NodeVectors
@@ -250,7 +251,9 @@ class Snapshot:
         self.adjacency = read_adjacency(folder)
         self.vectors = NodeVectors(folder, NODE_VECTORS, tool_count=len(self.tools))
         self.name_vectors = NodeVectors(folder, NAME_VECTORS, tool_count=len(self.tools))
-        self.fields = {field: read_bm25(folder, field, len(self.tools)) for field in FIELDS}
+        fields = (*FIELDS, PHRASES_FIELD) if manifest.phrases else FIELDS
+        self.fields = {field: read_bm25(folder, field, len(self.tools)) for field in fields}
+        self.phrase_vectors = read_phrases(folder) if manifest.phrases else None
         self.names_index = read_bm25(folder, NAMES, len(self.tools))
         self.ngrams = Lookup(folder, NGRAMS)
         self._keys = Lookup(folder, KEYS)

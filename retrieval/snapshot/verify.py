@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from ontology.errors import SnapshotCorruptError
 from retrieval.index.bm25 import FIELDS, NAMES
 from retrieval.index.filters import FILTERS
+from retrieval.index.phrases import PHRASES_FIELD
 from retrieval.index.records import load_mapped
 from retrieval.snapshot.manifest import (
     KEYS,
@@ -65,6 +66,12 @@ def check_arrays(folder: Path, manifest: Manifest) -> None:
     dimensions = manifest.encoder.dimensions
     _check_vectors(arrays, f"{NODE_VECTORS}.vectors", nodes, dimensions)
     _check_vectors(arrays, f"{NAME_VECTORS}.vectors", tools, dimensions)
+    if manifest.phrases is not None:
+        _check_postings(arrays, f"bm25.{PHRASES_FIELD}", tools)
+        rows = len(arrays.load(f"{PHRASES_FIELD}.vectors", np.float16, None, dimensions))
+        _check_vectors(arrays, f"{PHRASES_FIELD}.vectors", rows, dimensions)
+        arrays.pointers(f"{PHRASES_FIELD}.pointers", tools, rows, least=1)
+        _check_index(folder / f"{PHRASES_FIELD}.tools.hnsw", rows, dimensions)
     for part, rows in (("tools", tools), ("others", nodes - tools)):
         _check_index(folder / f"{NODE_VECTORS}.{part}.hnsw", rows, dimensions)
 

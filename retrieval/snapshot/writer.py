@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, cast
 from inference.encoder import Encoder
 from ontology.names import words
 from ontology.ontology import Ontology
-from ontology.tool import NamedSource, Tool
+from ontology.tool import PHRASES, NamedSource, Tool
 from ontology.tool_graph import EdgeAttributes, NodeAttributes
 from ontology.value_shape import ShapeUse
 from retrieval.index.adjacency import write_adjacency
@@ -27,6 +27,7 @@ from retrieval.index.bm25 import (
 )
 from retrieval.index.filters import write_filters
 from retrieval.index.lookup import write_lookup
+from retrieval.index.phrases import phrases_of, write_phrases
 from retrieval.index.records import write_lines, write_records, write_texts
 from retrieval.index.value_shapes import write_value_shapes
 from retrieval.index.vectors import write_vectors
@@ -41,6 +42,7 @@ from retrieval.snapshot.manifest import (
     Manifest,
     OntologyVersion,
     OverlayInfo,
+    PhrasesInfo,
     RankingSection,
     write_manifest,
 )
@@ -106,6 +108,8 @@ def write_snapshot(folder: Path, content: SnapshotContent, *, progress: Callable
     write_vectors(folder, NODE_VECTORS, vectors_ND, tool_count=len(content.tools))
     names = content.encoder.encode([" ".join(words(tool.title)) for tool in content.tools])
     write_vectors(folder, NAME_VECTORS, names, with_index=False)
+    if any(map(phrases_of, content.tools)):
+        write_phrases(folder, content.tools, content.encoder, vectors_ND[: len(content.tools)])
     return write_manifest(folder, _manifest(content, edges)).snapshot_id
 
 
@@ -160,4 +164,13 @@ def _manifest(content: SnapshotContent, edges: Counter[str]) -> Manifest:
         sources=content.sources or None,
         overlays=content.overlays or None,
         boosts=dict(sorted(content.boosts.items())) or None,
+        phrases=_phrases_info(content.tools),
     )
+
+
+def _phrases_info(tools: Sequence[Tool]) -> PhrasesInfo | None:
+    having = [tool for tool in tools if phrases_of(tool)]
+    if not having:
+        return None
+    by = sorted({str(tool.metadata[PHRASES].get("by", "")) for tool in having})
+    return PhrasesInfo(tools=len(having), phrases=sum(len(phrases_of(tool)) for tool in having), by=tuple(by))

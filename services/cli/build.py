@@ -22,6 +22,7 @@ from services.jobs.plans import BuildPlan
 
 if TYPE_CHECKING:
     from ingest.build_report import BuildReport, NamespaceHealth
+    from ingest.phrases import PhraseReport
     from ingest.sources.catalog import DocumentReport
     from ingest.trust.quarantine import FindingsReport
 
@@ -66,6 +67,7 @@ def show_build_summary(report: BuildReport, store: Path, file: Path | None, *, p
     _show_line("Context parameters", [f"{name} ({_counted(count, 'tool')})" for name, count in _context(report)])
     _show_words(report)
     _show_overlay(report)
+    _show_phrases(report.phrases)
     _show_graph(report)
     if report.weights:
         _print("Ranking weights", report.weights)
@@ -133,6 +135,21 @@ def _show_secrets(documents: Iterable[DocumentReport]) -> None:
         _show_line(f"{what}; revoke {'it' if len(secrets) == 1 else 'them'}", secrets)
     if examples:
         _show_line(f"{_counted(len(examples), 'example')} taken out as possible secrets; revoke what is real", examples)
+
+
+def _show_phrases(found: PhraseReport | None) -> None:
+    """Print how many phrases there are, what was dropped, and what a model did not write."""
+    if found is None:
+        return
+    dropped = ", ".join(f"{reason} {count:,}" for reason, count in sorted(found.dropped.items()))
+    stdout.print(
+        f"Phrases: {found.phrases:,} of {_counted(found.tools, 'tool')}" + (f"; dropped: {dropped}" if dropped else "")
+    )
+    if found.failed or found.stopped:
+        why = f": {escape(found.stopped)}" if found.stopped else ""
+        stdout.print(
+            f"[yellow]{_counted(found.failed, 'tool')} without an answer of the model{why}[/]; the next build asks for them again"
+        )
 
 
 def _show_findings(found: FindingsReport, store: Path) -> None:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from inference import EMBEDDED_MODELS, load_encoder
 from inference.cached_encoder import CachedEncoder, PooledEncoder
+from inference.chat import ChatModel
 from inference.encoder import Encoder
 from inference.result_cache import ResultCache
 from ingest.build_report import (
@@ -32,6 +33,7 @@ from ingest.extract.extractor import Extractor
 from ingest.linking.shape_uses import ObservedShapes, read_observed_values
 from ingest.overlay.apply_overlay import AppliedOverlays, apply_overlays
 from ingest.overlay.overlay_file import Overlay, load_overlays
+from ingest.phrases import PhraseReport, Phrases, collect_phrases
 from ingest.pipeline import GraphBuild, build_tool_graph
 from ingest.sources import Catalog, read_catalog
 from ingest.sources.addresses import find_documents
@@ -44,7 +46,7 @@ from ontology.errors import CatalogError, EgotoolsError, InvalidArgumentError, N
 from ontology.files import code_digest
 from ontology.ontology import Ontology, load_ontology
 from ontology.reporting import Progress, no_progress, now, timed
-from ontology.tool import CONTEXT_PARAMETERS, OVERLAY_ORIGINS, Tool
+from ontology.tool import CONTEXT_PARAMETERS, OVERLAY_ORIGINS, PHRASES, Tool
 from retrieval.index.records import Records
 from retrieval.ranking.weights import weights_of
 from retrieval.snapshot.collect import collect_after
@@ -61,7 +63,7 @@ from retrieval.snapshot.reader import Snapshot, open_snapshot
 from retrieval.snapshot.signing import signing_key_file
 from retrieval.snapshot.verify import verify_listing, verify_snapshot
 from retrieval.snapshot.writer import SnapshotContent, write_snapshot
-from services.jobs.model_factory import answer_cache, llm_extractor, open_chat
+from services.jobs.model_factory import answer_cache, llm_extractor, open_chat, phrase_writer
 from services.jobs.plans import DEFAULT_KEEP, BuildPlan
 
 if TYPE_CHECKING:
@@ -96,6 +98,8 @@ class BuildInputs:
     :param strict: fail when a document or record is rejected.
     :param findings: what is done with findings, one of :data:`ingest.trust.quarantine.POLICIES`.
     :param approvals: SHA-256 of the approvals of the store.
+    :param phrases: writes everyday phrases; None where no model does.
+    :param phrases_file: has everyday phrases; None where no file does.
     :param tuned: id of the published snapshot, whose tuned weights may be kept; empty for the shipped ones.
     """
 
@@ -109,6 +113,8 @@ class BuildInputs:
     findings: str = "report"
     approvals: str = ""
     tuned: str = ""
+    phrases: ChatModel | None = None
+    phrases_file: Path | None = None
 
 
 CLOSE = 0.8
@@ -242,7 +248,9 @@ def published_tools(store: Path) -> Mapping[str, Tool]:
 
 def as_read(tool: Tool) -> Tool:
     """Return a tool of a snapshot without what the build adds to its metadata."""
-    metadata = {key: value for key, value in tool.metadata.items() if key not in (CONTEXT_PARAMETERS, OVERLAY_ORIGINS)}
+    metadata = {
+        key: value for key, value in tool.metadata.items() if key not in (CONTEXT_PARAMETERS, OVERLAY_ORIGINS, PHRASES)
+    }
     return replace(tool, metadata=metadata)
 
 
@@ -287,6 +295,12 @@ def inputs_key(inputs: BuildInputs) -> str | None:
     if inputs.observed is not None and not observed:
         return None
     known += ["observed", observed]
+    if inputs.phrases is not None or inputs.phrases_file is not None:
+        known += [
+            "phrases",
+            inputs.phrases.name if inputs.phrases else "",
+            file_state(inputs.phrases_file).digest if inputs.phrases_file else "",
+        ]
     for document in found.documents:
         digest = file_state(document.path).digest if document.path is not None else ""
         if document.path is None or not digest:
@@ -401,6 +415,8 @@ def build(
         signing_key=plan.signing_key,
         workers=plan.workers,
         findings=plan.findings,
+        phrases=phrase_writer(plan.phrases, plan.endpoint),
+        phrases_file=plan.phrases_file,
         progress=progress,
         finished=finished,
         complete=complete,
@@ -450,6 +466,8 @@ def build_snapshot(
     signing_key: Path | None = None,
     workers: int = 1,
     findings: str = "report",
+    phrases: ChatModel | None = None,
+    phrases_file: Path | None = None,
     progress: Progress = no_progress,
     finished: Callable[[DocumentReport], None] | None = None,
     complete: Callable[[Catalog], Catalog] | None = None,
@@ -468,6 +486,8 @@ def build_snapshot(
     :param weights: one of :data:`services.jobs.build.WEIGHTS`; the command ``build`` keeps.
     :param signing_key: as for :func:`retrieval.snapshot.publish.publish`.
     :param findings: one of :data:`ingest.trust.quarantine.POLICIES`; the command ``build`` reports.
+    :param phrases: writes everyday phrases of the tools; None where no model does.
+    :param phrases_file: as for :func:`ingest.phrases.collect_phrases`.
     :param finished: called with the counts of each document when it is read.
     :param complete: as for :func:`~ingest.sources.catalog.read_catalog`.
     :raises EgotoolsError: nothing is published then, and the snapshot that was published before is unchanged.
@@ -484,6 +504,8 @@ def build_snapshot(
         findings=findings,
         approvals=file_state(store / APPROVALS).digest,
         tuned=tuned_snapshot(store, weights),
+        phrases=phrases,
+        phrases_file=phrases_file,
     )
     key = inputs_key(inputs) if cached and graph_store is None else None
     if key is not None and (store / _CACHE).is_file() and read_record(store).policy == findings:
@@ -509,6 +531,7 @@ def build_snapshot(
             and key is not None
             and key == inputs_key(inputs)
             and not (report.findings.kept or (complete and read.catalog.unread))
+            and not (report.phrases and (report.phrases.failed or report.phrases.stopped))
         ):
             remember_build(kept, key, read.catalog, report)
     keep_build_report(store, report)
@@ -577,7 +600,10 @@ class _Build:
         encoder = CachedEncoder(
             inputs.encoder, self.cache, progress=lambda done, total: progress("encode", done, total)
         )
-        graph = self._graph(read)
+        with timed(seconds, "phrases"):
+            phrases, found = self._phrases(read, encoder)
+        seconds["phrases"] -= encoder.seconds
+        graph = self._graph(read, phrases)
         seconds |= graph.seconds
         stored = _write_graph_store(self.graph_store, graph)
         encoding = encoder.seconds
@@ -602,10 +628,22 @@ class _Build:
             vectors_encoded=encoder.encoded,
             seconds=seconds,
             overlay=overlay_report(inputs.overlays, read.applied, graph),
+            phrases=found,
             weights=weights.told,
         )
 
-    def _graph(self, read: _Read) -> GraphBuild:
+    def _phrases(self, read: _Read, encoder: Encoder) -> tuple[Mapping[str, Phrases], PhraseReport | None]:
+        inputs = self.inputs
+        if inputs.phrases is None and inputs.phrases_file is None:
+            return {}, None
+        report = PhraseReport()
+        tools = sorted(read.catalog.tools, key=lambda tool: tool.id)
+        found = collect_phrases(
+            tools, encoder, file=inputs.phrases_file, model=inputs.phrases, cache=self.cache, report=report
+        )
+        return found, report
+
+    def _graph(self, read: _Read, phrases: Mapping[str, Phrases]) -> GraphBuild:
         catalog = read.catalog
         graph = build_tool_graph(
             # Sorted by id, so that the snapshot depends neither on the order of the addresses nor on the file system.
@@ -615,6 +653,7 @@ class _Build:
             cache=self.cache,
             declared=read.applied.declarations,
             observed=read.observed,
+            phrases=phrases,
             aliases={name: source.aliases for source in named_sources(catalog) for name in source.namespaces},
             progress=self.progress,
         )

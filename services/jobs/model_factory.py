@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+from dataclasses import replace
 from pathlib import Path
 
 from inference.chat import Budget, ChatModel
@@ -14,7 +15,7 @@ from ontology.errors import InvalidArgumentError
 from ontology.ontology import Ontology
 from services.jobs.plans import ChatEndpoint
 
-__all__ = ["answer_cache", "llm_extractor", "open_chat"]
+__all__ = ["answer_cache", "llm_extractor", "open_chat", "phrase_writer"]
 
 
 def llm_extractor(ontology: Ontology, chat: ChatModel, *, cache: ResultCache | None) -> Extractor:
@@ -33,6 +34,24 @@ def answer_cache(file: Path) -> ResultCache:
     with contextlib.suppress(OSError):  # the cache works without a disk, and the build reports the error
         file.parent.mkdir(parents=True, exist_ok=True)
     return ResultCache(file)
+
+
+def phrase_writer(address: str, endpoint: ChatEndpoint) -> ChatModel | None:
+    """The chat model that ``openai:MODEL@BASE_URL`` names, under the budget of an endpoint; None for an empty address.
+
+    :raises InvalidArgumentError: for another address.
+    :raises MissingExtraError: when the extra ``llm`` is not installed.
+    """
+    if not address:
+        return None
+    model, _, base_url = address.removeprefix("openai:").rpartition("@")
+    if not address.startswith("openai:") or not model or not base_url:
+        raise InvalidArgumentError(
+            f"{address!r} names no chat model",
+            subject="--phrases",
+            remedy="Use openai:MODEL@BASE_URL, as openai:gpt-x@http://localhost:8000/v1",
+        )
+    return open_chat(replace(endpoint, model=model, base_url=base_url), needed_by="--phrases")
 
 
 def open_chat(

@@ -159,6 +159,23 @@ class BuildPlan:
             "are built), quarantine (hold their documents back until they are approved), or refuse (build nothing).",
         ),
     ] = "report"
+    phrases: Annotated[
+        str,
+        Option(
+            "--phrases",
+            metavar="openai:MODEL@URL",
+            help="Chat model that writes everyday phrases of each tool, by which people find it who do not know its document's words "
+            "(docs/building.md). The key is read from OPENAI_API_KEY; the limits are --llm-max-tokens and --llm-max-usd.",
+        ),
+    ] = ""
+    phrases_file: Annotated[
+        Path | None,
+        Option(
+            "--phrases-file",
+            metavar="FILE",
+            help="Everyday phrases as JSON lines: read, and with --phrases added to for the other tools.",
+        ),
+    ] = None
     extractor: Annotated[
         str, Option(help="How triples are extracted: rules (no model), or llm (a chat model; see --llm-url).")
     ] = "rules"

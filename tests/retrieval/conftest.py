@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import networkx as nx
@@ -83,6 +84,11 @@ TOOLS = (
         metadata={"line_of_business": "Procurement", "namespace": "procurement"},
     ),
 )
+SAID = {
+    "hr/give_spot_award": ("reward somebody for great work", "a little something for going the extra mile"),
+    "procurement/create_purchase_order": ("buy from a vendor",),
+}
+"""Everyday phrases of two of the tools."""
 
 
 @pytest.fixture(scope="session")
@@ -136,3 +142,13 @@ def snapshot(store: Path) -> Snapshot:
 @pytest.fixture(scope="session")
 def engine(snapshot: Snapshot) -> SnapshotEngine:
     return SnapshotEngine(snapshot, HashingEncoder())
+
+
+@pytest.fixture(scope="session")
+def said(tmp_path_factory: pytest.TempPathFactory, content: SnapshotContent) -> Path:
+    """A store of the same catalogue with the phrases of :data:`SAID`."""
+    folder = tmp_path_factory.mktemp("said")
+    rows = {tool: {"phrases": {"texts": list(texts), "by": "Ana"}} for tool, texts in SAID.items()}
+    tools = [replace(tool, metadata={**tool.metadata, **rows.get(tool.id, {})}) for tool in content.tools]
+    published(folder, replace(content, tools=tools))
+    return folder

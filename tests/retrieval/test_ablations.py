@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import fields, replace
+from pathlib import Path
 
 import pytest
 
@@ -14,7 +15,7 @@ from retrieval.presets import ABLATIONS, make_presets
 from retrieval.query.request import MAX_K, Request
 from retrieval.ranking.weights import BASELINE, SHIPPED
 from retrieval.retriever import DEFAULT, PAPER, RetrievalConfig, Retriever
-from retrieval.snapshot.reader import Snapshot
+from retrieval.snapshot.reader import Snapshot, open_snapshot
 
 QUERIES = (
     "give a spot award of 100",
@@ -24,6 +25,7 @@ QUERIES = (
     "find the supplier Acme in Leeds and give Jan Smith a spot award",
 )
 WITH_A_VALUE = "approve the items of AW-20418 in award/budget-2025.xlsx"  # the baselines match it as words
+IN_OTHER_WORDS = "buy from a vendor, then reward somebody"
 STAGES = [field.name for field in fields(RetrievalConfig)]
 PLAINLY_FUSED = {"bm25_text", "bm25_params", "cosine_text", "cosine_name"}
 
@@ -33,7 +35,7 @@ def _answers(retriever: Retriever, queries: Sequence[str] = QUERIES) -> list[Res
 
 
 def _ranked(retriever: Retriever) -> list[tuple[RankedTool, ...]]:
-    return [answer.tools for answer in _answers(retriever, (*QUERIES, WITH_A_VALUE))]
+    return [answer.tools for answer in _answers(retriever, (*QUERIES, WITH_A_VALUE, IN_OTHER_WORDS))]
 
 
 def test_every_stage_and_feature_has_an_ablation_and_no_ablation_is_served(snapshot: Snapshot) -> None:
@@ -47,10 +49,9 @@ def test_every_stage_and_feature_has_an_ablation_and_no_ablation_is_served(snaps
 
 
 @pytest.mark.parametrize("name", [*STAGES, *(name for name in SHIPPED if name != "resolver_margin")])
-def test_no_stage_and_no_weight_is_without_effect(
-    snapshot: Snapshot, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
+def test_no_stage_and_no_weight_is_without_effect(said: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     """With pools of one tool the ensemble matters, with pools of all the pools do."""
+    snapshot = open_snapshot(said)
     without = (
         GraphRetriever(snapshot, HashingEncoder(), config=replace(DEFAULT, **{name: False}))
         if name in STAGES
@@ -61,6 +62,7 @@ def test_no_stage_and_no_weight_is_without_effect(
     for pool in (1, 100):
         monkeypatch.setattr("retrieval.candidates.candidate_generation.POOL", pool)
         monkeypatch.setattr("retrieval.candidates.candidate_generation.CLAUSE_POOL", pool)
+        monkeypatch.setattr("retrieval.candidates.candidate_generation.PHRASE_POOL", pool)
         differs |= _ranked(without) != _ranked(default)
     assert differs
 

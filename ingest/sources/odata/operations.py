@@ -39,16 +39,21 @@ class OperationRequest(NamedTuple):
     call: Call | None
 
 
-def places_of(resources: Sequence[Resource]) -> Mapping[str, Resource]:
+def places_of(types: ServiceTypes, resources: Sequence[Resource]) -> Mapping[str, Resource]:
     """Map from entity type to the resource below which its operations are called: the one that needs the fewest keys.
 
-    A collection goes before a single entity, which is only one of many.
+    A collection goes before a single entity, which is only one of many. A type without a resource of its own has that of a type derived
+    from it, with the keys under its own name where it states them.
     """
     found: dict[str, Resource] = {}
     for resource in sorted((each for each in resources if not each.linked), key=lambda each: len(each.owner_keys)):
         known = found.get(resource.type)
         if known is None or (known.single and not resource.single):
             found[resource.type] = resource
+    for resource in sorted(found.values(), key=lambda each: (each.single, len(each.owner_keys), each.type)):
+        for base in types.lineage(resource.type):
+            if base.name not in found:
+                found[base.name] = replace(resource, type=base.name) if types.keys(base.name) else resource
     return found
 
 
@@ -143,7 +148,7 @@ def operation_tools(
 
     :param nested: resources that an operation may be called below, beside ``resources``.
     """
-    collections, places = _collections(resources), places_of([*resources, *nested])
+    collections, places = _collections(resources), places_of(types, [*resources, *nested])
     for id_, overloads in _overloads(types).items():
         try:
             tool = _tool(types, id_, overloads, collections)

@@ -210,15 +210,22 @@ def media_type_of(holder: Mapping[str, Any]) -> MediaType:
 
 
 def _declared(operation: Operation, references: References) -> dict[tuple[str, str], Mapping[str, Any]]:
-    """The parameters by name and location; those of the operation take the place of those of its path."""
+    """The parameters by name and location; those of the operation take the place of those of its path.
+
+    Names of headers differ in more than case, and a variable has the case that it has in the path.
+    """
     declared: dict[tuple[str, str], Mapping[str, Any]] = {}
+    spelled = {("path", name.lower()): name for name in _TEMPLATE.findall(operation.path)}
+    exact = set(spelled.values())
     for node in (*as_list(operation.item.get("parameters")), *as_list(operation.body.get("parameters"))):
         parameter = references.resolve(node)
-        name = as_text(parameter.get("name")).strip()
+        name, location = as_text(parameter.get("name")).strip(), str(parameter.get("in"))
         if not name:
             problem = "a parameter has no name"
             raise DocumentError(problem, subject="parameters", remedy="Give it a name", reason="wrong-type")
-        declared[name, str(parameter.get("in"))] = parameter
+        if location == "header" or (location == "path" and name not in exact):
+            name = spelled.setdefault((location, name.lower()), name)
+        declared[name, location] = parameter
     return declared
 
 

@@ -184,6 +184,7 @@ class OpenApiSource(Source):
         """Yield one tool for each operation. One whose request cannot be read is rejected; one whose answer cannot has no outputs."""
         root: Mapping[str, Any] = document.data
         _check_version(root, document)
+        _state_subtypes(root)
         references = References(document)
         operations: list[Operation] = []
         taken: set[str] = set()
@@ -214,6 +215,57 @@ def _check_version(root: Mapping[str, Any], document: Document) -> None:
         )
     if not isinstance(root.get("paths"), (Mapping, type(None))):
         raise DocumentError("paths must be an object", subject=f"{document.address}#/paths", reason="wrong-type")
+
+
+# Alternatives of one schema. Chosen, not tuned: a type of a few dozen kinds is opened, the root type of a whole service is not.
+_MAX_SUBTYPES = 40
+
+
+def _state_subtypes(root: Mapping[str, Any]) -> None:
+    """Write the subtypes of schemas with a ``discriminator`` as their alternatives (``anyOf``), in place.
+
+    OpenAPI states them from below: each subtype has the schema in its ``allOf``. The schema itself moves to a name of its own, to which
+    its subtypes refer, so that nothing leads back to the alternatives.
+    """
+    for prefix, schemas in (
+        ("#/components/schemas/", as_mapping(as_mapping(root.get("components")).get("schemas"))),
+        ("#/definitions/", as_mapping(root.get("definitions"))),
+    ):
+        below: dict[str, list[str]] = {}
+        for name, schema in schemas.items():
+            for part in as_list(as_mapping(schema).get("allOf")):
+                if isinstance(ref := as_mapping(part).get("$ref"), str) and ref.startswith(prefix):
+                    below.setdefault(ref.removeprefix(prefix), []).append(str(name))
+        opened = {
+            name: subtypes
+            for name in below
+            if (schema := as_mapping(schemas.get(name))).get("discriminator")
+            and not {"oneOf", "anyOf"} & schema.keys()
+            and f"{name}.own" not in schemas
+            and len(subtypes := _all_below(name, below)) <= _MAX_SUBTYPES
+        }
+        for name in {each for key in opened for each in below[key]}:
+            for part in as_list(schemas[name]["allOf"]):
+                if isinstance(part, dict) and (base := str(part.get("$ref")).removeprefix(prefix)) in opened:
+                    part["$ref"] = f"{prefix}{base}.own"
+        own = {name: dict(schemas[name]) for name in opened}
+        for name, subtypes in opened.items():
+            schema = schemas[name]
+            kept = {key: schema[key] for key in ("title", "description", "nullable", "x-nullable") if key in schema}
+            named = [f"{each}.own" if each in opened else each for each in (*subtypes, name)]
+            schema.clear()
+            schema.update(kept, anyOf=[{"$ref": f"{prefix}{each}"} for each in named])
+            schemas[f"{name}.own"] = own[name]  # type: ignore[index]  # what is read from a file is a dict
+
+
+def _all_below(name: str, below: Mapping[str, Sequence[str]]) -> list[str]:
+    """All subtypes of a schema, each once, without itself."""
+    found, waiting = dict[str, None](), list(below[name])
+    while waiting:
+        if (each := waiting.pop(0)) not in found and each != name:
+            found[each] = None
+            waiting += below.get(each, ())
+    return list(found)
 
 
 def _operations(

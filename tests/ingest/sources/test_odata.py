@@ -249,6 +249,18 @@ def test_v4_types_enums_inheritance_and_cycles(tmp_path: Path) -> None:
     assert followed in tools["read_orders"].depends_on
 
 
+def test_an_operation_bound_to_a_base_type_is_called_below_a_set_of_a_derived_one(tmp_path: Path) -> None:
+    bound = """<Action Name="archive" IsBound="true"><Parameter Name="it" Type="self.entity"/></Action>
+      <Function Name="newest" IsBound="true"><Parameter Name="all" Type="Collection(self.entity)"/><ReturnType Type="self.entity"/></Function>
+      <Function Name="ping">"""
+    tools, rejected = read(tmp_path, V4.replace('<Function Name="ping">', bound))
+    archive, newest = tools["entity.archive"], tools["entity.newest"]
+    assert rejected == [] and archive.call is not None and newest.call is not None
+    assert archive.call.path == "/customers({entity_id})/shop.sales.archive"
+    assert [(each.name, each.required) for each in archive.parameters] == [("entity_id", True)]
+    assert newest.call.path == "/customers/shop.sales.newest()"
+
+
 def test_a_type_defined_nowhere_refuses_only_the_tools_that_need_it(tmp_path: Path) -> None:
     tools, rejected = read(
         tmp_path, V4.replace('Name="chain" Type="Collection(self.Node)"', 'Name="chain" Type="self.Gone"')

@@ -10,6 +10,7 @@ import pytest
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
 
 from ingest.sources import Document, RejectedRecord, read_catalog
 from ingest.sources.openapi.source import OpenApiSource
@@ -341,6 +342,54 @@ def test_a_reference_to_nowhere_costs_its_operation_or_the_answer_of_it(tmp_path
         assert (record.subject, record.reason) == ("a.json#get_a", "dangling-ref")
         line = next(number for number, row in enumerate(text.split("\n"), 1) if "$ref" in row)
         assert f"a.json:{line}" in record.detail
+
+
+VEHICLE = {
+    "Vehicle": {
+        "type": "object",
+        "discriminator": {"propertyName": "kind"},
+        "required": ["kind"],
+        "properties": {"kind": {"type": "string"}, "tows": {"$ref": "#/components/schemas/Vehicle"}},
+    },
+    "Truck": {
+        "allOf": [
+            {"$ref": "#/components/schemas/Vehicle"},
+            {"properties": {"payload": {"type": "number"}}, "required": ["payload"]},
+        ]
+    },
+    "Tipper": {"allOf": [{"$ref": "#/components/schemas/Truck"}, {"properties": {"angle": {"type": "integer"}}}]},
+}
+
+
+def test_members_of_the_subtypes_of_a_discriminator_are_inputs_and_outputs(tmp_path: Path) -> None:
+    vehicle = {"$ref": "#/components/schemas/Vehicle"}
+    body = {"content": {"application/json": {"schema": {"type": "object", "properties": {"lead": vehicle}}}}}
+    spec = minimal(answer({"type": "array", "items": vehicle}), requestBody=body) | {"components": {"schemas": VEHICLE}}
+    tools, rejected = read(tmp_path / "a.json", spec)
+    tool = tools["get_a"]
+    assert rejected == []
+    assert [each.name for each in tool.parameters] == ["lead", "lead.kind", "lead.tows", "lead.payload", "lead.angle"]
+    assert {"[].kind", "[].payload", "[].angle"} <= {each.name for each in tool.returns}
+    check = Draft202012Validator(tool.input_schema)
+    assert check.is_valid(
+        {"lead": {"kind": "Truck", "payload": 2.5, "tows": {"kind": "Tipper", "payload": 1, "angle": 30}}}
+    )
+    assert not check.is_valid({"lead": {"payload": 2.5}})
+
+
+def test_headers_and_variables_that_differ_in_case_are_one_input(tmp_path: Path) -> None:
+    named = [("customerid", "path"), ("X-Trace", "header"), ("x-trace", "header"), ("Q", "query"), ("q", "query")]
+    declared = [
+        {"name": name, "in": place, "required": place == "path", "schema": {"type": "string"}} for name, place in named
+    ]
+    spec = minimal({}, parameters=declared)
+    spec["paths"]["/a/{customerId}"] = spec["paths"].pop("/a")
+    tool = next(each for name, each in read(tmp_path / "a.json", spec)[0].items() if name != "get_ok")
+    assert [each.name for each in tool.parameters] == ["customerId", "X-Trace", "Q", "q"]
+    assert [(each.name, each.location) for each in tool.call.arguments][:2] == [
+        ("customerId", "path"),
+        ("X-Trace", "header"),
+    ]
 
 
 def test_a_large_schema_is_cut_and_the_cut_is_said(tmp_path: Path) -> None:

@@ -1,0 +1,79 @@
+"""Everyday phrases in a snapshot: the best of a tool counts for ``default`` and for nothing else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from inference import HashingEncoder
+from ontology.errors import SnapshotCorruptError
+from retrieval.engine import SnapshotEngine
+from retrieval.index.phrases import PhraseVectors, phrases_of
+from retrieval.presets import make_ablations
+from retrieval.query.request import Request
+from retrieval.snapshot.reader import open_snapshot
+from retrieval.snapshot.writer import SnapshotContent
+from tests.retrieval.conftest import SAID, published
+from tests.retrieval.snapshot.crafted import copied, rewrite_manifest
+
+ENCODER = HashingEncoder()
+
+
+def test_the_cosine_of_a_tool_is_that_of_its_best_phrase_and_of_its_text_where_it_has_none(said: Path) -> None:
+    snapshot = open_snapshot(said)
+    vectors = snapshot.phrase_vectors
+    assert isinstance(vectors, PhraseVectors)
+    asked = ENCODER.encode(["reward a vendor for great work", "find suppliers by words"])
+    tools = np.asarray([5, 2, 0, 3])
+    found = vectors.similarities_of(list(asked), tools)
+    for query_D, cosines in zip(asked, found, strict=True):
+        texts = [phrases_of(snapshot.tool(int(tool))) or (snapshot.node_text(int(tool)),) for tool in tools]
+        expected = [max(float(row @ query_D) for row in ENCODER.encode(list(each))) for each in texts]
+        assert cosines == pytest.approx(expected, abs=2e-3)
+    assert len(vectors.similarities(asked[0], np.empty(0, dtype=np.int64))) == 0
+    award = snapshot.tool_number("hr/give_spot_award")
+    assert award in vectors.nearest_tools(asked[0], 2)
+    hidden = np.ones(snapshot.tool_count, dtype=bool)
+    hidden[award] = False
+    assert award not in vectors.nearest_tools(asked[0], 4, allowed=hidden)
+
+
+@pytest.mark.parametrize("words", ["a little something for going the extra mile", "buy from a vendor"])
+def test_words_of_a_phrase_find_its_tool_with_phrases_alone(said: Path, engine: SnapshotEngine, words: str) -> None:
+    wanted = next(tool for tool, texts in SAID.items() if words in texts)
+    with_phrases = SnapshotEngine(open_snapshot(said), ENCODER)
+    assert with_phrases.retriever("default").retrieve(Request(query=words, k=1)).tools[0].id == wanted
+    assert with_phrases.retriever("default").retrieve(Request(query="", needs=(words,), k=1)).tools[0].id == wanted
+    without = make_ablations(with_phrases.snapshot, ENCODER)["default-no-phrases"]
+    for found, plain in (
+        (without.retrieve(Request(query=words, k=6)), engine.retriever("default").retrieve(Request(query=words, k=6))),
+        *((each.retriever(preset).retrieve(Request(query=words, k=6)) for each in (with_phrases, engine)) for preset in ("rrf", "paper", "bm25", "fusion")),
+    ):  # fmt: skip
+        assert [(tool.id, tool.score) for tool in found.tools] == [(tool.id, tool.score) for tool in plain.tools]
+
+
+def test_a_caller_finds_no_hidden_tool_by_its_phrases(said: Path) -> None:
+    visible = SnapshotEngine(open_snapshot(said), ENCODER).restricted({"line_of_business": ["HR"]})
+    found = visible.retriever("default").retrieve(Request(query="buy from a vendor", k=10)).tools
+    assert all(tool.id.startswith("hr/") for tool in found)
+
+
+def test_the_manifest_says_who_wrote_how_many_and_a_snapshot_without_any_is_as_before(
+    said: Path, content: SnapshotContent, tmp_path: Path
+) -> None:
+    info = open_snapshot(said).manifest.phrases
+    assert info is not None and (info.tools, info.phrases, info.by) == (2, 3, ("Ana",))
+    folder = published(tmp_path, content)
+    assert open_snapshot(tmp_path).phrase_vectors is None and not [*folder.glob("*phrases*")]
+
+
+@pytest.mark.parametrize("pointers", [[0, 1, 2, 3, 4, 5, 6], [0, 1, 1, 3, 4, 6, 7], [0, 1, 3, 2, 4, 6, 7]])
+def test_pointers_that_cannot_be_meant_are_refused(said: Path, tmp_path: Path, pointers: list[int]) -> None:
+    folder = copied(said, tmp_path / "copy")
+    np.save(folder / "phrases.pointers.npy", np.asarray(pointers, dtype=np.int64))
+    rewrite_manifest(folder)
+    with pytest.raises(SnapshotCorruptError) as refused:
+        open_snapshot(folder)
+    assert refused.value.subject == str(folder / "phrases.pointers.npy")

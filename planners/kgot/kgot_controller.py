@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -239,34 +238,26 @@ def _task_itself(run: RunState) -> str:
 
 
 async def _wanted_calls(run: RunState, found: FoundTools) -> list[WantedCall]:
-    """Return the calls to be made: those of more than half of the usable answers, of tools that were found, none made before."""
-    view, votes = run.view(), run.settings.tool_call_votes
-    answers = await in_order(
-        [run.contained("calls", run.steps.calls(view, run.missing, found, nth), None) for nth in range(votes)]
-    )
-    usable = [{_key(call): call for call in answer} for answer in answers if answer is not None]
-    counts = Counter(key for answer in usable for key in answer)
-    calls = {key: call for answer in usable for key, call in answer.items() if 2 * counts[key] > len(usable)}
+    """Return the calls to be made: those that the model wants, of tools that were found, none made before."""
     known = {each.tool.id for each in found.tools}
+    wanted = await run.contained("calls", run.steps.calls(run.view(), run.missing, found), ())
     kept: list[WantedCall] = []
-    for key, call in calls.items():
+    for key, call in {canonical_text([call.tool_id, dict(call.arguments)]): call for call in wanted}.items():
+        fault = ""
         if TOO_DEEP in key:
-            run.drop("call", f"{call.tool_id}: its arguments are nested too deeply")
+            fault = "its arguments are nested too deeply"
         elif call.tool_id not in known:
-            run.drop("call", f"{call.tool_id}: no tool of this id was found for what is missing")
+            fault = "no tool of this id was found for what is missing"
         elif key in run.asked:
-            run.drop("call", f"{call.tool_id}: the same call was made before")
+            fault = "the same call was made before"
         elif len(kept) >= run.settings.max_calls_per_step:
-            most = f"more than {run.settings.max_calls_per_step} calls are wanted at once"
-            run.drop("call", f"{call.tool_id}: {most}")
+            fault = f"more than {run.settings.max_calls_per_step} calls are wanted at once"
+        if fault:
+            run.drop("call", f"{call.tool_id}: {fault}")
         else:
             kept.append(call)
             run.asked.add(key)
     return kept
-
-
-def _key(call: WantedCall) -> str:
-    return canonical_text([call.tool_id, dict(call.arguments)])
 
 
 async def _call(run: RunState, tool: Tool, arguments: Mapping[str, object]) -> tuple[MadeCall, bool]:

@@ -20,12 +20,11 @@ MODEL_RETRIES = RetryPolicy(max_retries=5, base_delay_s=1.0, max_delay_s=60.0)
 """Of calls of a model's server: six attempts, 1 to 60 seconds apart (appendix B.3.2)."""
 
 _RANGES: dict[str, tuple[float, float | None]] = {
-    **dict.fromkeys(("num_next_steps_decision", "tool_call_votes"), (1, 100)),
+    "num_next_steps_decision": (1, 100),
     **dict.fromkeys(("max_retrieve_query_retry", "max_cypher_fixing_retry", "max_tool_retries"), (0, None)),
     **dict.fromkeys(("tool_retry_delay_s", "max_json_reasks"), (0, None)),
     **dict.fromkeys(("max_graph_chars", "max_shown_bytes"), (1_000, None)),
     "tools": (1, 8),
-    "vote_temperature": (0, 2),
 }
 """Setting → its least and most value; of the other numbers the least is 1."""
 _CHOICES = {"retrieve": get_args(RetrieveKind), "next_step": get_args(NextStepKind), "noise": get_args(NoiseKind)}
@@ -42,11 +41,9 @@ class KgotSettings:
     :param max_final_solution_parsing: final answers, of which the most frequent wins.
     :param max_tool_retries: further attempts of a safe call after a transient fault.
     :param next_step: ``majority`` of the votes; or ``judge``: one more answer chooses among them.
-    :param tool_call_votes: answers that define calls; a call of more than half of them is made.
     :param tools: the most tools that a search returns, 1 to 8.
     :param auto_k: the service chooses how many, up to ``tools``; it leaves out needed ones more often (docs/kgot.md).
     :param max_calls_per_step: the most calls of one iteration; the rest is left out.
-    :param vote_temperature: of votes where there are several; 0 would make them one.
     :param noise: what is removed from the graph after writes. ``all`` may remove what a later iteration would have needed.
     :param max_json_reasks: how often an unusable answer is asked for again, with its fault (appendix B.3.1).
     :param repair_json: whether JSON amid other text, or only written wrong, is read before that.
@@ -66,11 +63,9 @@ class KgotSettings:
     max_tool_retries: int = 6
     retrieve: RetrieveKind = "query"
     next_step: NextStepKind = "majority"
-    tool_call_votes: int = 1
     tools: int = 8
     auto_k: bool = False
     max_calls_per_step: int = 8
-    vote_temperature: float = 0.7
     noise: NoiseKind = "keep"
     max_json_reasks: int = 3
     repair_json: bool = True
@@ -93,6 +88,3 @@ class KgotSettings:
             elif not isinstance(value, bool) and (not value >= least or (most is not None and value > most)):
                 allowed = f"{least:g} or more" if most is None else f"{least:g} to {most:g}"
                 raise InvalidArgumentError(f"{value!r} is out of range", subject=name, remedy=f"Use {allowed}")
-        if not self.vote_temperature and max(self.num_next_steps_decision, self.tool_call_votes) > 1:
-            problem = "at temperature 0 several votes are one"
-            raise InvalidArgumentError(problem, subject="vote_temperature", remedy="Use more than 0, or one vote")

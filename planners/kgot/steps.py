@@ -42,6 +42,7 @@ T = TypeVar("T")
 
 _PROMPTS = Path(__file__).parent / "prompts"
 _OF_THE_USER = frozenset({"initial_problem"})
+_VOTE_TEMPERATURE = 0.7  # of answers where there are several
 _SEEDS = 1_000  # more than votes of a decision, so that each iteration draws anew
 _OPERATIONS = "operations"  # the language of writes that are nodes and edges as JSON
 _TEXT = {"type": "string"}
@@ -157,13 +158,10 @@ class LlmSteps:
         """Return the sample of one of several answers to one question; a single one is the most probable answer."""
         if times == 1:
             return GREEDY
-        return Sample(seed=iteration * _SEEDS + nth, temperature=self._settings.vote_temperature)
+        return Sample(seed=iteration * _SEEDS + nth, temperature=_VOTE_TEMPERATURE)
 
     async def vote(self, view: TaskView, nth: int) -> Vote:
-        """Return one vote whether the graph answers the task.
-
-        :param nth: number of the vote, from 0: equal questions with another number are sampled anew.
-        """
+        """Return the nth vote whether the graph answers the task: equal questions with another number are sampled anew."""
         language = {"direct": "direct", "script": "python"}.get(self._settings.retrieve, self._language)
         sample = self._drawn(view.iteration, nth, self._settings.num_next_steps_decision)
         files = {"files": bool(view.task.files)}
@@ -183,11 +181,8 @@ class LlmSteps:
         inputs = {"reasons": "\n".join(f"- {reason}" for reason in reasons)}
         return await self._ask("merge_reasons", inputs, _MISSING, _text_of("missing"))
 
-    async def calls(self, view: TaskView, missing: str, found: FoundTools, nth: int) -> tuple[WantedCall, ...]:
-        """Return calls of the tools that were found, or none.
-
-        :param nth: number of the answer, from 0.
-        """
+    async def calls(self, view: TaskView, missing: str, found: FoundTools) -> tuple[WantedCall, ...]:
+        """Return calls of the tools that were found, or none."""
         ids = [each.tool.id for each in found.tools]
         named = {each.tool.name: each.tool.id for each in found.tools} | dict(zip(ids, ids, strict=True))
 
@@ -202,8 +197,7 @@ class LlmSteps:
             return tuple(wanted)
 
         inputs = _inputs(view, missing_information=missing, tools=tools_text(found))
-        sample = self._drawn(view.iteration, nth, self._settings.tool_call_votes)
-        return await self._ask("tool_calls", inputs, _CALLS, read, sample=sample, executor="tool")
+        return await self._ask("tool_calls", inputs, _CALLS, read, executor="tool")
 
     async def write(self, view: TaskView, missing: str, answers: Sequence[MadeCall]) -> tuple[Operation, ...]:
         """Return what is to be written of the answers of tools: statements, or nodes and edges where Python asks the graph."""
@@ -232,8 +226,7 @@ class LlmSteps:
 
     async def fix_query(self, query: str, fault: str, *, language: Language) -> str:
         """Return a corrected query or script."""
-        inputs = {"wrong_text": query, "fault": fault}
-        return await self._ask("fix_query", inputs, _QUERY, _text_of("query"), language)
+        return await self._ask("fix_query", {"wrong_text": query, "fault": fault}, _QUERY, _text_of("query"), language)
 
     async def direct(self, view: TaskView, *, forced: bool) -> str:
         """Return the answer, read off the whole graph without a query; empty where it does not stand in it."""
@@ -249,15 +242,10 @@ class LlmSteps:
 
     async def fix_code(self, code: str, fault: str) -> str:
         """Return corrected Python."""
-        inputs = {"wrong_code": code, "fault": fault}
-        return await self._ask("fix_code", inputs, _CODE, _text_of("code"))
+        return await self._ask("fix_code", {"wrong_code": code, "fault": fault}, _CODE, _text_of("code"))
 
     async def final(self, view: TaskView, partial: str, nth: int) -> str:
-        """Return the answer in the form that the task asks for; empty where the partial answer does not answer it.
-
-        :param partial: what a query gave.
-        :param nth: number of the answer, from 0.
-        """
+        """Return the nth answer in the form that the task asks for; empty where the partial answer, what a query gave, does not answer it."""
         sample = self._drawn(view.iteration, nth, self._settings.max_final_solution_parsing)
         inputs = _inputs(view, partial_answer=partial)
         return await self._ask("final_answer", inputs, _ANSWER, _said, sample=sample)

@@ -63,6 +63,7 @@ REMOVED: Mapping[str, str] = MappingProxyType(
         "solve --domain": _NO_RULES,
         "solve --today": _NO_RULES,
         "tune --report": "The report is kept in the store, as reports/SNAPSHOT.tuning.json, and printed with --json",
+        "solve --tool-call-votes": "The model defines the calls of a step once: leave it out",
         "solve --prompts": "Prompts are XML: leave it out",
         "solve --speech-model": "Recordings are not read: write one down, and give the text with --file",
         "solve --speech-url": "Recordings are not read: write one down, and give the text with --file",

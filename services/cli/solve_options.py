@@ -60,14 +60,6 @@ class RunOptions:
     next_step: Annotated[str, Option("--next-step", help="How votes decide: majority, or judge.")] = "majority"
     max_iterations: Annotated[int, Option(min=1, help="Steps before the answer is forced.")] = 7
     votes: Annotated[int, Option(min=1, max=100, help="Votes of a decision.")] = 5
-    tool_call_votes: Annotated[
-        int,
-        Option(
-            min=1,
-            max=100,
-            help="How often a model is asked which tools to call. A call that more than half of the answers name is made.",
-        ),
-    ] = 1
     tools: Annotated[int, Option(min=1, max=8, help="The most tools of a search.")] = 8
     auto_k: Annotated[
         bool,

@@ -152,8 +152,7 @@ WRONG: dict[str, Any] = {
     **dict.fromkeys(("max_retrieve_query_retry", "max_cypher_fixing_retry", "max_tool_retries", "max_json_reasks"), -1),
     **dict.fromkeys(("max_graph_chars", "max_shown_bytes", "tools"), 10),
     **dict.fromkeys(("retrieve", "next_step", "noise"), "guess"),
-    **dict.fromkeys(("vote_temperature", "max_seconds", "max_answer_tokens"), 0),
-    "tool_call_votes": 101,
+    **dict.fromkeys(("max_seconds", "max_answer_tokens"), 0),
 }
 
 

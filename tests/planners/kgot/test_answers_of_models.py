@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ontology.errors import InvalidArgumentError
-from planners.calls.model_text import json_objects, without_thoughts
+from planners.calls.model_text import json_objects
 from planners.calls.sandbox import Sandbox
 from planners.calls.untrusted import FenceMarks
 from planners.kgot.kgot_settings import KgotSettings
@@ -21,41 +21,21 @@ from planners.stores.open_graph import open_graph
 from planners.stores.property_graph import GraphEdge, GraphNode, GraphState, Operation, Statement, state_text
 from tests.planners.kgot.run_fakes import INSERT, FakeFinder, FakeInvoker, StepServer, run_task, tool
 
-READ: dict[str, tuple[str, list[Any]]] = {
-    "a fence": ('```json\n{"a": 1}\n```', [{"a": 1}]),
-    "a preface": ('Here it is {really}: {"a": 1}', [{"a": 1}]),
-    "text after it": ('{"a": 1} I hope this {helps}', [{"a": 1}]),
-    "several": ('{"a": 1} or rather {"a": {"b": 2}}', [{"a": 1}, {"a": {"b": 2}}]),
-    "a quote of Python": (r"""{"q": "it\'s"}""", [{"q": "it's"}]),
-    "a backslash that begins nothing": (r'{"q": "C:\dir \d+"}', [{"q": "C:\\dir \\d+"}]),
-    "hexadecimal": (r'{"q": "\x41\U0001F600\'"}', [{"q": "A😀'"}]),
-    "half an escape": (r'{"q": "\u12 \xZZ"}', [{"q": "\\u12 \\xZZ"}]),
-    "a line break": ('{"q": "MATCH (n)\nRETURN\tn"}', [{"q": "MATCH (n)\nRETURN\tn"}]),
-    "lost braces": ('{"a": {"b": [1, 2]', [{"a": {"b": [1, 2]}}]),
-    "a lost bracket before a brace": ('{"a": [1, 2}', [{"a": [1, 2]}]),
-    "surplus braces": ('{"a": 1}}]', [{"a": 1}]),
-    "commas at the end": ('{"a": [1, 2, ], }', [{"a": [1, 2]}]),
-    "a comma before a lost brace": ('{"a": 1,', [{"a": 1}]),
-    "a lost bracket amid others": ('{"a": [1, {"b": 2}, "c": 3}', [{"b": 2}]),
-    "prose": ("The answer is RETRIEVE.", []),
-    "cut amid a string": ('{"a": "MATCH (n', []),
-    "cut before a value": ('{"a":', []),
-    "no quotes": ("{a: 1}", []),
-    "too deep": ('{"a": ' * 5_000, []),
-    "NaN": ('{"a": NaN}', []),
-    "a list": ("[1]", []),
+TEXTS = {
+    'Is it {really}? ```json\n{"a": 1}\n``` I hope this {helps}': [{"a": 1}],
+    '{"a": 1} or rather {"a": {"b": 2}}': [{"a": 1}, {"a": {"b": 2}}],
+    r"""{"q": "it\'s \x41 C:\dir"}""": [{"q": "it's A C:\\dir"}],
+    '{"q": "MATCH (n)\nRETURN\tn"}': [{"q": "MATCH (n)\nRETURN\tn"}],
+    '{"a": {"b": [1, 2, ]': [{"a": {"b": [1, 2]}}],
+    '{"a": [1, 2}': [{"a": [1, 2]}],
+    '{"a": 1}}]': [{"a": 1}],
+    **{text: [] for text in ("prose", '{"a": "MATCH (n', '{"a":', "{a: 1}", '{"a": ' * 5_000, '{"a": NaN}', "[1]")},
 }
 
 
-@pytest.mark.parametrize("case", READ)
-def test_json_is_found_and_nothing_is_guessed(case: str) -> None:
-    text, values = READ[case]
-    assert list(json_objects(text, mended=True)) == values
-
-
-@pytest.mark.parametrize("text", ["<think>Is it {9}?</think> 8", "Is it 9?</think> 8", "8 <think>I am not sure"])
-def test_thoughts_are_not_said(text: str) -> None:
-    assert without_thoughts(text).strip() == "8"
+@pytest.mark.parametrize("text", TEXTS, ids=range(len(TEXTS)))
+def test_json_is_found_and_mended_and_nothing_is_guessed(text: str) -> None:
+    assert list(json_objects(text, mended=True)) == TEXTS[text]
 
 
 STORES = {"neo4j": "cypher", "rdf": "sparql", "memory": "python"}

@@ -17,12 +17,12 @@ from typing import Any
 import pytest
 
 from inference.chat import Completion
-from ontology.errors import BudgetExceededError, InvalidArgumentError
+from ontology.errors import InvalidArgumentError
 from planners.calls.sandbox import Sandbox, SandboxResult
 from planners.journal.run_journal import open_run_journal, read_run_journal
 from planners.kgot.kgot_settings import KgotSettings
 from planners.kgot.kgot_task import CallMade, KgotEvent, KgotTask, ModelAsked
-from planners.kgot.recorded_run import replay_recorded, run_is_ended, solve_recorded
+from planners.kgot.recorded_run import replay_recorded, solve_recorded
 from planners.kgot.steps import LlmSteps
 from tests.conftest import ROOT
 from tests.harness.waiting import LIMIT_S, wait_until
@@ -174,31 +174,6 @@ class Stubborn(LlmSteps):
 
     async def final(self, view: object, partial: str, nth: int) -> str:
         return "9"
-
-
-class Spent(WarehouseModel):
-    """A model whose budget is used up at a call."""
-
-    def __init__(self, at: int) -> None:
-        super().__init__()
-        self._at = at
-
-    def complete(self, *args: Any, **options: Any) -> Completion:
-        if self.asked >= self._at:
-            raise BudgetExceededError("all is spent", subject="budget")
-        return super().complete(*args, **options)
-
-
-async def test_a_run_that_was_stopped_by_its_budget_goes_on_with_another(tmp_path: Path) -> None:
-    whole = await whole_run(tmp_path / "whole")
-    with open_run_journal(tmp_path / "run") as journal:
-        stopped = await solve_recorded(TASK, journal, replace(parts(Spent(5)), sandbox=Added()))
-        assert stopped.outcome == "budget" and not run_is_ended(journal)
-    with pytest.raises(InvalidArgumentError, match="has not ended"):
-        await replay_recorded(read_run_journal(tmp_path / "run"), make)
-    with open_run_journal(tmp_path / "run") as journal:
-        run = await solve_recorded(TASK, journal, replace(parts(), sandbox=Added()))
-    assert run.outcome == "solved" and unmarked(lines(tmp_path / "run")) == unmarked(whole)
 
 
 async def test_journals_of_other_runs_are_refused(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -11,19 +10,15 @@ from typing import Any
 import pytest
 
 from egotools import PermissionDeniedError, ToolRequestError
-from inference import HashingEncoder
 from inference.chat import Budget
 from inference.openai_client import OpenAIEndpoint
 from inference.retry import RetryPolicy
 from ontology.errors import BudgetExceededError, InvalidArgumentError, ModelError, UnsupportedError
 from planners.calls.sandbox import Sandbox, SandboxLimits
 from planners.calls.tool_access import CallLimits, ToolAccess, always, never
-from planners.calls.tool_finder import ToolFinder
 from planners.kgot.tools.task_files import TaskFiles
 from planners.kgot.tools.tool_set import ToolModels, ToolSet, standard_tools
-from services.jobs.build import build_snapshot
 from tests.harness.http_server import Loopback, as_json
-from tests.harness.servers import client_of
 from tests.planners.kgot.run_fakes import FakeFinder
 
 TEXT = {"type": "string"}
@@ -124,29 +119,6 @@ async def test_what_is_offered_is_ready_and_has_what_is_always_at_hand() -> None
 
 
 # The catalogue.
-
-
-@pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A store whose only tools are the integrated ones."""
-    folder = tmp_path_factory.mktemp("kgot")
-    documents = standard_tools(TaskFiles(), Sandbox()).documents()
-    (folder / "any name.json").write_text(json.dumps(documents), encoding="utf-8")
-    build_snapshot([str(folder / "any name.json")], folder / "store", encoder=HashingEncoder())
-    return folder / "store"
-
-
-async def test_the_catalogue_finds_them_as_they_were_registered(store: Path) -> None:
-    own = {tool.id: tool for tool in standard_tools(TaskFiles(), Sandbox()).tools()}
-    async with client_of(store) as client:
-        for request, name in (
-            ("run Python code and compute a mean", "run_python"),
-            ("unpack a zip archive", "extract_zip"),
-        ):
-            found = await ToolFinder(client, k=3).find(request)
-            tool = next(each.tool for each in found.tools if each.tool.id == f"kgot/{name}")
-            assert (tool.description, tool.effect) == (own[tool.id].description, "read")
-            assert (tool.call.operation, tool.input_schema) == (f"kgot:{name}", own[tool.id].input_schema)
 
 
 # Calls.

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import grpc
@@ -50,6 +53,15 @@ def test_an_error_is_one_sentence_of_what_where_and_what_to_do() -> None:
 
 def test_a_missing_extra_names_how_to_get_it() -> None:
     assert "pip install -r requirements/mcp.txt" in str(MissingExtraError("a live MCP server", extra="mcp"))
+
+
+def test_without_a_clone_the_packages_of_an_extra_are_named(tmp_path: Path) -> None:
+    shutil.copytree(Path(__file__).parents[2] / "ontology", tmp_path / "ontology")
+    code = "from ontology.errors import how_to_install as how; print(how('mcp')); print(how('no-such-extra'))"
+    run = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    found, unknown = run.stdout.splitlines()
+    assert found.startswith("Run: ") and "pip install" in found and "mcp>=" in found
+    assert unknown == "Install egotools with its extra 'no-such-extra'"
 
 
 def test_every_extra_that_an_error_names_has_a_lock_file_in_the_clone() -> None:

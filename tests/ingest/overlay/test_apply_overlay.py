@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from ingest.linking.derive import derive_links
 from ingest.overlay.apply_overlay import AppliedOverlays, apply_overlays
 from ingest.overlay.overlay_file import load_overlays
@@ -95,6 +97,12 @@ namespaces:
     }
     assert changed.input_schema["$defs"] == schema["$defs"]
     assert schema["properties"]["size"]["description"] == "Old."  # type: ignore[index]
+
+
+@pytest.mark.parametrize("rule", ["description: Makes.", "append_description: Slowly."])
+def test_a_tool_says_where_its_description_was_changed(tmp_path: Path, rule: str) -> None:
+    applied = _applied(tmp_path, [_tool("make")], f"namespaces:\n  desk:\n    tools:\n      make:\n        {rule}\n")
+    assert applied.declarations.origins["desk/make"]["description"].endswith(".yaml:4")
 
 
 def test_a_dependency_is_added_and_replaces_that_of_the_document(tmp_path: Path) -> None:

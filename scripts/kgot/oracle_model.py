@@ -151,7 +151,9 @@ def _call_text(tool: str, arguments: Mapping[str, Any]) -> str:
 
 
 def _was_made(text: str, made: str) -> bool:
-    return any(line.removeprefix("- ").removeprefix(f"{NAMESPACE}/").startswith(text) for line in made.splitlines())
+    """Whether a call was made and answered: one that a fault of its text spoiled is made again, as it was meant."""
+    answered = (line for line in made.splitlines() if line.endswith(": answered"))
+    return any(line.removeprefix("- ").removeprefix(f"{NAMESPACE}/").startswith(text) for line in answered)
 
 
 def _answer_of(rows: Sequence[Mapping[str, Any]]) -> str:

@@ -71,7 +71,7 @@ load: $(VENV)/.dev ## overload, fairness and speed of a server: rows of docs/rel
 soak: $(VENV)/.dev ## a server under mixed load, swaps and faults for hours: rows of docs/reliability.md
 	$(BIN)/python -m scripts.reliability soak $(ROWS)
 
-dist: $(VENV)/.dev ## wheel and source archive in dist/, built twice and compared
+dist: $(VENV)/.dev ## wheel, source archive and wheel of the client in dist/, built twice and compared
 	$(BIN)/python -m scripts.dist --check
 
 stubs: $(VENV)/.dev ## generate egotools/v1 from proto/

@@ -1,6 +1,6 @@
 """The public contract of egotools: its values, and the client that retrieves from a server the tools that a request needs.
 
-An agent imports this package only. It needs grpcio and protobuf, and no other folder of this repository::
+An agent imports this package only. It needs grpcio, protobuf and httpx, and no other folder of this repository::
 
     from egotools import Client
 
@@ -12,104 +12,23 @@ An agent imports this package only. It needs grpcio and protobuf, and no other f
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from egotools import client_errors, values
 from egotools.call import Argument, Call, Security, SecurityScheme
 from egotools.calling.tool_request import AwsCall, McpCall, PythonCall, build_request
-from egotools.client_errors import (
-    ClientCancelledError,
-    ClientDeadlineError,
-    ClientError,
-    InternalServerError,
-    InvalidRequestError,
-    MissingPackageError,
-    NotFoundError,
-    OverloadedError,
-    PermissionDeniedError,
-    PreconditionError,
-    SnapshotLostError,
-    ToolRequestError,
-    UnavailableError,
-)
-from egotools.tool_plan import OpenInput, PlanInput, PlanStep, ToolPlan
-from egotools.values import (
-    CatalogInfo,
-    Dependency,
-    EgoGraph,
-    EntryMatch,
-    GraphEdge,
-    GraphNode,
-    NamespaceSummary,
-    NeedResult,
-    ObservedOutput,
-    OntologyInfo,
-    Parameter,
-    ParameterBinding,
-    Provenance,
-    Query,
-    RankedTool,
-    Reasons,
-    Response,
-    Tool,
-    TraversedEdge,
-)
+from egotools.client_errors import *  # noqa: F403
+from egotools.values import *  # noqa: F403
 
 if TYPE_CHECKING:
-    from egotools.async_client import AsyncClient
-    from egotools.client import Client
+    from egotools.client import AsyncClient, Client
 
-__all__ = [
-    "Argument",
-    "AsyncClient",
-    "AwsCall",
-    "Call",
-    "CatalogInfo",
-    "Client",
-    "ClientCancelledError",
-    "ClientDeadlineError",
-    "ClientError",
-    "Dependency",
-    "EgoGraph",
-    "EntryMatch",
-    "GraphEdge",
-    "GraphNode",
-    "InternalServerError",
-    "InvalidRequestError",
-    "McpCall",
-    "MissingPackageError",
-    "NamespaceSummary",
-    "NeedResult",
-    "NotFoundError",
-    "ObservedOutput",
-    "OntologyInfo",
-    "OpenInput",
-    "OverloadedError",
-    "Parameter",
-    "ParameterBinding",
-    "PermissionDeniedError",
-    "PlanInput",
-    "PlanStep",
-    "PreconditionError",
-    "Provenance",
-    "PythonCall",
-    "Query",
-    "RankedTool",
-    "Reasons",
-    "Response",
-    "Security",
-    "SecurityScheme",
-    "SnapshotLostError",
-    "Tool",
-    "ToolPlan",
-    "ToolRequestError",
-    "TraversedEdge",
-    "UnavailableError",
-    "build_request",
-]
-
-_LAZY = {"AsyncClient": "egotools.async_client", "Client": "egotools.client"}
+__all__ = ["Argument", "AsyncClient", "AwsCall", "Call", "Client", "McpCall", "PythonCall"]
+__all__ += ["Security", "SecurityScheme", "build_request"]
+__all__ += client_errors.__all__
+__all__ += values.__all__
 
 
 def __getattr__(name: str) -> object:
     """Import a client at its first use: only the clients need grpcio."""
-    if name in _LAZY:
-        return getattr(import_module(_LAZY[name]), name)
+    if name in ("AsyncClient", "Client"):
+        return getattr(import_module("egotools.client"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -4,25 +4,23 @@ from __future__ import annotations
 
 import json
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from queue import Empty, Queue
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import grpc
 
-from egotools.call_metadata import CallMetadata, Token
-from egotools.channel import credentials_of
+from egotools.channel import CallMetadata, Token, open_channel
 from egotools.client_errors import client_error_of
 from egotools.codec import error_from_rpc
 from egotools.v1 import admin_pb2 as pb
 from egotools.v1 import admin_pb2_grpc as pb_grpc
 
-__all__ = ["AdminClient", "CatalogDiff", "CatalogState", "PublishedSnapshot", "SnapshotInfo"]
-
+_T = TypeVar("_T")
 _SETTLED = (grpc.ChannelConnectivity.READY, grpc.ChannelConnectivity.TRANSIENT_FAILURE)
-_MAX_MESSAGE_BYTES = 64 * 2**20
+_OPTIONS = (("grpc.max_receive_message_length", 64 * 2**20), ("grpc.enable_retries", 0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,16 +103,10 @@ class AdminClient:
         token: Token = None,
         insecure_token: bool = False,
     ) -> None:
-        options = [("grpc.max_receive_message_length", _MAX_MESSAGE_BYTES), ("grpc.enable_retries", 0)]
-        credentials = credentials_of(tls)
-        metadata = CallMetadata(
-            target, token=token, tenant=tenant, is_private=credentials is not None or insecure_token
-        )
-        if credentials is None:
-            self._channel = grpc.insecure_channel(target, options=options)
-        else:
-            self._channel = grpc.secure_channel(target, credentials, options=options)
-        self._stub = pb_grpc.CatalogAdminStub(metadata.on(self._channel))
+        private = tls is not False or insecure_token
+        self._metadata = CallMetadata(target, token=token, tenant=tenant, is_private=private)
+        self._channel = open_channel(grpc, target, tls, _OPTIONS)
+        self._stub: Any = pb_grpc.CatalogAdminStub(self._channel)
 
     def __enter__(self) -> Self:
         return self
@@ -152,8 +144,7 @@ class AdminClient:
         :param snapshot_id: empty for the one that the store names as current.
         :raises ClientError: when it cannot be served; the old one serves on.
         """
-        reply = self._call(self._stub.Publish, pb.PublishRequest(snapshot_id=snapshot_id), timeout_s)
-        return PublishedSnapshot(reply.snapshot_id, reply.previous_id)
+        return _value(PublishedSnapshot, self._call("Publish", pb.PublishRequest(snapshot_id=snapshot_id), timeout_s))
 
     def rollback(self, snapshot_id: str = "", *, timeout_s: float = 300.0) -> PublishedSnapshot:
         """Serve an earlier snapshot again, and make it the published one.
@@ -161,24 +152,12 @@ class AdminClient:
         :param snapshot_id: empty for the one that was published before the current one.
         :raises ClientError: when it cannot be served; the present one serves on.
         """
-        reply = self._call(self._stub.Rollback, pb.RollbackRequest(snapshot_id=snapshot_id), timeout_s)
-        return PublishedSnapshot(reply.snapshot_id, reply.previous_id)
+        return _value(PublishedSnapshot, self._call("Rollback", pb.RollbackRequest(snapshot_id=snapshot_id), timeout_s))
 
     def snapshots(self, *, timeout_s: float = 30.0) -> tuple[SnapshotInfo, ...]:
         """Return the snapshots of the store, newest publication first."""
-        reply = self._call(self._stub.ListSnapshots, pb.ListSnapshotsRequest(), timeout_s)
-        return tuple(
-            SnapshotInfo(
-                each.snapshot_id,
-                each.tool_count,
-                each.bytes,
-                _time(each, "published"),
-                each.served,
-                each.current,
-                each.problem,
-            )
-            for each in reply.snapshots
-        )
+        reply = self._call("ListSnapshots", pb.ListSnapshotsRequest(), timeout_s)
+        return tuple(_value(SnapshotInfo, each, published=_time(each, "published")) for each in reply.snapshots)
 
     def diff(self, old_id: str = "", new_id: str = "", *, timeout_s: float = 300.0) -> CatalogDiff:
         """Compare two snapshots of the store.
@@ -186,25 +165,26 @@ class AdminClient:
         :param old_id: empty for the one that is served.
         :param new_id: empty for the one that the store names as current.
         """
-        reply = self._call(self._stub.Diff, pb.DiffRequest(old_id=old_id, new_id=new_id), timeout_s)
-        lists = (tuple(reply.added), tuple(reply.removed), tuple(reply.changed))
-        return CatalogDiff(reply.old_id, reply.new_id, *lists, json.loads(reply.diff_json))
+        reply = self._call("Diff", pb.DiffRequest(old_id=old_id, new_id=new_id), timeout_s)
+        lists = {name: tuple(getattr(reply, name)) for name in ("added", "removed", "changed")}
+        return _value(CatalogDiff, reply, **lists, details=json.loads(reply.diff_json))
 
     def catalogs(self, *, timeout_s: float = 30.0) -> tuple[CatalogState, ...]:
         """Return the catalogues of the server that the caller may see, sorted by tenant."""
-        reply = self._call(self._stub.ListCatalogs, pb.ListCatalogsRequest(), timeout_s)
-        return tuple(
-            CatalogState(
-                each.tenant, each.snapshot_id, each.tool_count, _time(each, "since"), each.problem, each.draining
-            )
-            for each in reply.catalogs
-        )
+        reply = self._call("ListCatalogs", pb.ListCatalogsRequest(), timeout_s)
+        return tuple(_value(CatalogState, each, since=_time(each, "since")) for each in reply.catalogs)
 
-    def _call(self, method: Any, message: Any, timeout_s: float) -> Any:
+    def _call(self, method: str, message: Any, timeout_s: float) -> Any:
         try:
-            return method(message, timeout=timeout_s)
+            return getattr(self._stub, method)(message, timeout=timeout_s, metadata=self._metadata.pairs())
         except grpc.RpcError as failure:
             raise error_from_rpc(failure) from None
+
+
+def _value(kind: type[_T], message: Any, **others: Any) -> _T:
+    value_class: Any = kind
+    names = [each.name for each in fields(value_class) if each.name not in others]
+    return kind(**{name: getattr(message, name) for name in names}, **others)
 
 
 def _time(message: Any, field: str) -> datetime | None:

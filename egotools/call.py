@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["LOCATIONS", "PROTOCOLS", "Argument", "Call", "Security", "SecurityScheme"]
-
 PROTOCOLS = ("http", "odata", "aws", "mcp", "python")
 """HTTP by method and path, OData, an operation of an AWS service, a tool of an MCP session, a Python function."""
 LOCATIONS = ("path", "query", "header", "body", "form", "filter", "argument")

@@ -1,50 +1,41 @@
-"""The channel options of both clients: load balancing over replicas, retries, limits, TLS."""
+"""The channels of the clients: load balancing over replicas, retries, limits, TLS, and the token and tenant of each call."""
 
 from __future__ import annotations
 
+import ipaddress
 import json
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
 
 import grpc
 
-from egotools.client_errors import OverloadedError
+from egotools.client_errors import InvalidRequestError, OverloadedError
 from egotools.v1 import egotools_pb2 as pb
 
-__all__ = [
-    "DEFAULT_MAX_MESSAGE_BYTES",
-    "channel_options",
-    "check_request_size",
-    "credentials_of",
-]
-
 DEFAULT_MAX_MESSAGE_BYTES = 4 * 1024 * 1024
+Token: TypeAlias = str | Callable[[], str] | None
+"""A bearer token, or a function that returns the one to use now. It is called for each call, and must not wait."""
 _SERVICE = pb.DESCRIPTOR.services_by_name["ToolRetrieval"].full_name
-_KEEPALIVE_MS, _KEEPALIVE_TIMEOUT_MS = 1_000, 1_500
-
-
-def _service_config(attempt_timeout_s: float | None) -> str:
-    retries: dict[str, Any] = {
-        "maxAttempts": 4,
-        "initialBackoff": "0.1s",
-        "maxBackoff": "2s",
-        "backoffMultiplier": 3,
-        # RESOURCE_EXHAUSTED: a server that is overloaded says in `grpc-retry-pushback-ms` when to try again, and with -1 that
-        # it does not help (too large). CANCELLED: the server's, of a flooded connection; what the caller cancels is not retried.
-        "retryableStatusCodes": ["UNAVAILABLE", "RESOURCE_EXHAUSTED", "CANCELLED"],
-    }
-    if attempt_timeout_s is not None:
-        retries["perAttemptRecvTimeout"] = f"{attempt_timeout_s:.9f}s"
-    config = {
-        "loadBalancingConfig": [{"round_robin": {}}],
-        # Replicas that report NOT_SERVING (loading, or about to stop) get no calls.
-        "healthCheckConfig": {"serviceName": _SERVICE},
-        # Another attempt is always safe: calls only read, and a report that the server has already is not kept twice.
-        "methodConfig": [{"name": [{"service": _SERVICE}], "retryPolicy": retries}],
-        # Retries stop while most calls fail, so that an overloaded fleet does not get four times the load.
-        "retryThrottling": {"maxTokens": 100, "tokenRatio": 0.5},
-    }
-    return json.dumps(config, separators=(",", ":"))
+_RETRIES = {
+    "maxAttempts": 4,
+    "initialBackoff": "0.1s",
+    "maxBackoff": "2s",
+    "backoffMultiplier": 3,
+    # RESOURCE_EXHAUSTED: a server that is overloaded says in `grpc-retry-pushback-ms` when to try again, and with -1 that
+    # it does not help (too large). CANCELLED: the server's, of a flooded connection; what the caller cancels is not retried.
+    "retryableStatusCodes": ["UNAVAILABLE", "RESOURCE_EXHAUSTED", "CANCELLED"],
+}
+_OPTIONS = (
+    ("grpc.enable_retries", 1),
+    ("grpc.max_send_message_length", -1),  # the client checks the size, and says what to do
+    ("grpc.initial_reconnect_backoff_ms", 100),  # a restarted replica gets calls again soon
+    ("grpc.max_reconnect_backoff_ms", 5_000),
+    # A replica that is stopped or cut off answers no ping: its calls go to another one after 2.5 s.
+    ("grpc.keepalive_time_ms", 1_000),
+    ("grpc.keepalive_timeout_ms", 1_500),
+    ("grpc.http2.ping_timeout_ms", 1_500),  # of gRPC's other pings: none else is sent while one is open
+    ("grpc.http2.max_pings_without_data", 0),  # no limit: while a call waits nothing else is sent
+)
 
 
 def channel_options(
@@ -54,34 +45,35 @@ def channel_options(
 
     :param attempt_timeout_s: seconds without an answer after which an attempt is given up for the next one; None: never.
     """
+    waits = {} if attempt_timeout_s is None else {"perAttemptRecvTimeout": f"{attempt_timeout_s:.9f}s"}
+    config = {
+        "loadBalancingConfig": [{"round_robin": {}}],
+        # Replicas that report NOT_SERVING (loading, or about to stop) get no calls.
+        "healthCheckConfig": {"serviceName": _SERVICE},
+        # Another attempt is always safe: calls only read, and a report that the server has already is not kept twice.
+        "methodConfig": [{"name": [{"service": _SERVICE}], "retryPolicy": {**_RETRIES, **waits}}],
+        # Retries stop while most calls fail, so that an overloaded fleet does not get four times the load.
+        "retryThrottling": {"maxTokens": 100, "tokenRatio": 0.5},
+    }
     return [
-        ("grpc.service_config", _service_config(attempt_timeout_s)),
-        ("grpc.enable_retries", 1),
-        (
-            "grpc.experimental.enable_hedging",
-            int(attempt_timeout_s is not None),
-        ),  # gRPC reads perAttemptRecvTimeout only then
+        ("grpc.service_config", json.dumps(config, separators=(",", ":"))),
+        ("grpc.experimental.enable_hedging", int(bool(waits))),  # gRPC reads perAttemptRecvTimeout only then
         ("grpc.max_receive_message_length", max_message_bytes),
-        ("grpc.max_send_message_length", -1),  # the client checks the size, and says what to do
-        ("grpc.initial_reconnect_backoff_ms", 100),  # a restarted replica gets calls again soon
-        ("grpc.max_reconnect_backoff_ms", 5_000),
-        # A replica that is stopped or cut off answers no ping: its calls go to another one after 2.5 s.
-        ("grpc.keepalive_time_ms", _KEEPALIVE_MS),
-        ("grpc.keepalive_timeout_ms", _KEEPALIVE_TIMEOUT_MS),
-        (
-            "grpc.http2.ping_timeout_ms",
-            _KEEPALIVE_TIMEOUT_MS,
-        ),  # of gRPC's other pings: none else is sent while one is open
-        ("grpc.http2.max_pings_without_data", 0),  # no limit: while a call waits nothing else is sent
+        *_OPTIONS,
         *options,
     ]
 
 
-def credentials_of(tls: grpc.ChannelCredentials | bool) -> grpc.ChannelCredentials | None:
-    """Return the credentials of a channel: None for plain text, the system's root certificates for True."""
-    if isinstance(tls, bool):
-        return grpc.ssl_channel_credentials() if tls else None
-    return tls
+def open_channel(
+    module: Any, target: str, tls: grpc.ChannelCredentials | bool, options: Sequence[tuple[str, Any]]
+) -> Any:
+    """Return a channel: in plain text where ``tls`` is False, with the system's root certificates where it is True.
+
+    :param module: ``grpc`` or ``grpc.aio``.
+    """
+    if tls is False:
+        return module.insecure_channel(target, options=options)
+    return module.secure_channel(target, grpc.ssl_channel_credentials() if tls is True else tls, options=options)
 
 
 def check_request_size(message: Any, most: int) -> None:
@@ -94,8 +86,66 @@ def check_request_size(message: Any, most: int) -> None:
     if size > most:
         raise OverloadedError(
             f"the request has {size:,} bytes; at most {most:,} are sent",
-            code="RESOURCE_EXHAUSTED",
+            "max_message_bytes",
+            "Split it into several calls, or raise the limit of client and server.",
             reason="TOO_LARGE",
-            subject="max_message_bytes",
-            remedy="Split it into several calls, or raise the limit of client and server.",
         )
+
+
+class CallMetadata:
+    """Token and tenant of the calls of a channel; :meth:`pairs` is the metadata of one call.
+
+    :param target: of the channel.
+    :param tenant: the catalogue; empty: that of the token, or the only one of the server.
+    :param is_private: whether nobody can read the connection: it has TLS, or the caller says so.
+    :raises InvalidRequestError: when a token would be sent in plain text to another machine.
+    """
+
+    def __init__(self, target: str, *, token: Token, tenant: str, is_private: bool) -> None:
+        if token is not None and not is_private and not _is_local(target):
+            raise InvalidRequestError(
+                "a token must not be sent in plain text to another machine",
+                "token",
+                "Use tls, or insecure_token=True where the network is private.",
+                reason="INSECURE_TOKEN",
+            )
+        self._token = token
+        self._tenant = tenant
+
+    def pairs(self) -> tuple[tuple[str, str], ...]:
+        """Return the metadata of one call.
+
+        :raises InvalidRequestError: for characters that no token or tenant has.
+        """
+        token = self._token() if callable(self._token) else self._token
+        given = {"tenant": self._tenant, "token": f"Bearer {token}" if token else ""}
+        for name, value in given.items():
+            if not value.isascii() or not value.isprintable():  # gRPC would fail without a word on it
+                raise InvalidRequestError(
+                    f"the {name} has characters that no {name} has",
+                    name,
+                    "Give it as it was issued: printable ASCII, in one line.",
+                    reason="INVALID_ARGUMENT",
+                )
+        keys = {"tenant": "egotools-tenant", "token": "authorization"}
+        return tuple((keys[name], value) for name, value in given.items() if value)
+
+
+def _is_local(target: str) -> bool:
+    """Whether every address of a gRPC target is of this machine."""
+    scheme, _, rest = target.rpartition("://") if "://" in target else target.partition(":")
+    if scheme in ("unix", "unix-abstract"):
+        return True
+    addresses = rest if "://" in target or scheme in ("dns", "ipv4", "ipv6") else target
+    return all(_is_local_host(each) for each in addresses.rpartition("/")[2].split(","))
+
+
+def _is_local_host(address: str) -> bool:
+    if address.startswith("["):
+        host = address[1:].partition("]")[0]
+    else:
+        host = address if address.count(":") > 1 else address.partition(":")[0]
+    try:
+        return host.lower() == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

@@ -1,30 +1,42 @@
-"""The synchronous client."""
+"""The clients: one for asyncio, and one that blocks, which runs the methods of the first over a blocking channel."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
+from functools import wraps
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 import grpc
 
-from egotools import requests
-from egotools.call_metadata import CallMetadata, Token
-from egotools.channel import DEFAULT_MAX_MESSAGE_BYTES, channel_options, check_request_size, credentials_of
+from egotools.channel import (
+    DEFAULT_MAX_MESSAGE_BYTES,
+    CallMetadata,
+    Token,
+    channel_options,
+    check_request_size,
+    open_channel,
+)
 from egotools.client_errors import ClientError
-from egotools.codec import batch_results, error_from_rpc, read_response, read_result, read_value, wrong_answer
-from egotools.tool_plan import ToolPlan
+from egotools.codec import (
+    batch_results,
+    error_from_rpc,
+    read_response,
+    read_result,
+    read_value,
+    request_message,
+    wrong_answer,
+)
+from egotools.v1 import egotools_pb2 as pb
 from egotools.v1 import egotools_pb2_grpc as pb_grpc
-from egotools.values import CatalogInfo, EgoGraph, ObservedOutput, Query, Response, Tool
+from egotools.values import CatalogInfo, EgoGraph, ObservedOutput, Query, Response, Tool, ToolPlan
 
-__all__ = ["Client"]
-
-_Request = TypeVar("_Request")
-_Reply = TypeVar("_Reply")
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
 
 
-class Client:
-    """A client of an egotools server. Thread-safe; one client is enough for a process.
+class AsyncClient:
+    """A client of an egotools server for one event loop.
 
     Calls are distributed round-robin over all addresses of the target (``dns:///host:port``,
     ``ipv4:10.0.0.1:50051,10.0.0.2:50051``). A call that ends with UNAVAILABLE is retried on other replicas, up to four
@@ -44,6 +56,8 @@ class Client:
     :raises InvalidRequestError: when a token would be, and may not.
     """
 
+    _grpc: Any = grpc.aio
+
     def __init__(
         self,
         target: str,
@@ -56,31 +70,26 @@ class Client:
         tenant: str = "",
         insecure_token: bool = False,
     ) -> None:
-        credentials = credentials_of(tls)
-        metadata = CallMetadata(
-            target, token=token, tenant=tenant, is_private=credentials is not None or insecure_token
-        )
+        private = tls is not False or insecure_token
+        self._metadata = CallMetadata(target, token=token, tenant=tenant, is_private=private)
         chosen = channel_options(max_message_bytes, options, attempt_timeout_s=attempt_timeout_s)
-        if credentials is None:
-            self._channel = grpc.insecure_channel(target, options=chosen)
-        else:
-            self._channel = grpc.secure_channel(target, credentials, options=chosen)
+        self._channel = open_channel(self._grpc, target, tls, chosen)
         self._max_message_bytes = max_message_bytes
-        self._stub = pb_grpc.ToolRetrievalStub(metadata.on(self._channel))
+        self._stub: Any = pb_grpc.ToolRetrievalStub(self._channel)
 
-    def __enter__(self) -> Self:
+    async def __aenter__(self) -> Self:
         return self
 
-    def __exit__(
+    async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.close()
+        await self.close()
 
-    def close(self) -> None:
+    async def close(self) -> None:
         """Close the connections; calls in flight are cancelled."""
-        self._channel.close()
+        await self._channel.close()
 
-    def retrieve(
+    async def retrieve(
         self,
         query: str = "",
         k: int = 10,
@@ -97,45 +106,16 @@ class Client:
         abstain: bool = False,
         needs: Sequence[str] = (),
     ) -> Response:
-        """Return the tools that a request needs, best first.
+        """Return the tools that a request needs, best first. The parameters are those of :class:`egotools.Query`.
 
-        :param query: the request in plain words, 1 to 20,000 characters.
-        :param k: maximum number of tools, 1 to 1,000.
-        :param filters: map from metadata key, or ``id``, to values; a tool must match every key. ``!value`` excludes, and
-            ``start*`` matches every value with that start. An unknown key or value is an error.
-        :param preset: name of the retriever; empty: the server's default.
-        :param explain: whether each tool has its reasons and its explanation.
-        :param schema_format: ``openai``, ``anthropic``, ``mcp``, or ``none``: the format of ``RankedTool.schema``.
         :param timeout_s: seconds for all attempts together.
-        :param auto_k: the server chooses the number of tools, 1 to ``k``.
-        :param done: ids of the tools that were executed for this task already; they are not returned, and supply inputs.
-        :param have: values that are known already: name of an input or output, or kind of object → value, or empty.
-        :param explanation: whether each tool has its explanation, also where ``explain`` is False.
-        :param min_snapshot: id of a snapshot: a server that serves an older one refuses with :class:`PreconditionError`.
-        :param abstain: no tools where the request is unanswerable; otherwise the answer has them, and says so in ``unanswerable``.
-        :param needs: what the agent needs, 1 to 32 phrases in words of documentation, one capability each; ``query`` is context then, and
-            may be empty. ``Response.need_results`` says how well each is served.
         :raises ClientError: see :mod:`egotools.client_errors`.
         """
-        asked = Query(
-            query,
-            k,
-            filters or {},
-            preset,
-            explain,
-            schema_format,
-            auto_k,
-            done,
-            have or {},
-            explanation=explanation,
-            min_snapshot=min_snapshot,
-            abstain=abstain,
-            needs=needs,
-        )
-        message = requests.retrieve_request(asked)
-        return read_response(self._call(self._stub.Retrieve, message, timeout_s), asked)
+        known = (auto_k, done, have or {}, explanation, min_snapshot, abstain, needs)
+        asked = Query(query, k, filters or {}, preset, explain, schema_format, *known)
+        return read_response(await self._call("Retrieve", _message(asked), timeout_s), asked)
 
-    def retrieve_batch(
+    async def retrieve_batch(
         self, queries: Sequence[Query | str], *, timeout_s: float = 30.0
     ) -> tuple[Response | ClientError, ...]:
         """Return for each of 1 to 64 requests a response or an error, in their order.
@@ -144,13 +124,12 @@ class Client:
         :param timeout_s: seconds for all requests together.
         :raises ClientError: when the call as a whole fails.
         """
-        asked = requests.as_queries(queries)
-        message = requests.batch_request(asked)
-        return batch_results(self._call(self._stub.RetrieveBatch, message, timeout_s), asked)
+        asked, message = _batch(queries)
+        return batch_results(await self._call("RetrieveBatch", message, timeout_s), asked)
 
-    def retrieve_each(
+    async def retrieve_each(
         self, queries: Sequence[Query | str], *, timeout_s: float = 60.0
-    ) -> Iterator[Response | ClientError]:
+    ) -> AsyncIterator[Response | ClientError]:
         """Yield for each of 1 to 64 requests a response or an error, in their order, as soon as it is there.
 
         For answers that are together larger than one message may be, or that cost more than one batch may.
@@ -159,21 +138,23 @@ class Client:
         :param timeout_s: seconds for all requests together; the server may allow fewer (60).
         :raises ClientError: when the call as a whole fails; what was yielded before stays valid.
         """
-        asked = requests.as_queries(queries)
-        message = requests.batch_request(asked)
+        asked, message = _batch(queries)
         check_request_size(message, self._max_message_bytes)
-        stream = self._stub.RetrieveEach(message, timeout=timeout_s)
+        stream = self._stub.RetrieveEach(message, timeout=timeout_s, metadata=self._metadata.pairs())
+        waiting = iter(asked)
         try:
-            for query, result in zip(asked, stream, strict=True):
+            async for result in self._items(stream):
+                if (query := next(waiting, None)) is None:
+                    raise wrong_answer("the answer has more results than requests")
                 yield read_result(result, query)
         except grpc.RpcError as failure:
             raise error_from_rpc(failure) from None
-        except ValueError:
-            raise wrong_answer("the answer has not one result for each request") from None
         finally:
             stream.cancel()
+        if next(waiting, None) is not None:
+            raise wrong_answer("the answer has fewer results than requests")
 
-    def report_outcome(
+    async def report_outcome(
         self,
         request_id: str,
         used: Sequence[str],
@@ -195,21 +176,22 @@ class Client:
         :raises NotFoundError: naming a tool that the catalogue does not have.
         :raises PreconditionError: when the server keeps no outcomes.
         """
-        message = requests.outcome_request(request_id, used, succeeded, outputs, query)
-        self._call(self._stub.ReportOutcome, message, timeout_s)
+        known = {} if succeeded is None else {"succeeded": succeeded}
+        given = {"request_id": request_id, "used": used, "outputs": outputs, "query": query, **known}
+        await self._call("ReportOutcome", request_message(pb.ReportOutcomeRequest, given), timeout_s)
 
-    def get_tool(
+    async def get_tool(
         self, tool_id: str, *, schema_format: str = "none", min_snapshot: str = "", timeout_s: float = 10.0
     ) -> Tool:
         """Return all fields of one tool.
 
         :raises NotFoundError: when the snapshot has no tool with this id.
         """
-        message = requests.tool_request(tool_id, schema_format, min_snapshot)
-        reply = self._call(self._stub.GetTool, message, timeout_s)
+        given = {"id": tool_id, "schema_format": schema_format, "min_snapshot": min_snapshot}
+        reply = await self._call("GetTool", request_message(pb.GetToolRequest, given), timeout_s)
         return read_value(Tool, reply.tool, schema_json=reply.schema_json, snapshot_id=reply.snapshot_id)
 
-    def neighbors(
+    async def neighbors(
         self,
         node: str,
         *,
@@ -225,10 +207,12 @@ class Client:
         :param limit: maximum number of edges, 1 to 1,000.
         :raises NotFoundError: for an unknown node.
         """
-        message = requests.neighbors_request(node, predicates, limit, min_snapshot)
-        return read_value(EgoGraph, self._call(self._stub.Neighbors, message, timeout_s))
+        given = {"node": node, "predicates": predicates, "limit": limit, "min_snapshot": min_snapshot}
+        return read_value(
+            EgoGraph, await self._call("Neighbors", request_message(pb.NeighborsRequest, given), timeout_s)
+        )
 
-    def plan(
+    async def plan(
         self,
         goals: Sequence[str] = (),
         *,
@@ -246,21 +230,28 @@ class Client:
         :param goals: ids of the tools to be called in the end, at most 20; empty: the best tool of each need, or
             else the best tools for ``query``.
         :param query: the request in plain words, whose values fill inputs; needed without ``goals`` and ``needs``.
-        :param done: ids of the tools that were executed for this task already; they supply inputs, and are no steps.
-        :param have: values that are known already: name of an input or output, or kind of object → value, or empty.
         :param abstain: plan nothing where the query is unanswerable and there are no goals, nor for a need that nothing fits.
-        :param needs: what the agent needs, one capability a phrase; see :class:`egotools.Query`.
+        :param done: as for :class:`egotools.Query`, like the other parameters.
         :raises NotFoundError: naming a goal that the snapshot does not have.
         """
-        message = requests.plan_request(goals, query, done, have or {}, preset, min_snapshot, abstain, needs)
-        return read_value(ToolPlan, self._call(self._stub.Plan, message, timeout_s))
+        given = {
+            "goals": goals,
+            "query": query,
+            "done": done,
+            "have": have or {},
+            "preset": preset,
+            "abstain": abstain,
+            "needs": needs,
+            "min_snapshot": min_snapshot,
+        }
+        return read_value(ToolPlan, await self._call("Plan", request_message(pb.PlanRequest, given), timeout_s))
 
-    def catalog(self, *, page_size: int = 0, page_token: str = "", timeout_s: float = 10.0) -> CatalogInfo:
+    async def catalog(self, *, page_size: int = 0, page_token: str = "", timeout_s: float = 10.0) -> CatalogInfo:
         """Return the description of the served snapshot, with up to ``page_size`` (0 to 5,000) tool ids."""
-        message = requests.catalog_request(page_size, page_token)
-        return read_value(CatalogInfo, self._call(self._stub.GetCatalog, message, timeout_s))
+        message = request_message(pb.GetCatalogRequest, {"page_size": page_size, "page_token": page_token})
+        return read_value(CatalogInfo, await self._call("GetCatalog", message, timeout_s))
 
-    def tool_ids(self, *, page_size: int = 1_000, timeout_s: float = 10.0) -> Iterator[str]:
+    async def tool_ids(self, *, page_size: int = 1_000, timeout_s: float = 10.0) -> AsyncIterator[str]:
         """Yield every tool id, in the snapshot's order.
 
         :param page_size: ids for each call, 1 to 5,000.
@@ -269,17 +260,137 @@ class Client:
         """
         token = ""
         while True:
-            page = self.catalog(page_size=page_size, page_token=token, timeout_s=timeout_s)
-            yield from page.tool_ids
+            page = await self.catalog(page_size=page_size, page_token=token, timeout_s=timeout_s)
+            for tool_id in page.tool_ids:
+                yield tool_id
             token = page.next_page_token
             if not token:
                 return
 
-    def _call(
-        self, method: grpc.UnaryUnaryMultiCallable[_Request, _Reply], message: _Request, timeout_s: float
-    ) -> _Reply:
+    async def _call(self, method: str, message: Any, timeout_s: float) -> Any:
         check_request_size(message, self._max_message_bytes)
+        calling = getattr(self._stub, method)
         try:
-            return method(message, timeout=timeout_s)
+            return await self._reply(calling(message, timeout=timeout_s, metadata=self._metadata.pairs()))
         except grpc.RpcError as failure:
             raise error_from_rpc(failure) from None
+
+    async def _reply(self, call: Any) -> Any:
+        return await call
+
+    def _items(self, stream: Any) -> AsyncIterator[Any]:
+        return aiter(stream)
+
+
+class _Blocking(AsyncClient):
+    """The same over a blocking channel: its coroutines never wait for a loop, so one step runs them to their end."""
+
+    _grpc: Any = grpc
+
+    async def close(self) -> None:
+        self._channel.close()
+
+    async def _reply(self, call: Any) -> Any:
+        return call
+
+    async def _items(self, stream: Any) -> AsyncIterator[Any]:
+        for item in stream:
+            yield item
+
+
+def _ended(work: Coroutine[Any, Any, _T]) -> _T:
+    try:
+        work.send(None)
+    except StopIteration as end:
+        result: _T = end.value
+        return result
+    raise RuntimeError("a blocking call waited for an event loop")
+
+
+def _blocking(
+    method: Callable[Concatenate[AsyncClient, _P], Coroutine[Any, Any, _T]],
+) -> Callable[Concatenate[Client, _P], _T]:
+    @wraps(method)
+    def call(self: Client, /, *args: _P.args, **kwargs: _P.kwargs) -> _T:
+        return _ended(method(self._client, *args, **kwargs))
+
+    return call
+
+
+def _iterating(
+    method: Callable[Concatenate[AsyncClient, _P], AsyncIterator[_T]],
+) -> Callable[Concatenate[Client, _P], Iterator[_T]]:
+    @wraps(method)
+    def iterate(self: Client, /, *args: _P.args, **kwargs: _P.kwargs) -> Iterator[_T]:
+        items: Any = method(self._client, *args, **kwargs)
+        try:
+            while True:
+                try:
+                    yield _ended(anext(items))
+                except StopAsyncIteration:
+                    return
+        finally:
+            _ended(items.aclose())
+
+    return iterate
+
+
+class Client:
+    """The methods of :class:`AsyncClient`, blocking. Thread-safe; one client is enough for a process.
+
+    The parameters are those of :class:`AsyncClient`.
+    """
+
+    def __init__(
+        self,
+        target: str,
+        *,
+        tls: grpc.ChannelCredentials | bool = False,
+        max_message_bytes: int = DEFAULT_MAX_MESSAGE_BYTES,
+        options: Sequence[tuple[str, Any]] = (),
+        attempt_timeout_s: float | None = None,
+        token: Token = None,
+        tenant: str = "",
+        insecure_token: bool = False,
+    ) -> None:
+        self._client = _Blocking(
+            target,
+            tls=tls,
+            max_message_bytes=max_message_bytes,
+            options=options,
+            attempt_timeout_s=attempt_timeout_s,
+            token=token,
+            tenant=tenant,
+            insecure_token=insecure_token,
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections; calls in flight are cancelled."""
+        _ended(self._client.close())
+
+    retrieve = _blocking(AsyncClient.retrieve)
+    retrieve_batch = _blocking(AsyncClient.retrieve_batch)
+    retrieve_each = _iterating(AsyncClient.retrieve_each)
+    report_outcome = _blocking(AsyncClient.report_outcome)
+    get_tool = _blocking(AsyncClient.get_tool)
+    neighbors = _blocking(AsyncClient.neighbors)
+    plan = _blocking(AsyncClient.plan)
+    catalog = _blocking(AsyncClient.catalog)
+    tool_ids = _iterating(AsyncClient.tool_ids)
+
+
+def _message(query: Query) -> pb.RetrieveRequest:
+    return request_message(pb.RetrieveRequest, {name: getattr(query, name) for name in Query.__slots__})
+
+
+def _batch(queries: Sequence[Query | str]) -> tuple[list[Query], pb.RetrieveBatchRequest]:
+    asked = [query if isinstance(query, Query) else Query(query) for query in queries]
+    return asked, pb.RetrieveBatchRequest(requests=map(_message, asked))

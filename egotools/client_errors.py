@@ -1,21 +1,7 @@
-"""The errors of the client, one class hierarchy::
+"""The errors of the client, one class hierarchy: each class says for which gRPC codes it stands, the first is its own.
 
-ClientError                    any other code
-├── InvalidRequestError        INVALID_ARGUMENT, OUT_OF_RANGE       a field is invalid; do not retry the same request
-│   └── ToolRequestError       INVALID_ARGUMENT, found here         no request can be built from a tool and these arguments
-│       └── ChangedToolError   INVALID_ARGUMENT, found here         nor of what the tool's MCP server lists now
-├── NotFoundError              NOT_FOUND                            no such tool or node
-├── OverloadedError            RESOURCE_EXHAUSTED                   too many calls at once, or too large a request
-├── ClientDeadlineError        DEADLINE_EXCEEDED                    ``timeout_s`` has passed
-├── ClientCancelledError       CANCELLED                            the call was cancelled
-├── UnavailableError           UNAVAILABLE                          no replica answered, or a server cancelled the call; no
-│                                                                   retries are left
-├── PreconditionError          FAILED_PRECONDITION                  an optional part of the server is missing
-│   └── MissingPackageError    FAILED_PRECONDITION, found here      a package that calls tools is not installed
-├── SnapshotLostError          DATA_LOSS                            its snapshot is incomplete or was altered
-├── PermissionDeniedError      PERMISSION_DENIED, UNAUTHENTICATED   not allowed
-│   └── StrongerEffectError    PERMISSION_DENIED, found here        a tool does more than the catalogue says, and nobody was asked
-└── InternalServerError        INTERNAL, UNKNOWN                    a bug in the server; ``incident_id`` finds it
+Found before anything is sent, beside these: ``ChangedToolError`` (a :class:`ToolRequestError`) by what the tool's MCP server lists now,
+``StrongerEffectError`` (a :class:`PermissionDeniedError`) where a tool does more than the catalogue says, and nobody was asked.
 """
 
 from __future__ import annotations
@@ -34,7 +20,6 @@ __all__ = [
     "SnapshotLostError",
     "ToolRequestError",
     "UnavailableError",
-    "client_error_of",
 ]
 
 
@@ -42,26 +27,28 @@ class ClientError(Exception):
     """The base class: any failed call.
 
     :param message: what is wrong, one sentence.
-    :param code: name of the gRPC status code (``INVALID_ARGUMENT``).
-    :param reason: the kind of error, finer than the code (``SNAPSHOT_CORRUPT``); empty if the server sent none.
     :param subject: the subject of the error: a field, a tool id; may be empty.
     :param remedy: what to do, one sentence; may be empty.
+    :param code: name of the gRPC status code (``INVALID_ARGUMENT``); empty for the first one of the class.
+    :param reason: the kind of error, finer than the code (``SNAPSHOT_CORRUPT``); empty if the server sent none.
     :param incident_id: for a bug of the server: the id of the error in its log.
     """
+
+    _codes: tuple[str, ...] = ("UNKNOWN",)
 
     def __init__(
         self,
         message: str,
-        *,
-        code: str = "UNKNOWN",
-        reason: str = "",
         subject: str = "",
         remedy: str = "",
+        *,
+        code: str = "",
+        reason: str = "",
         incident_id: str = "",
     ) -> None:
         super().__init__(message)
         self.message = message
-        self.code = code
+        self.code = code or self._codes[0]
         self.reason = reason
         self.subject = subject
         self.remedy = remedy
@@ -76,6 +63,8 @@ class ClientError(Exception):
 class InvalidRequestError(ClientError):
     """A field of the request is invalid; ``subject`` names it. Do not retry the same request."""
 
+    _codes = ("INVALID_ARGUMENT", "OUT_OF_RANGE")
+
 
 class ToolRequestError(InvalidRequestError):
     """The request of a tool cannot be made: an argument, the base URL or a credential is missing or wrong.
@@ -84,32 +73,44 @@ class ToolRequestError(InvalidRequestError):
     never part of it.
     """
 
-    def __init__(self, message: str, *, subject: str = "", remedy: str = "") -> None:
-        super().__init__(message, code="INVALID_ARGUMENT", reason="TOOL_REQUEST", subject=subject, remedy=remedy)
+    def __init__(self, message: str, subject: str = "", remedy: str = "") -> None:
+        super().__init__(message, subject, remedy, reason="TOOL_REQUEST")
 
 
 class NotFoundError(ClientError):
     """The snapshot has no such tool or node."""
 
+    _codes = ("NOT_FOUND",)
+
 
 class OverloadedError(ClientError):
     """Too many calls at once (try again later), or a request above the size limit."""
+
+    _codes = ("RESOURCE_EXHAUSTED",)
 
 
 class ClientDeadlineError(ClientError):
     """The deadline of the call has passed."""
 
+    _codes = ("DEADLINE_EXCEEDED",)
+
 
 class ClientCancelledError(ClientError):
     """The call was cancelled before it ended."""
+
+    _codes = ("CANCELLED",)
 
 
 class UnavailableError(ClientError):
     """No replica answered in any attempt, or a model that the server needs is down."""
 
+    _codes = ("UNAVAILABLE",)
+
 
 class PreconditionError(ClientError):
     """The server cannot answer in its present state, for example without an optional part."""
+
+    _codes = ("FAILED_PRECONDITION",)
 
 
 class MissingPackageError(PreconditionError):
@@ -119,43 +120,30 @@ class MissingPackageError(PreconditionError):
     """
 
     def __init__(self, package: str) -> None:
-        super().__init__(
-            "this package is not installed",
-            code="FAILED_PRECONDITION",
-            reason="MISSING_PACKAGE",
-            subject=package,
-            remedy=f"Run: pip install {package}",
-        )
+        remedy = f"Run: pip install {package}"
+        super().__init__("this package is not installed", package, remedy, reason="MISSING_PACKAGE")
         self.package = package
 
 
 class SnapshotLostError(ClientError):
     """The server's snapshot is incomplete or was altered."""
 
+    _codes = ("DATA_LOSS",)
+
 
 class PermissionDeniedError(ClientError):
     """The caller is unknown or not allowed."""
+
+    _codes = ("PERMISSION_DENIED", "UNAUTHENTICATED")
 
 
 class InternalServerError(ClientError):
     """A bug in the server; ``incident_id`` finds it in its log."""
 
+    _codes = ("INTERNAL", "UNKNOWN")
 
-_CLASSES: dict[str, type[ClientError]] = {
-    "INVALID_ARGUMENT": InvalidRequestError,
-    "OUT_OF_RANGE": InvalidRequestError,
-    "NOT_FOUND": NotFoundError,
-    "RESOURCE_EXHAUSTED": OverloadedError,
-    "DEADLINE_EXCEEDED": ClientDeadlineError,
-    "CANCELLED": ClientCancelledError,
-    "UNAVAILABLE": UnavailableError,
-    "FAILED_PRECONDITION": PreconditionError,
-    "DATA_LOSS": SnapshotLostError,
-    "PERMISSION_DENIED": PermissionDeniedError,
-    "UNAUTHENTICATED": PermissionDeniedError,
-    "INTERNAL": InternalServerError,
-    "UNKNOWN": InternalServerError,
-}
+
+_CLASSES = {code: kind for kind in ClientError.__subclasses__() for code in kind._codes}
 
 
 def client_error_of(code: str, message: str, **details: str) -> ClientError:

@@ -1,36 +1,33 @@
-"""Convert values to protobuf messages and back, field by field: both have the same field names."""
+"""Convert values to protobuf messages and back, field by field: both have the same field names.
+
+What a caller gives is checked on the way (:func:`request_message`): an error names the field.
+"""
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from functools import cache
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 import grpc
-from google.protobuf.message import DecodeError
+from google.protobuf.descriptor import FieldDescriptor
+from google.protobuf.message import DecodeError, Message
 
-from egotools.client_errors import ClientError, client_error_of
+from egotools.client_errors import ClientError, InvalidRequestError, client_error_of
 from egotools.v1 import egotools_pb2 as pb
 from egotools.values import Query, Response
 
-__all__ = [
-    "batch_results",
-    "error_from_rpc",
-    "message_fields",
-    "read_response",
-    "read_result",
-    "read_value",
-    "valid_text",
-    "wrong_answer",
-]
-
 _T = TypeVar("_T")
+_M = TypeVar("_M", bound=Message)
 _Reader = Callable[[Any, "_Parts"], Any]
 _MOST_PARTS = 100_000
+_INT32 = 2**31
 _CANCELLED_HERE = ("Channel closed!", "Locally cancelled")
 _ERROR_METADATA_KEY = "egotools-error-bin"
 _CODE_NAMES = {code.value[0]: code.name for code in grpc.StatusCode}
+_SCHEMA_FORMATS = {full.removeprefix("SCHEMA_FORMAT_").lower(): number for full, number in pb.SchemaFormat.items()}
 
 
 def message_fields(value: Any) -> dict[str, Any]:
@@ -61,6 +58,81 @@ def valid_text(text: str) -> str:
     except UnicodeEncodeError:
         return text.encode("utf-8", "replace").decode("utf-8")
     return text
+
+
+def request_message(kind: type[_M], given: Mapping[str, Any]) -> _M:
+    """Return a request message; the server checks the allowed ranges.
+
+    :param given: field → value: text, number, boolean, list, mapping, or a value of :mod:`egotools.values`.
+    :raises InvalidRequestError: naming a field whose value no message can contain: another type, a text with an unpaired surrogate, a
+        string in the place of a list, an unknown schema format, a number of more than 32 bits.
+    """
+    return kind(**_checked(kind.DESCRIPTOR, given))
+
+
+def _checked(descriptor: Any, given: Mapping[str, Any], start: str = "") -> dict[str, Any]:
+    known = descriptor.fields_by_name
+    return {name: _field(known[name], start + name, value) for name, value in given.items()}
+
+
+def _field(field: Any, name: str, value: Any) -> Any:
+    if field.message_type is not None and field.message_type.GetOptions().map_entry:
+        if not isinstance(value, Mapping):
+            raise _invalid(name, f"{name} must be a mapping of names to values, not {value!r}.")
+        inner = field.message_type.fields_by_name["value"]
+        return {_text(name, key): _field(inner, f"{name}.{_text(name, key)}", each) for key, each in value.items()}
+    if field.is_repeated or field.message_type is pb.StringList.DESCRIPTOR:
+        if isinstance(value, str):  # a string is a sequence of characters
+            raise _invalid(name, f"{name} must be a list of texts.", f"Write [{value!r}].")
+        if not isinstance(value, Iterable):
+            raise _invalid(name, f"{name} must be a list of texts, not {value!r}.")
+        if not field.is_repeated:
+            return pb.StringList(values=[_text(name, each) for each in value])
+        return [_single(field, name, each) for each in value]
+    return _single(field, name, value)
+
+
+def _single(field: Any, name: str, value: Any) -> Any:
+    if field.message_type is not None:
+        return _checked(
+            field.message_type, {each.name: getattr(value, each.name) for each in fields(value)}, f"{name}."
+        )
+    if field.type == FieldDescriptor.TYPE_ENUM:
+        number = _SCHEMA_FORMATS.get(_text(name, value).lower())
+        if number is None:
+            raise _invalid(name, f"There is no schema format {value!r}.", f"Use one of {', '.join(_SCHEMA_FORMATS)}.")
+        return number
+    if field.type == FieldDescriptor.TYPE_BOOL:
+        try:
+            pb.RetrieveRequest(explain=value)
+        except TypeError:
+            raise _invalid(name, f"{name} must be True or False, not {value!r}.") from None
+        return value
+    return _text(name, value) if field.type == FieldDescriptor.TYPE_STRING else _int32(name, value)
+
+
+def _text(name: str, value: Any) -> str:
+    if not isinstance(value, str):
+        raise _invalid(name, f"{name} must be a text, not {value!r}.")
+    if valid_text(value) != value:
+        problem = f"{name} has an unpaired surrogate, which no message can contain."
+        raise _invalid(name, problem, "Decode the whole text at once.")
+    return value
+
+
+def _int32(name: str, value: Any) -> int:
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise _invalid(name, f"{name} must be a whole number, not {value!r}.") from None
+    if not -_INT32 <= number < _INT32:
+        raise _invalid(name, f"{name} must be a whole number of 32 bits, not {number}.")
+    return number
+
+
+def _invalid(subject: str, message: str, remedy: str = "") -> InvalidRequestError:
+    code = "INVALID_ARGUMENT"
+    return InvalidRequestError(message, subject, remedy, code=code, reason=code)
 
 
 def read_value(kind: type[_T], message: Any, **others: Any) -> _T:
@@ -98,9 +170,10 @@ def _readers(kind: Any) -> tuple[tuple[str, _Reader], ...]:
 
 
 def _reader(name: str, hint: Any) -> _Reader:
+    value_class: Any = hint
     origin, inner = get_origin(hint), get_args(hint)
     item: Any = inner[0] if inner else None
-    if origin is tuple and hasattr(item, "__dataclass_fields__"):
+    if origin is tuple and is_dataclass(item):
         return lambda message, parts: _read_all(item, getattr(message, name), parts)
     if origin is tuple:
         return lambda message, parts: tuple(getattr(message, name))
@@ -108,8 +181,8 @@ def _reader(name: str, hint: Any) -> _Reader:
         return lambda message, parts: getattr(message, name) if message.HasField(name) else None
     if origin is not None:
         return lambda message, parts: dict(getattr(message, name))
-    if hasattr(hint, "__dataclass_fields__"):
-        return lambda message, parts: _read(hint, getattr(message, name), parts, {})
+    if is_dataclass(hint):
+        return lambda message, parts: _read(value_class, getattr(message, name), parts, {})
     return lambda message, parts: getattr(message, name)
 
 
@@ -118,21 +191,17 @@ def _read_all(kind: Any, messages: Any, parts: _Parts) -> tuple[Any, ...]:
     return tuple(_read(kind, each, parts, {}) for each in messages)
 
 
-def read_response(message: pb.RetrieveResponse, asked: Query) -> Response:
+def read_response(message: Any, asked: Query, parts: _Parts | None = None) -> Response:
     """Convert the answer to a request.
 
     :raises InternalServerError: when it has more tools than were asked for, or more parts than any honest answer.
     """
-    return _response(message, asked, _Parts())
-
-
-def _response(message: pb.RetrieveResponse, asked: Query, parts: _Parts) -> Response:
     if len(message.tools) > asked.k:
         raise wrong_answer(f"the answer has {len(message.tools):,} tools, and {asked.k:,} were asked for")
-    return _read(Response, message, parts, {})
+    return _read(Response, message, parts or _Parts(), {})
 
 
-def batch_results(message: pb.RetrieveBatchResponse, asked: Sequence[Query]) -> tuple[Response | ClientError, ...]:
+def batch_results(message: Any, asked: Sequence[Query]) -> tuple[Response | ClientError, ...]:
     """Return a response or an error for each request, in their order.
 
     :raises InternalServerError: when there is not one result for each request, and as for :func:`read_response`.
@@ -140,16 +209,14 @@ def batch_results(message: pb.RetrieveBatchResponse, asked: Sequence[Query]) -> 
     if len(message.results) != len(asked):
         raise wrong_answer(f"the answer has {len(message.results):,} results for {len(asked):,} requests")
     parts = _Parts()
-    return tuple(_result(result, query, parts) for result, query in zip(message.results, asked, strict=True))
+    return tuple(read_result(result, query, parts) for result, query in zip(message.results, asked, strict=True))
 
 
-def read_result(message: pb.RetrieveResult, asked: Query) -> Response | ClientError:
+def read_result(message: Any, asked: Query, parts: _Parts | None = None) -> Response | ClientError:
     """Return the response or the error of one request; raises as :func:`read_response`."""
-    return _result(message, asked, _Parts())
-
-
-def _result(message: pb.RetrieveResult, asked: Query, parts: _Parts) -> Response | ClientError:
-    return _response(message.response, asked, parts) if message.HasField("response") else _client_error(message.error)
+    if message.HasField("response"):
+        return read_response(message.response, asked, parts)
+    return _client_error(message.error)
 
 
 def wrong_answer(problem: str) -> ClientError:
@@ -158,15 +225,8 @@ def wrong_answer(problem: str) -> ClientError:
 
 
 def _client_error(error: pb.Error) -> ClientError:
-    """Return the exception for an ``Error`` message. The caller raises it, or stores it as one result of a batch."""
-    return client_error_of(
-        _CODE_NAMES.get(error.code, "UNKNOWN"),
-        error.message,
-        reason=error.reason,
-        subject=error.subject,
-        remedy=error.remedy,
-        incident_id=error.incident_id,
-    )
+    others = {name: getattr(error, name) for name in ("reason", "subject", "remedy", "incident_id")}
+    return client_error_of(_CODE_NAMES.get(error.code, "UNKNOWN"), error.message, **others)
 
 
 def error_from_rpc(failure: Any) -> ClientError:
@@ -175,17 +235,13 @@ def error_from_rpc(failure: Any) -> ClientError:
     details = str(failure.details() or "") or "the call failed"
     if code is grpc.StatusCode.CANCELLED and not details.startswith(_CANCELLED_HERE):  # by the server, in each attempt
         return client_error_of("UNAVAILABLE", details, reason="CANCELLED_BY_SERVER")
-    sent = _sent_error(failure.trailing_metadata())
-    if sent is not None and _CODE_NAMES.get(sent.code) == code.name:
-        return _client_error(sent)
-    return client_error_of(code.name, details)
-
-
-def _sent_error(metadata: Iterable[tuple[str, str | bytes]] | None) -> pb.Error | None:
-    for key, value in metadata or ():
+    for key, value in failure.trailing_metadata() or ():
         if key == _ERROR_METADATA_KEY and isinstance(value, bytes):
             try:
-                return pb.Error.FromString(value)
+                sent = pb.Error.FromString(value)
             except DecodeError:
-                return None
-    return None
+                break
+            return (
+                _client_error(sent) if _CODE_NAMES.get(sent.code) == code.name else client_error_of(code.name, details)
+            )
+    return client_error_of(code.name, details)

@@ -13,22 +13,6 @@ from typing import Any, TypedDict
 from egotools.client_errors import InvalidRequestError
 from egotools.values import CatalogInfo, NamespaceSummary
 
-__all__ = [
-    "CONTEXT_TEXT",
-    "HOW_TO_WRITE_NEEDS",
-    "MAX_CHARS",
-    "MOST_NEEDS",
-    "NEEDS_TEXT",
-    "SEARCH_TEXT",
-    "Asked",
-    "read_asked",
-    "search_description",
-    "search_parameters",
-    "searched_text",
-    "slug",
-    "usable_needs",
-]
-
 MAX_CHARS = 1_500
 """Characters of a description at most."""
 MOST_NEEDS, _MOST_NEED_CHARS = 32, 500  # as the server takes them
@@ -131,9 +115,8 @@ def read_asked(arguments: object) -> Asked:
     if not query and not found:
         raise InvalidRequestError(
             "the model searched without a need and without a query",
-            code="INVALID_ARGUMENT",
-            subject="needs",
-            remedy="Tell the model so, as the result of its call.",
+            "needs",
+            "Tell the model so, as the result of its call.",
         )
     return {"query": query, "needs": found}
 

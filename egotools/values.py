@@ -15,7 +15,8 @@ from egotools.call import Call
 from egotools.client_errors import ToolRequestError
 
 if TYPE_CHECKING:
-    from egotools.calling.tool_request import Credential, ToolRequest
+    from egotools.calling.call_credentials import Credential
+    from egotools.calling.tool_request import ToolRequest
 
 __all__ = [
     "CatalogInfo",
@@ -28,16 +29,19 @@ __all__ = [
     "NeedResult",
     "ObservedOutput",
     "OntologyInfo",
+    "OpenInput",
     "Parameter",
     "ParameterBinding",
+    "PlanInput",
+    "PlanStep",
     "Provenance",
     "Query",
     "RankedTool",
     "Reasons",
     "Response",
     "Tool",
+    "ToolPlan",
     "TraversedEdge",
-    "may_not_fit",
 ]
 
 
@@ -146,8 +150,34 @@ class Reasons:
     bindings: tuple[ParameterBinding, ...] = ()
 
 
+class _Callable:
+    """What a tool of an answer and a tool that was looked up can both do."""
+
+    __slots__ = ()
+    if TYPE_CHECKING:
+        call: Call
+        schema_json: str
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """The call schema, for a model; empty when none was requested."""
+        return _json_object(self.schema_json)
+
+    def request(
+        self, arguments: Mapping[str, Any], *, server: str = "", credentials: Mapping[str, Credential] | None = None
+    ) -> ToolRequest:
+        """The request that calls this tool; one of an answer needs a schema format. See :func:`egotools.build_request`.
+
+        :raises ToolRequestError: when it cannot be made.
+        """
+        from egotools.calling.tool_request import build_request
+
+        schema = getattr(self, "input_schema", None) or self.schema
+        return build_request(self.call, arguments, schema=schema, server=server, credentials=credentials)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RankedTool:
+class RankedTool(_Callable):
     """One tool of an answer.
 
     A retriever fills ``id``, ``rank``, ``score``, ``probability`` and ``reasons``; the server adds the texts and the schema.
@@ -183,22 +213,6 @@ class RankedTool:
     effect: str = ""
     needs: tuple[int, ...] = ()
     completes: bool = False
-
-    @property
-    def schema(self) -> dict[str, Any]:
-        """The call schema, for a model; empty when none was requested."""
-        return _json_object(self.schema_json)
-
-    def request(
-        self, arguments: Mapping[str, Any], *, server: str = "", credentials: Mapping[str, Credential] | None = None
-    ) -> ToolRequest:
-        """The request that calls this tool; needs an answer with a schema format. See :func:`egotools.build_request`.
-
-        :raises ToolRequestError: when it cannot be made.
-        """
-        from egotools.calling.tool_request import build_request
-
-        return build_request(self.call, arguments, schema=self.schema, server=server, credentials=credentials)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -261,11 +275,8 @@ class Response:
             if tool.call_name == name:
                 return tool
         known = ", ".join(tool.call_name for tool in self.tools) or "none"
-        raise ToolRequestError(
-            f"no tool of this answer is called {name[:200]!r}; the model made the name up",
-            subject="tool",
-            remedy=f"Tell the model so, or ask again. The tools of this answer: {known}.",
-        )
+        problem = f"no tool of this answer is called {name[:200]!r}; the model made the name up"
+        raise ToolRequestError(problem, "tool", f"Tell the model so, or ask again. The tools of this answer: {known}.")
 
     def request(
         self,
@@ -325,7 +336,7 @@ class Dependency:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tool:
+class Tool(_Callable):
     """All fields of one tool.
 
     :param metadata_json: all metadata as one JSON object.
@@ -371,23 +382,6 @@ class Tool:
     def output_schema(self) -> dict[str, Any]:
         """The JSON Schema of a successful answer as the source has it; empty where it has none."""
         return _json_object(self.output_schema_json)
-
-    @property
-    def schema(self) -> dict[str, Any]:
-        """The call schema, for a model; empty when none was requested."""
-        return _json_object(self.schema_json)
-
-    def request(
-        self, arguments: Mapping[str, Any], *, server: str = "", credentials: Mapping[str, Credential] | None = None
-    ) -> ToolRequest:
-        """The request that calls this tool. See :func:`egotools.build_request`.
-
-        :raises ToolRequestError: when it cannot be made.
-        """
-        from egotools.calling.tool_request import build_request
-
-        schema = self.input_schema or self.schema
-        return build_request(self.call, arguments, schema=schema, server=server, credentials=credentials)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -539,6 +533,116 @@ class CatalogInfo:
     namespaces: tuple[NamespaceSummary, ...] = ()
     tool_ids: tuple[str, ...] = ()
     next_page_token: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanInput:
+    """An input of a step, and where its value comes from.
+
+    :param parameter: its name; empty where a tool only must go first.
+    :param source: ``step``; ``done``, a tool that was executed already; ``have`` and ``request``, a known value; ``context``, which the
+        request or the caller's configuration gives; ``ask``: the user must be asked.
+    :param step: number of the step that supplies it, or 0.
+    :param supplier: id of the tool that supplies it, or empty.
+    :param output: its output with the value (``suppliers[].id``), or empty.
+    :param kind: ``supplies``, ``resolved_by`` or ``depends_on``; empty for a source that is no tool.
+    :param confidence: in [0, 1]: of that edge; 1 for a value of ``have``, 0 for ``ask``.
+    :param value: of ``have`` and ``request``; empty where the caller keeps it, or the request says it in words.
+    :param required: whether the tool cannot be called without.
+    :param alternatives: ids of other tools that could supply it, the best first.
+    """
+
+    parameter: str
+    source: str
+    step: int = 0
+    supplier: str = ""
+    output: str = ""
+    kind: str = ""
+    confidence: float = 0.0
+    value: str = ""
+    required: bool = True
+    alternatives: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanStep:
+    """One call.
+
+    :param number: from 1.
+    :param kind: ``goal``, ``resolved_by`` (it turns words into an identifier), ``supplies`` or ``depends_on`` (a document says that it
+        must go first).
+    :param confidence: in [0, 1]: the surest use of it by a later step. Of a goal: 1 where the caller named it, else the probability that the request
+        needs it, 0 where not estimated.
+    :param inputs: those that are filled or must be.
+    """
+
+    number: int
+    tool_id: str
+    kind: str
+    confidence: float
+    inputs: tuple[PlanInput, ...] = ()
+
+    def bindings(self) -> tuple[str, ...]:
+        """One line for each input that an earlier step fills: ``step 2.supplier_id ← step 1.suppliers[].id``."""
+        return tuple(
+            f"step {self.number}.{each.parameter} ← step {each.step}" + (f".{each.output}" if each.output else "")
+            for each in self.inputs
+            if each.step and each.parameter
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenInput:
+    """A value that no step supplies.
+
+    :param parameter: name of the input, as the first step that needs it writes it.
+    :param description: of the input, or empty.
+    :param source: ``ask`` or ``context``.
+    :param steps: numbers of the steps that need it.
+    """
+
+    parameter: str
+    description: str
+    source: str
+    steps: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolPlan:
+    """An ordered list of calls. Nothing was called.
+
+    :param steps: each after those that it takes values from.
+    :param open_inputs: what must be asked of the user, and what the surroundings of the calls give.
+    :param cost: see ``PlanResponse.cost`` of the contract.
+    :param fallbacks: what was left out and why, one sentence each; usually empty.
+    :param answerable_probability: of the query, as in :class:`Response`; None without one, or where not estimated.
+    :param unanswerable: whether no tool fits the query; see ``abstain`` of :meth:`egotools.Client.plan`.
+    :param need_results: for each need, in order, its best tool and how well it is served; empty without needs.
+    """
+
+    steps: tuple[PlanStep, ...]
+    open_inputs: tuple[OpenInput, ...] = ()
+    cost: float = 0.0
+    snapshot_id: str = ""
+    fallbacks: tuple[str, ...] = ()
+    answerable_probability: float | None = None
+    unanswerable: bool = False
+    need_results: tuple[NeedResult, ...] = ()
+
+    @property
+    def guesses(self) -> tuple[PlanStep, ...]:
+        """The goals that nobody named: the query or the needs chose them."""
+        return tuple(step for step in self.steps if step.kind == "goal" and step.confidence < 1)
+
+    @property
+    def doubt(self) -> str:
+        """That goals that nobody named may not fit, with the probability that a tool does; else empty."""
+        return may_not_fit(self.answerable_probability) if self.unanswerable and self.guesses else ""
+
+    @property
+    def tool_ids(self) -> tuple[str, ...]:
+        """Ids of the tools, in the order of their calls."""
+        return tuple(step.tool_id for step in self.steps)
 
 
 def _json_object(text: str) -> dict[str, Any]:

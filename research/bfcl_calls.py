@@ -22,8 +22,7 @@ import typer
 
 from egotools import AsyncClient, PermissionDeniedError, Tool, ToolRequestError
 from ontology.files import write_rows
-from planners.calls.python_invoker import PythonInvoker
-from planners.calls.tool_access import CallPipeline, never
+from planners.calls.tool_access import CallPipeline, PythonInvoker, never
 from research.bfcl_plans import OUTCOMES, PlannedTurn, planned_turns
 from research.bfcl_tasks import (
     GoldTask,

@@ -10,8 +10,7 @@ from typing import Any
 
 from egotools import AsyncClient, Tool
 from planners.calls.execute_plan import execute_plan
-from planners.calls.python_invoker import PythonInvoker
-from planners.calls.tool_access import CallPipeline, always
+from planners.calls.tool_access import CallPipeline, PythonInvoker, always
 from research.bfcl_tasks import GoldCall, GoldTask, answer_of, as_modules, objects_of, same_state
 
 __all__ = ["OUTCOMES", "PlannedTurn", "planned_turns"]

@@ -136,7 +136,7 @@ def objects_of(task: GoldTask) -> Objects:
 
 
 def as_modules(objects: Objects) -> dict[str, object]:
-    """Objects for :class:`planners.calls.python_invoker.PythonInvoker`: module → what has the object in the place of its class."""
+    """Objects for :class:`planners.calls.tool_access.PythonInvoker`: module → what has the object in the place of its class."""
     return {_module(name): SimpleNamespace(**{name: each}) for name, each in objects.items()}
 
 

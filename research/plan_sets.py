@@ -22,7 +22,7 @@ from scripts.run_command import run_command
 from services.threads import pin_threads
 
 if TYPE_CHECKING:
-    from egotools.tool_plan import ToolPlan
+    from egotools.values import ToolPlan
     from eval.queries import Slot
     from retrieval.engine import Engine
     from retrieval.query.request import PlanRequest

@@ -23,7 +23,7 @@ from benchmarks.personal import TruthTables
 from benchmarks.personal.write_personal_data import TODAY
 from inference import OpenAIChat
 from planners.calls.tool_finder import ToolFinder
-from planners.query.request_set import GoldRequest, request_set
+from planners.query.query_graph import GoldRequest, request_set
 from research.tool_calling import call_tools
 from scripts.execution_accuracy import Mailbox, named_anew, opened_mailbox
 from scripts.graph_truth import true_answer

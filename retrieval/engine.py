@@ -12,8 +12,7 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Protocol
 
-from egotools.tool_plan import ToolPlan
-from egotools.values import CatalogInfo, EgoGraph, GraphEdge, GraphNode, NamespaceSummary, OntologyInfo
+from egotools.values import CatalogInfo, EgoGraph, GraphEdge, GraphNode, NamespaceSummary, OntologyInfo, ToolPlan
 from inference import allowed_by_environment, load_encoder, load_reranker, require_allowed_model
 from inference.encoder import Encoder, Reranker
 from ontology.errors import InvalidArgumentError, NotFoundError

@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from egotools.tool_plan import OpenInput, PlanInput, PlanStep, ToolPlan
-from egotools.values import Response
+from egotools.values import OpenInput, PlanInput, PlanStep, Response, ToolPlan
 from retrieval.completion.complete import has_proper_name, only_proper_name, resolved_by_own_profile, speaks_of_self
 from retrieval.completion.needs import RESOLVED_BY, SUPPLIES, Need, NeedsOf, Supplier, tool_needs
 from retrieval.completion.needs import GivenInputs as GoalInputs

@@ -123,7 +123,7 @@ def _cost(measured: MeasuredSet, store: Path) -> TokenCost:
     """Tokens by the tokenizer of the embedded encoder."""
     from inference.minilm import WEIGHTS, load_tokenizer, read_card, read_checked
     from retrieval.engine import open_engine
-    from services.schemas.call_schema import tool_schema_json
+    from services.schemas.call_schema import call_schema
 
     tokenizer = load_tokenizer(read_checked(WEIGHTS, "tokenizer.json", read_card(WEIGHTS, set())), None)
 
@@ -132,7 +132,7 @@ def _cost(measured: MeasuredSet, store: Path) -> TokenCost:
 
     snapshot = open_engine(store).snapshot
     tools = map(snapshot.tool, range(snapshot.tool_count))
-    schemas = {tool.id: tokens(tool_schema_json(tool, "openai")) for tool in tools}
+    schemas = {tool.id: tokens(call_schema(tool, "openai").json) for tool in tools}
     answers = next(run.answers for run in measured.runs if run.system == _BY_NEEDS)
     queries = measured.queries.queries
     return TokenCost(

@@ -1,4 +1,4 @@
-"""The wheel and the source archive in ``dist/``, the same bytes from the same commit: ``make dist``.
+"""The wheel, the source archive and the wheel of the client in ``dist/``, the same bytes from the same commit: ``make dist``.
 
 Both are built from a copy of the tracked files with fixed modes; the source archive is then written again with the time of the commit,
 because setuptools gives its members the time of the build. ``--check`` builds twice and compares.
@@ -31,16 +31,16 @@ _SHIPPED_EXAMPLES = (
     "examples/enterprise/needs.jsonl",
     "examples/enterprise/requests.jsonl",
 )
+_CLIENT = "clients/python"
 _LEFT_OUT = tuple("tests benchmarks research scripts docs deploy examples requirements proto clients".split())
 
 
 def main(
-    out: Annotated[
-        Path, typer.Option(help="Folder of the two files; what it holds of an earlier build is removed.")
-    ] = ROOT / "dist",
+    out: Annotated[Path, typer.Option(help="Folder of the files; what it holds of an earlier build is removed.")] = ROOT
+    / "dist",
     check: Annotated[bool, typer.Option("--check", help="Build twice, and fail if a byte differs.")] = False,
 ) -> None:
-    """Build, and print size and SHA-256 of both files."""
+    """Build, and print size and SHA-256 of the files."""
     shutil.rmtree(out, ignore_errors=True)
     built = build(out)
     if check:
@@ -55,16 +55,17 @@ def main(
 
 
 def build(out: Path) -> dict[str, str]:
-    """Build wheel and source archive of the tracked files into a folder; returns name → SHA-256."""
+    """Build wheels and source archive of the tracked files into a folder; returns name → SHA-256."""
     epoch = int(_git("log", "-1", "--format=%ct"))
     with tempfile.TemporaryDirectory(prefix="egotools-dist-") as folder:
         source = Path(folder) / "source"
         _copy_tracked(source)
-        command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(out.absolute()), str(source)]
+        command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(out.absolute())]
         environ = {**os.environ, "SOURCE_DATE_EPOCH": str(epoch)}
-        done = subprocess.run(command, env=environ, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise StorageError(f"the build failed: {done.stderr[-2_000:]}", subject="python -m build")
+        for built in ([str(source)], ["--wheel", str(source / _CLIENT)]):
+            done = subprocess.run([*command, *built], env=environ, capture_output=True, text=True, check=False)
+            if done.returncode:
+                raise StorageError(f"the build failed: {done.stderr[-2_000:]}", subject="python -m build")
     for archive in out.glob("*.tar.gz"):
         _normalise(archive, epoch)
     return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(out.iterdir())}
@@ -88,7 +89,7 @@ def _is_of_the_product(name: str) -> bool:
     top, inner, _ = name.partition("/")
     if not inner:
         return name in _PROJECT_FILES
-    return name.startswith(_SHIPPED_EXAMPLES) or (top not in _LEFT_OUT and not top.startswith("."))
+    return name.startswith((*_SHIPPED_EXAMPLES, f"{_CLIENT}/")) or (top not in _LEFT_OUT and not top.startswith("."))
 
 
 def _normalise(archive: Path, epoch: int) -> None:

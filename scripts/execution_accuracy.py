@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 from random import Random
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 from benchmarks.personal import TruthTables, write_personal_data
 from benchmarks.personal.write_personal_data import TODAY, ZONE
@@ -28,16 +28,15 @@ from egotools import AsyncClient
 from egotools.calling.invoker import ToolInvoker
 from inference import DEFAULT_ENCODER, load_encoder
 from ontology.errors import EgotoolsError, ModelError
-from planners.calls.python_invoker import PythonInvoker
+from planners.calls.tool_access import PythonInvoker
 from planners.calls.tool_finder import ToolFinder
 from planners.dfs.executor import Execution, date_resolver, execute
-from planners.dfs.resolver import ExecutorSettings, Resolver
+from planners.dfs.resolver import Resolver
 from planners.dfs.tool_resolver import ToolResolver
 from planners.personal import PersonalData, index_in_use, refresh_index
 from planners.query import load_parser
 from planners.query.domain import Domain, read_domain
-from planners.query.query_graph import QueryGraph
-from planners.query.request_set import GoldRequest
+from planners.query.query_graph import GoldRequest, QueryGraph
 from scripts.graph_match import same_graph
 from scripts.graph_truth import true_answer
 from scripts.parser_accuracy import kept_graphs, sampled
@@ -61,10 +60,9 @@ class Mailbox:
     client: AsyncClient
     invoker: ToolInvoker
 
-    async def execute(self, graph: QueryGraph, order: Literal["selective", "paper"] = "selective") -> Execution:
+    async def execute(self, graph: QueryGraph) -> Execution:
         """Execute a graph on the day of the data."""
-        settings = ExecutorSettings(order=order)
-        return await execute(graph, self.domain, self.resolver, resolve_date=date_resolver(TODAY), settings=settings)
+        return await execute(graph, self.domain, self.resolver, resolve_date=date_resolver(TODAY))
 
 
 @asynccontextmanager

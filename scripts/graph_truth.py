@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from benchmarks.personal import TruthTables
 from planners.query.dates import read_range
-from planners.query.ordinals import read_ordinal
+from planners.query.graph_faults import read_ordinal
 from planners.query.query_graph import EdgeConstraint, FilterConstraint, QueryGraph
 
 __all__ = ["true_answer"]
@@ -48,8 +48,7 @@ def true_answer(graph: QueryGraph, truth: TruthTables, today: date) -> list[str]
         found = _joined(graph, found, edge, kept)
         known |= {edge.source, edge.target}
     for each in (each for each in graph.filters if each.field == "ordinal"):
-        ordered, place = _ordered(graph, truth, each.var, found), read_ordinal(each.value)
-        picked = ordered[place:][:1] if place >= -len(ordered) else []
+        picked = _ordered(graph, truth, each.var, found)[read_ordinal(each.value)]
         found = [one for one in found if one[each.var] in picked]
     ordered = _ordered(graph, truth, graph.return_var, found)
     return ordered[:1] if graph.return_mode == "one" and graph.action == "find" else ordered

@@ -22,9 +22,7 @@ from pydantic import BaseModel, ConfigDict
 from ontology.errors import EgotoolsError
 from planners.query import load_parser
 from planners.query.domain import read_domain
-from planners.query.query_graph import QueryGraph
-from planners.query.reader import Parser
-from planners.query.request_set import GoldRequest, request_set
+from planners.query.query_graph import GoldRequest, Parser, QueryGraph, request_set
 from scripts.graph_match import same_graph
 
 __all__ = ["ParsedGold", "kept_graphs", "losses", "measure", "sampled", "table"]

@@ -11,6 +11,11 @@ unset PYTHONPATH
 "$uv" venv --quiet --python "$(readlink -f .venv/bin/python)" "$work/venv"
 "$uv" pip install --quiet --python "$work/venv/bin/python" --require-hashes -r requirements/default.txt
 "$uv" pip install --quiet --python "$work/venv/bin/python" --no-deps "${wheels[0]}"
+# The client alone: three packages, of the same locked versions.
+clients=("$root"/dist/egotools_client-*.whl)
+"$uv" venv --quiet --python "$(readlink -f .venv/bin/python)" "$work/client"
+"$uv" pip install --quiet --python "$work/client/bin/python" -c requirements/default.txt "${clients[0]}"
+"$work/client/bin/python" -c "import egotools.client, egotools.integrations, egotools.calling.mcp_invoker"
 mkdir "$work/empty"; cd "$work/empty"
 "$work/venv/bin/python" -c "import services, sys; sys.exit(not services.__file__.startswith('$work'))"
 alone=(unshare --net --map-root-user -- sh -c 'ip link set lo up && exec "$@"' sh)

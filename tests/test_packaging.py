@@ -28,6 +28,40 @@ def test_the_client_is_found_beside_a_folder_that_is_called_like_the_package(tmp
     subprocess.run([sys.executable, "client.py"], cwd=tmp_path, check=True)
 
 
+_EXTRAS = (
+    "agents anthropic bs4 botocore fastapi fastmcp googleapiclient haystack icalendar ladybug langchain_core langgraph llama_index markitdown"
+    " matplotlib mcp neo4j openai opentelemetry pydantic_ai pyoxigraph rapidocr ray sentence_transformers starlette torch transformers"
+    " uvicorn vobject"
+)
+_WITHOUT_EXTRAS = f"""
+import sys
+sys.modules.update(dict.fromkeys({_EXTRAS!r}.split()))
+import typer
+from typer.testing import CliRunner
+from services.cli.app import app
+
+for name in typer.main.get_command(app).commands:
+    done = CliRunner().invoke(app, [name, "--help"])
+    assert done.exit_code == 0, (name, done.output, done.exception)
+
+from ontology.errors import MissingExtraError
+from ingest.stores.ladybug_connection import check_ladybug
+
+for extra, use in {{"personal": lambda: __import__("planners.personal"), "ladybug": lambda: check_ladybug("graphs")}}.items():
+    try:
+        use()
+    except MissingExtraError as error:
+        assert error.extra == extra and f"requirements/{{extra}}.txt" in str(error.remedy), error
+    else:
+        raise AssertionError(extra)
+"""
+
+
+def test_every_command_says_what_it_does_without_the_extras_and_names_those_it_needs() -> None:
+    done = subprocess.run([sys.executable, "-c", _WITHOUT_EXTRAS], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-2_000:]
+
+
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
     """The names of the files in a wheel built from a copy of the packages."""

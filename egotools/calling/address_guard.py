@@ -14,16 +14,6 @@ from typing import TypeAlias
 
 from egotools.client_errors import PermissionDeniedError, ToolRequestError
 
-__all__ = [
-    "IDENTITY",
-    "Network",
-    "checked_numbers",
-    "is_encoded",
-    "is_public",
-    "is_refused_literal",
-    "parse_networks",
-]
-
 Network: TypeAlias = IPv4Network | IPv6Network
 _Address: TypeAlias = IPv4Address | IPv6Address
 
@@ -55,7 +45,7 @@ def parse_networks(texts: Iterable[str]) -> tuple[Network, ...]:
             found.append(ip_network(text))
         except ValueError:
             remedy = "Write ADDRESS/BITS, for example 127.0.0.0/8."
-            raise ToolRequestError(f"{text!r} is no network", subject="allowed networks", remedy=remedy) from None
+            raise ToolRequestError(f"{text!r} is no network", "allowed networks", remedy) from None
     return tuple(found)
 
 
@@ -111,10 +101,9 @@ async def checked_numbers(host: str, port: int, networks: Sequence[Network]) -> 
     if refused := next((number for number in numbers if not _is_allowed(number, networks)), None):
         raise PermissionDeniedError(
             f"the document of the tool leads to {refused}, which is no public address; nothing was sent",
-            code="PERMISSION_DENIED",
+            host,
+            "If you trust it, give the base URL yourself (server, --base-url), or allow its network (--allow-network).",
             reason="ADDRESS_NOT_ALLOWED",
-            subject=host,
-            remedy="If you trust it, give the base URL yourself (server, --base-url), or allow its network (--allow-network).",
         )
     return numbers
 

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import json
 import secrets
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from egotools.calling.invoker import MAX_DEPTH, TOO_DEEP, ToolAnswer
-
-__all__ = ["MAX_SHOWN_BYTES", "ShownAnswer", "answer_texts", "binary_size", "fenced", "left_out_note", "shown_answer"]
 
 MAX_SHOWN_BYTES = 64 * 2**10
 """Bytes of an answer that a model is shown."""
@@ -101,30 +98,20 @@ class _Walk:
             self.left -= 2
             if depth >= MAX_DEPTH:
                 return TOO_DEEP
-            return self._members(value, depth) if isinstance(value, Mapping) else self._items(value, depth)
+            if not isinstance(value, Mapping):
+                return [self.part_of(inner, "", depth + 1) for inner in value if self.left >= 0]
+            named = value.get("mimeType", "")
+            types = dict.fromkeys(("data", "blob"), named if isinstance(named, str) else "")
+            return {
+                self._cut(str(key)): self.part_of(inner, types.get(key, ""), depth + 1)
+                for key, inner in value.items()
+                if self.left >= 0
+            }
         shown = _text_or_size(value, media_type) if isinstance(value, str | bytes) else value
         if shown is None or isinstance(shown, bool | int | float):
             self.left -= 1
             return shown
         return self._cut(str(shown))
-
-    def _members(self, value: Mapping[Any, Any], depth: int) -> dict[str, Any]:
-        named = value.get("mimeType", "")
-        media_type = named if isinstance(named, str) else ""
-        found = {}
-        for key, inner in value.items():
-            if self.left < 0:
-                break
-            found[self._cut(str(key))] = self.part_of(inner, media_type if key in ("data", "blob") else "", depth + 1)
-        return found
-
-    def _items(self, value: list[Any] | tuple[Any, ...], depth: int) -> list[Any]:
-        found = []
-        for inner in value:
-            if self.left < 0:
-                break
-            found.append(self.part_of(inner, "", depth + 1))
-        return found
 
     def _cut(self, text: str) -> str:
         kept = text[: max(self.left, 0) + 1]
@@ -146,12 +133,11 @@ def binary_size(text: str, media_type: str) -> int | None:
         return None
     try:
         raw = base64.b64decode(text, validate=True)
-    except (ValueError, binascii.Error):
-        return None
-    if is_stated:
-        return len(raw)
-    try:
-        raw.decode("utf-8")
+        if not is_stated:
+            raw.decode("utf-8")
+            return None
     except UnicodeDecodeError:
-        return len(raw)
-    return None
+        pass  # no text
+    except ValueError:
+        return None
+    return len(raw)

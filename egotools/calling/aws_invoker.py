@@ -8,14 +8,13 @@ import concurrent.futures
 import re
 import threading
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from typing import Any
 
 from egotools.calling.invoker import MAX_BYTES, TIMEOUT_S, ToolAnswer, too_large, too_slow, unreachable
 from egotools.calling.tool_request import AwsCall
 from egotools.client_errors import MissingPackageError, ToolRequestError
 from egotools.values import Tool
-
-__all__ = ["AwsInvoker", "send_aws"]
 
 _VALUE = re.compile(r", value: .*?(?=, (?:type|valid|min|max))", re.DOTALL)  # in the errors of botocore
 
@@ -58,7 +57,7 @@ async def send_aws(
     except botocore.exceptions.BotoCoreError as error:
         remedy = "Correct the arguments, or the configuration of AWS on this machine."
         problem = " ".join(_VALUE.sub("", str(error)).split())[:500]
-        raise ToolRequestError(problem, subject=call.operation, remedy=remedy) from None
+        raise ToolRequestError(problem, call.operation, remedy) from None
 
 
 def _in_thread(work: Callable[..., ToolAnswer], *arguments: Any) -> concurrent.futures.Future[ToolAnswer]:
@@ -66,12 +65,11 @@ def _in_thread(work: Callable[..., ToolAnswer], *arguments: Any) -> concurrent.f
     future: concurrent.futures.Future[ToolAnswer] = concurrent.futures.Future()
 
     def run() -> None:
-        if not future.set_running_or_notify_cancel():
-            return
-        try:
-            future.set_result(work(*arguments))
-        except BaseException as error:  # handed on to whoever waits
-            future.set_exception(error)
+        if future.set_running_or_notify_cancel():
+            try:
+                future.set_result(work(*arguments))
+            except BaseException as error:  # handed on to whoever waits
+                future.set_exception(error)
 
     threading.Thread(target=run, name="egotools-aws", daemon=True).start()
     return future
@@ -89,11 +87,15 @@ def _aws(call: AwsCall, session: Any, endpoint_url: str, timeout_s: float, max_b
         operation: Callable[..., dict[str, Any]] | None = getattr(client, xform_name(call.operation), None)
         if operation is None:
             remedy = "Install a newer botocore."
-            raise ToolRequestError("the service has no such operation", subject=call.operation, remedy=remedy)
+            raise ToolRequestError("the service has no such operation", call.operation, remedy)
         shape = client.meta.service_model.operation_model(call.operation).input_shape
         answer = operation(**_with_bytes(call.arguments, shape, call.operation))
         status = answer.pop("ResponseMetadata", {}).get("HTTPStatusCode", "")
-        return ToolAnswer(ok=True, status=str(status), body=_read_streams(answer, call.service, max_bytes))
+        return ToolAnswer(
+            ok=True,
+            status=str(status),
+            body={key: _read(value, call.service, max_bytes) for key, value in answer.items()},
+        )
     finally:
         client.close()
 
@@ -109,7 +111,7 @@ def _with_bytes(value: Any, shape: Any, name: str) -> Any:
             return base64.b64decode(value, validate=True)
         except ValueError:
             remedy = "Give bytes, or their base64."
-            raise ToolRequestError("the value is no base64", subject=name, remedy=remedy) from None
+            raise ToolRequestError("the value is no base64", name, remedy) from None
     if kind == "structure" and isinstance(value, Mapping):
         return {key: _with_bytes(inner, shape.members.get(key), key) for key, inner in value.items()}
     if kind == "map" and isinstance(value, Mapping):
@@ -119,19 +121,15 @@ def _with_bytes(value: Any, shape: Any, name: str) -> Any:
     return value
 
 
-def _read_streams(answer: Mapping[str, Any], service: str, max_bytes: int) -> dict[str, Any]:
-    read: dict[str, Any] = {}
-    for key, value in answer.items():
-        if hasattr(value, "read"):
-            try:
-                read[key] = value.read(max_bytes + 1)
-            finally:
-                value.close()
-            if len(read[key]) > max_bytes:
-                raise too_large(service, max_bytes)
-        else:
-            read[key] = value
-    return read
+def _read(value: Any, service: str, max_bytes: int) -> Any:
+    """A value of an answer; of a stream its bytes."""
+    if not hasattr(value, "read"):
+        return value
+    with closing(value):
+        raw = value.read(max_bytes + 1)
+    if len(raw) > max_bytes:
+        raise too_large(service, max_bytes)
+    return raw
 
 
 class AwsInvoker:
@@ -149,7 +147,7 @@ class AwsInvoker:
         """See :class:`egotools.calling.invoker.ToolInvoker`; the values of the body may be dates and bytes, as botocore gives them."""
         request = tool.request(arguments)
         if not isinstance(request, AwsCall):
-            raise ToolRequestError("this tool is not of AWS", subject=tool.id, remedy="Call it by its protocol.")
+            raise ToolRequestError("this tool is not of AWS", tool.id, "Call it by its protocol.")
         return await send_aws(
             request, endpoint_url=self._endpoint_url, timeout_s=self._timeout_s, max_bytes=self._max_bytes
         )

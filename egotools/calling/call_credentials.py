@@ -12,8 +12,6 @@ from urllib.parse import urlsplit
 from egotools.call import Call, Security, SecurityScheme
 from egotools.client_errors import ToolRequestError
 
-__all__ = ["Credential", "Injected", "bound_credentials", "host_of", "inject_credentials", "is_settable"]
-
 # What belongs to the connection or to the client: with one of them a document could send the request to another service.
 _CLIENT_HEADERS = frozenset(
     "accept-encoding connection content-length expect forwarded host keep-alive proxy-authorization proxy-connection te trailer"
@@ -31,8 +29,7 @@ Credential: TypeAlias = str | tuple[str, str]
 """An API key, a token, or user and password."""
 
 _NOT_PRINTABLE = re.compile(r"[^\x20-\x7e]")
-_TOKENS = ("oauth2", "openIdConnect")
-_IN_REQUEST = ("apiKey", "http", *_TOKENS)
+_KNOWN = ("apiKey", "http", "oauth2", "openIdConnect", "mutualTLS")
 
 
 @dataclass(slots=True)
@@ -65,15 +62,15 @@ def inject_credentials(
         plain = {key: key.partition("@")[0] for key in keys}
         credentials = {**{key: credentials[plain[key]] for key in keys if plain[key] in credentials}, **credentials}
     for alternative in security:
-        if all(_has(scheme, credentials) for scheme in alternative.schemes):
+        if all(scheme.key in credentials and scheme.type in _KNOWN for scheme in alternative.schemes):
             for scheme in alternative.schemes:
                 _inject(scheme, credentials[scheme.key], injected)
             return injected
     choices = " or ".join(dict.fromkeys(" with ".join(map(_described, each.schemes)) for each in security))
     raise ToolRequestError(
         f"the call needs a credential: {choices}",
-        subject="credentials",
-        remedy="Give the credentials of one alternative, each by the key of its scheme.",
+        "credentials",
+        "Give the credentials of one alternative, each by the key of its scheme.",
     )
 
 
@@ -93,7 +90,9 @@ def bound_credentials(
     :raises ToolRequestError: when only a credential without a namespace, or without this host, would do.
     """
     host = host_of(server or next(iter(call.servers), ""))
-    given, pinned = _of_host(credentials, host)
+    split = [(*key.partition("@"), each) for key, each in credentials.items()]
+    given = {name: each for name, at, _, each in split if not at}  # that name no host
+    pinned = {name: each for name, at, named, each in split if at and named.lower() == host}
     start = f"{namespace}."
     bound: dict[str, Credential] = {}
     unsent = ""
@@ -112,17 +111,10 @@ def bound_credentials(
         why = f" here: most tools of {namespace} have another, or the name of its key has a dot" if foreign else ""
         raise ToolRequestError(
             f"the credential {named.removeprefix(start)!r} is not sent to the server that the document names{why}",
-            subject="credentials",
-            remedy=f"Give the base URL (--base-url), or name it {unsent}, which trusts the document with it.",
+            "credentials",
+            f"Give the base URL (--base-url), or name it {unsent}, which trusts the document with it.",
         )
     return bound
-
-
-def _of_host(credentials: Mapping[str, Credential], host: str) -> tuple[dict[str, Credential], dict[str, Credential]]:
-    """Return the credentials that name no host, and those that name this one, both by their names without it."""
-    split = [(*key.partition("@"), each) for key, each in credentials.items()]
-    given = {name: each for name, at, _, each in split if not at}
-    return given, {name: each for name, at, named, each in split if at and named.lower() == host}
 
 
 def host_of(url: str) -> str:
@@ -133,17 +125,11 @@ def host_of(url: str) -> str:
         return ""
 
 
-def _has(scheme: SecurityScheme, credentials: Mapping[str, Credential]) -> bool:
-    return scheme.key in credentials and scheme.type in (*_IN_REQUEST, "mutualTLS")
-
-
 def _described(scheme: SecurityScheme) -> str:
     what = scheme.scheme if scheme.type == "http" else scheme.type
     where = f" in the {scheme.location} {scheme.name}" if scheme.name else ""
     scopes = f", scopes {' '.join(scheme.scopes)}" if scheme.scopes else ""
-    unsupported = (
-        "" if scheme.type in (*_IN_REQUEST, "mutualTLS") else "; egotools does not put this type into a request"
-    )
+    unsupported = "" if scheme.type in _KNOWN else "; egotools does not put this type into a request"
     return f"{scheme.key!r} ({what or 'of no known type'}{where}{scopes}{unsupported})"
 
 
@@ -164,8 +150,8 @@ def _inject(scheme: SecurityScheme, credential: Credential, injected: Injected) 
         if scheme.location not in places and not is_settable(scheme.name):
             raise ToolRequestError(
                 f"the document wants the credential in the header {scheme.name!r}, which is not the caller's to set",
-                subject="credentials",
-                remedy="Correct the document.",
+                "credentials",
+                "Correct the document.",
             )
         places.get(scheme.location, injected.headers).append((scheme.name, credential))
     elif scheme.type == "http" and scheme.scheme != "bearer":
@@ -176,7 +162,5 @@ def _inject(scheme: SecurityScheme, credential: Credential, injected: Injected) 
 
 def _wrong(scheme: SecurityScheme, wanted: str) -> ToolRequestError:
     return ToolRequestError(
-        f"the credential of the scheme {scheme.key!r} has the wrong form",
-        subject="credentials",
-        remedy=f"Give {wanted}.",
+        f"the credential of the scheme {scheme.key!r} has the wrong form", "credentials", f"Give {wanted}."
     )

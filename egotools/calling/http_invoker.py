@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import ssl
 from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import httpx
 
@@ -29,9 +30,6 @@ from egotools.calling.mcp_invoker import send_mcp
 from egotools.calling.tool_request import AwsCall, McpCall, PythonCall
 from egotools.client_errors import ToolRequestError
 from egotools.values import Tool
-
-if TYPE_CHECKING:
-    import ssl
 
 __all__ = ["GuardedTransport", "HttpInvoker", "ToolAnswer", "send_aws", "send_http", "send_mcp"]
 
@@ -77,48 +75,6 @@ class GuardedTransport(httpx.AsyncBaseTransport):
         await self._inner.aclose()
 
 
-_HEADER = "x-csrf-token"
-_FORBIDDEN = 403
-
-
-def wants_token(request: httpx.Request, response: httpx.Response) -> bool:
-    """Whether a service of OData refused a request for the want of a token."""
-    return (
-        isinstance(request, ToolHttpRequest)
-        and bool(request.service_root)
-        and response.status_code == _FORBIDDEN
-        and response.headers.get(_HEADER, "").lower() == "required"
-    )
-
-
-def fetch_requests(request: ToolHttpRequest) -> list[httpx.Request]:
-    """The requests of which one gets a token: HEAD, which has no answer to read, else GET, for services that know no HEAD."""
-    own = {name: value for name, value in request.headers.items() if name.lower() in request.secret_headers}
-    headers = {**own, "Accept": "application/json", _HEADER: "fetch"}
-    return [httpx.Request(method, request.service_root, headers=headers) for method in ("HEAD", "GET")]
-
-
-def token_of(response: httpx.Response) -> str:
-    """The token of an answer, or empty."""
-    token = str(response.headers.get(_HEADER, ""))
-    return "" if token.lower() in ("required", "fetch") else token
-
-
-def with_token(request: httpx.Request, token: str, cookies: httpx.Cookies) -> httpx.Request:
-    """The request with the token and the cookies of its session, beside those that it has."""
-    headers = httpx.Headers(request.headers)
-    headers[_HEADER] = token
-    blank = httpx.Request(request.method, request.url)
-    cookies.set_cookie_header(blank)
-    both = [jar["cookie"] for jar in (headers, blank.headers) if "cookie" in jar]
-    if both:
-        headers["cookie"] = "; ".join(both)
-    return httpx.Request(request.method, request.url, headers=headers, content=request.content)
-
-
-_NOT_FOLLOWED = " (redirects are not followed)"
-
-
 async def send_http(
     request: httpx.Request,
     *,
@@ -135,22 +91,17 @@ async def send_http(
     :raises OverloadedError: when the answer has more bytes.
     :raises UnavailableError: when the server cannot be reached, breaks off or compresses its answer.
     """
-    import httpx
-
-    from egotools.calling.http_call import ToolHttpRequest
-    from egotools.calling.http_invoker import wants_token, with_token
-
-    host = request.url.host
-    guarded = isinstance(request, ToolHttpRequest) and request.from_document
-    transport = _guarded(allowed_networks) if guarded else None
+    host, transport = request.url.host, None
+    if isinstance(request, ToolHttpRequest) and request.from_document:
+        transport = GuardedTransport(httpx.AsyncHTTPTransport(verify=_certificates()), allowed_networks)
     client = httpx.AsyncClient(follow_redirects=False, timeout=timeout_s, verify=_certificates(), transport=transport)
     try:
         async with asyncio.timeout(timeout_s), client:
             response, body = await _sent(client, request, max_bytes)
-            if isinstance(request, ToolHttpRequest) and wants_token(request, response):
+            if isinstance(request, ToolHttpRequest) and _wants_token(request, response):
                 token = await _token(client, request, max_bytes)
                 if token:
-                    response, body = await _sent(client, with_token(request, token, client.cookies), max_bytes)
+                    response, body = await _sent(client, _with_token(request, token, client.cookies), max_bytes)
     except (TimeoutError, httpx.TimeoutException):
         raise too_slow(host, timeout_s) from None
     except (httpx.HTTPError, httpx.StreamError, httpx.InvalidURL) as error:
@@ -159,7 +110,7 @@ async def send_http(
     status = f"{response.status_code} {response.reason_phrase}".strip()
     return ToolAnswer(
         ok=response.is_success,
-        status=status + _NOT_FOLLOWED * response.is_redirect,
+        status=status + " (redirects are not followed)" * response.is_redirect,
         media_type=response.headers.get("content-type", "").partition(";")[0].strip(),
         body=body,
         retry_after=response.headers.get("retry-after", ""),
@@ -167,19 +118,9 @@ async def send_http(
     )
 
 
-def _guarded(allowed_networks: Sequence[Network]) -> httpx.AsyncBaseTransport:
-    import httpx
-
-    from egotools.calling.http_invoker import GuardedTransport
-
-    return GuardedTransport(httpx.AsyncHTTPTransport(verify=_certificates()), allowed_networks)
-
-
 @cache
 def _certificates() -> ssl.SSLContext:
     """The certificates that servers are checked against, read once: that takes 30 ms, twenty times what a call on loopback takes."""
-    import httpx
-
     return httpx.create_ssl_context()
 
 
@@ -199,15 +140,36 @@ async def _sent(client: httpx.AsyncClient, request: httpx.Request, max_bytes: in
     return response, bytes(body)
 
 
-async def _token(client: httpx.AsyncClient, request: ToolHttpRequest, max_bytes: int) -> str:
-    """Return a token of the service, or empty where it gives none."""
-    from egotools.calling.http_invoker import fetch_requests, token_of
+_CSRF = "x-csrf-token"
 
-    for fetch in fetch_requests(request):
-        response, _ = await _sent(client, fetch, max_bytes)
-        if token := token_of(response):
+
+def _wants_token(request: ToolHttpRequest, response: httpx.Response) -> bool:
+    refused = response.status_code == httpx.codes.FORBIDDEN and response.headers.get(_CSRF, "").lower() == "required"
+    return refused and bool(request.service_root)
+
+
+async def _token(client: httpx.AsyncClient, request: ToolHttpRequest, max_bytes: int) -> str:
+    """Return a token of the service, or empty: by HEAD, which has no answer to read, else by GET, for services that know no HEAD."""
+    own = {name: value for name, value in request.headers.items() if name.lower() in request.secret_headers}
+    headers = {**own, "Accept": "application/json", _CSRF: "fetch"}
+    for method in ("HEAD", "GET"):
+        response, _ = await _sent(client, httpx.Request(method, request.service_root, headers=headers), max_bytes)
+        token = str(response.headers.get(_CSRF, ""))
+        if token.lower() not in ("", "required", "fetch"):
             return token
     return ""
+
+
+def _with_token(request: httpx.Request, token: str, cookies: httpx.Cookies) -> httpx.Request:
+    """The request with the token and the cookies of its session, beside those that it has."""
+    headers = httpx.Headers(request.headers)
+    headers[_CSRF] = token
+    blank = httpx.Request(request.method, request.url)
+    cookies.set_cookie_header(blank)
+    both = [jar["cookie"] for jar in (headers, blank.headers) if "cookie" in jar]
+    if both:
+        headers["cookie"] = "; ".join(both)
+    return httpx.Request(request.method, request.url, headers=headers, content=request.content)
 
 
 class HttpInvoker:
@@ -243,13 +205,8 @@ class HttpInvoker:
         credentials = bound_credentials(tool.call, self._credentials, namespace=tool.namespace, server=server)
         request = tool.request(arguments, server=server, credentials=credentials)
         if isinstance(request, McpCall | AwsCall | PythonCall):
-            raise ToolRequestError(
-                "this tool is not called over HTTP", subject=tool.id, remedy="Call it by its protocol."
-            )
+            raise ToolRequestError("this tool is not called over HTTP", tool.id, "Call it by its protocol.")
         answer = await send_http(
             request, allowed_networks=self._allowed_networks, timeout_s=self._timeout_s, max_bytes=self._max_bytes
         )
-        return await off_loop(answer.size, self._body_of, answer)
-
-    def _body_of(self, answer: ToolAnswer) -> ToolAnswer:
-        return of_http(self._secrets.without(answer))
+        return await off_loop(answer.size, lambda: of_http(self._secrets.without(answer)))

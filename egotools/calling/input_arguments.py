@@ -15,20 +15,6 @@ from urllib.parse import unquote
 from egotools.call import Argument, Call
 from egotools.client_errors import ToolRequestError
 
-__all__ = [
-    "ANY_NAME",
-    "PlacedArgument",
-    "ValueCheck",
-    "items_of",
-    "kind_of",
-    "kinds",
-    "legal_keys",
-    "place_arguments",
-    "properties_of",
-    "required_parts",
-    "resolved",
-]
-
 _MAX_KEY = 64
 _HASH_DIGITS = 8
 _ILLEGAL_IN_KEY = re.compile(r"[^a-zA-Z0-9_.-]+")
@@ -67,14 +53,10 @@ def source_names(properties: Mapping[str, Any]) -> dict[str, str]:
 
 def _source_name(key: str, schema: Any) -> str:
     title = schema.get("title") if isinstance(schema, Mapping) else None
-    renamed = isinstance(title, str) and not _is_legal(title) and key in _possible_keys(title)
-    return str(title) if renamed else key
-
-
-def _possible_keys(name: str) -> set[str]:
-    """Return the keys that :func:`legal_keys` may have made of an illegal name."""
-    alone = legal_keys((name,))[name]
-    return {alone, legal_keys((alone, name))[name]}
+    if not isinstance(title, str) or _is_legal(title):
+        return key
+    alone = legal_keys((title,))[title]  # or with digits, where that key was taken
+    return title if key in (alone, legal_keys((alone, title))[title]) else key
 
 
 def _is_legal(name: str) -> bool:
@@ -241,8 +223,7 @@ _SHOWN = 20
 _SAYS_NO_MORE = frozenset({"type", "title", "description", "format", "example"})
 _MAX_DEPTH = 100
 _JSON_KINDS = frozenset({"string", "boolean", "integer", "number", "object", "array", "null", "file"})
-_NUMBER = re.compile(r"^-?\d+(\.\d+)?([eE][+-]?\d+)?\Z", re.ASCII)
-_INTEGER = re.compile(r"^-?\d+\Z", re.ASCII)
+_WRITTEN = {"integer": r"-?\d+", "number": r"-?\d+(\.\d+)?([eE][+-]?\d+)?", "boolean": "true|false"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -271,40 +252,35 @@ class ValueCheck:
         :raises ToolRequestError: for the first part that is of the wrong kind, none of its enum's values, or absent.
         """
         kind = kind_of(value)
-        if depth > _MAX_DEPTH or kind == "file" or not self._is_sent(value, kind, path):
+        if depth > _MAX_DEPTH or kind == "file":
             return
-        self._check_kind(value, kind, schema, path)
-        for part in required_parts(schema, self.root):
-            if kind in ("string", "boolean", "integer", "number"):
-                _check_enum(value, part, path)
-            elif kind == "object":
-                self._check_members(value, part, path, depth)
-            elif kind == "array" and isinstance(part.get("items"), Mapping) and not _are_texts(value, part["items"]):
-                for number, item in enumerate(value):
-                    self.check(item, part["items"], f"{path}[{number}]", depth + 1)
-            for key in ("anyOf", "oneOf"):
-                self._check_alternatives(value, kind, part.get(key), path, depth)
-
-    def _is_sent(self, value: Any, kind: str, path: str) -> bool:
-        """Return whether the value is one of JSON.
-
-        :raises ToolRequestError: when it is not, and must be.
-        """
-        if kind not in _JSON_KINDS and not self.any_python:
-            problem = f"a value of the type {kind} cannot be sent"
-            raise ToolRequestError(problem, subject=path, remedy="Give a JSON value.")
+        if kind not in _JSON_KINDS:
+            if not self.any_python:
+                raise ToolRequestError(f"a value of the type {kind} cannot be sent", path, "Give a JSON value.")
+            return
         if isinstance(value, float) and not math.isfinite(value):
-            raise ToolRequestError("the number is not finite", subject=path, remedy="Give a finite number.")
-        return kind in _JSON_KINDS
-
-    def _check_kind(self, value: Any, kind: str, schema: Any, path: str) -> None:
+            raise ToolRequestError("the number is not finite", path, "Give a finite number.")
         allowed = kinds(schema, self.root) if schema is not None else None
-        if not allowed or self._fits(value, kind, allowed):
-            return
-        known = allowed & _JSON_KINDS  # a schema may have any text in the place of a kind
-        wanted = " or ".join(sorted(known - {"null"})) or ("null" if known else "value of any kind of JSON")
-        problem = f"the value is {_article(kind)}, not {_article(wanted)}"
-        raise ToolRequestError(problem, subject=path, remedy=f"Give {_article(wanted)}.")
+        if allowed and not self._fits(value, kind, allowed):
+            known = allowed & _JSON_KINDS  # a schema may have any text in the place of a kind
+            wanted = _article(
+                " or ".join(sorted(known - {"null"})) or ("null" if known else "value of any kind of JSON")
+            )
+            raise ToolRequestError(f"the value is {_article(kind)}, not {wanted}", path, f"Give {wanted}.")
+        for part in required_parts(schema, self.root):
+            items = part.get("items")
+            if kind == "object":
+                self._check_members(value, part, path, depth)
+            elif kind == "array" and isinstance(items, Mapping) and not _are_texts(value, items):
+                for number, item in enumerate(value):
+                    self.check(item, items, f"{path}[{number}]", depth + 1)
+            elif kind not in ("array", "null"):
+                _check_enum(value, part, path)
+            for branches in (_list(part.get("anyOf")), _list(part.get("oneOf"))):
+                of_each = [(branch, kinds(branch, self.root)) for branch in branches]
+                possible = [branch for branch, own in of_each if own is None or self._fits(value, kind, own)]
+                if len(possible) == 1:
+                    self.check(value, possible[0], path, depth + 1)
 
     def _fits(self, value: Any, kind: str, allowed: frozenset[str]) -> bool:
         if kind in allowed or (kind == "integer" and "number" in allowed):
@@ -316,7 +292,9 @@ class ValueCheck:
         properties: Mapping[str, Any] = stated if isinstance(stated, Mapping) else {}
         names = source_names(properties)
         if not self.all_optional:
-            _check_required(value, part, properties, names, path)
+            needed = [key for key in _required(part) if resolved(properties.get(key), {}).get("readOnly") is not True]
+            missing = [name for name in (names.get(key, key) for key in needed) if name not in value]
+            _raise_missing("this required member is missing", missing, f"{path}.")
         for key, inner in properties.items():
             if names[key] in value:
                 self.check(value[names[key]], inner, f"{path}.{names[key]}", depth + 1)
@@ -325,21 +303,11 @@ class ValueCheck:
             for name in value.keys() - set(names.values()):
                 self.check(value[name], further, f"{path}.{name}", depth + 1)
 
-    def _check_alternatives(self, value: Any, kind: str, branches: Any, path: str, depth: int) -> None:
-        possible = []
-        for branch in branches if isinstance(branches, list) else ():
-            allowed = kinds(branch, self.root)
-            if allowed is None or self._fits(value, kind, allowed):
-                possible.append(branch)
-        if len(possible) == 1:
-            self.check(value, possible[0], path, depth + 1)
-
 
 def _are_texts(value: Any, items: Mapping[str, Any]) -> bool:
-    """Return whether a list of texts is wanted and given: one of many identifiers is checked at once."""
-    return (
-        items.get("type") == "string" and set(items) <= _SAYS_NO_MORE and all(isinstance(item, str) for item in value)
-    )
+    """Whether a list of texts is wanted and given: one of many identifiers is checked at once."""
+    plain = items.get("type") == "string" and set(items) <= _SAYS_NO_MORE
+    return plain and all(isinstance(item, str) for item in value)
 
 
 def _check_enum(value: Any, part: Mapping[str, Any], path: str) -> None:
@@ -351,39 +319,22 @@ def _check_enum(value: Any, part: Mapping[str, Any], path: str) -> None:
         more = f" and {len(texts) - _SHOWN} more" if len(texts) > _SHOWN else ""
         listed = ", ".join(text[:100] for text in texts[:_SHOWN])
         problem = "the value is none of those that the schema lists"
-        raise ToolRequestError(problem, subject=path, remedy=f"Give one of: {listed}{more}.")
+        raise ToolRequestError(problem, path, f"Give one of: {listed}{more}.")
 
 
-def _check_required(
-    value: Mapping[str, Any],
-    part: Mapping[str, Any],
-    properties: Mapping[str, Any],
-    names: Mapping[str, str],
-    path: str,
-) -> None:
-    stated = part.get("required")
-    keys = map(str, stated) if isinstance(stated, list | tuple) else ()
-    needed = [key for key in keys if not _read_only(properties.get(key))]
-    missing = [names.get(key, key) for key in needed if names.get(key, key) not in value]
+def _raise_missing(problem: str, missing: Sequence[str], start: str = "") -> None:
     if missing:
         others = f" Also missing: {', '.join(missing[1:_SHOWN])}." if missing[1:] else ""
-        problem = "this required member is missing"
-        raise ToolRequestError(problem, subject=f"{path}.{missing[0]}", remedy=f"Give it.{others}")
-
-
-def _read_only(schema: Any) -> bool:
-    """Return whether a member belongs to answers only, also where it is required."""
-    return isinstance(schema, Mapping) and schema.get("readOnly") is True
+        raise ToolRequestError(problem, f"{start}{missing[0]}", f"Give it.{others}")
 
 
 def _same_as_text(value: Any, kind: str, allowed: frozenset[str]) -> bool:
-    """Return whether a value of another kind is written the same in a URL, a header or a form."""
+    """Whether a value of another kind is written the same in a URL, a header or a form."""
     if kind in ("integer", "number", "boolean"):
         return "string" in allowed
-    if kind == "string" and isinstance(value, str):
-        numeric = ("integer" in allowed and _INTEGER.match(value)) or ("number" in allowed and _NUMBER.match(value))
-        return bool(numeric) or ("boolean" in allowed and value in ("true", "false"))
-    return False
+    return isinstance(value, str) and any(
+        re.fullmatch(pattern, value, re.ASCII) for written, pattern in _WRITTEN.items() if written in allowed
+    )
 
 
 def _text(value: Any) -> str:
@@ -433,11 +384,8 @@ def place_arguments(
         of objects and lists.
     """
     if not isinstance(arguments, Mapping):
-        raise ToolRequestError(
-            f"the arguments are {_article(kind_of(arguments))}, not an object",
-            subject="arguments",
-            remedy="Give a mapping of names to values.",
-        )
+        problem = f"the arguments are {_article(kind_of(arguments))}, not an object"
+        raise ToolRequestError(problem, "arguments", "Give a mapping of names to values.")
     names, schemas = _names_and_schemas(call, schema)
     given = _given(arguments, names, schemas, schema, null_is_absent)
     places = {each.name: each for each in call.arguments}
@@ -446,7 +394,12 @@ def place_arguments(
         unknown = set(given) - set(places)
         if unknown:
             raise _unknown(min(unknown), list(places))
-    _check_required_inputs(call, given, () if null_is_absent else _required(schema, names))
+    needed = [] if null_is_absent else [names.get(key, key) for key in _required(schema)]
+    needed += [each.name for each in call.arguments if each.location == "path"]
+    missing = [name for name in dict.fromkeys(needed) if name not in given]
+    place = next((each.location for each in call.arguments if each.name in missing[:1]), "argument")
+    where = f" of the {place}" if place != "argument" else ""
+    _raise_missing(f"this required argument{where} is missing", missing)
     placed = [
         PlacedArgument(argument=place, value=given[name], schema=schemas.get(name))
         for name, place in places.items()
@@ -460,7 +413,10 @@ def place_arguments(
     ]
     check = ValueCheck(root=schema, any_python=call.protocol in ("aws", "python"), all_optional=null_is_absent)
     for each in placed:
-        _check_value(each, replace(check, as_text=each.argument.location in _AS_TEXT))
+        one = replace(check, as_text=each.argument.location in _AS_TEXT)
+        several = each.argument.location == "filter" and kind_of(each.value) == "array"  # one of several values
+        for value in each.value if several else [each.value]:
+            one.check(value, each.schema, each.argument.name)
     return tuple(placed)
 
 
@@ -485,7 +441,7 @@ def _given(
         name = names.get(str(key), str(key))
         if name in given:
             problem = "it is given twice, also under the name that model runtimes accept"
-            raise ToolRequestError(problem, subject=name, remedy="Give it once.")
+            raise ToolRequestError(problem, name, "Give it once.")
         if value is None and (null_is_absent or not _takes_null(schemas.get(name), root)):
             continue
         given[name] = _restored(value, schemas.get(name), root, null_is_absent, 0)
@@ -502,9 +458,8 @@ def _takes_null(schema: Any, root: Any) -> bool:
 def _restored(value: Any, schema: Any, root: Any, null_is_absent: bool, depth: int) -> Any:
     """Return the value with the property names of the source, and without nulls that mean that a property is absent."""
     if depth > _MAX_DEPTH:
-        raise ToolRequestError(
-            f"a value is nested more than {_MAX_DEPTH} levels deep", subject="arguments", remedy="Nest it less deep."
-        )
+        problem = f"a value is nested more than {_MAX_DEPTH} levels deep"
+        raise ToolRequestError(problem, "arguments", "Nest it less deep.")
     if isinstance(value, Mapping):
         properties = properties_of(schema, root)
         names = source_names(properties)
@@ -527,29 +482,9 @@ def _unknown(name: str, known: list[str]) -> ToolRequestError:
     close = difflib.get_close_matches(name[:_LONGEST], [each for each in known if len(each) <= _LONGEST], n=3)
     hint = f"Did you mean {' or '.join(close)}? " if close else ""
     listed = ", ".join(sorted(known)[:_SHOWN]) + (", …" if len(known) > _SHOWN else "")
-    return ToolRequestError(
-        "the tool takes no such argument", subject=name[:200], remedy=f"{hint}It takes: {listed or 'none'}."
-    )
+    return ToolRequestError("the tool takes no such argument", name[:200], f"{hint}It takes: {listed or 'none'}.")
 
 
-def _required(schema: Mapping[str, Any], names: Mapping[str, str]) -> list[str]:
+def _required(schema: Mapping[str, Any]) -> list[str]:
     stated = schema.get("required")
-    return [names.get(str(key), str(key)) for key in stated] if isinstance(stated, list) else []
-
-
-def _check_required_inputs(call: Call, given: Mapping[str, Any], required: Sequence[str]) -> None:
-    needed = [*required, *(each.name for each in call.arguments if each.location == "path")]
-    missing = [name for name in dict.fromkeys(needed) if name not in given]
-    if not missing:
-        return
-    places = {each.name: each.location for each in call.arguments}
-    place = places.get(missing[0], "argument")
-    where = f" of the {place}" if place != "argument" else ""
-    others = f" Also missing: {', '.join(missing[1:_SHOWN])}." if missing[1:] else ""
-    raise ToolRequestError(f"this required argument{where} is missing", subject=missing[0], remedy=f"Give it.{others}")
-
-
-def _check_value(placed: PlacedArgument, check: ValueCheck) -> None:
-    several = placed.argument.location == "filter" and kind_of(placed.value) == "array"  # one of several values
-    for value in placed.value if several else [placed.value]:
-        check.check(value, placed.schema, placed.argument.name)
+    return list(map(str, stated)) if isinstance(stated, list | tuple) else []

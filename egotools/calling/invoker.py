@@ -7,7 +7,6 @@ import base64
 import json
 import math
 import re
-from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
@@ -18,23 +17,14 @@ from egotools.calling.call_credentials import Credential
 from egotools.client_errors import ClientDeadlineError, OverloadedError, UnavailableError
 from egotools.values import Tool
 
-__all__ = [
-    "MAX_BYTES",
-    "MAX_DEPTH",
-    "TIMEOUT_S",
-    "TOO_DEEP",
-    "KnownSecrets",
-    "ToolAnswer",
-    "ToolInvoker",
-    "compressed",
-    "of_http",
-    "of_mcp",
-    "off_loop",
-    "too_large",
-    "too_slow",
-    "unreachable",
-]
-
+TIMEOUT_S = 30.0
+"""Seconds for a call, from its connection to the last byte of the answer."""
+MAX_BYTES = 10 * 2**20
+"""Bytes of an answer that are taken."""
+MAX_DEPTH = 100
+"""Levels of JSON values that are walked."""
+TOO_DEEP = f"[nested more than {MAX_DEPTH} levels deep]"
+"""Stands for what is deeper."""
 _LARGE_BYTES = 64 * 2**10
 _THREADS = 2  # more would only share one interpreter; not the loop's own, which resolves names
 _T = TypeVar("_T")
@@ -53,16 +43,6 @@ async def off_loop(size: int, work: Callable[..., _T], *arguments: Any) -> _T:
 @cache
 def _threads() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(_THREADS, thread_name_prefix="answer")
-
-
-TIMEOUT_S = 30.0
-"""Seconds for a call, from its connection to the last byte of the answer."""
-MAX_BYTES = 10 * 2**20
-"""Bytes of an answer that are taken."""
-MAX_DEPTH = 100
-"""Levels of JSON values that are walked."""
-TOO_DEEP = f"[nested more than {MAX_DEPTH} levels deep]"
-"""Stands for what is deeper."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,57 +67,53 @@ class ToolAnswer:
     notes: tuple[str, ...] = ()
 
 
+class ToolInvoker(Protocol):
+    """Calls a tool. May be used by several tasks at once."""
+
+    async def invoke(self, tool: Tool, arguments: Mapping[str, Any]) -> ToolAnswer:
+        """Call a tool and return its answer, the body as JSON values; also of a call that the tool refused (``ok`` is False).
+
+        :param arguments: JSON values by the names of the tool's input schema.
+        :raises ToolRequestError: when no request can be made of the arguments.
+        :raises ClientError: when there is no answer: unreachable, too slow, too large.
+        :raises PermissionDeniedError: when the call changes something and nobody confirmed it.
+        """
+        ...
+
+
 def too_slow(subject: str, timeout_s: float) -> ClientDeadlineError:
     """Return the error of a call that takes too long; its effect is not known."""
-    return ClientDeadlineError(
-        f"the answer was not complete within {timeout_s:g} s; the tool may have done its work",
-        code="DEADLINE_EXCEEDED",
-        subject=subject,
-        remedy="Look whether it did before you call it again.",
-    )
+    problem = f"the answer was not complete within {timeout_s:g} s; the tool may have done its work"
+    return ClientDeadlineError(problem, subject, "Look whether it did before you call it again.")
 
 
 def too_large(subject: str, max_bytes: int) -> OverloadedError:
     """Return the error of an answer above the limit."""
     return OverloadedError(
-        f"the answer has more than {max_bytes:,} bytes",
-        code="RESOURCE_EXHAUSTED",
-        subject=subject,
-        remedy="Ask for less, or take more bytes.",
+        f"the answer has more than {max_bytes:,} bytes", subject, "Ask for less, or take more bytes."
     )
 
 
 def compressed(subject: str) -> UnavailableError:
     """Return the error of an answer that is compressed: a few bytes could become any number."""
-    return UnavailableError(
-        "the server compressed its answer, although it was asked not to; the tool may have done its work",
-        code="UNAVAILABLE",
-        subject=subject,
-        remedy="Let the server answer without Content-Encoding.",
-    )
+    problem = "the server compressed its answer, although it was asked not to; the tool may have done its work"
+    return UnavailableError(problem, subject, "Let the server answer without Content-Encoding.")
 
 
 def unreachable(subject: str, why: str) -> UnavailableError:
     """Return the error of a server that does not answer."""
-    return UnavailableError(
-        f"the server cannot be reached or broke off ({why})",
-        code="UNAVAILABLE",
-        subject=subject,
-        remedy="Check the address and that the server runs.",
-    )
+    problem = f"the server cannot be reached or broke off ({why})"
+    return UnavailableError(problem, subject, "Check the address and that the server runs.")
 
 
 def of_http(answer: ToolAnswer) -> ToolAnswer:
     """Return an answer over HTTP with its body as JSON values, else as text, else as base64; None for an empty one."""
-    body: Any = None
-    if answer.body:
-        try:
-            body = answer.body.decode("utf-8")
-        except UnicodeDecodeError:
-            body = base64.b64encode(answer.body).decode("ascii")
-        else:
-            body = _json_or_text(body)
-    return replace(answer, body=body)
+    if not answer.body:
+        return replace(answer, body=None)
+    try:
+        return replace(answer, body=_json_or_text(answer.body.decode("utf-8")))
+    except UnicodeDecodeError:
+        return replace(answer, body=base64.b64encode(answer.body).decode("ascii"))
 
 
 def of_mcp(answer: ToolAnswer) -> ToolAnswer:
@@ -167,28 +143,10 @@ def _finite(digits: str) -> float | None:
     return value if math.isfinite(value) else None
 
 
-class ToolInvoker(Protocol):
-    """Calls a tool. May be used by several tasks at once."""
-
-    async def invoke(self, tool: Tool, arguments: Mapping[str, Any]) -> ToolAnswer:
-        """Call a tool and return its answer, the body as JSON values; also of a call that the tool refused (``ok`` is False).
-
-        :param arguments: JSON values by the names of the tool's input schema.
-        :raises ToolRequestError: when no request can be made of the arguments.
-        :raises ClientError: when there is no answer: unreachable, too slow, too large.
-        :raises PermissionDeniedError: when the call changes something and nobody confirmed it.
-        """
-        ...
-
-
 _SHORTEST = 8  # characters; a shorter one also stands in answers by chance
-_PIECE_BYTES = 2**18
-_MOST_ESCAPED = 19  # bytes that stand for one: a percent sign, eight times 25, two digits
+_PIECE = 2**18  # characters that are searched at once: meanwhile no other thread runs
+_MOST_ESCAPED = 32  # characters that stand for one: \ud83d\ude00 with some backslashes; %2525…25 with eight times 25
 _HIDDEN = "[credential]"
-_ESCAPED = re.compile(
-    rb"%(?:25){0,8}[0-9A-Fa-f]{2}"
-    rb"|\\+(?:u([dD][89abAB][0-9A-Fa-f]{2})\\+u([dD][c-fC-F][0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|[\"\\/])"
-)
 _SCHEME = re.compile(r"(?:Bearer|Basic|Token|ApiKey)\s+", re.IGNORECASE)
 
 
@@ -205,10 +163,9 @@ class KnownSecrets:
         found = {text for each in credentials for text in _texts(each) if len(text) >= _SHORTEST}
         longest_first = sorted(found, key=lambda text: (-len(text), text))
         self._plain = list(dict.fromkeys(form for text in longest_first for form in _plain(text)))
-        self._decoded = list(dict.fromkeys(form for text in longest_first for form in _unescaped(text)))
-        self._beyond = _MOST_ESCAPED * max(map(len, self._decoded), default=0)
-        self._piece = max(_PIECE_BYTES, 2 * self._beyond)
-        self._shortest = min(map(len, (*self._plain, *self._decoded)), default=0)
+        self._escaped = re.compile("|".join("".join(map(_any_form, text)) for text in self._plain) or r"(?!)")
+        self._overlap = _MOST_ESCAPED * max(map(len, self._plain), default=0)
+        self._shortest = min(map(len, self._plain), default=0)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"
@@ -241,79 +198,26 @@ class KnownSecrets:
             text = text.replace(form, _HIDDEN)
         if "%" not in text and "\\" not in text:
             return text
-        raw = text.encode("utf-8", "surrogatepass")
-        spans = _joined([span for start in range(0, len(raw), self._piece) for span in self._spans(raw, start)])
-        if not spans:
-            return text
-        kept, last = [], 0
-        for start, end in spans:
-            kept.append(raw[last:start])
-            last = end
-        return _HIDDEN.encode().join([*kept, raw[last:]]).decode("utf-8", "surrogatepass")
-
-    def _spans(self, raw: bytes, start: int) -> Iterator[tuple[int, int]]:
-        """Yield where credentials stand that begin in a piece of a text: of all of it the places would take much memory."""
-        decoded, at_decoded, at_raw = _decoded(raw[start : start + self._piece + self._beyond])
-        for form in self._decoded:
-            for at in _places(decoded, form):
-                first, end = (_place(each, at_decoded, at_raw) for each in (at, at + len(form)))
-                yield start + first, start + end
+        kept, at = [], 0
+        while at < len(text):
+            end = at + _PIECE
+            match = self._escaped.search(text, at, end + self._overlap)
+            if match is None or match.start() >= end:
+                kept.append(text[at:end])
+                at = end
+            else:
+                kept += (text[at : match.start()], _HIDDEN)
+                at = match.end()
+        return "".join(kept)
 
 
-def _decoded(raw: bytes) -> tuple[bytes, list[int], list[int]]:
-    """Undo escapes of URLs and of JSON; also return where the unescaped parts begin, in what is returned and in what was given.
-
-    Each token is one of Python's steps, so another thread is never kept waiting for all of a long text.
-    """
-    parts: list[bytes] = []
-    at_decoded, at_raw = [0], [0]
-    length, last = 0, 0
-    for token in _ESCAPED.finditer(raw):
-        start, end = token.span()
-        made = _character(token)
-        parts += (raw[last:start], made)
-        length += start - last
-        at_decoded += (length, length + len(made))
-        at_raw += (start, end)
-        length += len(made)
-        last = end
-    parts.append(raw[last:])
-    return b"".join(parts), at_decoded, at_raw
-
-
-def _character(token: re.Match[bytes]) -> bytes:
-    text = token[0]
-    if text.startswith(b"%"):
-        return bytes((int(text[-2:], 16),))
-    units = [int(unit, 16) for unit in token.groups() if unit]
-    if not units:
-        return text[-1:]
-    raw = b"".join(unit.to_bytes(2, "big") for unit in units)
-    return raw.decode("utf-16-be", "surrogatepass").encode("utf-8", "surrogatepass")
-
-
-def _place(at: int, at_decoded: list[int], at_raw: list[int]) -> int:
-    """The place in the given text of one in the unescaped text; no credential begins or ends within an escaped character."""
-    part = bisect_right(at_decoded, at) - 1
-    return at_raw[part] + at - at_decoded[part]
-
-
-def _places(text: bytes, form: bytes) -> Iterator[int]:
-    at = text.find(form)
-    while at >= 0:
-        yield at
-        at = text.find(form, at + len(form))
-
-
-def _joined(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The spans in their order, those that overlap as one."""
-    found: list[tuple[int, int]] = []
-    for start, end in sorted(spans):
-        if found and start < found[-1][1]:
-            found[-1] = (found[-1][0], max(end, found[-1][1]))
-        else:
-            found.append((start, end))
-    return found
+def _any_form(char: str) -> str:
+    """A regular expression of a character and its escapes: in a URL, encoded up to nine times, and in JSON, with up to 16 backslashes."""
+    percent = "".join(rf"%(?:25){{0,8}}(?i:{byte:02x})" for byte in char.encode("utf-8", "surrogatepass"))
+    units = char.encode("utf-16-be", "surrogatepass").hex()
+    escaped = "".join(rf"\\{{1,16}}u(?i:{units[at : at + 4]})" for at in range(0, len(units), 4))
+    backslash = rf"|\\{{1,16}}{re.escape(char)}" if char in '"\\/' else ""
+    return f"(?:{re.escape(char)}|{percent}|{escaped}{backslash})"
 
 
 def _texts(credential: Credential) -> Iterator[str]:
@@ -321,23 +225,13 @@ def _texts(credential: Credential) -> Iterator[str]:
     pair = tuple(credential.split(":", 1)) if isinstance(credential, str) else credential
     whole = [_SCHEME.sub("", credential, count=1), credential] if isinstance(credential, str) else []
     for text in (*whole, *pair[1:], ":".join(pair)):
+        raw = text.encode("utf-8", "replace")
         yield text
-        yield from _in_base64(text)
-
-
-def _in_base64(text: str) -> Iterator[str]:
-    raw = text.encode("utf-8", "replace")
-    for encoded in (base64.b64encode(raw), base64.urlsafe_b64encode(raw)):
-        yield encoded.decode("ascii")
-        yield encoded.decode("ascii").rstrip("=")
+        for encoded in (base64.b64encode(raw), base64.urlsafe_b64encode(raw)):
+            yield encoded.decode("ascii")
+            yield encoded.decode("ascii").rstrip("=")
 
 
 def _plain(text: str) -> tuple[str, ...]:
-    bytes_as_text = text.encode("utf-8", "replace").decode("latin-1")
-    return text, text.replace(" ", "+"), bytes_as_text
-
-
-def _unescaped(text: str) -> Iterator[bytes]:
-    """The forms of a credential in a text whose escapes are undone; it may have what looks like one itself."""
-    for form in _plain(text):
-        yield _decoded(form.encode("utf-8", "replace"))[0]
+    """A text as it is, with a plus for each space as in a form, and as bytes that are read as Latin-1."""
+    return text, text.replace(" ", "+"), text.encode("utf-8", "replace").decode("latin-1")

@@ -19,14 +19,10 @@ from egotools.calling.tool_request import McpCall, build_request
 from egotools.client_errors import ToolRequestError
 from egotools.values import Tool
 
-__all__ = ["ChangedToolError", "McpAddress", "McpInvoker", "send_mcp"]
-
 _NAME = re.compile(r"[A-Za-z_$][\w$.\[\]-]{0,39}\Z", re.ASCII)
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|\d+")
 _MOST_WORDS = 4  # a longer name may be a sentence, and a sentence an instruction
-_REMEDY = (
-    "The inputs of this tool have changed since the catalogue was built: give the arguments that its server takes now."
-)
+_CHANGED = "The inputs of this tool are not those of the catalogue any more: its server has changed it."
 
 
 class ChangedToolError(ToolRequestError):
@@ -40,23 +36,21 @@ class ChangedToolError(ToolRequestError):
         self.live = live
 
 
-def changed_tool_error(
+def _changed_error(
     error: ToolRequestError, schema: Mapping[str, Any], arguments: Mapping[str, Any], secrets: KnownSecrets
 ) -> ChangedToolError:
-    """Return the error without texts of the server; of its names only short ones, and those that the caller gave.
+    """The error without texts of the server; of its names only short ones, and those that the caller gave.
 
     :param error: found with the live schema. Its message is in words of ours; its subject and remedy may be the server's.
     """
     live = ToolAnswer(ok=False, status="not called", body=secrets.without_in({"inputSchema": dict(schema)}))
     subject = error.subject
-    if not _is_plain(subject, secrets) and subject not in arguments:
+    is_plain = _NAME.match(subject) and len(_WORD.findall(subject)) <= _MOST_WORDS
+    if not (is_plain and secrets.without_in(subject) == subject) and subject not in arguments:
         first = re.split(r"[.\[]", subject, maxsplit=1)[0]
         subject = first if first in arguments else "arguments"
-    return ChangedToolError(error.message, subject=subject[:200], remedy=_REMEDY, live=live)
-
-
-def _is_plain(name: str, secrets: KnownSecrets) -> bool:
-    return bool(_NAME.match(name)) and len(_WORD.findall(name)) <= _MOST_WORDS and secrets.without_in(name) == name
+    remedy = "The inputs of this tool have changed since the catalogue was built: give the arguments that its server takes now."
+    return ChangedToolError(error.message, subject=subject[:200], remedy=remedy, live=live)
 
 
 async def send_mcp(
@@ -84,9 +78,6 @@ async def send_mcp(
         return await opened.call(call, timeout_s=timeout_s)
     finally:
         await opened.close()
-
-
-_CHANGED = "The inputs of this tool are not those of the catalogue any more: its server has changed it."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,7 +138,7 @@ class McpInvoker:
                 raise StrongerEffectError(replace(tool, effect=live.effect))
             left_s = max(self._timeout_s - (time.monotonic() - started), 0.001)
             answer = await session.call(request, timeout_s=left_s)
-            answer = await off_loop(session.answer_bytes, self._body_of, answer)
+            answer = await off_loop(session.answer_bytes, lambda: self._secrets.without(of_mcp(answer)))
         is_same = _shape(live.input_schema) == _shape(tool.input_schema)
         return answer if is_same else replace(answer, notes=(*answer.notes, _CHANGED))
 
@@ -164,17 +155,12 @@ class McpInvoker:
     @asynccontextmanager
     async def _opened(self, tool: Tool) -> AsyncIterator[McpSession]:
         if tool.call.protocol != "mcp":
-            raise ToolRequestError(
-                "this tool is not of an MCP server", subject=tool.id, remedy="Call it by its protocol."
-            )
+            raise ToolRequestError("this tool is not of an MCP server", tool.id, "Call it by its protocol.")
         name = tool.call.session if tool.call.session in self._addresses else ""
         if name not in self._addresses:
             known = ", ".join(sorted(self._addresses)) or "none"
-            raise ToolRequestError(
-                f"no address is given for the MCP session {tool.call.session!r}",
-                subject=tool.id,
-                remedy=f"Give its server again (--session); sessions with one: {known}.",
-            )
+            problem = f"no address is given for the MCP session {tool.call.session!r}"
+            raise ToolRequestError(problem, tool.id, f"Give its server again (--session); sessions with one: {known}.")
         kept = self._kept
         session = self._session(name) if kept is None else kept.setdefault(name, self._session(name))
         try:
@@ -193,11 +179,8 @@ class McpInvoker:
         except ToolRequestError as error:
             if schema == tool.input_schema:
                 raise
-            raise changed_tool_error(error, schema, arguments, self._secrets) from None
+            raise _changed_error(error, schema, arguments, self._secrets) from None
         return cast(McpCall, request), live
-
-    def _body_of(self, answer: ToolAnswer) -> ToolAnswer:
-        return self._secrets.without(of_mcp(answer))
 
     def _session(self, name: str) -> McpSession:
         address = self._addresses[name]
@@ -207,11 +190,8 @@ class McpInvoker:
 def _shape(schema: Mapping[str, Any]) -> Any:
     """What of a schema decides how a tool is called: its inputs, their types and values, and which are required."""
     inputs = properties_of(schema, schema)
-    of_each = {name: (kinds(inner, schema), _enum(inner)) for name, inner in inputs.items()}
+    listed = {name: inner.get("enum") if isinstance(inner, Mapping) else None for name, inner in inputs.items()}
+    enums = {name: sorted(map(repr, values)) for name, values in listed.items() if isinstance(values, list)}
     required = schema.get("required")
-    return of_each, frozenset(map(str, required)) if isinstance(required, list) else frozenset()
-
-
-def _enum(schema: Any) -> list[str] | None:
-    values = schema.get("enum") if isinstance(schema, Mapping) else None
-    return sorted(map(repr, values)) if isinstance(values, list) else None
+    needed = frozenset(map(str, required)) if isinstance(required, list) else frozenset()
+    return {name: kinds(inner, schema) for name, inner in inputs.items()}, enums, needed

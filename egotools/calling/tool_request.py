@@ -16,13 +16,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias, Union
 
 from egotools.call import PROTOCOLS, Call
 from egotools.calling.call_credentials import Credential
-from egotools.calling.input_arguments import PlacedArgument, place_arguments
+from egotools.calling.input_arguments import place_arguments
 from egotools.client_errors import MissingPackageError, ToolRequestError
 
 if TYPE_CHECKING:
     import httpx
-
-__all__ = ["AwsCall", "Credential", "McpCall", "PythonCall", "ToolRequest", "arguments_schema", "build_request"]
 
 _FUNCTION = re.compile(r"^[A-Za-z_][\w.]*:[A-Za-z_][\w.]*\Z")
 _SCHEMA_KEYS = ("parameters", "input_schema", "inputSchema")
@@ -96,20 +94,26 @@ def build_request(
         what = f"by the protocol {call.protocol!r}" if call.protocol else "at all"
         raise ToolRequestError(
             f"it is not known how to call this tool {what}",
-            subject="call",
-            remedy="Ask with a schema format other than none; if it has no call then, its source does not say how.",
+            "call",
+            "Ask with a schema format other than none; if it has no call then, its source does not say how.",
         )
     root, null_is_absent = arguments_schema(schema or {})
     placed = place_arguments(call, arguments, root, null_is_absent=null_is_absent)
     if call.protocol in ("http", "odata"):
-        return _http(call, placed, root, server, credentials or {})
+        try:
+            from egotools.calling.http_call import http_request
+        except ImportError as error:
+            if error.name != "httpx":
+                raise
+            raise MissingPackageError("httpx") from error
+        return http_request(call, placed, root=root, server=server, credentials=credentials or {})
     named = {each.wire_name: each.value for each in placed}
     if call.protocol == "mcp":
         return McpCall(session=call.session, tool=_operation(call), arguments=named)
     if call.protocol == "aws":
         return AwsCall(service=call.service, operation=_operation(call), arguments=named)
     if not _FUNCTION.match(_operation(call)):
-        raise ToolRequestError("the name of the function is not module:name", subject="call", remedy="Build again.")
+        raise ToolRequestError("the name of the function is not module:name", "call", "Build again.")
     return PythonCall(function=call.operation, arguments=named)
 
 
@@ -128,23 +132,7 @@ def arguments_schema(schema: Mapping[str, Any]) -> tuple[Mapping[str, Any], bool
     return inner, False
 
 
-def _http(
-    call: Call,
-    placed: tuple[PlacedArgument, ...],
-    root: Mapping[str, Any],
-    server: str,
-    credentials: Mapping[str, Credential],
-) -> httpx.Request:
-    try:
-        from egotools.calling.http_call import http_request
-    except ImportError as error:
-        if error.name != "httpx":
-            raise
-        raise MissingPackageError("httpx") from error
-    return http_request(call, placed, root=root, server=server, credentials=credentials)
-
-
 def _operation(call: Call) -> str:
     if not call.operation:
-        raise ToolRequestError("the call names no operation", subject="call", remedy="Build the snapshot again.")
+        raise ToolRequestError("the call names no operation", "call", "Build the snapshot again.")
     return call.operation

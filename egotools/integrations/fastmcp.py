@@ -19,8 +19,6 @@ with framework("fastmcp"):
     from mcp_types import ToolAnnotations
     from pydantic import Field
 
-__all__ = ["ToolSourceProvider"]
-
 _CALL = "call_tool"
 
 

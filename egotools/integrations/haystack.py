@@ -16,8 +16,6 @@ with framework("haystack"):
     from haystack.tools.errors import ToolInvocationError
     from haystack.tools.tool import Tool
 
-__all__ = ["ToolSourceToolset"]
-
 
 class ToolSourceToolset(Toolset):
     """The search and the found tools of a source; an agent reads it before each step.

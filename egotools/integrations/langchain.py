@@ -16,8 +16,6 @@ with framework("langchain"):
     from langchain_core.tools import BaseTool, StructuredTool, ToolException
     from pydantic import ConfigDict
 
-__all__ = ["Approve", "ToolRetriever", "structured_tool", "structured_tools"]
-
 Approve = Callable[[AnyTool, Mapping[str, Any]], bool]
 """Asks for a call that may change something, where the source has no ``confirm``."""
 

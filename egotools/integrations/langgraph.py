@@ -17,8 +17,6 @@ with framework("langchain"):
     from langgraph.graph import END, START, MessagesState, StateGraph
     from langgraph.types import Send, interrupt
 
-__all__ = ["ToolsState", "create_agent", "select_tools"]
-
 
 def _joined(left: list[str], right: list[str]) -> list[str]:
     """The ids once each, the newest last."""

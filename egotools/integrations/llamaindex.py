@@ -14,8 +14,6 @@ with framework("llamaindex"):
     from llama_index.core.schema import QueryBundle
     from llama_index.core.tools import AsyncBaseTool, ToolMetadata, ToolOutput
 
-__all__ = ["ToolSourceRetriever"]
-
 
 class ToolSourceRetriever(ObjectRetriever[AsyncBaseTool]):
     """The tools that a conversation has: found for its request, found by its model, and the one by which the model searches.

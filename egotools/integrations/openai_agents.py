@@ -15,8 +15,6 @@ with framework("openai-agents"):
     from agents import Agent, FunctionTool, RunContextWrapper, Tool
     from agents.tool_context import ToolContext
 
-__all__ = ["ToolSourceAgent", "function_tools"]
-
 
 @dataclass
 class ToolSourceAgent(Agent[Any]):

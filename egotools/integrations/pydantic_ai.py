@@ -16,8 +16,6 @@ with framework("pydantic-ai"):
     from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
     from pydantic_core import SchemaValidator, core_schema
 
-__all__ = ["ToolSourceToolset"]
-
 _ANY_OBJECT = SchemaValidator(core_schema.dict_schema())  # the source checks the arguments against the schema
 
 

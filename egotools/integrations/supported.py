@@ -9,8 +9,6 @@ from importlib.metadata import PackageNotFoundError, version
 
 from egotools.client_errors import MissingPackageError, PreconditionError
 
-__all__ = ["SUPPORTED", "framework"]
-
 SUPPORTED: Mapping[str, Mapping[str, tuple[str, str]]] = {
     "langchain": {"langchain-core": ("1.0", "2"), "langgraph": ("1.0", "2")},
     "llamaindex": {"llama-index-core": ("0.14", "0.15")},
@@ -37,10 +35,9 @@ def framework(extra: str) -> Iterator[None]:
         if not _numbers(lowest) <= _numbers(found) < _numbers(too_new):
             raise PreconditionError(
                 f"version {found} is installed; egotools is tested with {lowest} and later, below {too_new}",
-                code="FAILED_PRECONDITION",
+                package,
+                f"Run: pip install '{package}>={lowest},<{too_new}'",
                 reason="UNTESTED_VERSION",
-                subject=package,
-                remedy=f"Run: pip install '{package}>={lowest},<{too_new}'",
             )
     yield
 

@@ -10,7 +10,7 @@ from contextvars import copy_context
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from egotools.calling.answer_fence import MAX_SHOWN_BYTES
+from egotools.calling.answer_fence import MAX_SHOWN_BYTES, fenced, left_out_note, shown_answer
 from egotools.calling.call_credentials import Credential
 from egotools.calling.http_invoker import send_http
 from egotools.calling.invoker import TIMEOUT_S, KnownSecrets, ToolAnswer, of_http, off_loop
@@ -18,19 +18,18 @@ from egotools.calling.mcp_invoker import McpAddress, McpInvoker
 from egotools.calling.mcp_session import StrongerEffectError, not_confirmed
 from egotools.calling.tool_request import AwsCall, McpCall, PythonCall, arguments_schema
 from egotools.client_errors import ClientError, InvalidRequestError, NotFoundError, ToolRequestError
-from egotools.integrations.answer_text import answer_text, answered_names
 from egotools.search_tool import SEARCH_TEXT, read_asked, search_description, search_parameters
 from egotools.values import RankedTool, Tool
 
 if TYPE_CHECKING:
     from egotools.client import Client
 
-__all__ = ["AnyTool", "Confirm", "Offer", "ToolSource"]
-
 AnyTool: TypeAlias = RankedTool | Tool
 """A tool as a search found it, or as it was looked up."""
 Confirm: TypeAlias = Callable[[AnyTool, Mapping[str, Any]], bool | Awaitable[bool]]
 """Asks whoever may decide whether a tool may be called with these arguments."""
+
+_Secrets: TypeAlias = Mapping[str, Credential]
 
 _SEARCH = f"{SEARCH_TEXT} Search before you say that something cannot be done, and again when a tool is missing."
 _CATALOGUE_S = 2.0  # seconds that a model's turn waits for what is said of the catalogue
@@ -38,6 +37,8 @@ _UNSURE = "call one only if its description says that it does what is needed:"
 _MAX_DONE, _MAX_HAVE = 1_000, 64  # as the server takes them
 _MAX_DESCRIPTION = 1_024  # of a tool: the limit of OpenAI
 _SHOWN = 200  # characters of a description in the answer to a search
+_MOST_PARTS = 64  # of an answer: names are read in
+_MAX_NAME = 256  # of `have`, as the server takes them
 
 
 class Offer(NamedTuple):
@@ -98,18 +99,10 @@ class ToolSource:
 
     def __post_init__(self) -> None:
         if loose := sorted(set(self.credentials) - set(self.servers)):
-            raise InvalidRequestError(
-                "there are credentials for this namespace, and no address that they may go to",
-                code="INVALID_ARGUMENT",
-                subject=loose[0],
-                remedy=f"Give servers={{{loose[0]!r}: 'https://…'}}.",
-            )
+            problem = "there are credentials for this namespace, and no address that they may go to"
+            raise InvalidRequestError(problem, loose[0], f"Give servers={{{loose[0]!r}: 'https://…'}}.")
         if not 1 <= self.k <= self.max_remembered:
-            raise InvalidRequestError(
-                f"{self.k} is not between 1 and max_remembered ({self.max_remembered})",
-                code="INVALID_ARGUMENT",
-                subject="k",
-            )
+            raise InvalidRequestError(f"{self.k} is not between 1 and max_remembered ({self.max_remembered})", "k")
 
     @property
     def tools(self) -> dict[str, AnyTool]:
@@ -219,9 +212,14 @@ class ToolSource:
         answer = await send(tool, arguments, address, secrets, approved and tool.call == known.call)
         if answer.ok:
             self.done[tool.id] = None
-            new = [name for name in answered_names(answer) if name not in self.have]
+            new = [name for name in _plain_names(answer.body) if name not in self.have]
             self.have.update(dict.fromkeys(new[: _MAX_HAVE - len(self.have)], ""))
-        return await off_loop(answer.size, answer_text, tool.id, answer, self.max_bytes)
+        return await off_loop(answer.size, self._answer_text, tool.id, answer)
+
+    def _answer_text(self, tool_id: str, answer: ToolAnswer) -> str:
+        shown = shown_answer(answer, self.max_bytes)
+        notes = tuple(filter(None, (*answer.notes, left_out_note(shown, self.max_bytes))))
+        return fenced(shown.text, tool_id=tool_id, status=answer.status, notes=notes)
 
     def _search_text(self, arguments: Mapping[str, Any]) -> str:
         found = {tool.id for tool in self.search(**read_asked(arguments))}
@@ -246,64 +244,55 @@ class ToolSource:
     def _address(self, tool: Tool) -> str:
         if address := self.servers.get(tool.namespace):
             return address
-        raise ToolRequestError(
-            "nobody said where the tools of this namespace may be called; addresses of documents are not asked",
-            subject=tool.namespace or tool.id,
-            remedy=f"Give servers={{{tool.namespace!r}: 'https://…'}}.",
-        )
+        problem = "nobody said where the tools of this namespace may be called; addresses of documents are not asked"
+        remedy = f"Give servers={{{tool.namespace!r}: 'https://…'}}."
+        raise ToolRequestError(problem, tool.namespace or tool.id, remedy)
 
     async def _ask(self, tool: Tool, arguments: Mapping[str, Any]) -> None:
         given = self.confirm(tool, arguments) if self.confirm else False
         if not (await given if inspect.isawaitable(given) else given):
-            raise not_confirmed(
-                tool.id, "nobody agreed to it", "Do not call it again; tell the user what you would have done."
-            )
+            remedy = "Do not call it again; tell the user what you would have done."
+            raise not_confirmed(tool.id, "nobody agreed to it", remedy)
 
     async def _sent_http(
-        self,
-        tool: Tool,
-        arguments: Mapping[str, Any],
-        address: str,
-        secrets: Mapping[str, Credential],
-        approved: bool,
+        self, tool: Tool, arguments: Mapping[str, Any], address: str, secrets: _Secrets, approved: bool
     ) -> ToolAnswer:
         request = tool.request(arguments, server=address, credentials=secrets)
         if isinstance(request, McpCall | AwsCall | PythonCall):
-            raise ToolRequestError("only tools over HTTP and MCP are called here", subject="call")
+            raise ToolRequestError("only tools over HTTP and MCP are called here", "call")
         if _effect(tool) != "read" and not approved:
             await self._ask(tool, arguments)
         answer = await send_http(request, timeout_s=self.timeout_s)
-        return await off_loop(answer.size, _values, answer, secrets)
+        return await off_loop(answer.size, lambda: of_http(KnownSecrets(secrets.values()).without(answer)))
 
     async def _sent_mcp(
-        self,
-        tool: Tool,
-        arguments: Mapping[str, Any],
-        address: str,
-        secrets: Mapping[str, Credential],
-        approved: bool,
+        self, tool: Tool, arguments: Mapping[str, Any], address: str, secrets: _Secrets, approved: bool
     ) -> ToolAnswer:
         """Call a tool as its server has it now; one that does more than the catalogue says is asked about again."""
         texts = {key: str(value) for key, value in secrets.items()}
         over_http = address.startswith("mcp+")
         place = McpAddress(session=address, headers=texts if over_http else {}, env={} if over_http else texts)
         async with McpInvoker({"": place}, timeout_s=self.timeout_s) as invoker:
-            settled = approved
             if _effect(tool) != "read" and not approved:
                 tool = await invoker.look_up(tool, arguments)
                 await self._ask(tool, arguments)
-                settled = True
+                approved = True
             try:
                 return await invoker.invoke(tool, arguments)
             except StrongerEffectError as error:
                 tool = error.tool
-            if not settled:
+            if not approved:
                 await self._ask(tool, arguments)
             return await invoker.invoke(tool, arguments)
 
 
-def _values(answer: ToolAnswer, secrets: Mapping[str, Credential]) -> ToolAnswer:
-    return of_http(KnownSecrets(secrets.values()).without(answer))
+def _plain_names(body: Any) -> list[str]:
+    """The names of the plain values that an answer holds; of several parts, those of each."""
+    found: dict[str, None] = {}
+    for part in body[:_MOST_PARTS] if isinstance(body, list) else [body]:
+        members = part.items() if isinstance(part, Mapping) else ()
+        found |= {name: None for name, value in members if value is not None and not isinstance(value, list | Mapping)}
+    return [name for name in found if 0 < len(name) <= _MAX_NAME]
 
 
 def _parameters(tool: AnyTool) -> dict[str, Any]:
@@ -317,7 +306,7 @@ def _effect(tool: AnyTool) -> str:
 
 
 def _not_found(name: str, why: str) -> NotFoundError:
-    return NotFoundError(why, code="NOT_FOUND", subject=name[:200], remedy="Search for a tool first.")
+    return NotFoundError(why, name[:200], "Search for a tool first.")
 
 
 def _waited(work: Coroutine[Any, Any, str]) -> str:

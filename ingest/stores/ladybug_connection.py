@@ -27,7 +27,7 @@ def check_ladybug(feature: str) -> None:
     :raises MissingExtraError: when it is not.
     """
     if importlib.util.find_spec("ladybug") is None:
-        raise MissingExtraError(feature, extra="default")
+        raise MissingExtraError(feature, extra="ladybug")
 
 
 def open_ladybug(

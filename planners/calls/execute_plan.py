@@ -6,6 +6,7 @@ Arguments come out of earlier answers, known values and defaults, each as the sc
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import itertools
 import json
 from collections.abc import Callable, Mapping
@@ -15,7 +16,7 @@ from typing import Any, Literal
 from egotools import AsyncClient, ClientError, Tool, ToolRequestError
 from egotools.calling.input_arguments import ValueCheck, items_of, kinds, properties_of
 from egotools.calling.invoker import ToolAnswer, ToolInvoker
-from egotools.tool_plan import OpenInput, PlanInput, PlanStep, ToolPlan
+from egotools.values import OpenInput, PlanInput, PlanStep, ToolPlan
 from ontology.errors import ToolCallError
 from planners.calls.bindings import answer_rows, path_steps
 
@@ -24,7 +25,7 @@ __all__ = ["PlanExecution", "StepArguments", "StepCall", "TakenRow", "execute_pl
 _ITEMS = "[]"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class TakenRow:
     """An argument that the answer of an earlier tool has filled: a path in it, which of its different values there, from 1, of how many."""
 
@@ -183,31 +184,29 @@ class _Values:
     def _text(self, each: PlanInput) -> tuple[str | None, TakenRow | None]:
         """Return the value of an input as text, and the row that it stands in; None where there is none."""
         if each.supplier:
-            found = self._row(each)
-            if found is not None or each.source == "step":
-                return found or (None, None)
+            ids: list[str] = []
+            with contextlib.suppress(ToolCallError):  # the answer has another shape than its document says
+                rows = answer_rows(self.answers.get(each.supplier), each.output) if each.output else []
+                ids = [id_ for id_ in dict.fromkeys(row.id for row in rows) if id_]
+            if ids:
+                return ids[0], TakenRow(each.parameter, each.supplier, each.output, 1, len(ids))
+            if each.source == "step":
+                return None, None
         if each.value or each.source == "have":
             return each.value, None
         return self._have.get(each.parameter), None
 
-    def _row(self, each: PlanInput) -> tuple[str, TakenRow] | None:
-        try:
-            rows = answer_rows(self.answers.get(each.supplier), each.output) if each.output else []
-        except ToolCallError:  # the answer has another shape than its document says
-            return None
-        ids = [id_ for id_ in dict.fromkeys(row.id for row in rows) if id_]
-        if not ids:
-            return None
-        taken = TakenRow(parameter=each.parameter, supplier=each.supplier, output=each.output, row=1, rows=len(ids))
-        return ids[0], taken
+
+def _steps(tool: Tool, parameter: str) -> tuple[str, ...]:
+    """Return the names on the way to an input inside of objects and lists (``lines[].quantity``)."""
+    names, steps = properties_of(tool.input_schema, tool.input_schema), path_steps(parameter)
+    return (parameter,) if parameter in names or steps[0] not in names else steps
 
 
 def _schema_at(tool: Tool, parameter: str) -> Any:
-    """Return the schema of an input, also of one inside of objects and lists (``lines[].quantity``)."""
-    schema: Any = tool.input_schema
-    steps = (parameter,) if parameter in properties_of(schema, schema) else path_steps(parameter)
-    for step in steps:
-        root = tool.input_schema
+    root: Any = tool.input_schema
+    schema = root
+    for step in _steps(tool, parameter):
         schema = items_of(schema, root) if step == _ITEMS else properties_of(schema, root).get(step)
     return schema or {}
 
@@ -220,12 +219,10 @@ def _default(tool: Tool, parameter: str) -> Any:
 def _typed(text: str, tool: Tool, parameter: str) -> Any:
     """Return a value as the schema of its input wants it: a text, or what the text is in JSON."""
     allowed = kinds(_schema_at(tool, parameter), tool.input_schema)
-    if allowed is None or "string" in allowed:
-        return text
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text
+    if allowed is not None and "string" not in allowed:
+        with contextlib.suppress(ValueError):
+            return json.loads(text)
+    return text
 
 
 def _is_allowed(value: Any, tool: Tool, parameter: str) -> bool:
@@ -238,10 +235,7 @@ def _is_allowed(value: Any, tool: Tool, parameter: str) -> bool:
 
 def _put(arguments: dict[str, Any], tool: Tool, parameter: str, value: Any) -> None:
     """Set an argument; of a path the objects around it are made, and a list has one item."""
-    names = properties_of(tool.input_schema, tool.input_schema)
-    steps = path_steps(parameter)
-    if parameter in names or steps[0] not in names:
-        steps = (parameter,)
+    steps = _steps(tool, parameter)
     place: Any = arguments
     for step, following in itertools.pairwise(steps):
         inner: Any = [] if following == _ITEMS else {}

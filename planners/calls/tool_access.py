@@ -1,4 +1,5 @@
-"""Calling tools in a safe order: policy and consent, limits of the run, retries that can do no harm, the call, a clean answer.
+"""Calling tools in a safe order: policy and consent, limits of the run, retries that can do no harm, the call, a clean answer; and calling
+those that are Python functions.
 
 The policy of an operator is a file in YAML; a tool that matches a pattern of ``exclude`` is refused, else the first rule that
 matches it decides::
@@ -17,6 +18,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import contextvars
+import importlib
+import inspect
+import numbers
+import threading
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
@@ -24,12 +30,21 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
+import pydantic_core
 import yaml
 
-from egotools import OverloadedError, PermissionDeniedError, RankedTool, Tool, ToolRequestError, UnavailableError
+from egotools import (
+    OverloadedError,
+    PermissionDeniedError,
+    PythonCall,
+    RankedTool,
+    Tool,
+    ToolRequestError,
+    UnavailableError,
+)
 from egotools.calling.address_guard import Network
 from egotools.calling.http_invoker import HttpInvoker
-from egotools.calling.invoker import ToolAnswer, ToolInvoker
+from egotools.calling.invoker import MAX_BYTES, TIMEOUT_S, ToolAnswer, ToolInvoker, too_large, too_slow
 from egotools.calling.mcp_invoker import McpAddress, McpInvoker
 from egotools.calling.mcp_session import StrongerEffectError, not_confirmed
 from inference.retry import RetryPolicy, parse_retry_after
@@ -37,7 +52,6 @@ from ingest.sources.yaml_nodes import YamlNodes, compose_file
 from ontology.errors import InvalidArgumentError
 from ontology.ontology import Fault
 from ontology.tool_effects import Effect
-from planners.calls.python_invoker import PythonInvoker
 from planners.calls.untrusted import cleaned
 
 __all__ = [
@@ -48,6 +62,7 @@ __all__ = [
     "CallRule",
     "Decision",
     "ProtocolInvoker",
+    "PythonInvoker",
     "ToolAccess",
     "always",
     "never",
@@ -62,6 +77,8 @@ Decision: TypeAlias = Literal["allow", "ask", "deny"]
 
 _TRANSIENT = ("429", "503")
 _PATTERNS = ("tool", "namespace", "effect")
+_RETRIES = RetryPolicy(max_retries=3, max_delay_s=5.0, max_retry_after_s=30.0)
+_MOST_RUNNING = 16  # threads of functions, those that were given up among them
 
 
 async def always(tool: Tool, arguments: Mapping[str, Any]) -> bool:
@@ -76,11 +93,7 @@ async def never(tool: Tool, arguments: Mapping[str, Any]) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallRule:
-    """A rule; what is empty matches every tool.
-
-    :param tools: patterns of ids.
-    :param namespaces: patterns.
-    """
+    """A rule: patterns of ids, namespaces and effects; what is empty matches every tool."""
 
     decision: Decision
     tools: tuple[str, ...] = ()
@@ -91,7 +104,13 @@ class CallRule:
         """Whether the rule is one for the tool."""
         effect = tool.effect or "change"
         compared = ((tool.id, self.tools), (tool.namespace, self.namespaces), (effect, self.effects))
-        return all(not given or any(fnmatchcase(text, each) for each in given) for text, given in compared)
+        return all(not given or any(_is_like(text, each) for each in given) for text, given in compared)
+
+
+def _is_like(text: str, pattern: str) -> bool:
+    return fnmatchcase(
+        text, pattern.replace("[", "[[]")
+    )  # a bracket is one: an id that has it must not escape its rule
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,20 +150,17 @@ def read_policy(path: Path, *, confirmed: bool = False) -> CallPolicy:
         if "exclude" in parts:
             excluded = nodes.mapping(parts["exclude"], "exclude", frozenset(_PATTERNS))
             rules += [_matcher(nodes, {key: value}, "deny") for key, value in excluded.items()]
-        rules += [_rule(nodes, node) for node in nodes.items(parts.get("rules"), "rules")]
+        for node in nodes.items(parts.get("rules"), "rules"):
+            values = nodes.mapping(node, "a rule", frozenset({*_PATTERNS, "decision"}))
+            decision: Any = nodes.text(values.get("decision"), "decision")
+            if decision not in get_args(Decision) and isinstance(node, yaml.MappingNode):
+                remedy = f"write one of {', '.join(get_args(Decision))}"
+                nodes.fault(values.get("decision", node), f"decision is {decision!r}", remedy)
+            rules.append(_matcher(nodes, values, decision))
     if nodes.faults:
         listed = "; ".join(map(str, nodes.faults))
         raise InvalidArgumentError(f"the policy has faults: {listed}", subject=str(path), remedy="Correct these lines")
     return CallPolicy(rules=tuple(rules), confirmed=confirmed)
-
-
-def _rule(nodes: YamlNodes, node: yaml.Node) -> CallRule:
-    values = nodes.mapping(node, "a rule", frozenset({*_PATTERNS, "decision"}))
-    decision: Any = nodes.text(values.get("decision"), "decision")
-    if decision not in get_args(Decision) and isinstance(node, yaml.MappingNode):
-        place = values.get("decision", node)
-        nodes.fault(place, f"decision is {decision!r}", f"write one of {', '.join(get_args(Decision))}")
-    return _matcher(nodes, values, decision)
 
 
 def _matcher(nodes: YamlNodes, values: Mapping[str, Any], decision: Decision) -> CallRule:
@@ -152,10 +168,8 @@ def _matcher(nodes: YamlNodes, values: Mapping[str, Any], decision: Decision) ->
     found: dict[str, tuple[str, ...]] = {}
     for key in _PATTERNS:
         node = values.get(key)
-        if isinstance(node, yaml.ScalarNode):
-            found[key] = (nodes.text(node, key),)
-            continue
-        found[key] = nodes.texts(node, key)
+        is_text = isinstance(node, yaml.ScalarNode)
+        found[key] = (nodes.text(node, key),) if is_text else nodes.texts(node, key)
         if node is not None and not found[key] and not nodes.faults:
             nodes.fault(node, f"{key} is empty", "write a text, or leave the key out")
     if wrong := [each for each in found["effect"] if each not in get_args(Effect)]:
@@ -175,9 +189,6 @@ class CallLimits:
     calls: int | None = None
     answer_bytes: int | None = None
     seconds: float | None = None
-
-
-_RETRIES = RetryPolicy(max_retries=3, max_delay_s=5.0, max_retry_after_s=30.0)
 
 
 @dataclass(eq=False, repr=False)
@@ -312,6 +323,140 @@ class ProtocolInvoker:
         raise ToolRequestError(problem, subject=tool.id, remedy=remedy)
 
 
+class PythonInvoker:
+    """Calls functions of modules that the caller has named, each in a thread of its own; coroutine functions are awaited.
+
+    A tool's document names its function, and a document is not trusted: only functions that a named module defines, or lists in
+    ``__all__``, are called. What a function raises is an answer that is not ``ok``. A thread cannot be stopped: one that takes too
+    long is given up and goes on, and while too many do so, further calls wait.
+
+    :param modules: names of modules, exactly.
+    :param objects: module → object whose methods stand for the module's functions (an open mailbox, say).
+    """
+
+    def __init__(
+        self,
+        modules: Collection[str],
+        *,
+        objects: Mapping[str, object] | None = None,
+        timeout_s: float = TIMEOUT_S,
+        max_bytes: int = MAX_BYTES,
+    ) -> None:
+        self._objects = dict(objects or {})
+        self._modules = frozenset(modules) | set(self._objects)
+        self._timeout_s = timeout_s
+        self._max_bytes = max_bytes
+        self._room = asyncio.Semaphore(_MOST_RUNNING)
+
+    async def invoke(self, tool: Tool, arguments: Mapping[str, Any]) -> ToolAnswer:
+        """See :class:`ToolInvoker`. The body is a copy, as JSON values, of what the function returned."""
+        request = tool.request(arguments)
+        if not isinstance(request, PythonCall):
+            raise _refused("this tool is no Python function", tool.id, "Call it by its protocol.")
+        function = self._function(request.function)
+        deadline = asyncio.timeout(self._timeout_s)
+        try:
+            async with deadline:
+                encoded = await self._encoded(function, request.arguments)
+        except Exception as error:  # of the function, or of a value that is no JSON
+            if deadline.expired():
+                raise too_slow(tool.id, self._timeout_s) from None
+            return ToolAnswer(ok=False, status="error", body=f"{type(error).__name__}: {error}")
+        if len(encoded) > self._max_bytes:
+            raise too_large(tool.id, self._max_bytes)
+        return ToolAnswer(ok=True, status="ok", body=pydantic_core.from_json(encoded), size=len(encoded))
+
+    async def _encoded(self, function: Callable[..., Any], arguments: Mapping[str, Any]) -> bytes:
+        """Call a function and return what it returns as JSON."""
+        if inspect.iscoroutinefunction(function):
+            return _json(await function(**arguments))
+
+        def call() -> Any:
+            value = function(**arguments)
+            return value if inspect.isawaitable(value) else _json(value)
+
+        await self._room.acquire()
+        value = await _in_thread(call, self._room.release)
+        return _json(await value) if inspect.isawaitable(value) else value
+
+    def _function(self, name: str) -> Callable[..., Any]:
+        """Return the function ``module:name`` of an allowed module.
+
+        :raises ToolRequestError: when it is none.
+        """
+        module_name, _, path = name.partition(":")
+        if module_name not in self._modules:
+            remedy = f"Allow the module where you trust it; allowed: {', '.join(sorted(self._modules)) or 'none'}."
+            raise _refused("its module is not among those whose functions may be called", name, remedy)
+        target: Any = self._objects.get(module_name)
+        if target is None:
+            try:
+                target = importlib.import_module(module_name)
+            except Exception as error:  # the module's own code may raise any
+                problem = f"its module cannot be imported ({type(error).__name__})"
+                raise _refused(problem, module_name, "Install it, or correct its name.") from error
+            first = getattr(target, path.partition(".")[0], None)  # what the module has imported would lead out of it
+            if path not in getattr(target, "__all__", ()) and getattr(first, "__module__", None) != module_name:
+                target = None
+        for part in path.split(".", 2):  # of a class its methods: what hangs on these leads out of the module
+            target = None if part.startswith("_") or "." in part else getattr(target, part, None)
+        if not callable(target):
+            raise _refused("its module has no such function of its own", name, "Build the snapshot again.")
+        return target  # type: ignore[no-any-return]
+
+
+def _refused(problem: str, subject: str, remedy: str) -> ToolRequestError:
+    return ToolRequestError(problem, subject=subject, remedy=remedy)
+
+
+def _json(value: Any) -> bytes:
+    return pydantic_core.to_json(value, inf_nan_mode="null", fallback=_number)
+
+
+def _number(value: Any) -> int | float:
+    """Return a number of a library (numpy, mpmath) as Python's: a call that has done its work is no failure.
+
+    :raises TypeError: when it is none.
+    """
+    if isinstance(value, numbers.Real):
+        return int(value) if isinstance(value, numbers.Integral) else float(value)
+    raise TypeError(f"a value of the type {type(value).__name__} is none of JSON")
+
+
+async def _in_thread(function: Callable[[], Any], ended: Callable[[], None]) -> Any:
+    """Run a function in a daemon thread: the process can end although it hangs, which a pool's threads would prevent.
+
+    :param ended: called in the event loop when the thread ends, also when nobody waits for it any more.
+    """
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[Any] = loop.create_future()
+    context = contextvars.copy_context()
+
+    def finish(value: Any, error: Exception | None) -> None:
+        ended()
+        if not future.cancelled():
+            if error is None:
+                future.set_result(value)
+            else:
+                future.set_exception(error)
+
+    def run() -> None:
+        value: Any = None
+        error: Exception | None = None
+        try:
+            value = context.run(function)
+        except (
+            BaseException
+        ) as raised:  # SystemExit too: a tool does not end its caller; a future takes no StopIteration
+            is_plain = isinstance(raised, Exception) and not isinstance(raised, StopIteration)
+            error = raised if is_plain else RuntimeError(f"{type(raised).__name__}: {raised}")  # type: ignore[assignment]
+        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits
+            loop.call_soon_threadsafe(finish, value, error)
+
+    threading.Thread(target=run, name="tool", daemon=True).start()
+    return await future
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolAccess:
     """What may be called, and where.
@@ -343,13 +488,13 @@ class ToolAccess:
         ask: Ask,
         limits: CallLimits,
         own: Callable[[ToolInvoker], ToolInvoker] | None = None,
-        retries: RetryPolicy | None = None,
+        retries: RetryPolicy = _RETRIES,
     ) -> AsyncIterator[CallPipeline]:
         """Yield what calls tools. MCP sessions are kept until the end, and belong to this block: give each caller (tenant and
         subject) one of its own.
 
         :param own: given what calls by protocols, returns what calls some tools in its place: those of this process.
-        :param retries: of safe calls; the usual ones where None.
+        :param retries: of safe calls.
         """
         http = HttpInvoker(
             servers=self.servers,
@@ -365,4 +510,4 @@ class ToolAccess:
                 protocols["mcp"] = mcp
             called: ToolInvoker = ProtocolInvoker(protocols)
             send = called if own is None else own(called)
-            yield CallPipeline(send, ask, self.policy, look_up=mcp.look_up, limits=limits, retries=retries or _RETRIES)
+            yield CallPipeline(send, ask, self.policy, look_up=mcp.look_up, limits=limits, retries=retries)

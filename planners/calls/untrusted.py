@@ -108,11 +108,7 @@ class FenceMarks:
 
 
 class AnswerFlag(NamedTuple):
-    """A place of an answer that could mislead a model.
-
-    :param severity: ``quarantine``: what holds a tool's document back.
-    :param quote: of the place, with everything invisible escaped.
-    """
+    """A place of an answer that could mislead a model, quoted with everything invisible escaped; ``quarantine``: what holds a tool back."""
 
     severity: Severity
     quote: str
@@ -120,12 +116,8 @@ class AnswerFlag(NamedTuple):
 
 
 class FencedAnswer(NamedTuple):
-    """What a model is shown.
-
-    :param text: the answer between its marks, and above them what is to be known of it.
-    :param flags: at most eight.
-    :param left_out: bytes of the answer that are not in the text; None where they were not counted.
-    """
+    """What a model is shown: the answer between its marks, above them what is to be known of it; at most eight flags, and the bytes of the
+    answer that are not in the text (None where they were not counted)."""
 
     text: str
     flags: tuple[AnswerFlag, ...]

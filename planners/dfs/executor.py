@@ -1,6 +1,5 @@
-"""The executor of query graphs.
-
-It is Algorithm 1 of the paper QueryWeaver (arXiv 2606.08300, appendix A3), with what that leaves open. What a graph means:
+"""The executor of query graphs: Algorithm 1 of the paper QueryWeaver (arXiv 2606.08300, appendix A3) with its future work, and what that
+leaves open. What a graph means:
 
 * An *assignment* gives each variable an entity of its type, such that every edge joins the entities of its two variables and every
   filter holds. Two variables of one type stand for different entities; this is not said of the user and of dates.
@@ -8,7 +7,7 @@ It is Algorithm 1 of the paper QueryWeaver (arXiv 2606.08300, appendix A3), with
 * A date with filters is the half-open interval that all of them leave; an edge joins it to whatever has a date inside that interval.
   A date without filter is a day, as edges give it, and two edges to it give the same day.
 * An ordinal applies after all other constraints of the graph: of the candidates of its variable, in the order of the type's ``order``
-  field, ties by id, only the one in that place stays. Of several ordinals the one farthest from the return variable applies first, those
+  field, ties by id, only the one in that place stays (or the several, ``last 3``). Of several ordinals the one farthest from the return variable applies first, those
   at the same distance in the order of the variables, and each sees what the one before it left.
 * The candidates of a variable are its entities in at least one assignment; those of the return variable answer. ``count`` counts them.
   Mode ``one`` gives the first in order.
@@ -16,37 +15,58 @@ It is Algorithm 1 of the paper QueryWeaver (arXiv 2606.08300, appendix A3), with
 A filter means what the resolver finds by it. Where no lookup of its type takes the field, and for numbers, booleans and dates, it is
 checked on the field that the candidates carry, which needs no call.
 
+Candidates are known without a call (the user, an interval), found by filters, or reached along an edge from other candidates. What fetches
+the fewest rows, estimated from the tools' counts, is done next, and with it whatever would not fetch fewer rows from its result.
+
 A failed call does not end the run. What could not be applied is in ``missing``; the answer is exact for the graph without it.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, date, datetime
-from itertools import combinations, product
+from difflib import get_close_matches
+from heapq import nsmallest
+from itertools import chain, combinations, product
+from math import inf
 from operator import attrgetter
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
-from ontology.errors import InvalidArgumentError
+from ontology.errors import EgotoolsError, InvalidArgumentError
 from planners.calls.tool_access import CallLimits
-from planners.dfs.branch_order import BranchOrder, SelectiveOrder
-from planners.dfs.resolver import Call, Entity, ExecutorSettings, MeteredResolver, Observe, Resolver
-from planners.dfs.search_tree import BoundGraph, ResolveDate
-from planners.dfs.traversal import Missing, Traversal, shown
-from planners.dfs.witnesses import Witnesses, Work
+from planners.dfs.intervals import interval_id, read_interval
+from planners.dfs.resolver import (
+    SELF,
+    Call,
+    Entity,
+    ExecutorSettings,
+    MeteredResolver,
+    Observe,
+    Resolver,
+    Step,
+    together,
+)
+from planners.dfs.witnesses import Pairs, Witnesses, Work
 from planners.query.dates import read_range
-from planners.query.domain import Domain
-from planners.query.graph_faults import graph_faults
-from planners.query.ordinals import read_ordinal
-from planners.query.query_graph import EdgeConstraint, FilterConstraint, QueryGraph
+from planners.query.domain import Domain, EntityType
+from planners.query.graph_faults import folded, graph_faults, holds, listed, read_ordinal
+from planners.query.query_graph import Constraint, EdgeConstraint, FilterConstraint, QueryGraph, words_of
 
-__all__ = ["Execution", "Totals", "answer_graph", "date_resolver", "execute"]
+__all__ = ["Execution", "Missing", "Totals", "answer_graph", "date_resolver", "execute"]
 
+ResolveDate: TypeAlias = Callable[[FilterConstraint], tuple[date | None, date | None]]
+"""Turns a filter by a date expression into a half-open range; None is an open end."""
 _PASS_SHARE = 0.1  # of max_seconds: what the second pass has where calls took all of it
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MOST_SHOWN, _MOST_CHARS = 50, 500  # entities of a candidate set that its event carries, and characters of a field
+_UNKNOWN_SIZE = 1_000.0  # entities of a type that nobody counts
+_UNKNOWN_SHARE = 0.1  # of them that meet filters that nobody counts
+_MOST_LISTED = 5_000  # entities of a type, among which names like one that nobody has are looked for
+_DAYS = 1_000.0  # days that data are spread over, about three years
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +79,18 @@ class Totals:
     own_ms: float
 
 
+class Missing(NamedTuple):
+    """Constraints that the answer lacks, a variable of them, and why; none where only the listing of a type failed."""
+
+    var: str
+    constraints: tuple[Constraint, ...]
+    reason: str
+
+    def to_json(self) -> dict[str, Any]:
+        """JSON values; constraints are written as a person writes them."""
+        return {"var": self.var, "constraints": [*map(words_of, self.constraints)], "reason": self.reason}
+
+
 @dataclass(frozen=True, slots=True)
 class Execution:
     """The outcome.
@@ -66,7 +98,7 @@ class Execution:
     :param answer: the entities found, in order; at most one in mode ``one``; none of a count.
     :param count: how many entities answer, in either action and mode; None where failures left nothing to count.
     :param candidates: variable → its entities that are part of at least one complete answer, in order; a variable is absent where its
-        branch ended.
+        part of the graph was lost.
     :param exact: False where the search for such entities met its bound, so that candidates may hold some that are not.
     """
 
@@ -117,7 +149,9 @@ async def answer_graph(
 ) -> dict[str, Any]:
     """Execute a graph, its dates read against a day, and return the execution as JSON values.
 
-    Of a graph that excludes or has alternatives each plain graph is executed; the answer, the count, calls and totals are of all together.
+    Of a graph that excludes something each part is executed; the answer, the count, calls and totals are of all together.
+
+    Where nothing is found for a name, ``near`` has up to three that are like it.
 
     :param limits: bounds of the executor too, where they are set.
     :raises InvalidArgumentError: as of :func:`execute`.
@@ -130,25 +164,45 @@ async def answer_graph(
         found = await execute(plain, domain, resolver, resolve_date=resolve_date, settings=settings, observe=observe)
         return found.to_json()
 
-    wanted = list(_plain(graph))
-    if wanted == [graph]:
-        return await answered(graph)
-    found = [await answered(each) for each in wanted]
-    negated = [_with_only(graph, edge) for edge in graph.edges if edge.negated]
-    excluded = [await answered(each) for one in negated for each in _plain(one)]
+    negated = [each for each in graph.edges if each.negated]
+    if not negated:
+        found = await answered(graph)
+        near = await _near_names(graph, domain, resolver, found["calls"]) if found["count"] == 0 else []
+        return {**found, "near": near} if near else found
+    base = await answered(_with_only(graph, negated, None))
+    excluded = [await answered(_with_only(graph, negated, each)) for each in negated]
     out = {each["id"] for one in excluded for each in one["answer"]}
-    answer = {each["id"]: each for one in found for each in one["answer"] if each["id"] not in out}
-    every = [*found, *excluded]
-    shown = list(answer.values()) if graph.action == "find" else []
+    answer = [each for each in base["answer"] if each["id"] not in out]
+    every = [base, *excluded]
+    shown = answer if graph.action == "find" else []
     return {
-        **found[0],
+        **base,
         "answer": shown[:1] if graph.return_mode == "one" else shown,
         "count": len(answer) if all(each["count"] is not None for each in every) else None,
         "missing": [missing for each in every for missing in each["missing"]],
         "calls": [call for each in every for call in each["calls"]],
-        "totals": {key: sum(each["totals"][key] for each in every) for key in found[0]["totals"]},
+        "totals": {key: sum(each["totals"][key] for each in every) for key in base["totals"]},
         "exact": all(each["exact"] for each in every),
     }
+
+
+async def _near_names(
+    graph: QueryGraph, domain: Domain, resolver: Resolver, calls: Sequence[Mapping[str, Any]]
+) -> list[str]:
+    """The names that are like one that found nothing, where its type has few enough entities to be listed."""
+    silent = {call["what"] for call in calls if call["kind"] == "find" and not call["rows"] and not call["error"]}
+    for each in graph.filters:
+        kind = graph.vars[each.var]
+        named = each.op == "=" and domain.types[kind].fields[each.field].kind == "text"
+        if named and words_of(each.model_copy(update={"var": kind})) in silent:
+            try:
+                count = await resolver.count(kind, ())
+                entities = await resolver.find(kind, ()) if count is not None and count <= _MOST_LISTED else ()
+            except EgotoolsError:
+                continue
+            names = {folded(str(one)): str(one) for entity in entities if (one := entity.fields.get(each.field))}
+            return [names[near] for near in get_close_matches(folded(str(each.value)), names)]
+    return []
 
 
 async def execute(
@@ -162,26 +216,20 @@ async def execute(
 ) -> Execution:
     """Execute a query graph. A cancelled execution leaves no task behind.
 
-    :param resolve_date: turns a filter by a date expression into a half-open range.
     :param observe: is called with each event, in the event loop.
-    :raises InvalidArgumentError: when the graph has a fault under the domain, is too deep, or has nothing to start from; before any call.
+    :raises InvalidArgumentError: when the graph has a fault under the domain, or has nothing to start from; before any call.
     """
     settings = settings or ExecutorSettings()
     started = time.perf_counter()
-    bound = _checked(graph, domain, resolve_date, settings)
+    walk = _checked(graph, domain, resolve_date)
     calls = MeteredResolver(resolver, settings, observe)
-    order = BranchOrder(bound)
-    if settings.order == "selective":
-        order = SelectiveOrder(bound)
-        await order.ask(calls)
-    traversal = Traversal(bound, order, calls, observe)
-    await traversal.run()
+    await walk.run(calls, observe)
     events: list[dict[str, Any]] = []
     now = time.perf_counter()
     late = max(started + settings.max_seconds, now + _PASS_SHARE * settings.max_seconds)
     work = Work(settings.max_witness_steps, late)
     try:  # other work of the event loop goes on beside it
-        candidates = await asyncio.to_thread(_second_pass, bound, traversal, work, events.append)
+        candidates = await asyncio.to_thread(_second_pass, walk, work, events.append)
     finally:
         exact = not work.stopped
         work.stopped = True  # a thread cannot be cancelled
@@ -197,69 +245,426 @@ async def execute(
         answer=answer[:1] if graph.return_mode == "one" else answer,
         count=count,
         candidates=candidates,
-        missing=tuple(traversal.missing),
+        missing=tuple(walk.missing),
         calls=tuple(calls.log),
         totals=totals,
         exact=exact,
     )
 
 
-def _checked(graph: QueryGraph, domain: Domain, resolve_date: ResolveDate, settings: ExecutorSettings) -> BoundGraph:
+def _checked(graph: QueryGraph, domain: Domain, resolve_date: ResolveDate) -> _Walk:
     """Refuse what cannot be executed."""
     if faults := graph_faults(graph, domain):
         raise InvalidArgumentError(" ".join(faults).rstrip("."), subject="graph", remedy="Correct the graph")
-    if any(each.negated for each in graph.edges) or any(each.others for each in graph.filters):
-        problem = "it excludes something, or has alternatives, and one execution does neither"
-        raise InvalidArgumentError(problem, subject="graph", remedy="Use answer_composed of planners.dfs.composed")
-    bound = BoundGraph(graph, domain, resolve_date)
-    if bound.depth > settings.max_depth:
-        problem = f"it is {bound.depth} edges deep, and at most {settings.max_depth} are allowed"
-        raise InvalidArgumentError(problem, subject="graph", remedy="Ask for less at once, or raise max_depth")
-    if not bound.unread and all(bound.is_date(var) and not bound.is_bound(var) for var in graph.vars):
+    if any(each.negated for each in graph.edges):
+        raise InvalidArgumentError("one execution excludes nothing", subject="graph", remedy="Use answer_graph")
+    walk = _Walk(graph, domain, resolve_date)
+    bound = [var for var in graph.vars if walk.type_of(var).kind != "date" or walk.filters(var)]
+    if not bound:
         problem = "dates without filters are all it has, and nobody can list these"
         raise InvalidArgumentError(problem, subject="graph", remedy="Add a constraint")
     for var in graph.vars:
-        if bound.type_of(var).kind == "self" and bound.filters(var):
+        if walk.type_of(var).kind == "self" and walk.filters(var):
             problem = "the user is one entity and takes no filter"
             raise InvalidArgumentError(problem, subject=var, remedy="Use another type, or leave it out")
-        for each in bound.filters(var, ordinal=True):
+        for each in walk.filters(var, ordinal=True):
             read_ordinal(each.value)
-    return bound
+    return walk
 
 
-def _second_pass(
-    bound: BoundGraph, traversal: Traversal, work: Work, observe: Observe
-) -> Mapping[str, tuple[Entity, ...]]:
+def _second_pass(walk: _Walk, work: Work, observe: Observe) -> Mapping[str, tuple[Entity, ...]]:
     """Leave in each set what is part of a complete answer, ordinals applied; return variable → candidates in order."""
-    sets = traversal.sets
+    sets, kinds = walk.sets, walk.graph.vars
 
     def in_order(var: str) -> list[Entity]:
-        return _in_order(traversal.entities(var), bound.type_of(var).order)
+        return _in_order(walk.entities(var), walk.type_of(var).order)
 
-    if bound.root not in sets:
-        return {}
-    if traversal.empty:
-        sets.update({var: set() for var in bound.graph.vars if var not in traversal.lost})
+    if not all(sets.values()):
+        sets.update({var: set() for var in kinds if var not in walk.lost})
         observe({"event": "Pruned", "sizes": dict.fromkeys(sorted(sets), 0), "first": {}})
-    else:
-        pairs = {edge: pairs for edge, pairs in traversal.pairs.items() if edge in traversal.applied}
-        entities = [var for var in sorted(sets) if bound.type_of(var).kind == "entity"]
-        kinds = bound.graph.vars
+    elif sets:
+        entities = [var for var in sorted(sets) if walk.type_of(var).kind == "entity"]
         different = [(one, two) for one, two in combinations(entities, 2) if kinds[one] == kinds[two]]
-        witnesses = Witnesses(pairs, different, work)
+        witnesses = Witnesses(walk.pairs, different, work)
         witnesses.prune(sets)
-        far, places = bound.distances(), list(kinds)
+        far, places = walk.distances(), list(kinds)
         for var in sorted(sets, key=lambda var: (-far[var], places.index(var))):
-            for each in bound.filters(var, ordinal=True):
-                place, before = read_ordinal(each.value), in_order(var)
-                kept = before[place:][:1] if place >= -len(before) else []
+            for each in walk.filters(var, ordinal=True):
+                before = in_order(var)
+                kept = before[read_ordinal(each.value)]
                 sets[var] = {entity.id for entity in kept}
                 sizes = {"var": var, "before": len(before), "after": len(kept)}
-                observe({"event": "Filtered", **sizes, "first": shown(kept)})
+                observe({"event": "Filtered", **sizes, "first": _shown(kept)})
                 witnesses.prune(sets)
-        first = {var: traversal.first(var) for var in sorted(sets)}
+        first = {var: walk.first(var) for var in sorted(sets)}
         observe({"event": "Pruned", "sizes": {var: len(sets[var]) for var in first}, "first": first})
-    return {var: tuple(in_order(var)) for var in bound.below[bound.root] if var in sets}
+    return {var: tuple(in_order(var)) for var in kinds if var in sets}
+
+
+class _Task(NamedTuple):
+    """To find the entities of a variable (no edge), or to follow an edge from the candidates of one."""
+
+    edge: EdgeConstraint | None
+    start: str
+    end: str
+
+
+class _Walk:
+    """One walk over a graph.
+
+    :ivar fixed: variable → its candidates that are known without a call.
+    :ivar unread: date variable → why its filters could not be read.
+    :ivar sets: variable → identifiers; a variable is absent as long as nothing restricts it.
+    :ivar pairs: edge → the variable from which it was followed, and its pairs from there, complete for the candidates of that variable.
+    :ivar lost: variables that are no longer part of the graph.
+    """
+
+    def __init__(self, graph: QueryGraph, domain: Domain, resolve_date: ResolveDate) -> None:
+        self.graph, self._domain, self._resolve_date = graph, domain, resolve_date
+        self.fixed: dict[str, frozenset[str]] = {}
+        self.unread: dict[str, EgotoolsError] = {}
+        for var in graph.vars:
+            kind, filters = self.type_of(var).kind, self.filters(var)
+            if kind == "self":
+                self.fixed[var] = frozenset({SELF})
+            elif kind == "date" and filters:
+                try:
+                    interval = interval_id([resolve_date(each) for each in filters])
+                    self.fixed[var] = frozenset({interval} if interval else ())
+                except EgotoolsError as error:
+                    self.unread[var] = error
+        self.sets: dict[str, set[str]] = {}
+        self.pairs: dict[EdgeConstraint, tuple[str, Pairs]] = {}
+        self.missing: list[Missing] = []
+        self.lost: set[str] = set()
+        self._edges = list(dict.fromkeys(graph.edges))
+        self._filtered = [var for var in self._entities_vars() if self.filters(var)]
+        self._failed: dict[_Task, EgotoolsError] = {}
+        self._known: dict[str, dict[str, Entity]] = {}
+        self._counts: dict[tuple[str, tuple[FilterConstraint, ...]], int | None] = {}
+        self._listed: list[str] = []
+
+    @property
+    def root(self) -> str:
+        """The return variable."""
+        return self.graph.return_var
+
+    def type_of(self, var: str) -> EntityType:
+        """The type of a variable, as the domain describes it."""
+        return self._domain.types[self.graph.vars[var]]
+
+    def filters(self, var: str, *, ordinal: bool = False) -> tuple[FilterConstraint, ...]:
+        """The filters of a variable that are ordinals, or those that are none."""
+        fields = self.type_of(var).fields
+        return tuple(each for each in self.graph.filters_of(var) if (fields[each.field].kind == "ordinal") == ordinal)
+
+    def entities(self, var: str, ids: Collection[str] | None = None) -> list[Entity]:
+        """What is known of the candidates of a variable, or of some of its entities."""
+        known = self._known.get(self.graph.vars[var], {})
+        return [known.get(each) or Entity(each) for each in (self.sets[var] if ids is None else ids)]
+
+    def first(self, var: str) -> list[dict[str, Any]]:
+        """The candidates of a variable that its events show."""
+        return _shown(self.entities(var, nsmallest(_MOST_SHOWN, self.sets[var])))
+
+    def distances(self) -> dict[str, int]:
+        """How many edges each variable is away from the return variable, by the shortest way."""
+        found, wave = {self.root: 0}, [self.root]
+        while wave:
+            near = [end for var in wave for edge in self.graph.edges_of(var) for end in (edge.source, edge.target)]
+            wave = [var for var in dict.fromkeys(near) if var not in found]
+            found.update(dict.fromkeys(wave, max(found.values()) + 1))
+        return found
+
+    def _entities_vars(self) -> list[str]:
+        """The variables that stand for entities, the return variable first."""
+        variables = sorted(self.graph.vars, key=lambda var: var != self.root)
+        return [var for var in variables if self.type_of(var).kind == "entity"]
+
+    async def run(self, calls: MeteredResolver, observe: Observe) -> None:
+        """Apply what can be applied, until a set is empty; then account for the rest."""
+        self._calls, self._observe = calls, observe
+        for var, error in self.unread.items():
+            self._lose(var, {var}, self._touching({var}), [error])
+        if self.root in self.lost:
+            self._account()
+            return
+        await self._count()
+        for var, ids in self.fixed.items():
+            self._observe({"event": "VariableEntered", "var": var, "kind": self.graph.vars[var]})
+            self._narrow(var, ids)
+        while all(self.sets.values()):
+            for var in [each for each in self._filtered if each in self.sets]:
+                self._check(var)
+            chosen = self._chosen() if all(self.sets.values()) else []
+            if not chosen:
+                break
+            entered = dict.fromkeys(task.end for task in chosen if task.end not in self.sets)
+            for var in entered:
+                self._observe({"event": "VariableEntered", "var": var, "kind": self.graph.vars[var]})
+            await together([self._take(task) for task in chosen])
+        if all(self.sets.values()):
+            self._give_up()
+
+    async def _count(self) -> None:
+        """Ask for counts where there is a choice."""
+        kinds = self._entities_vars()
+        bound = [*self._filtered, *self.fixed]
+        if len(bound or kinds) > 1 or len(self._edges) >= len(self.graph.vars):
+            asked = {(self.graph.vars[var], filters) for var in kinds for filters in ((), self.filters(var))}
+            asked = {each for each in asked if not any(one.others for one in each[1])}
+            counts = await together([self._calls.count(*each) for each in sorted(asked, key=repr)])
+            self._counts = dict(zip(sorted(asked, key=repr), counts, strict=True))
+
+    # What to do next.
+
+    def _chosen(self) -> list[_Task]:
+        """The task that fetches the fewest rows, with those that would not fetch fewer from its result."""
+        ways = [
+            _Task(edge, *ends)
+            for edge in self._edges
+            for ends in ((edge.source, edge.target), (edge.target, edge.source))
+            if ends[0] in self.sets
+        ]
+        tasks = [
+            task for task in [*(_Task(None, var, var) for var in self._filtered), *ways] if task not in self._failed
+        ]
+        if not tasks:
+            return self._listing()
+        rows = {task: self._rows(task) for task in tasks}
+        best = min(tasks, key=rows.__getitem__)
+        chosen = {best.edge or best: best}
+        for task in tasks:
+            beside = (task.edge or task) not in chosen and (task.start != best.end or task.edge is None)
+            if beside and rows[task] <= self._later(task, best, rows[best]):
+                chosen[task.edge or task] = task
+        return list(chosen.values())
+
+    def _listing(self) -> list[_Task]:
+        """Where nothing is bound, the type with the fewest entities is listed; where nothing led to the return variable, its type."""
+        kinds = [var for var in self._entities_vars() if var not in self.lost]
+        var = self.root if self.sets or self._listed else min(kinds, key=self._bound_size, default="")
+        var = self.root if var in self._listed else var
+        if var not in kinds or var in self.sets or var in self._listed:
+            return []
+        self._listed.append(var)
+        return [_Task(None, var, var)]
+
+    def _rows(self, task: _Task) -> float:
+        if task.edge is None:
+            return self._bound_size(task.end)
+        fixed = task.start in self.fixed
+        return self._step_rows(
+            task.start, task.end, self._bound_size(task.start) if fixed else float(len(self.sets[task.start]))
+        )
+
+    def _later(self, task: _Task, best: _Task, rows: float) -> float:
+        """The rows that would do instead of a task once the best one is done: of its edge, from the other end."""
+        if task.edge is None:
+            return inf if self._bound_size(task.end) <= 2 * rows and not self._may_check(task.end) else -1.0
+        sizes = [float(len(self.sets[task.end]))] if task.end in self.sets else []
+        sizes += [min(rows, self._type_size(task.end))] if task.end == best.end else []
+        return self._step_rows(task.end, task.start, min(sizes)) if sizes else 2 * rows
+
+    def _step_rows(self, start: str, end: str, sources: float) -> float:
+        """Rows of a step along an edge: as many for each source as there are entities of the one type for each of the other."""
+        if self.type_of(end).kind == "date":
+            return sources
+        ratio = self._type_size(end) / max(1.0, self._type_size(start))
+        return sources * (ratio if self.type_of(start).kind == "date" else max(1.0, ratio))
+
+    def _type_size(self, var: str) -> float:
+        """How many entities the type of a variable has."""
+        kind = self.type_of(var).kind
+        if kind != "entity":
+            return 1.0 if kind == "self" else _DAYS
+        count = self._counts.get((self.graph.vars[var], ()))
+        return _UNKNOWN_SIZE if count is None else float(count)
+
+    def _bound_size(self, var: str) -> float:
+        """How many entities a variable has by what binds it: all of its type where nothing does; of an interval its days."""
+        if var in self.fixed:
+            intervals = map(read_interval, self.fixed[var] if self.type_of(var).kind == "date" else ())
+            return sum((each and each.days()) or _DAYS / 2 for each in intervals) or 1.0
+        filters = self.filters(var)
+        count = self._counts.get((self.graph.vars[var], filters))
+        return self._type_size(var) * (_UNKNOWN_SHARE if filters else 1) if count is None else float(count)
+
+    # Doing it.
+
+    async def _take(self, task: _Task) -> None:
+        try:
+            if task.edge is None:
+                kind, filters = self.graph.vars[task.end], self.filters(task.end)
+                found = [await self._calls.find(kind, each) for each in _alternatives(filters)]
+                ids: Collection[str] = self._learn(task.end, chain.from_iterable(found))
+            else:
+                ids = await self._follow(task.edge, task.start, task.end)
+        except EgotoolsError as error:
+            self._failed[task] = error
+            return
+        if task.edge is not None:
+            self._edges.remove(task.edge)
+        elif task.end in self._filtered:
+            self._filtered.remove(task.end)
+        self._narrow(task.end, ids)
+
+    async def _follow(self, edge: EdgeConstraint, start: str, end: str) -> Collection[str]:
+        """Follow an edge, keep its pairs and the sources that have any, and return what it leads to."""
+        forward = start == edge.source
+        sources = sorted(self.sets[start])
+        step = Step(self.graph.vars[start], edge.edge, self.graph.vars[end], forward)
+        there = self._ends(end, await self._calls.follow(step, sources))
+        self.pairs[edge] = (start, there)
+        sizes = {"sources": len(sources), "pairs": sum(map(len, there.values()))}
+        self._observe({"event": "EdgeTraversed", "start": start, "edge": edge.edge, "end": end, **sizes})
+        self.sets[start] &= there.keys()
+        return set().union(*there.values())
+
+    def _ends(self, var: str, found: Mapping[str, list[Entity]]) -> dict[str, set[str]]:
+        """Source → the candidates that entities at the end of an edge stand for: of a date, the interval that a day lies in."""
+        fixed = self.fixed.get(var)
+        if fixed is None:
+            self._learn(var, chain.from_iterable(found.values()))
+            return {source: {each.id for each in entities} for source, entities in found.items()}
+        if self.type_of(var).kind == "self":
+            return {source: {SELF} for source in found}
+        outer = {each: interval for each in fixed if (interval := read_interval(each))}
+        days = {source: [read_interval(each.id) for each in entities] for source, entities in found.items()}
+        within = {
+            source: {each for each, interval in outer.items() if any(day and interval.holds(day) for day in inner)}
+            for source, inner in days.items()
+        }
+        return {source: ids for source, ids in within.items() if ids}
+
+    def _learn(self, var: str, entities: Iterable[Entity]) -> set[str]:
+        """Keep entities, their fields joined with what was known of them, and return their identifiers."""
+        known = self._known.setdefault(self.graph.vars[var], {})
+        found = set()
+        for entity in entities:
+            found.add(entity.id)
+            before = known.setdefault(entity.id, entity)
+            if before is not entity and not entity.fields.keys() <= before.fields.keys():
+                known[entity.id] = Entity(entity.id, {**entity.fields, **before.fields})
+        return found
+
+    def _narrow(self, var: str, ids: Collection[str]) -> None:
+        """Make identifiers the candidates of a variable, or leave only these in its set."""
+        before = self.sets.get(var)
+        self.sets[var] = set(ids) if before is None else before.intersection(ids)
+        event: dict[str, Any] = {"event": "SetResolved", "var": var, "size": len(ids)}
+        if before is not None:
+            sizes = {"before": len(before), "other": len(ids), "after": len(self.sets[var])}
+            event = {"event": "Intersected", "var": var, **sizes}
+        self._observe({**event, "first": self.first(var)})
+
+    def _may_check(self, var: str) -> bool:
+        """Whether no lookup takes the filters of a variable: what a text filter means is otherwise the tool's own affair."""
+        kind = self.type_of(var)
+        known = kind.lookup.fields if kind.lookup else ()
+        return all(kind.fields[each.field].kind != "text" or each.field not in known for each in self.filters(var))
+
+    def _check(self, var: str) -> None:
+        """Apply the filters of a variable to what its candidates carry, without a call, where all carry it."""
+        filters, entities = self.filters(var), self.entities(var)
+        carried = all(entity.fields.get(each.field) is not None for entity in entities for each in filters)
+        if not carried or not self._may_check(var):
+            return
+        self._filtered.remove(var)
+        try:
+            kept = {each.id for each in entities if all(self._meets(each, one) for one in filters)}
+        except EgotoolsError as error:
+            self._lose(var, set(), filters, [error])
+            return
+        self.sets[var] = kept
+        sizes = {"var": var, "before": len(entities), "after": len(kept)}
+        self._observe({"event": "Filtered", **sizes, "first": self.first(var)})
+
+    def _meets(self, entity: Entity, each: FilterConstraint) -> bool:
+        """Whether an entity meets a filter by what it carries; of a list, whether one of its values does."""
+        value = entity.fields[each.field]
+        if self.type_of(each.var).fields[each.field].kind != "date":
+            return holds(value, each)
+        wanted = interval_id([self._resolve_date(each)])
+        outer = read_interval(wanted) if wanted else None
+        inner = (read_interval(str(one)) for one in listed(value))
+        return outer is not None and any(one is not None and outer.holds(one) for one in inner)
+
+    # What could not be done.
+
+    def _give_up(self) -> None:
+        """Take out of the graph what no call applied, and what no applied edge joins to the return variable."""
+        reached = {self.root} & self.sets.keys()
+        waiting = list(reached)
+        for var in waiting:
+            near = {
+                end for edge in self.pairs if var in (edge.source, edge.target) for end in (edge.source, edge.target)
+            }
+            waiting += near - reached
+            reached |= near
+        applied = bool(self.pairs) or any(self.filters(var) for var in reached if var not in self._filtered)
+        if not reached or (not applied and (self.missing or self._edges or self._filtered)):
+            self._account()
+            return
+        for var in [each for each in self._filtered if each in reached]:
+            self._lose(var, set(), self.filters(var), self._errors({var}))
+        left = [var for var in self.graph.vars if var not in reached | self.lost]
+        while left:
+            part = {left[0]}
+            for _ in left:
+                part |= {
+                    end
+                    for edge in self.graph.edges
+                    if {edge.source, edge.target} & part
+                    for end in (edge.source, edge.target)
+                    if end in left
+                }
+            self._lose(left[0], part, self._touching(part), self._errors(part))
+            left = [var for var in left if var not in part]
+        for edge in [each for each in self._edges if {each.source, each.target} <= reached]:
+            self._lose(
+                edge.source, set(), (edge,), [error for task, error in self._failed.items() if task.edge == edge]
+            )
+
+    def _errors(self, variables: set[str]) -> list[EgotoolsError]:
+        return [error for task, error in self._failed.items() if {task.start, task.end} & variables]
+
+    def _touching(self, variables: set[str]) -> tuple[Constraint, ...]:
+        return tuple(each for each in self.graph.constraints if variables & {*_variables(each)})
+
+    def _lose(
+        self, var: str, variables: set[str], constraints: Sequence[Constraint], reasons: Sequence[object]
+    ) -> None:
+        known = {each for missing in self.missing for each in missing.constraints}
+        new = tuple(each for each in dict.fromkeys(constraints) if each not in known)
+        self.lost |= variables
+        for each in variables:
+            self.sets.pop(each, None)
+        self._edges = [each for each in self._edges if not variables & {each.source, each.target}]
+        self._filtered = [each for each in self._filtered if each not in variables]
+        self.pairs = {edge: pairs for edge, pairs in self.pairs.items() if not variables & {edge.source, edge.target}}
+        told = " ".join(dict.fromkeys(map(str, reasons))) or "nothing that could be resolved leads to it"
+        self.missing.append(Missing(var, new, told))
+        self._observe({"event": "BranchFailed", "missing": self.missing[-1].to_json()})
+
+    def _account(self) -> None:
+        """Where nothing could be resolved, say of each constraint why."""
+        self.sets.clear()
+        for task, error in self._failed.items():
+            self._lose(task.end, set(), self.filters(task.end) if task.edge is None else (task.edge,), [error])
+        known = {each for missing in self.missing for each in missing.constraints}
+        if rest := [each for each in self.graph.constraints if each not in known]:
+            self._lose(self.root, set(), rest, [])
+
+
+def _shown(entities: Iterable[Entity]) -> list[dict[str, Any]]:
+    """Entities as JSON values for an event; long texts are cut."""
+    return [{"id": each.id, "fields": {name: _cut(value) for name, value in each.fields.items()}} for each in entities]
+
+
+def _cut(value: Any) -> Any:
+    text = value if isinstance(value, str) else "" if isinstance(value, int | float | None) else json.dumps(value)
+    return value if len(text) <= _MOST_CHARS else f"{text[: _MOST_CHARS - 1]}…"
 
 
 def _in_order(entities: Iterable[Entity], order: str) -> list[Entity]:
@@ -284,40 +689,24 @@ def _order_key(value: Any) -> tuple[int, Any]:
     return 1, aware - _EPOCH  # lengths of time compare many times faster
 
 
-def _plain(graph: QueryGraph) -> Iterator[QueryGraph]:
-    """The graphs without what is negated, one for each choice among alternative values; they find all, so that answers can be compared."""
-    gone = {var for edge in graph.edges if edge.negated for var in _behind(graph, edge)}
-    kept = [
-        each
-        for each in graph.constraints
-        if not (isinstance(each, EdgeConstraint) and (each.negated or {each.source, each.target} & gone))
-        and not (isinstance(each, FilterConstraint) and each.var in gone)
-    ]
-    choices = [each.values if isinstance(each, FilterConstraint) else () for each in kept]
-    if not gone and all(len(values) < 2 for values in choices):
-        yield graph
-        return
-    for chosen in product(*(values or (None,) for values in choices)):
-        pairs = zip(kept, chosen, strict=True)
-        constraints = [
-            each if value is None else each.model_copy(update={"value": value, "others": ()}) for each, value in pairs
-        ]
-        kinds = {var: kind for var, kind in graph.vars.items() if var not in gone}
-        yield _changed(graph, constraints, kinds)
-
-
-def _with_only(graph: QueryGraph, edge: EdgeConstraint) -> QueryGraph:
-    """The graph in which a negated edge holds, and what else is negated is left out."""
-    out = {each for each in graph.edges if each.negated and each is not edge}
-    gone = {var for each in out for var in _behind(graph, each)}
-    turned = [each.model_copy(update={"negated": False}) if each is edge else each for each in graph.constraints]
-    kept = [each for each in turned if each not in out and not ({*_variables(each)} & gone)]
-    return _changed(graph, kept, {var: kind for var, kind in graph.vars.items() if var not in gone})
-
-
-def _changed(graph: QueryGraph, constraints: Iterable[Any], kinds: dict[str, str]) -> QueryGraph:
-    update = {"action": "find", "return_mode": "all", "constraints": tuple(constraints), "vars": kinds}
+def _with_only(graph: QueryGraph, negated: Sequence[EdgeConstraint], kept: EdgeConstraint | None) -> QueryGraph:
+    """The graph without what is negated, but for one edge that holds; it finds all, so that answers can be compared."""
+    gone = {var for each in negated if each is not kept for var in _behind(graph, each)}
+    held = [each.model_copy(update={"negated": False}) if each is kept else each for each in graph.constraints]
+    constraints = tuple(each for each in held if not ({*_variables(each)} & gone))
+    kinds = {var: kind for var, kind in graph.vars.items() if var not in gone}
+    update = {"action": "find", "return_mode": "all", "constraints": constraints, "vars": kinds}
     return graph.model_copy(update=update)
+
+
+def _alternatives(filters: Sequence[FilterConstraint]) -> Iterator[tuple[FilterConstraint, ...]]:
+    """The filters with each choice of their values."""
+    return product(
+        *(
+            [each.model_copy(update={"value": value, "others": ()}) for value in each.values] if each.others else [each]
+            for each in filters
+        )
+    )
 
 
 def _variables(each: Any) -> tuple[str, ...]:

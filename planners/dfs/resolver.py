@@ -19,7 +19,10 @@ from pydantic import BaseModel, ConfigDict, Field
 from ontology.errors import BudgetExceededError, DeadlineError, EgotoolsError
 from planners.query.query_graph import FilterConstraint, words_of
 
-__all__ = ["Call", "Entity", "ExecutorSettings", "MeteredResolver", "Observe", "Resolver", "Step", "together"]
+__all__ = ["SELF", "Call", "Entity", "ExecutorSettings", "MeteredResolver", "Observe", "Resolver", "Step", "together"]
+
+SELF = "self"
+"""Identifier of the one entity of a type of kind ``self``."""
 
 _Answer = TypeVar("_Answer")
 _Batch: TypeAlias = "asyncio.Future[dict[str, list[Entity]]]"
@@ -77,10 +80,7 @@ class Resolver(Protocol):
 class ExecutorSettings(BaseModel):
     """Settings of the executor.
 
-    :param order: ``selective``: the branch with the fewest rows first, further ones from its result where that fetches fewer rows;
-        ``paper``: neighbours as listed, each branch from its leaves.
-    :param max_depth: edges from the return variable to the deepest leaf of the depth-first tree; a deeper graph is refused.
-    :param max_calls: questions to the resolver, counts included; after these, each further branch ends.
+    :param max_calls: questions to the resolver, counts included; after these, each further call fails.
     :param max_rows: rows fetched; no call is made after these (a call under way may go over).
     :param max_seconds: wall-clock seconds; a call under way is cancelled. Where calls took all of it, the second pass has a tenth more.
     :param concurrent_calls: calls at once.
@@ -90,8 +90,6 @@ class ExecutorSettings(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    order: Literal["selective", "paper"] = "selective"
-    max_depth: int = Field(default=12, ge=0)
     max_calls: int = Field(default=1_000, ge=1)
     max_rows: int = Field(default=1_000_000, ge=1)
     max_seconds: float = Field(default=300.0, gt=0)

@@ -33,9 +33,9 @@ from planners.calls.bindings import (
 )
 from planners.calls.tool_finder import Finder
 from planners.dfs.intervals import day_of, in_interval, window_arguments
-from planners.dfs.resolver import Entity, Step
-from planners.dfs.search_tree import SELF, holds
+from planners.dfs.resolver import SELF, Entity, Step
 from planners.query.domain import Domain, EntityType, Lookup
+from planners.query.graph_faults import holds
 from planners.query.query_graph import FilterConstraint
 
 __all__ = ["Candidate", "Choice", "ToolResolver"]

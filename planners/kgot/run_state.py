@@ -38,18 +38,20 @@ from planners.kgot.kgot_task import (
     Written,
 )
 from planners.kgot.steps import LlmSteps, UnusableStepError
-from planners.stores.graph_noise import NoiseRemoval, merge_duplicates, remove_irrelevant
 from planners.stores.memory_graph import MemoryGraph
 from planners.stores.property_graph import (
     GraphState,
     InsertNode,
     Language,
+    NoiseRemoval,
     Operation,
     Properties,
     PropertyGraph,
     QueryLimits,
     QueryRows,
     Value,
+    merge_duplicates,
+    remove_irrelevant,
     state_text,
 )
 

@@ -3,28 +3,30 @@
 from __future__ import annotations
 
 import re
-from calendar import monthrange
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta, tzinfo
-from itertools import islice
+from itertools import islice, takewhile
 from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
 
-import vobject  # type: ignore[import-untyped]
-from dateutil.rrule import YEARLY, rrule, rrulestr  # type: ignore[import-untyped]
-from icalendar import Calendar
-from icalendar.cal import Component
+from dateutil.rrule import rrulestr  # type: ignore[import-untyped]
 
+from ontology.errors import MissingExtraError
 from planners.personal.mail import NamedAddress
+
+try:
+    import vobject  # type: ignore[import-untyped]
+    from icalendar import Calendar
+    from icalendar.cal import Component
+except ImportError as error:
+    raise MissingExtraError("the personal domain", extra="personal") from error
 
 __all__ = ["AddressCard", "CalendarEvent", "Fault", "address_cards", "calendar_events"]
 
 _MAX_OCCURRENCES = 2_000  # of one event
-_MAX_EMPTY_RULES = 5  # of a file: each takes seconds
 _MAX_ROWS = 1_000_000  # of the index, that the events of one file come to: days and attendees of each occurrence
-_MAX_DAYS = 100_000  # that a rule is followed for: 270 years
 _MAX_CHARS, _MAX_CARD_CHARS = 2_000, 100_000
 _READ = re.compile(r"(?:[\w-]+\.)?(?:BEGIN|END|VERSION|FN|N|EMAIL|UID|RELATED)[;:]", re.IGNORECASE)
 
@@ -67,25 +69,6 @@ class AddressCard(NamedTuple):
     own: bool
 
 
-class _EmptyRuleError(ValueError):
-    """No day meets a rule, or none within 270 years."""
-
-
-class _BoundedRule(rrule):  # type: ignore[misc]
-    """A rule that looks at so many days only, where dateutil looks for one that meets it until the year 9999.
-
-    It reads this attribute once for each year or month that it goes to; iCalendar knows no Easter.
-    """
-
-    _looked_at = 0
-
-    @property
-    def _byeaster(self) -> None:
-        self._looked_at += 366 if self._freq == YEARLY else 31
-        if self._looked_at > _MAX_DAYS:
-            raise _EmptyRuleError("its rule names no day")
-
-
 def calendar_events(text: str, subject: str, zone: ZoneInfo, until: date) -> Iterator[CalendarEvent | Fault]:
     """Yield the events of a file that are not cancelled, and a fault for each that cannot be read.
 
@@ -103,7 +86,7 @@ def calendar_events(text: str, subject: str, zone: ZoneInfo, until: date) -> Ite
         if each.get("RECURRENCE-ID") is not None:
             with suppress(Exception):  # an impossible one is named below
                 moved.setdefault(_uid(each), set()).add(_slot(each, zone))
-    left, empty = _MAX_ROWS, 0
+    left = _MAX_ROWS
     for each in components:
         try:
             for happening in _happenings(each, f"{subject}#{_uid(each)}", zone, until, moved.get(_uid(each), set())):
@@ -117,10 +100,6 @@ def calendar_events(text: str, subject: str, zone: ZoneInfo, until: date) -> Ite
         except Exception as error:  # an impossible date or rule shows as one of many classes
             told = f"an event that cannot be read ({type(error).__name__.strip('_')}: {str(error)[:100]})"
             yield Fault(f"{subject}#{_uid(each)}", told)
-            empty += isinstance(error, _EmptyRuleError)
-            if empty == _MAX_EMPTY_RULES:
-                yield Fault(subject, f"{empty} rules that no day meets; the events after them were left out")
-                return
 
 
 def _components(text: str, subject: str) -> Iterator[Component | Fault]:
@@ -184,7 +163,7 @@ def _occurrences(event: Component, start: date, until: date) -> list[Any]:
 
     The rule counts in the wall time of the event's zone, so that an event at 9 stays at 9 when summer time begins.
 
-    :raises ValueError: when the rule is none, one of several, repeats within a day, or no day meets it.
+    :raises ValueError: when the rule is none, one of several, or repeats within a day.
     """
     zone = start.tzinfo if isinstance(start, datetime) else None
     first, end = _wall(start, None), datetime.combine(until, time())
@@ -196,24 +175,9 @@ def _occurrences(event: Component, start: date, until: date) -> list[Any]:
         text = rule.to_ical().decode()
         if re.search("FREQ=(SECONDLY|MINUTELY|HOURLY)", text):
             raise ValueError("its rule repeats within a day")
-        days = [abs(int(day)) for day in _listed(rule.get("BYMONTHDAY"))] or [1]
-        months = [int(month) for month in _listed(rule.get("BYMONTH"))] or [1]
-        if not any(day <= monthrange(2024, month)[1] for day in days for month in months if 1 <= month <= 12):
-            raise ValueError("its rule names a day that no month has")
         last = min([end - timedelta(microseconds=1), *(_wall(each, zone) for each in _listed(rule.get("UNTIL")))])
-        bounded = rrulestr(";".join(part for part in text.split(";") if not part.startswith("UNTIL")), dtstart=first)
-        bounded.__class__ = _BoundedRule
-        met = False
-        try:
-            for each in islice(bounded, _MAX_OCCURRENCES):
-                met = True
-                if each > last:
-                    break
-                found.add(each)
-        except _EmptyRuleError:  # it meets no further day
-            pass
-        if not met:
-            raise _EmptyRuleError("its rule names no day")
+        rule_of = rrulestr(";".join(part for part in text.split(";") if not part.startswith("UNTIL")), dtstart=first)
+        found.update(takewhile(lambda each, last=last: each <= last, islice(rule_of, _MAX_OCCURRENCES)))  # type: ignore[misc]
     found |= {_wall(each.dt, zone) for group in _listed(event.get("RDATE")) for each in group.dts}
     found -= {_wall(each.dt, zone) for group in _listed(event.get("EXDATE")) for each in group.dts}
     kept = sorted(each for each in found if each < end or each == first)[:_MAX_OCCURRENCES]

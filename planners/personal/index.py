@@ -20,7 +20,7 @@ from planners.personal.mail import Mail, folded, url_key
 
 __all__ = ["add_card", "add_event", "add_fault", "add_mail", "link_entities", "open_to_read", "open_to_write"]
 
-_VERSION = 1
+_VERSION = 2
 _WAIT_S = 10.0  # for another refresh
 _MAX_DAYS = 366  # of one event
 _SELF = "self"
@@ -143,7 +143,14 @@ def add_event(db: sqlite3.Connection, source: int, event: CalendarEvent) -> None
     row = db.execute(
         "INSERT INTO event (source, id, name, folded, place, place_id, start, ends, all_day) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
-            *(source, event.id, event.name, folded(event.name), event.place, folded(event.place) or None),
+            *(
+                source,
+                event.id,
+                event.name,
+                folded(event.name),
+                event.place,
+                " ".join(event.place.casefold().split()) or None,
+            ),
             *(event.start, event.end, event.all_day),
         ),
     ).lastrowid

@@ -1,7 +1,7 @@
 -- The tables of the index. What a file says is in rows that go with its row in "source". What follows from all files together (from "linked"
 -- on) is made anew after each change, by link.sql.
 CREATE TABLE about (value TEXT);
-CREATE TABLE source (row INTEGER PRIMARY KEY, key TEXT UNIQUE, path TEXT, kind TEXT, size INT, mtime_ns INT, digest TEXT);
+CREATE TABLE source (row INTEGER PRIMARY KEY, key TEXT UNIQUE, path TEXT, kind TEXT, size INT, mtime_ns INT);
 CREATE TABLE fault (source INT REFERENCES source ON DELETE CASCADE, subject TEXT, problem TEXT);
 CREATE INDEX fault_source ON fault (source);
 

@@ -1,67 +1,45 @@
 """Mail files and what their messages say: who, when, what, which files and links. Whatever is broken in a message costs only itself.
 
-Messages come one at a time: memory does not grow with the size of a file, nor with that of a message. The bounds are those within which
-the standard library takes time that grows with the length of its input only (measured: 5 s for 60,000 times "(" as an address).
+Messages come one at a time: memory does not grow with the size of a file, nor with that of a message.
 """
 
 from __future__ import annotations
 
-import codecs
 import hashlib
 import html
 import mimetypes
 import re
-import unicodedata
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.header import decode_header
 from email.message import Message
 from email.parser import BytesHeaderParser, BytesParser
-from email.policy import Compat32
 from email.utils import getaddresses, parsedate_to_datetime
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
+from planners.query.graph_faults import folded
+
 __all__ = [
     "Attachment", "Mail", "NamedAddress", "RawMail", "folded", "mbox_mails", "normal_url", "read_mail", "single_mail", "url_key",
 ]  # fmt: skip
 
-_MAX_MESSAGE_BYTES, _MAX_LINES, _BEGINNING = (
-    32 * 2**20,
-    1_000_000,
-    2**18,
-)  # of a larger message only the beginning is read
+_MAX_MESSAGE_BYTES = 32 * 2**20  # of a larger message only the headers are read
 _CHUNK, _LONGEST_LINE = 2**20, 2**16
 # RFC 4155: "From ", an address and a date, after an empty line; or bare, as newer mail programs write it.
 _SEPARATOR = re.compile(
     rb"From (?:(?:\S+|[^\r\n]{0,200}@\S+) +(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),? |\d{4}-\d\d-\d\d[ T])[^\r\n]{0,100}?\d\d:\d\d[^\r\n]*)?\r?\n"
 )
-_MAX_TEXT_CHARS, _MAX_URLS, _MAX_URL_CHARS, _MAX_NAME_CHARS = 1_000_000, 1_000, 2_000, 255
-_MAX_HEADER_CHARS, _MAX_PARAMETER_CHARS, _MAX_ADDRESS_CHARS, _MAX_WORDS_CHARS = 200_000, 2_000, 1_000, 4_000
-_MAX_PARTS, _MAX_ATTACHMENTS = 1_000, 200
-# The parser compares each line with the boundary of each multipart around it, and makes a message of each line that may begin a part.
-_MAX_COMPARISONS, _MAX_DELIMITERS = 50_000_000, 20_000
-_BOUNDARY = re.compile(rb"boundary\s*=", re.IGNORECASE)
+_MAX_URL_CHARS, _MAX_NAME_CHARS, _MAX_ADDRESS_CHARS = 2_000, 255, 1_000
 _ADDRESS = re.compile(r"[^\s@<>,;:\"]{1,128}@[^\s@<>,;:\"]{1,255}")
-# Decoding these takes time that grows with the square of the text, or they say escapes, which no mail does.
-_NO_CHARSETS = {"punycode", "idna", "unicode_escape", "raw-unicode-escape", "raw_unicode_escape", "unicode-escape", "undefined"}  # fmt: skip
 _TAG = re.compile(r"(<!--|-->|<[^<>]*>)")
 _LINK = re.compile(r"<a(?:rea)?\s[^<>]*?href\s*=\s*(?:\"([^\"<>]*)\"|'([^'<>]*)'|([^\s\"'<>]+))", re.IGNORECASE)
 _URL = re.compile(r"https?://[^\s<>\"'`\\^{}|]+", re.IGNORECASE)
 _AFTER = ".,;:!?'*_"
 _SILENT = ("style", "script", "head", "title")
 _INLINE = frozenset("a abbr b big code em font i mark s small span strong sub sup tt u".split())
-
-
-class _ShortHeaders(Compat32):
-    def header_source_parse(self, sourcelines: list[str]) -> tuple[str, str]:
-        name, value = super().header_source_parse(sourcelines)
-        return name, value[: _MAX_PARAMETER_CHARS if name.lower().startswith("content-") else _MAX_HEADER_CHARS]
-
-
-_PARSER, _HEADERS = BytesParser(policy=_ShortHeaders()), BytesHeaderParser(policy=_ShortHeaders())
 
 
 class RawMail(NamedTuple):
@@ -110,33 +88,25 @@ class Mail:
     problems: list[str] = field(default_factory=list)
 
 
-def single_mail(path: Path, seen: Callable[[bytes], object]) -> RawMail:
+def single_mail(path: Path) -> RawMail:
     """Read a file that is one message.
 
-    :param seen: gets every byte that is read, in order.
     :raises OSError: when it cannot be read.
     """
-    gathered, size = bytearray(), 0
     with path.open("rb") as file:
-        while chunk := file.read(_CHUNK):
-            seen(chunk)
-            size += len(chunk)
-            gathered += chunk if len(gathered) <= _MAX_MESSAGE_BYTES else b""
-    return _raw(0, gathered, size)
+        content = file.read(_MAX_MESSAGE_BYTES + 1)
+    return _raw(0, bytearray(content), max(len(content), path.stat().st_size))
 
 
-def mbox_mails(path: Path, start: int, seen: Callable[[bytes], object]) -> Iterator[RawMail]:
-    """Yield the messages of an mbox from a position on, which is that of a separator or the end.
+def mbox_mails(path: Path) -> Iterator[RawMail]:
+    """Yield the messages of an mbox.
 
-    :param seen: gets every byte that is read, in order.
     :raises OSError: when the file cannot be read.
     """
     with path.open("rb") as file:
-        file.seek(start)
-        gathered, size, position, at = bytearray(), 0, -1, start
+        gathered, size, position, at = bytearray(), 0, -1, 0
         after_empty = True
         while line := file.readline(_LONGEST_LINE):
-            seen(line)
             if after_empty and line.startswith(b"From ") and _SEPARATOR.fullmatch(line):
                 if position >= 0:  # what stands before the first separator is no message
                     yield _raw(position, gathered, size)
@@ -151,8 +121,8 @@ def mbox_mails(path: Path, start: int, seen: Callable[[bytes], object]) -> Itera
 
 
 def _raw(position: int, gathered: bytearray, size: int) -> RawMail:
-    if size > _MAX_MESSAGE_BYTES or gathered.count(b"\n") > _MAX_LINES:
-        return RawMail(position, bytes(gathered[:_BEGINNING]), size)
+    if size > _MAX_MESSAGE_BYTES:
+        return RawMail(position, bytes(gathered).partition(b"\n\n")[0][: 2**18], size)
     if gathered.endswith(b"\n\n"):  # the empty line before the next separator is not part of the message
         del gathered[-1:]
     return RawMail(position, bytes(gathered), len(gathered))
@@ -165,14 +135,11 @@ def read_mail(raw: RawMail) -> Mail:
     if cut:
         mail.problems.append(f"a message of {raw.size:,} bytes; its headers were read, its text and files were not")
     try:
-        comparisons = content.count(b"\n") * sum(1 for _ in _BOUNDARY.finditer(content))
-        if content.count(b"\n--") > _MAX_DELIMITERS or comparisons > _MAX_COMPARISONS:
-            raise ValueError("too many parts")
-        message: Message = (_HEADERS if cut else _PARSER).parsebytes(content)
+        message: Message = (BytesHeaderParser() if cut else BytesParser()).parsebytes(content)
     except Exception as error:  # the parser of the standard library raises many classes on hostile input
         told = f"({type(error).__name__}: {str(error)[:100]})"
         mail.problems.append(f"its parts cannot be told apart {told}; only its headers were read")
-        message, cut = _HEADERS.parsebytes(content.partition(b"\n\n")[0]), True
+        message, cut = BytesHeaderParser().parsebytes(content.partition(b"\n\n")[0]), True
     _read_headers(mail, message, content)
     if not cut:
         try:
@@ -246,7 +213,6 @@ def _address_list(value: str) -> tuple[NamedAddress, ...]:
 @lru_cache(maxsize=16_384)
 def _words(value: str) -> str:
     """Return the text of a header: encoded words decoded, one line."""
-    value = value[:_MAX_WORDS_CHARS]
     if "=?" in value:
         try:
             pieces = decode_header(value)
@@ -262,10 +228,8 @@ def _printable(text: str) -> str:
 
 
 def _decoded(content: bytes, charset: object) -> str:
-    content = content[: 4 * _MAX_TEXT_CHARS + 4]  # of no charset of mails a character takes more
     try:
-        name = codecs.lookup(charset if isinstance(charset, str) else "utf-8").name
-        text = content.decode("utf-8" if name in _NO_CHARSETS else name, "replace")
+        text = content.decode(charset if isinstance(charset, str) else "utf-8", "replace")
     except (LookupError, ValueError):  # a charset that does not exist or is none of text
         text = content.decode("utf-8", "replace")
     return text.encode("utf-8", "replace").decode("utf-8")  # UTF-7 and others can say lone surrogates
@@ -274,11 +238,7 @@ def _decoded(content: bytes, charset: object) -> str:
 def _read_parts(mail: Mail, message: Message) -> None:
     plain: list[str] = []
     rich: list[str] = []
-    for number, part in enumerate(each for each in message.walk() if not each.is_multipart()):
-        if number == _MAX_PARTS or len(mail.attachments) == _MAX_ATTACHMENTS:
-            what = f"{_MAX_PARTS:,} parts" if number == _MAX_PARTS else f"{_MAX_ATTACHMENTS} attachments"
-            mail.problems.append(f"more than {what}; the rest was left out")
-            break
+    for part in (each for each in message.walk() if not each.is_multipart()):
         name = _file_name(part, len(mail.attachments) + 1)
         payload = part.get_payload(decode=True)
         content = payload if isinstance(payload, bytes) else b""
@@ -290,12 +250,6 @@ def _read_parts(mail: Mail, message: Message) -> None:
             (rich if is_html else plain).append(text)
             mail.urls.update(dict.fromkeys(_html_urls(text) if is_html else _plain_urls(text)))
     mail.text = "\n".join(plain if any(map(str.strip, plain)) else map(_html_text, rich)).replace("\x00", " ")
-    if len(mail.text) > _MAX_TEXT_CHARS:
-        mail.text = mail.text[:_MAX_TEXT_CHARS]
-        mail.problems.append(f"a text of more than {_MAX_TEXT_CHARS:,} characters; the rest cannot be searched")
-    if len(mail.urls) > _MAX_URLS:
-        mail.urls = dict.fromkeys(list(mail.urls)[:_MAX_URLS])
-        mail.problems.append(f"more than {_MAX_URLS:,} links; the rest was left out")
 
 
 def _file_name(part: Message, number: int) -> str:
@@ -310,13 +264,6 @@ def _file_name(part: Message, number: int) -> str:
     if name or part.get_content_disposition() != "attachment":
         return name
     return f"attachment-{number}{mimetypes.guess_extension(part.get_content_type()) or ''}"
-
-
-def folded(text: str) -> str:
-    """Return a text as it is compared: without case, width of letters, and kinds and number of blanks."""
-    if not text.isascii():
-        text = unicodedata.normalize("NFKC", text)
-    return " ".join(text.casefold().split())
 
 
 def _html_text(source: str) -> str:

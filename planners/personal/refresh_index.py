@@ -23,9 +23,7 @@ __all__ = ["IndexReport", "PersonalData", "refresh_index"]
 _Unreadable: TypeAlias = Callable[[OSError], None]
 _MAILDIR = frozenset({"cur", "new", "tmp"})
 _MBOX_START = b"From "
-_CHUNK = 2**20
 _MAX_TEXT_BYTES = {"calendar": 32 * 2**20, "cards": 128 * 2**20}  # cards have pictures, which are skipped
-_FILES_A_COMMIT = 500
 _NO_OWN_CARD = "no card is marked as the user's own, so no mail and no event is theirs; name their card me.vcf"
 _ENTITIES = {
     "Email": "email WHERE shown", "Person": "person", "File": "file", "Folder": "folder", "Event": "event WHERE shown",
@@ -98,8 +96,7 @@ class _DataFile(NamedTuple):
 def refresh_index(data: PersonalData, index: Path, *, today: date | None = None) -> IndexReport:
     """Make the index of a person's data, or bring it up to date.
 
-    A file is reused when size and time of change are as before, else when its content is. Of an mbox to which mail was added,
-    only the added part is read. Readers of the index see the old state until the new one is complete.
+    A file is reused when size and time of change are as before. Readers of the index see the old state until the new one is complete.
 
     :param index: the SQLite file.
     :param today: recurring events are known until the end of the year after this day's.
@@ -127,11 +124,9 @@ class _Refresh:
         self.db.execute("DELETE FROM linked")
         known = {row["key"]: row for row in self.db.execute("SELECT * FROM source")}
         kept: set[str] = set()
-        for number, file in enumerate(_data_files(self.data, self._unreadable), 1):
+        for file in _data_files(self.data, self._unreadable):
             kept.add(file.key)
             self._file(file, known.get(file.key))
-            if not known and number % _FILES_A_COMMIT == 0:
-                self.db.commit()  # a first index that is cut off goes on here; it shows nothing before it is linked
         gone = [(key,) for key in known if key not in kept]
         self.db.executemany("DELETE FROM source WHERE key = ?", gone)
         if self._disk_files() or self.changed or gone:
@@ -156,7 +151,7 @@ class _Refresh:
         add_fault(self.db, None, Fault(_shown(error.filename or ""), f"cannot be read ({error.strerror or error})"))
 
     def _file(self, file: _DataFile, known: sqlite3.Row | None) -> None:
-        """Read a file, or the part of it that the index does not have; of one that cannot be read, what was known stays."""
+        """Read a file; of one that cannot be read, what was known stays."""
         self.db.execute("SAVEPOINT file")
         try:
             self._read(file, known)
@@ -173,32 +168,21 @@ class _Refresh:
         if known and (known["size"], known["mtime_ns"]) == (state.st_size, state.st_mtime_ns):
             self.reused += 1
             return
-        seen = _known_part(file, known, state.st_size)
-        if known and seen.size:
-            row = known["row"]
-        else:
-            self.db.execute("DELETE FROM source WHERE key = ?", (file.key,))
-            values = (file.key, file.kind)
-            row = int(self.db.execute("INSERT INTO source (key, kind) VALUES (?, ?)", values).lastrowid or 0)
-        if known and seen.size == state.st_size:
-            self.reused += 1
-        else:
-            self._contents(file, row, seen)
-            self.changed, self.read = True, self.read + 1
-        self.db.execute(
-            "UPDATE source SET path = ?, size = ?, mtime_ns = ?, digest = ? WHERE row = ?",
-            (_shown(file.path), seen.size, state.st_mtime_ns, seen.digest.hexdigest(), row),
-        )
+        self.db.execute("DELETE FROM source WHERE key = ?", (file.key,))
+        values = (file.key, _shown(file.path), file.kind, state.st_size, state.st_mtime_ns)
+        added = self.db.execute("INSERT INTO source (key, path, kind, size, mtime_ns) VALUES (?, ?, ?, ?, ?)", values)
+        self._contents(file, int(added.lastrowid or 0))
+        self.changed, self.read = True, self.read + 1
 
-    def _contents(self, file: _DataFile, row: int, seen: _Seen) -> None:
+    def _contents(self, file: _DataFile, row: int) -> None:
         shown = _shown(file.path)
         if file.kind == "maildir":
-            add_mail(self.db, row, shown, read_mail(single_mail(file.path, seen)), self.zone)
+            add_mail(self.db, row, shown, read_mail(single_mail(file.path)), self.zone)
         elif file.kind == "mbox":
-            for raw in mbox_mails(file.path, seen.size, seen):
+            for raw in mbox_mails(file.path):
                 add_mail(self.db, row, f"{shown}@{raw.position}", read_mail(raw), self.zone)
         else:
-            for found in self._text_entities(file, seen):
+            for found in self._text_entities(file):
                 if isinstance(found, Fault):
                     add_fault(self.db, row, found)
                 elif isinstance(found, AddressCard):
@@ -206,11 +190,10 @@ class _Refresh:
                 else:
                     add_event(self.db, row, found)
 
-    def _text_entities(self, file: _DataFile, seen: _Seen) -> Iterator[CalendarEvent | AddressCard | Fault]:
+    def _text_entities(self, file: _DataFile) -> Iterator[CalendarEvent | AddressCard | Fault]:
         subject, most = _shown(file.path), _MAX_TEXT_BYTES[file.kind]
         with file.path.open("rb") as opened:
             content = opened.read(most + 1)
-        seen(content)
         if len(content) > most:
             return iter([Fault(subject, f"larger than {most:,} bytes, not read")])
         text = content.decode("utf-8-sig", "replace")
@@ -255,30 +238,6 @@ class _Refresh:
                 self._unreadable(error)
         self.db.executemany("UPDATE disk_file SET digest = ? WHERE id = ?", digests)
         return bool(gone or new or digests)
-
-
-class _Seen:
-    """The bytes of a file that were read: how many, and their digest."""
-
-    def __init__(self) -> None:
-        self.digest, self.size = hashlib.sha256(), 0
-
-    def __call__(self, content: bytes) -> None:
-        self.digest.update(content)
-        self.size += len(content)
-
-
-def _known_part(file: _DataFile, known: sqlite3.Row | None, size: int) -> _Seen:
-    """Return the beginning of a file that the index knows: all of it when nothing changed, of an mbox all but what was added."""
-    if not known or known["size"] > size or (known["size"] < size and file.kind != "mbox"):
-        return _Seen()
-    seen = _Seen()
-    with file.path.open("rb") as opened:
-        while seen.size < known["size"] and (chunk := opened.read(min(_CHUNK, known["size"] - seen.size))):
-            seen(chunk)
-        # What follows on a part of a mail, which was being written when it was read, belongs to that mail.
-        whole = opened.read(len(_MBOX_START)) in (b"", _MBOX_START)
-    return seen if whole and seen.digest.hexdigest() == known["digest"] else _Seen()
 
 
 def _data_files(data: PersonalData, unreadable: _Unreadable) -> Iterator[_DataFile]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from inference.chat import ChatModel
 from ontology.errors import InvalidArgumentError
-from planners.query.reader import Parser
+from planners.query.query_graph import Parser
 
 __all__ = ["PARSER_NAMES", "load_parser"]
 

@@ -1,13 +1,35 @@
-"""Every fault of a query graph under a domain, each with what is allowed instead, so that a parser can repair it."""
+"""What a query graph means under a domain: its faults, each with what is allowed instead, its ordinals, and how its filters compare."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import operator
+import re
+import unicodedata
+from collections.abc import Callable, Collection, Iterator, Mapping
+from datetime import date
+from typing import Any
 
+from ontology.errors import InvalidArgumentError
+from planners.query.dates import read_range
 from planners.query.domain import Domain
 from planners.query.query_graph import Constraint, EdgeConstraint, FilterConstraint, QueryGraph
 
-__all__ = ["graph_faults"]
+__all__ = ["compare", "date_notes", "folded", "graph_faults", "holds", "listed", "names_ordinal", "read_ordinal"]
+
+_COMPARED: Mapping[str, Callable[[Any, Any], bool]] = {
+    "=": operator.eq,
+    "<": operator.lt,
+    ">": operator.gt,
+    "<=": operator.le,
+    ">=": operator.ge,
+}
+_WORDS = "first second third fourth fifth sixth seventh eighth ninth tenth".split()
+_BARE = str.maketrans("łŁøØđĐı", "lLoOdDi")  # letters whose stroke is no accent
+_PLACES = {word: at for at, word in enumerate(_WORDS)} | dict.fromkeys(("earliest", "oldest"), 0)
+_LAST = {"last", "latest", "newest", "most recent"}
+_NUMBER = re.compile(r"(\d{1,6})(?:st|nd|rd|th)?")
+_SEVERAL = re.compile(r"(first|last) ([1-9]\d{0,3})")
+_FROM_THE_END = re.compile(r"(.+?)[ -](?:to[ -])?last")
 
 
 def graph_faults(graph: QueryGraph, domain: Domain) -> tuple[str, ...]:
@@ -90,8 +112,10 @@ def _beyond_the_paper(graph: QueryGraph, domain: Domain) -> Iterator[str]:
         yield "Groups, measures and orders cannot be answered by calling tools; ask for all of them."
     if any(edge.max_hops > 1 or edge.only for edge in graph.edges):
         yield 'Steps and "only" cannot be answered by calling tools.'
-    if any(edge.negated for edge in graph.edges) and any(len(each.values) > 1 for each in graph.filters):
-        yield "Exclusion and alternatives cannot both be answered by calling tools at once."
+    for each in graph.filters:
+        kind = domain.types.get(graph.vars.get(each.var, ""))
+        if each.others and kind and each.field in kind.fields and kind.fields[each.field].kind in ("date", "ordinal"):
+            yield f"The filter on {each.var}.{each.field} has alternatives, which dates and ordinals have not."
     if any(edge.negated and graph.return_var not in (edge.source, edge.target) for edge in graph.edges):
         yield "Only what is asked for can be without something, not what it is joined to."
 
@@ -113,3 +137,87 @@ def _reached(graph: QueryGraph, start: str) -> set[str]:
         reached |= new
         waiting.extend(new)
     return reached
+
+
+def read_ordinal(value: str | int | float | bool) -> slice:
+    """Return the places of a list that an ordinal means.
+
+    :param value: a word (``third``), a number (``3``, ``3rd``), one of these with ``to last``, or several (``last 3``, ``first 5``).
+    :raises InvalidArgumentError: when it is no ordinal.
+    """
+    text = " ".join(str(value).split()).casefold()
+    if several := _SEVERAL.fullmatch(text):
+        return slice(int(several[2])) if several[1] == "first" else slice(-int(several[2]), None)
+    from_the_end = _FROM_THE_END.fullmatch(text)
+    word = from_the_end[1] if from_the_end else text
+    number = _NUMBER.fullmatch(word)
+    place = int(number[1]) - 1 if number else _PLACES.get(word, -1)
+    if text in _LAST or (from_the_end and place >= 0):
+        place = 0 if text in _LAST else place
+        return slice(-place - 1, -place or None)
+    if place < 0:
+        raise InvalidArgumentError(
+            f"{value!r} is no ordinal",
+            subject="ordinal",
+            remedy="Write first, last, third, 3rd, last 3 or second to last",
+        )
+    return slice(place, place + 1)
+
+
+def names_ordinal(text: str) -> bool:
+    """Whether a word of a text is an ordinal; a bare number is none."""
+    for word in re.findall(r"most recent|(?!\d+\b)\w+", text.casefold()):
+        try:
+            read_ordinal(word)
+        except InvalidArgumentError:
+            continue
+        return True
+    return False
+
+
+def compare(value: Any, op: str, wanted: str | int | float | bool) -> bool:
+    """Whether ``value op wanted`` holds: by number where both are numbers, else by text, see :func:`folded`.
+
+    :param op: ``contains``, ``=``, ``<``, ``>``, ``<=`` or ``>=``.
+    """
+    number, limit = _number(value), _number(wanted)
+    if op != "contains" and number is not None and limit is not None:
+        return _COMPARED[op](number, limit)
+    text, other = folded(str(value)), folded(str(wanted))
+    return other in text if op == "contains" else _COMPARED[op](text, other)
+
+
+def folded(text: str) -> str:
+    """Return a text as it is compared: without case, accents, width of letters, and kinds and number of blanks."""
+    if not text.isascii():
+        text = unicodedata.normalize("NFKD", text).translate(_BARE)
+        text = "".join(char for char in text if not unicodedata.combining(char))
+    return " ".join(text.casefold().split())
+
+
+def _number(value: Any) -> float | None:
+    if isinstance(value, bool):
+        return None
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):  # the latter of an integer of 310 digits
+        return None
+
+
+def date_notes(graph: QueryGraph, domain: Domain, today: date) -> tuple[str, ...]:
+    """How each date of a graph without faults is read, one sentence each."""
+    return tuple(
+        read_range(str(each.value), today, each.op).said
+        for each in graph.filters
+        if each.op in ("=", "<", ">") and domain.types[graph.vars[each.var]].fields[each.field].kind == "date"
+    )
+
+
+def holds(value: Any, each: FilterConstraint) -> bool:
+    """Whether a value meets a filter that is not by date; of a list, whether one of its values does."""
+    return any(compare(one, each.op, wanted) for one in listed(value) for wanted in each.values)
+
+
+def listed(value: Any) -> Collection[Any]:
+    """A value as a list of values."""
+    return value if isinstance(value, list | tuple) else [value]

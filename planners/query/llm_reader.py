@@ -27,11 +27,18 @@ from ontology.files import read_yaml
 from ontology.json_values import first_error
 from planners.query.dates import date_spans, read_range
 from planners.query.domain import Domain, FieldType
-from planners.query.graph_faults import graph_faults
-from planners.query.ordinals import names_ordinal
-from planners.query.query_graph import Constraint, EdgeConstraint, FilterConstraint, QueryGraph, words_of
-from planners.query.reader import ParsedRequest, request_text
-from planners.query.request_set import GoldRequest, request_set
+from planners.query.graph_faults import date_notes, graph_faults, names_ordinal
+from planners.query.query_graph import (
+    Constraint,
+    EdgeConstraint,
+    FilterConstraint,
+    GoldRequest,
+    ParsedRequest,
+    QueryGraph,
+    request_set,
+    request_text,
+    words_of,
+)
 
 __all__ = ["LlmParser", "WrittenGraph", "worked_examples"]
 
@@ -52,7 +59,9 @@ _MAX_WORDS = 11  # of a value, after the first
 _ASK = re.compile(r"(find|count) (all|one) (\w+)", re.ASCII)
 _EDGE = re.compile(r"(\w+) (\w+) (\w+)", re.ASCII)
 _FILTER = re.compile(r"(\w+)\.(\w+) (=|contains|<|>) (.+)", re.ASCII)
-_ORDINAL = "(first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|last|second to last)"
+_ORDINAL = (
+    "(first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|last|second to last|(first|last) [1-9][0-9]?)"
+)
 _SPECIAL, _ESCAPED = re.compile(r"[][.^$*+?(){}|\\]"), r"\\\g<0>"
 _Words = Annotated[str, Field(max_length=_MAX_VALUE + 140)]
 
@@ -73,7 +82,7 @@ class LlmParser:
         self._attempts = attempts
 
     def parse(self, request: str, domain: Domain, today: date, *, best_effort: bool = False) -> ParsedRequest:
-        """Return the graph of a request; see :class:`planners.query.reader.Parser`. A model leaves nothing out by itself.
+        """Return the graph of a request; see :class:`planners.query.query_graph.Parser`. A model leaves nothing out by itself.
 
         :raises ModelError: when the model fails, and when none of its answers is a graph without faults.
         """
@@ -85,7 +94,7 @@ class LlmParser:
             graph, faults = _read(answer.text, text, domain, today)
             if graph is not None and not faults:
                 repaired = (f"The model needed {attempt + 1} attempts.",) if attempt else ()
-                return ParsedRequest(graph, (*repaired, *_date_notes(graph, domain, today)))
+                return ParsedRequest(graph, (*repaired, *date_notes(graph, domain, today)))
             rejected = answer.text[:_MAX_REPEATED_CHARS]
             if attempt and rejected == messages[-2].content:
                 break  # it would say so for ever
@@ -311,10 +320,6 @@ def _broken_rules(graph: QueryGraph, request: str, domain: Domain, today: date) 
         except InvalidArgumentError as error:
             faults.append(f'The date "{each.value}" with the operator {each.op}: {error.problem}.')
     return faults
-
-
-def _date_notes(graph: QueryGraph, domain: Domain, today: date) -> tuple[str, ...]:
-    return tuple(read_range(str(each.value), today, each.op).said for each in _dates(graph, domain))  # type: ignore[arg-type]
 
 
 def _dates(graph: QueryGraph, domain: Domain) -> list[FilterConstraint]:

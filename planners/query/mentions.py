@@ -8,16 +8,170 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
-from typing import Any, NamedTuple, TypeAlias
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
+from ontology.files import read_yaml
 from ontology.names import NUMBER, is_noun, is_word, noun_lemma, number_of
 from planners.query.dates import MONTHS, date_spans
-from planners.query.lexicon import ORDINALS, WORDS, FieldName, Lexicon
+from planners.query.domain import Domain
 
-__all__ = ["FindNames", "Mention", "RequestValue", "find_mentions", "masked", "request_values"]
+__all__ = [
+    "ORDINALS", "WORDS", "EdgePhrase", "FieldName", "FindNames", "Lexicon", "Mention", "RequestValue",
+    "find_mentions", "lexicon", "masked", "request_values",
+]  # fmt: skip
+
+_T = TypeVar("_T")
+_TEXTS: Mapping[str, str] = read_yaml(Path(__file__).parent / "request_words.yaml")
+WORDS: Mapping[str, frozenset[str]] = {name: frozenset(text.split()) for name, text in _TEXTS.items()}
+"""The closed lists of English words of the reader: name of a list → its words, in lower case."""
+
+_PLACES = "first second third fourth fifth sixth seventh eighth ninth tenth".split()
+ORDINALS = {word: word for word in [*_PLACES, "last"]} | dict(zip("1st 2nd 3rd 4th 5th".split(), _PLACES, strict=False))
+ORDINALS |= dict.fromkeys(("earliest", "oldest"), "first") | dict.fromkeys(("latest", "newest", "recent"), "last")
+"""Word → the ordinal that it says."""
+
+
+class EdgePhrase(NamedTuple):
+    """A phrase of an edge: what stands between its ends.
+
+    :param left: ``source``, ``target``, a noun that names the other end's entity, or empty where nothing is said.
+    :param middle: lemmas of verbs and prepositions; ``'s`` for a possessive.
+    :param right: likewise.
+    """
+
+    left: str
+    middle: tuple[str, ...]
+    right: str
+
+
+class FieldName(NamedTuple):
+    """A field of a type."""
+
+    kind: str
+    field: str
+
+
+class _Shape(NamedTuple):
+    """The form of the values of a field."""
+
+    pattern: re.Pattern[str]
+    field: FieldName
+    literals: int
+
+
+@dataclass(frozen=True, slots=True)
+class Lexicon:
+    """The vocabulary of one domain.
+
+    :param nouns: words (lower case, singular) → the types that they may name.
+    :param verbs: lemma → the types that it implies.
+    :param names: type → its field that holds names.
+    :param field_words: phrase → fields that it names.
+    :param values: word → fields of which it is a value.
+    :param shapes: forms of values, the most specific first.
+    :param phrases: (source type, edge, target type) → phrases.
+    :param about: type → the words of its nouns and its description.
+    :param idioms: verbs with a noun that names nothing ("take place").
+    :param told: the words of all phrases of edges.
+    :param topics: words of fields that are searched for a text ("about").
+    """
+
+    nouns: Mapping[str, tuple[str, ...]]
+    verbs: Mapping[str, tuple[str, ...]]
+    names: Mapping[str, str]
+    field_words: Mapping[str, tuple[FieldName, ...]]
+    values: Mapping[str, tuple[FieldName, ...]]
+    shapes: tuple[_Shape, ...]
+    phrases: Mapping[tuple[str, str, str], tuple[EdgePhrase, ...]]
+    about: Mapping[str, frozenset[str]]
+    idioms: frozenset[tuple[str, ...]]
+    told: frozenset[str]
+    topics: frozenset[str]
+    user: str
+    dates: str
+
+
+def lexicon(domain: Domain) -> Lexicon:
+    """Return the vocabulary of a domain."""
+    nouns, verbs = defaultdict[str, list[str]](list), defaultdict[str, list[str]](list)
+    field_words, values = defaultdict[str, list[FieldName]](list), defaultdict[str, list[FieldName]](list)
+    shapes, names = list[_Shape](), dict[str, str]()
+    for kind, entity in domain.types.items():
+        for word in entity.words:
+            verb = word.removeprefix("to ")
+            (nouns[_singular(word)] if verb == word else verbs[verb]).append(kind)
+        for name, known in entity.fields.items():
+            where = FieldName(kind, name)
+            for word in known.words:
+                if "*" in word or "#" in word:
+                    shapes.append(_Shape(_shape(word), where, len(re.sub(r"[*#.]", "", word)) + word.count("#")))
+                else:
+                    field_words[word.casefold()].append(where)
+            for value in known.values:
+                values[value.casefold().replace("_", " ")].append(where)
+            if known.kind == "text" and "=" in known.operators and kind not in names and "named" in known.words:
+                names[kind] = name
+    said = [words.replace("{source} ", "").replace("{target} ", "") for edge in domain.edges for words in edge.words]
+    kinds = {entity.kind: kind for kind, entity in domain.types.items()}
+    return Lexicon(
+        nouns=_fixed(nouns),
+        verbs=_fixed(verbs),
+        names=names,
+        field_words=_fixed(field_words),
+        values=_fixed(values),
+        shapes=tuple(sorted(shapes, key=lambda shape: -shape.literals)),
+        phrases={
+            (edge.source, edge.name, target): tuple(map(_phrase, edge.words))
+            for edge in domain.edges
+            for target in edge.targets
+        },
+        idioms=frozenset(tuple(each.split()[:2]) for each in said if re.match(r"(?:take|be) [a-z]+\b", each)),
+        topics=frozenset(
+            word
+            for entity in domain.types.values()
+            for field in entity.fields.values()
+            if "contains" in field.operators
+            for word in field.words
+        ),
+        told=frozenset(word for each in said for word in each.split()),
+        about={
+            kind: frozenset(
+                map(noun_lemma, re.findall(r"[a-z]+", " ".join([*entity.words, entity.description]).casefold()))
+            )
+            for kind, entity in domain.types.items()
+        },
+        user=kinds.get("self", ""),
+        dates=kinds.get("date", ""),
+    )
+
+
+def _fixed(found: Mapping[str, list[_T]]) -> dict[str, tuple[_T, ...]]:
+    return {word: tuple(each) for word, each in found.items()}
+
+
+def _singular(phrase: str) -> str:
+    *first, last = phrase.casefold().split()
+    return " ".join([*first, noun_lemma(last)])
+
+
+def _shape(word: str) -> re.Pattern[str]:
+    parts = {"*": r"[^\s,;]+", "#": r"\d"}
+    return re.compile("".join(parts.get(char, re.escape(char)) for char in word), re.IGNORECASE)
+
+
+def _phrase(words: str) -> EdgePhrase:
+    tokens = words.replace("}'s", "} 's").split()
+    left = tokens.pop(0).strip("{}") if tokens[0] in ("{source}", "{target}") else ""
+    right = tokens.pop().strip("{}") if tokens and tokens[-1] in ("{source}", "{target}") else ""
+    return EdgePhrase(left, tuple(tokens), right)
+
+
+# What a request mentions.
 
 FindNames: TypeAlias = Callable[[Sequence[str], Sequence[str]], Mapping[str, Sequence[tuple[str, str]]]]
 """Texts, and those of them in quotation marks → for each that is a name in the data: the types it is of, and the name as written there."""
@@ -220,7 +374,7 @@ class Mention:
     :param word: the noun, singular; of a value, the value.
     :param filters: conditions on it: field, operator, value or values.
     :param likely: of a name, the types that its words or the entity recogniser suggest.
-    :param ordinal: ``first``, ``second`` … ``last``, or empty.
+    :param ordinal: ``first``, ``second`` … ``last``, ``last 3``, or empty; ``beside`` are the tokens that say it.
     :param number: how many of it are said; ``compared`` says how they are compared ("at least 15 parameters").
     :param marks: of "no", "only", "each", "most", "fewest", those that are said of it.
     :param others: further values, of which any may be meant ("Ann or Bob").
@@ -232,6 +386,7 @@ class Mention:
     word: str
     filters: list[tuple[str, str, Any]] = field(default_factory=list)
     ordinal: str = ""
+    beside: tuple[int, ...] = ()
     singular: bool = False
     fields: tuple[FieldName, ...] = ()
     tokens: tuple[int, ...] = ()
@@ -269,7 +424,7 @@ def find_mentions(doc: Any, values: Sequence[RequestValue], words: Lexicon, *, g
         found = _topics(doc, _whole_names(doc, found, words), words)
         found += _names_in_lower_case(doc, found, words)
     found = _one_user(sorted(found, key=lambda each: (each.at, each.kind != "date")))
-    _ordinals(doc, found)
+    _ordinals(doc, found, several=guess)
     return found
 
 
@@ -443,17 +598,25 @@ def _is_no_noun(token: Any, size: int) -> bool:
     return size == 1 and token.pos_ in ("VERB", "AUX", "ADP", "SCONJ") and not nominal
 
 
-def _ordinals(doc: Any, mentions: Sequence[Mention]) -> None:
+def _ordinals(doc: Any, mentions: Sequence[Mention], *, several: bool) -> None:
+    """ "the second mail", "the last three mails", "my next meeting".
+
+    :param several: whether the domain has ordinals of several, and the next one from now on.
+    """
     nouns = [each for each in mentions if each.kind == "noun"]
+    taken = {at for each in mentions for at in each.tokens}
     for token in doc:
-        ordinal = ORDINALS.get(token.lower_)
-        if not ordinal or any(token.i in each.tokens for each in mentions):
+        ordinal = "first" if several and token.lower_ == "next" else ORDINALS.get(token.lower_)
+        if not ordinal or token.i in taken:
             continue
         before = [each for each in nouns if each.at < token.i]
         adverb = token.lower_ in ("first", "last") and token.dep_ == "advmod" and token.head.pos_ in ("VERB", "AUX")
         after = next((each for each in nouns if token.i < each.tokens[0] <= token.i + 3), None)
-        if token.i + 1 < len(doc) and doc[token.i + 1].like_num:  # "the last three": a graph has no such thing
-            continue
+        number = number_of(doc[token.i + 1].text) if token.i + 1 < len(doc) and doc[token.i + 1].like_num else None
+        if number is not None and not (several and ordinal in ("first", "last") and after and number >= 1):
+            continue  # elsewhere it is a limit
         chosen = (before[-1] if before and token.i > token.head.i else None) if adverb else after
         if chosen:
-            chosen.ordinal = ordinal
+            chosen.ordinal = ordinal if number is None else f"{ordinal} {number:.0f}"
+            chosen.beside = (token.i,) if number is None else (token.i, token.i + 1)
+            chosen.marks.update({"next"} if token.lower_ == "next" else ())

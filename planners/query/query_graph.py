@@ -7,18 +7,30 @@ steps, counts, groups, orders) is left out of the JSON where it is not used. Whe
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, TypeAlias
+from dataclasses import dataclass
+from datetime import date
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any, Literal, Protocol, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
+
+from ontology.errors import InvalidArgumentError
+from planners.query.domain import Domain
 
 __all__ = [
     "MAX_VARS",
     "Constraint",
     "EdgeConstraint",
     "FilterConstraint",
+    "GoldRequest",
     "Measure",
+    "ParsedRequest",
+    "Parser",
     "QueryGraph",
     "Scalar",
+    "request_set",
+    "request_text",
     "words_of",
 ]
 
@@ -27,6 +39,8 @@ Scalar: TypeAlias = str | int | float | bool
 MAX_VARS = 24
 """The most variables of a graph."""
 _MAX_CONSTRAINTS = 64
+_MAX_CHARS = 1_000
+_REQUESTS = Path(__file__).parent / "requests"
 _PAPER = frozenset(
     "kind source edge target from to var field op value action return_var return_mode vars constraints".split()
 )
@@ -149,3 +163,78 @@ def words_of(constraint: Constraint) -> str:
     if isinstance(constraint, EdgeConstraint):
         return f"{constraint.source} {constraint.edge} {constraint.target}"
     return f"{constraint.var}.{constraint.field} {constraint.op} {constraint.value}"
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedRequest:
+    """A graph without faults under its domain.
+
+    :param notes: what was assumed or left out, and how each date was read; one sentence each.
+    :param left_out: of these, what names or narrows something and is not in the graph.
+    """
+
+    graph: QueryGraph
+    notes: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
+
+
+class Parser(Protocol):
+    """Turns words into graphs. May be used by several threads at once."""
+
+    @property
+    def name(self) -> str:
+        """The versioned name."""
+        ...
+
+    def parse(self, request: str, domain: Domain, today: date, *, best_effort: bool = False) -> ParsedRequest:
+        """Return the graph of a request; it has no faults under the domain, and each of its dates can be read.
+
+        :param best_effort: whether a graph that lacks a part of the request is returned too, with what was left out.
+        :raises InvalidArgumentError: when a word of the request is not known, or no graph without faults was found.
+        :raises ModelError: when a model is needed and there is none.
+        """
+        ...
+
+
+def request_text(request: str) -> str:
+    """A request with single blanks.
+
+    :raises InvalidArgumentError: when it is empty or a novel.
+    """
+    text = " ".join(request.split())
+    if not text or len(text) > _MAX_CHARS:
+        raise InvalidArgumentError(
+            f"a request has 1 to {_MAX_CHARS} characters", subject="request", remedy="Write one sentence"
+        )
+    return text
+
+
+class GoldRequest(BaseModel):
+    """One request.
+
+    :param split: rules may be written in view of ``dev``, never of ``test``.
+    :param paper: whether it stands in the paper QueryWeaver.
+    :param hops: number of edges of the graph.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    id: str
+    split: Literal["dev", "test"]
+    paper: bool
+    hops: int = Field(ge=0)
+    request: str
+    graph: QueryGraph
+
+    @property
+    def domain(self) -> str:
+        """The name of its domain."""
+        return self.id.rpartition("-")[0]
+
+
+@cache
+def request_set(domain: str) -> tuple[GoldRequest, ...]:
+    """Return the requests of a shipped domain; of any other domain there are none."""
+    path = _REQUESTS / f"{domain}.jsonl"
+    lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
+    return tuple(map(GoldRequest.model_validate_json, lines))

@@ -17,26 +17,35 @@ from typing import Any
 from pydantic import ValidationError
 
 from ontology.errors import InvalidArgumentError, MissingExtraError
-from ontology.names import SPACY_MODELS, is_noun, is_verb, is_word, noun_lemma
-from planners.query.dates import read_range
+from ontology.names import SPACY_MODELS, noun_lemma
 from planners.query.domain import Domain
-from planners.query.graph_faults import graph_faults
-from planners.query.lexicon import ORDINALS, WORDS, FieldName, Lexicon, lexicon
-from planners.query.linking import BETWEEN, Link, Links, read_conditions
-from planners.query.mentions import FindNames, Mention, find_mentions, masked, request_values
-from planners.query.query_graph import QueryGraph
-from planners.query.reader import ParsedRequest, request_text
-from planners.query.statements import read_statements
+from planners.query.graph_faults import date_notes, graph_faults
+from planners.query.linking import BETWEEN, Link, Links, read_conditions, read_statements
+from planners.query.mentions import (
+    ORDINALS,
+    WORDS,
+    FieldName,
+    FindNames,
+    Lexicon,
+    Mention,
+    find_mentions,
+    lexicon,
+    masked,
+    request_values,
+)
+from planners.query.query_graph import ParsedRequest, QueryGraph, request_text
 
 __all__ = ["RulesParser"]
 
+_LEFT_OUT = (
+    "Say it in other words, leave it out, or use --best-effort; `egotools plan-tools` finds the tools for an order"
+)
 _LOCK = Lock()  # spaCy's string store is shared
-_WORD = re.compile(r"[^\s,;:!?.]+")
 _COUNT = re.compile(r"\b(?:how many|count|(?:the )?number of)\b", re.IGNORECASE)
 _LEADS = WORDS["before"] | WORDS["asks"] | WORDS["counts"]
 _CONTENT = ("NOUN", "PROPN", "VERB", "ADJ", "ADV", "NUM", "X", "SYM")
 _LIGHT = WORDS["light"] | WORDS["asks"] | WORDS["before"] | WORDS["auxiliary"]
-_COUNTS = frozenset(("how", "many", "number", "count"))
+_COUNTS = frozenset(("how", "many", "number", "count", "times"))
 _LEAST = frozenset("lowest smallest fewest least minimum cheapest shortest lightest earliest oldest youngest".split())
 _TOTALS = {"total": "sum", "average": "average", "mean": "average", "sum": "sum"}
 
@@ -58,7 +67,7 @@ class RulesParser:
         best_effort: bool = False,
         names: FindNames | None = None,
     ) -> ParsedRequest:
-        """Return the graph of a request; see :class:`planners.query.reader.Parser`.
+        """Return the graph of a request; see :class:`planners.query.query_graph.Parser`.
 
         :param names: looks up texts that may be names in the data; without it names are what looks like one.
         """
@@ -67,7 +76,6 @@ class RulesParser:
         values = request_values(text, words, today, names)
         with _LOCK:
             doc = _english()(masked(text, values))
-        _refuse_orders(text, doc, words)
         links = Links(domain, words, find_mentions(doc, values, words, guess=names is None))
         links.refuse_many()
         read_conditions(doc, links)
@@ -80,8 +88,8 @@ class RulesParser:
         left_out = tuple(writer.left_out)
         if left_out and not best_effort:
             problem = " ".join(left_out).replace(" and left out", "").rstrip(".")
-            raise _refused(problem, "Say it in other words, leave it out, or use --best-effort")
-        return ParsedRequest(graph, (*left_out, *writer.assumed, *_date_notes(graph, domain, today)), left_out)
+            raise _refused(problem, _LEFT_OUT)
+        return ParsedRequest(graph, (*left_out, *writer.assumed, *date_notes(graph, domain, today)), left_out)
 
     def _lexicon(self, domain: Domain) -> Lexicon:
         known = self._lexicons.get(id(domain))
@@ -94,14 +102,6 @@ def _refused(problem: str, remedy: str) -> InvalidArgumentError:
     return InvalidArgumentError(problem, subject="request", remedy=remedy)
 
 
-def _date_notes(graph: QueryGraph, domain: Domain, today: date) -> tuple[str, ...]:
-    return tuple(
-        read_range(str(each.value), today, each.op).said
-        for each in graph.filters
-        if each.op in ("=", "<", ">") and domain.types[graph.vars[each.var]].fields[each.field].kind == "date"
-    )
-
-
 @lru_cache(maxsize=1)
 def _english() -> Any:
     import spacy
@@ -110,52 +110,6 @@ def _english() -> Any:
         if spacy.util.is_package(model):
             return spacy.load(model)
     raise MissingExtraError("the rules parser", extra="default")
-
-
-# Orders: "Block the supplier Acme" asks nothing, and would be answered as a question.
-
-
-def _refuse_orders(text: str, doc: Any, words: Lexicon) -> None:
-    """Refuse an imperative that does not ask, at the beginning or joined to one that asks."""
-    order = _leading_order(text, doc, words) or _joined_order(doc)
-    if order:
-        raise _refused(
-            f'the planner only answers questions, and the request orders something: "{order}"',
-            "Ask for what is so; `egotools plan-tools` finds the tools for an order, `egotools call` calls one",
-        )
-
-
-def _leading_order(text: str, doc: Any, words: Lexicon) -> str:
-    found = list(_WORD.finditer(text.replace("'d ", " 'd ") if "'d " in text[:10] else text))
-    at = next((at for at, each in enumerate(found) if each[0].casefold() not in WORDS["before"]), len(found))
-    if at == len(found):
-        return ""
-    word = found[at][0]
-    low = word.casefold()
-    following = found[at + 1][0] if at + 1 < len(found) else ""
-    if low in WORDS["asks"] or low in WORDS["auxiliary"] or not _is_verb(low):
-        return ""
-    if following.casefold() in WORDS["determiners"] or low in WORDS["orders"]:
-        return word
-    known = noun_lemma(low) in words.nouns or low in words.values or low in words.field_words
-    name = word[0].isupper() and following[:1].isupper() and is_noun(low)  # "Mark Olsen's mail"
-    token = next((each for each in doc if each.idx == found[at].start()), None)
-    describes = token is not None and token.dep_ in ("compound", "amod", "nmod") and is_noun(low)  # "work mails"
-    return "" if known or name or (describes and low not in words.verbs) else word
-
-
-def _is_verb(low: str) -> bool:
-    return is_verb(low) or (low[:2] in ("un", "re") and not is_word(low) and is_verb(low[2:]))
-
-
-def _joined_order(doc: Any) -> str:
-    for token in doc:
-        subject = any(child.dep_ in ("nsubj", "nsubjpass", "aux") for child in token.children)
-        imperative = token.dep_ == "conj" and token.tag_ in ("VB", "VBP") and not subject and _is_verb(token.lower_)
-        asks = token.lower_ in WORDS["asks"] | WORDS["auxiliary"]
-        if imperative and token.head.lower_ in WORDS["asks"] and not asks:
-            return str(token.text)
-    return ""
 
 
 @dataclass
@@ -173,26 +127,14 @@ class _Writer:
     counted_field: bool = False
 
     def read_measure(self) -> None:
-        """ "the highest unit price", "total cost", "the price of": fields that are asked for or order the answer.
-
-        :raises InvalidArgumentError: for a superlative of which no field is known: of "the largest file" only "the file" would be left.
-        """
+        """ "the highest unit price", "total cost", "the price of": fields that are asked for or order the answer."""
         links, taken = self.links, {at for each in self.links.mentions for at in each.tokens}
         for token in self.doc:
             function = _TOTALS.get(token.lower_, "")
             superlative = token.tag_ in ("JJS", "RBS") and token.i not in links.said and token.lower_ not in ORDINALS
             if token.i in taken or not (function or superlative):
                 continue
-            after = [each for each in self.doc[token.i + 1 : token.i + 2] if each.pos_ in ("ADJ", "ADV")]
-            most = after if token.lower_ in ("most", "least") else []
-            if any(each.lower_ in ORDINALS for each in most):
-                continue
             found = self._field_at(token.i + 1, taken) if links.domain.extended else None
-            if found is None and superlative:
-                raise _refused(
-                    f'a query graph has no order by "{" ".join(each.text for each in (token, *most))}"',
-                    'Ask for the "first", "second" or "last" of what has a time, or for all',
-                )
             if found:
                 self.measured, self.ascending = (function or "value", found[0]), token.lower_ in _LEAST
                 links.said.update(range(token.i, found[1]))
@@ -230,6 +172,7 @@ class _Writer:
         _forget_doubles(links)
         returned = self._returned()
         self._place_dates()
+        self._bound_by_today()
         for through in (False, True):  # an entity between two is invented only where no edge joins any
             for mention in sorted(links.mentions, key=lambda each: each.at):
                 if mention in links.mentions and mention not in links.reached(returned):
@@ -255,6 +198,12 @@ class _Writer:
         for link in links.assumed:
             if link in links.links and link.source in names:
                 self._refuse_two_ways(link)
+                if link.source.types == link.target.types and not (links.domain.extended or self.left_out):
+                    words = ", ".join(f'"{each.word}"' for each in (link.source, link.target) if each.kind == "value")
+                    raise _refused(
+                        f"it does not say how two {link.source.types[0]}s are joined {words}".rstrip(),
+                        "Say what it is a name of",
+                    )
                 ends = f"{names[link.source]} and {names[link.target]}"
                 self.assumed.append(
                     f"It is assumed that {ends} are joined by {link.edge}; the request does not say how."
@@ -313,6 +262,21 @@ class _Writer:
             lemmas = {each.lemma_.casefold() for each in self.doc}
             any(links.join_date(mention, when, lemmas) for mention in (*before, *after))
 
+    def _bound_by_today(self) -> None:
+        """The next of its kind is from today on; what did happen since a day did so until today."""
+        links = self.links
+        for each in [each for each in links.mentions if "next" in each.marks]:
+            when = Mention(each.at, (links.words.dates,), "date", "next", filters=[("value", ">", "today")])
+            links.mentions.append(when)
+            if not links.join_date(each, when, set()):
+                raise _refused(
+                    f'nothing of the type {each.types[0]} has a date, and the request says "next"', "Leave it out"
+                )
+        if any(each.lower_ in ("did", "have", "has") and each.pos_ == "AUX" for each in self.doc):
+            for each in links.mentions:
+                if each.kind == "date" and each.filters[0][1] == ">" and each.word != "next":
+                    each.filters.append(("value", "<", "tomorrow"))
+
     def _attach(self, mention: Mention, returned: Mention, *, through: bool) -> None:
         """Join a part that no phrase joined to the rest, at the nearest pair of mentions that an edge allows.
 
@@ -355,7 +319,8 @@ class _Writer:
         """An ordinal of a type without order belongs to a neighbour that has one: the first file of the first mail."""
         links = self.links
         for mention in [each for each in kept if each.ordinal]:
-            for each in (mention, *(end for _, end in links.around(mention))):
+            beside = () if " " in mention.ordinal else (end for _, end in links.around(mention))
+            for each in (mention, *beside):
                 fields = links.domain.types[each.types[0]].fields
                 name = next((name for name, field in fields.items() if field.kind == "ordinal"), None)
                 if name:
@@ -453,7 +418,7 @@ class _Writer:
     def _is_one(self, returned: Mention, kept: Sequence[Mention]) -> bool:
         """A superlative or ordinal, or one certain thing: a single noun with a name."""
         if returned.ordinal:
-            return True
+            return " " not in returned.ordinal
         if self.links.domain.types[returned.types[0]].kind == "date":
             return any(each.ordinal for each in kept)
         return len(kept) == 1 and returned.singular and any(op == "=" for _, op, _ in returned.filters)
@@ -481,7 +446,7 @@ class _Writer:
         """The content words of a request that reached no part of its graph; those side by side are one text."""
         known = set(self.links.said)
         for each in self._mentioned():
-            known.update(each.tokens, (each.at,) if each.kind == "implied" else ())
+            known.update(each.tokens, (each.at,) if each.kind == "implied" else (), each.beside if each.ordinal else ())
         said = _said(self.links, kept) | (_COUNTS if count else set())
         lost = [
             each for each in self.doc if each.i not in known and _is_content(each) and not self._is_said(each, said)

@@ -3,10 +3,7 @@
 A path of Neo4j is a *trail*: it never passes an edge twice. That of Ladybug is a *walk* and may. So ``-[:KNOWS*1..5]->``
 around a cycle finds fewer paths here; what both find with ``DISTINCT`` end nodes within reach of a trail is the same.
 
-Model-written Cypher sees a whole database, so two tasks cannot share one: a task holds its database for itself, empty when it is taken, and
-marked as made here. The mark is a uniqueness constraint, which no ``MATCH`` shows. The hold is an open transaction with one node of the
-constraint's label, which is never committed: nobody sees it, a second holder waits for it in vain, and the server ends it when the
-connection of a dead process breaks.
+Model-written Cypher sees a whole database, so a task needs one for itself: it must be empty when it is opened, and is cleared at the end.
 """
 
 from __future__ import annotations
@@ -22,7 +19,6 @@ from typing import Any
 from ingest.stores.bolt_connection import BoltAddress, bolt_errors, driver_options, parse_bolt_address, shown_error
 from ontology.errors import StatementError, StorageError
 from planners.stores.graph_schema import (
-    TYPE_PROPERTIES,
     CypherDialect,
     GraphSchema,
     NodeType,
@@ -47,6 +43,7 @@ from planners.stores.property_graph import (
     PropertyRows,
     QueryLimits,
     QueryRows,
+    ReplaceGraph,
     Statement,
     Value,
     apply_typed,
@@ -69,7 +66,6 @@ _SCHEMA_S = 60.0
 """Seconds that a schema stands while nothing is added: a server goes through the whole graph for it."""
 _OF_STATEMENTS = frozenset({"Statement", "Schema", "Transaction", "Procedure"})
 """Classes of Neo4j's error codes that a statement causes, and that its writer can correct; found in its list of codes."""
-_MARK, _MARK_LABEL = "egotools_task_graph", "EgotoolsTaskGraph"
 
 
 @contextlib.asynccontextmanager
@@ -223,60 +219,22 @@ async def _write_difference(transaction: Any, old: PropertyRows, new: PropertyRo
 
 
 @contextlib.asynccontextmanager
-async def open_bolt_graph(url: str, wait_s: float = 15.0) -> AsyncIterator[BoltGraph]:
-    """Open a graph in a database that is empty and that no other task has; it is cleared at the end.
+async def open_bolt_graph(url: str) -> AsyncIterator[BoltGraph]:
+    """Open a graph in a database that is empty, for one task at a time; it is cleared at the end.
 
     :param url: ``bolt://user:password@host:port/database``; errors never show the password.
-    :param wait_s: seconds for a hold of another task to end; chosen as several times what a loaded server takes for it.
     :raises InvalidArgumentError: when it is no such address.
     :raises MissingExtraError: when the driver is not installed.
-    :raises StorageError: when the server cannot be reached, or the database is not free: it has nodes and no mark, or another task holds it.
+    :raises StorageError: when the server cannot be reached, or the database is not empty.
     """
     async with _opened_driver(url, "graphs of tasks in Neo4j") as (driver, place):
-        with bolt_errors(place):
-            async with _held(driver, place, wait_s) as hold:
-                yield BoltGraph(driver, place, hold)
-
-
-@contextlib.asynccontextmanager
-async def _held(driver: Any, place: BoltAddress, wait_s: float) -> AsyncIterator[Any]:
-    """Take a database, and yield the transaction that holds it. A marked database is cleared: a task that was killed left it."""
-    clear = "MATCH (n) DETACH DELETE n"
-    async with driver.session(database=place.database) as session:
-        if not await _value(session, "SHOW CONSTRAINTS YIELD name WHERE name = $mark RETURN count(*)", {"mark": _MARK}):
-            if nodes := await _value(session, "MATCH (n) RETURN count(n)"):
-                raise StorageError(
-                    f"the database holds {nodes} nodes that are of no task",
-                    subject=place.shown,
-                    remedy="Name a database that is empty, for egotools alone; it is cleared before and after each task",
-                )
-            unique = f"FOR (n:{_MARK_LABEL}) REQUIRE n.holder IS UNIQUE"
-            await _consume(session, f"CREATE CONSTRAINT {_MARK} IF NOT EXISTS {unique}")
-        async with driver.session(database=place.database) as holder:
-            hold = await holder.begin_transaction(timeout=0)  # no limit: it lasts as long as the task
-            try:
-                async with asyncio.timeout(wait_s):
-                    await _consume(hold, f"CREATE (:{_MARK_LABEL} {{holder: 'task'}})")
-            except TimeoutError:
-                raise StorageError(
-                    "another task holds the database",
-                    subject=place.shown,
-                    remedy="Wait for its end, or name another database: each task at one time needs its own",
-                ) from None
-            try:
-                await _consume(session, clear)
-                yield hold
-            finally:
-                with contextlib.suppress(StorageError), bolt_errors(place):  # a dead server: the next task clears
-                    await hold.run(
-                        "RETURN 1"
-                    )  # a hold that was lost may be another's by now: its graph is not ours to clear
-                    await _consume(session, clear)
-                    await hold.rollback()
-                    async with await session.begin_transaction(timeout=wait_s) as removal:
-                        await _consume(
-                            removal, f"DROP CONSTRAINT {_MARK} IF EXISTS"
-                        )  # waits where the next task holds it
+        graph = BoltGraph(driver, place)
+        await graph.apply(())  # the check that it is empty
+        try:
+            yield graph
+        finally:
+            with contextlib.suppress(StorageError, StatementError):  # a dead server keeps it
+                await graph.apply([ReplaceGraph(state=GraphState())])
 
 
 class BoltGraph:
@@ -285,12 +243,11 @@ class BoltGraph:
     Typed operations are planned on the rows of the graph, and the difference is written; each call is one transaction.
     """
 
-    def __init__(self, driver: Any, place: BoltAddress, hold: Any) -> None:
+    def __init__(self, driver: Any, place: BoltAddress) -> None:
         self._driver = driver
         self._place = place
-        self._hold = hold
         self._lock = asyncio.Lock()
-        self._rows: PropertyRows | None = None  # as committed last: while the database is held nobody else writes
+        self._rows = PropertyRows()  # as committed last
 
     @property
     def language(self) -> Language:
@@ -300,11 +257,9 @@ class BoltGraph:
     async def apply(self, operations: Sequence[Operation]) -> None:
         """Apply operations in their order: all, or none where one fails. Calls wait for one another."""
         async with self._lock:
-            with bolt_errors(self._place):
-                await _consume(self._hold, "RETURN 1")  # it is still held: no connection broke
             async with self._transaction("WRITE", _WRITE_S) as transaction:
-                before = self._rows or await _read_rows(transaction)
-                self._rows = None
+                before = self._rows
+                self._check_own(await _value(transaction, "MATCH (n) RETURN count(n)"))
                 after = before.copy()
                 for operation in operations:
                     if isinstance(operation, Statement):
@@ -332,8 +287,21 @@ class BoltGraph:
     async def state(self) -> GraphState:
         """Return the whole graph."""
         async with self._lock, self._transaction("READ", _WRITE_S) as transaction:  # nodes and edges of one moment
-            self._rows = await _read_rows(transaction)
-            return state_of_rows(self._rows)
+            rows = await _read_rows(transaction)
+            self._check_own(len(rows.nodes))
+            return state_of_rows(rows)
+
+    def _check_own(self, nodes: int) -> None:
+        """Check that the database has as many nodes as this task has left there: a task neither takes nor clears what is another's.
+
+        :raises StorageError: when it has others.
+        """
+        if nodes != len(self._rows.nodes):
+            raise StorageError(
+                f"the database has {nodes} nodes, and this task has left {len(self._rows.nodes)}",
+                subject=self._place.shown,
+                remedy="Name a database for this task alone, which is empty when it begins; what a task that was killed has left, delete",
+            )
 
     @contextlib.asynccontextmanager
     async def _transaction(self, mode: str, seconds: float) -> AsyncIterator[Any]:
@@ -472,7 +440,7 @@ async def _schema(graph: BoltReader) -> GraphSchema:
     nodes: list[NodeType] = []
     for label, found in sorted(of_nodes.items()):
         node = NodeType(name=label, mark=TypeMark(label=label), key=keys.get(label, ""), properties=_properties(found))
-        nodes += await marked_nodes(graph, node, TYPE_PROPERTIES.get(label, ""))
+        nodes += await marked_nodes(graph, node)
     pairs: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for type_, source, target in await read_rows_of(graph, _PAIRS):
         pairs[type_].append((source, target))

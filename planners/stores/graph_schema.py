@@ -7,7 +7,6 @@ property. ``TypeMark`` says which, so that whoever reads a schema sees types alo
 from __future__ import annotations
 
 import hashlib
-from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
@@ -20,24 +19,9 @@ from planners.stores.property_graph import QueryLimits, Scalar, Value
 from planners.stores.statements import quoted_name
 
 __all__ = [
-    "TYPE_PROPERTIES",
-    "UNDIRECTED",
-    "CypherDialect",
-    "Degrees",
-    "GraphSchema",
-    "NodeType",
-    "PropertyKey",
-    "PropertyType",
-    "ReadableGraph",
-    "RelationshipEnds",
-    "RelationshipType",
-    "RowStream",
-    "TypeMark",
-    "graph_census",
-    "marked_ends",
-    "marked_nodes",
-    "read_rows_of",
-]
+    "TYPE_PROPERTIES", "UNDIRECTED", "CypherDialect", "Degrees", "GraphSchema", "NodeType", "PropertyKey", "PropertyType", "ReadableGraph",
+    "RelationshipEnds", "RelationshipType", "RowStream", "TypeMark", "graph_census", "marked_ends", "marked_nodes", "read_rows_of",
+]  # fmt: skip
 
 CypherDialect: TypeAlias = Literal["ladybug", "bolt"]
 """Which Cypher: that of Ladybug, whose paths are walks, or that of Neo4j, whose paths are trails."""
@@ -47,14 +31,12 @@ UNDIRECTED = "undirected"
 TYPE_PROPERTIES: Mapping[str, str] = {"EgotoolsNode": "type"}
 """Label → the property that tells its types apart: that of the graphs that ingestion writes."""
 _OWN_LIMITS = QueryLimits(rows=1_000_000, seconds=300.0)
-"""Of queries about types, which give few rows; the time is for graphs tenfold the largest of ours, whose census takes seconds."""
-_SAMPLE_ROWS = 200
-"""Rows that samples are taken from: the first ones, which takes no scan."""
-_SAMPLES = 20
-"""Values at most; a property that has no more is shown whole. Chosen as more than months, quarters and statuses have."""
+"""Of queries about types, which give few rows, on graphs tenfold the largest of ours."""
+_SAMPLE_ROWS, _SAMPLES = 200, 20
+"""First rows that samples are taken from, and values at most; a property that has no more is shown whole."""
 _SAMPLE_CHARACTERS = 80
-"""Of a value; longer ones, sentences and documents, are no samples. Property with a longer one among its first rows are text: their
-different values are not counted, which would hold all of them in memory."""
+"""Of a value; longer ones are no samples. A property with one among its first rows is text: counting its different values would hold all of
+them in memory."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,8 +45,7 @@ class PropertyKey:
 
     :param count: nodes or relationships that have a value.
     :param distinct: different values; None where they were not counted.
-    :param least: the smallest value of numbers, dates and strings; None where there is none.
-    :param greatest: the largest, likewise.
+    :param least: the smallest value of numbers, dates and strings; None where there is none; ``greatest`` likewise.
     :param samples: some values, sorted: all of them where they are few.
     """
 
@@ -79,12 +60,7 @@ class PropertyKey:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TypeMark:
-    """How the nodes of a type are known.
-
-    :param label: of the engine.
-    :param property: that tells the types of one label apart; empty where the label is the type.
-    :param value: of that property.
-    """
+    """How nodes of a type are known: a label of the engine, and the property that tells its types apart; empty where the label is the type."""
 
     label: str
     property: str = ""
@@ -127,10 +103,7 @@ class RelationshipEnds:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RelationshipType:
-    """A type of relationships; its name is that of the engine.
-
-    :param undirected: whether they have no direction: which end is the source then says nothing.
-    """
+    """A type of relationships, by its name in the engine; where it is undirected, which end is the source says nothing."""
 
     name: str
     ends: tuple[RelationshipEnds, ...]
@@ -250,18 +223,16 @@ async def read_rows_of(
         return [list(row) async for batch in stream.batches() for row in batch]
 
 
-async def marked_nodes(graph: ReadableGraph, node: NodeType, property_name: str) -> list[NodeType]:
-    """Return the types of a label.
-
-    :param property_name: that tells them apart; empty, or none of the label's: the label is the type.
-    """
-    if property_name not in {each.name for each in node.properties}:
+async def marked_nodes(graph: ReadableGraph, node: NodeType) -> list[NodeType]:
+    """Return the types of a label: those that a property tells apart (:data:`TYPE_PROPERTIES`), else the label itself."""
+    name = TYPE_PROPERTIES.get(node.mark.label, "")
+    if name not in {each.name for each in node.properties}:
         return [node]
-    label, name = (quoted_name(text, graph.dialect) for text in (node.mark.label, property_name))
-    found = await read_rows_of(graph, f"MATCH (n:{label}) RETURN DISTINCT n.{name}")
-    rest = tuple(each for each in node.properties if each.name != property_name)
+    label, quoted = (quoted_name(text, graph.dialect) for text in (node.mark.label, name))
+    found = await read_rows_of(graph, f"MATCH (n:{label}) RETURN DISTINCT n.{quoted}")
+    rest = tuple(each for each in node.properties if each.name != name)
     return [
-        replace(node, name=value, mark=replace(node.mark, property=property_name, value=value), properties=rest)
+        replace(node, name=value, mark=replace(node.mark, property=name, value=value), properties=rest)
         for (value,) in found
         if isinstance(value, str)
     ]
@@ -286,160 +257,99 @@ async def marked_ends(
     return tuple(RelationshipEnds(source=source, target=target) for source, target in sorted(found))
 
 
+# --- The census -----------------------------------------------------------------------------------------------------------------------
+
+
 async def graph_census(graph: ReadableGraph, schema: GraphSchema) -> GraphSchema:
     """Return a schema with what was counted, in the Cypher that both dialects share.
-
-    The types of one label take one query over all its nodes; a type of relationships one for its properties and two for degrees.
 
     :raises StatementError: when a query takes too long.
     """
     census = _Census(graph, schema)
-    nodes: dict[str, NodeType] = {}
-    for label in dict.fromkeys(node.mark.label for node in schema.nodes):
-        nodes.update({node.name: node for node in await census.nodes(label)})
-    relationships = tuple([await census.relationship(each) for each in schema.relationships])
-    return GraphSchema(nodes=tuple(nodes[node.name] for node in schema.nodes), relationships=relationships)
+    nodes = tuple([await census.node(each) for each in schema.nodes])
+    return GraphSchema(
+        nodes=nodes, relationships=tuple([await census.relationship(each) for each in schema.relationships])
+    )
 
 
 class _Census:
     def __init__(self, graph: ReadableGraph, schema: GraphSchema) -> None:
         self._graph = graph
         self._marks = {node.name: node.mark for node in schema.nodes}
-        self._types = schema.nodes
-        self._untyped: set[str] = set()  # labels with nodes that have no type
 
     def _name(self, name: str) -> str:
         return quoted_name(name, self._graph.dialect)
 
-    async def nodes(self, label: str) -> list[NodeType]:
-        """Count the nodes of the types of one label."""
-        match = f"MATCH (n:{self._name(label)})"
-        types = [node for node in self._types if node.mark.label == label]
-        group = f"n.{self._name(types[0].mark.property)}" if types[0].mark.property else ""
-        of_type = {
-            node.name: (f"{match} WHERE {group} = $p0", {"p0": node.mark.value}) if group else (match, {})
-            for node in types
-        }
-        samples = {node.name: await self._samples(*of_type[node.name], "n", node.properties) for node in types}
-        counts = await self._counts(match, group, "n", types[0].properties, _long_texts(samples.values()))
-        if "None" in counts:
-            self._untyped.add(label)
-        counted = []
-        for node in types:
-            count, found = counts.get(node.mark.value, (0, {}))
-            own = samples[node.name]
-            properties = [_counted(each, found.get(each.name), own[each.name]) for each in node.properties]
-            whole = await self._few_values(*of_type[node.name], "n", properties)
-            counted.append(replace(node, count=count, properties=whole))
-        return counted
+    def _of(self, variable: str, mark: TypeMark) -> tuple[str, dict[str, str]]:
+        """Return the condition that a node is of a type, and its parameters."""
+        if not mark.property:
+            return "true", {}
+        return f"{variable}.{self._name(mark.property)} = ${variable}", {variable: mark.value}
+
+    async def node(self, type_: NodeType) -> NodeType:
+        """Count the nodes of a type."""
+        condition, parameters = self._of("n", type_.mark)
+        match = f"MATCH (n:{self._name(type_.mark.label)}) WHERE {condition}"
+        count, properties = await self._counted(match, parameters, "n", type_.properties)
+        return replace(type_, count=count, properties=properties)
 
     async def relationship(self, type_: RelationshipType) -> RelationshipType:
-        """Count the relationships of a type."""
-        match = f"MATCH ()-[r:{self._name(type_.name)}]->()"
-        ends = await self._ends(type_)
+        """Count the relationships of a type, of each pair of its ends, and their degrees."""
+        ends: list[RelationshipEnds] = []
+        for pair in type_.ends:
+            marks = [(variable, self._marks[name]) for variable, name in (("a", pair.source), ("b", pair.target))]
+            source, target = (self._name(mark.label) for _, mark in marks)
+            match = f"MATCH (a:{source})-[:{self._name(type_.name)}]->(b:{target})"
+            parameters: dict[str, str] = {}
+            for variable, mark in marks:
+                condition, own = self._of(variable, mark)
+                match += f" {'AND' if variable == 'b' else 'WHERE'} {condition}"
+                parameters |= own
+            grouped = [f"{match} WITH id({end}) AS i, count(*) AS d RETURN d, count(*) AS n" for end in "ab"]
+            outgoing, incoming = [await read_rows_of(self._graph, text, parameters) for text in grouped]
+            count = sum(degree * nodes for degree, nodes in outgoing)
+            degrees = _degrees_of(outgoing), _degrees_of(incoming)
+            ends.append(replace(pair, count=count, outgoing=degrees[0], incoming=degrees[1]))
         if not type_.properties:
-            return replace(type_, ends=ends, count=sum(each.count for each in ends))
-        samples = await self._samples(match, {}, "r", type_.properties)
-        counts = await self._counts(match, "", "r", type_.properties, _long_texts([samples]))
-        count, found = counts.get("", (0, {}))
-        properties = [_counted(each, found.get(each.name), samples[each.name]) for each in type_.properties]
-        whole = await self._few_values(match, {}, "r", properties)
-        return replace(type_, ends=ends, count=count, properties=whole)
+            return replace(type_, ends=tuple(ends), count=sum(each.count for each in ends))
+        match = f"MATCH ()-[r:{self._name(type_.name)}]->()"
+        count, properties = await self._counted(match, {}, "r", type_.properties)
+        return replace(type_, ends=tuple(ends), count=count, properties=properties)
 
-    async def _samples(
-        self, match: str, parameters: Mapping[str, Value], variable: str, properties: Sequence[PropertyKey]
-    ) -> dict[str, list[Any]]:
-        """Return the values of the first rows by property."""
-        if not properties:
-            return {}
-        shown = ", ".join(f"{variable}.{self._name(each.name)}" for each in properties)
-        rows = await read_rows_of(self._graph, f"{match} RETURN {shown} LIMIT {_SAMPLE_ROWS}", parameters)
-        return {each.name: [row[at] for row in rows if row[at] is not None] for at, each in enumerate(properties)}
-
-    async def _counts(
-        self, match: str, group: str, variable: str, properties: Sequence[PropertyKey], long: set[str]
-    ) -> dict[str, tuple[int, dict[str, list[Any]]]]:
-        """Return, by group, the count of rows and count, different values, least and greatest of each property."""
-        shown = [group or "''", "count(*)"]
-        for each in properties:
-            name = f"{variable}.{self._name(each.name)}"
-            is_counted = each.type != "list" and each.name not in long
+    async def _counted(
+        self, match: str, parameters: Mapping[str, str], variable: str, keys: Sequence[PropertyKey]
+    ) -> tuple[int, tuple[PropertyKey, ...]]:
+        """Return how many there are, and their properties with statistics."""
+        names = [f"{variable}.{self._name(each.name)}" for each in keys]
+        text = f"{match} RETURN {', '.join(names) or '1'} LIMIT {_SAMPLE_ROWS}"
+        columns = list(zip(*await read_rows_of(self._graph, text, parameters), strict=True)) or [()] * len(keys)
+        shown, parts = ["count(*)"], list[tuple[PropertyKey, bool, bool]]()
+        for each, name, values in zip(keys, names, columns, strict=False):
+            is_counted = each.type != "list" and not any(map(_is_long, values))
             is_ranged = is_counted and each.type != "boolean"
+            parts.append((each, is_counted, is_ranged))
             shown += [f"count({name})", f"count(DISTINCT {name})" if is_counted else "-1"]
             shown += [f"min({name})", f"max({name})"] if is_ranged else ["''", "''"]
         aliased = ", ".join(f"{text} AS c{at}" for at, text in enumerate(shown))
-        found = {}
-        for key, count, *rest in await read_rows_of(self._graph, f"{match} RETURN {aliased}"):
-            found[str(key)] = count, {each.name: rest[4 * at : 4 * at + 4] for at, each in enumerate(properties)}
-        return found
-
-    async def _few_values(
-        self, match: str, parameters: Mapping[str, Value], variable: str, properties: Sequence[PropertyKey]
-    ) -> tuple[PropertyKey, ...]:
-        """Complete the samples of properties that have few different values: one more query, where the first rows lack some."""
-        lacking = [
-            each for each in properties if each.distinct is not None and len(each.samples) < each.distinct <= _SAMPLES
-        ]
-        if not lacking:
-            return tuple(properties)
-        shown = ", ".join(f"collect(DISTINCT {variable}.{self._name(each.name)})" for each in lacking)
-        (values,) = await read_rows_of(self._graph, f"{match} RETURN {shown}", parameters)
-        whole = {each.name: _sorted_samples(found) for each, found in zip(lacking, values, strict=True)}
-        return tuple(replace(each, samples=whole.get(each.name, each.samples)) for each in properties)
-
-    async def _ends(self, type_: RelationshipType) -> tuple[RelationshipEnds, ...]:
-        """Count the relationships between each pair of types, and their degrees."""
-        by_labels: dict[tuple[str, str], list[RelationshipEnds]] = defaultdict(list)
-        for each in type_.ends:
-            by_labels[self._marks[each.source].label, self._marks[each.target].label].append(each)
-        counted = []
-        for (source, target), pairs in by_labels.items():
-            match = f"MATCH (a:{self._name(source)})-[:{self._name(type_.name)}]->(b:{self._name(target)})"
-            alone = len(pairs) == 1 and self._untyped.isdisjoint((source, target))
-            marks = [self._marks[name] for name in (pairs[0].source, pairs[0].target)]
-            kinds = [
-                f"{end}.{self._name(mark.property)}" if mark.property and not alone else "''"
-                for end, mark in zip("ab", marks, strict=True)
-            ]
-            out, in_ = [await self._degrees(match, kinds, end) for end in "ab"]
-            for pair in pairs:
-                key = ("", "") if alone else (self._marks[pair.source].value, self._marks[pair.target].value)
-                outgoing, incoming = out.get(key, []), in_.get(key, [])
-                count = sum(degree * nodes for degree, nodes in outgoing)
-                degrees = _degrees_of(outgoing), _degrees_of(incoming)
-                counted.append(replace(pair, count=count, outgoing=degrees[0], incoming=degrees[1]))
-        return tuple(sorted(counted, key=lambda each: (each.source, each.target)))
-
-    async def _degrees(
-        self, match: str, kinds: Sequence[str], end: str
-    ) -> dict[tuple[str, str], list[tuple[int, int]]]:
-        """Return, by types of the ends, degrees and how many nodes at one end have each."""
-        grouped = f"WITH {kinds[0]} AS s, {kinds[1]} AS t, id({end}) AS i, count(*) AS d RETURN s, t, d, count(*) AS n"
-        found: dict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
-        for source, target, degree, nodes in await read_rows_of(self._graph, f"{match} {grouped}"):
-            found[str(source), str(target)].append((degree, nodes))
-        return found
-
-
-def _long_texts(samples: Any) -> set[str]:
-    """Return the properties that have a long value."""
-    return {name for by_name in samples for name, values in by_name.items() if any(map(_is_long, values))}
+        ((count, *rest),) = await read_rows_of(self._graph, f"{match} RETURN {aliased}", parameters)
+        counted: list[PropertyKey] = []
+        for at, (each, is_counted, is_ranged) in enumerate(parts):
+            own, distinct, *ends = rest[4 * at : 4 * at + 4]
+            least, greatest = (
+                end if is_ranged and isinstance(end, str | int | float) and not _is_long(end) else None for end in ends
+            )
+            samples = _sorted_samples(columns[at]) if each.type != "list" else ()
+            if is_counted and len(samples) < distinct <= _SAMPLES:  # the first rows lack some
+                text = f"{match} RETURN collect(DISTINCT {names[at]})"
+                samples = _sorted_samples((await read_rows_of(self._graph, text, parameters))[0][0])
+            different = distinct if is_counted else None
+            given = replace(each, count=own, distinct=different, samples=samples)
+            counted.append(replace(given, least=least, greatest=greatest))
+        return count, tuple(counted)
 
 
 def _is_long(value: object) -> bool:
     return isinstance(value, str) and len(value) > _SAMPLE_CHARACTERS
-
-
-def _counted(each: PropertyKey, found: list[Any] | None, values: list[Any]) -> PropertyKey:
-    """Return a property with its statistics: count, different values, least and greatest."""
-    count, distinct, *ends = found or (0, 0, None, None)
-    is_ranged = each.type not in ("list", "boolean") and distinct > 0
-    least, greatest = (
-        value if is_ranged and isinstance(value, int | float | str) and not _is_long(value) else None for value in ends
-    )
-    samples = _sorted_samples(values) if each.type != "list" else ()
-    different = distinct if distinct >= 0 else None
-    return replace(each, count=count, distinct=different, least=least, greatest=greatest, samples=samples)
 
 
 def _sorted_samples(values: Sequence[Any]) -> tuple[Scalar, ...]:
@@ -448,7 +358,7 @@ def _sorted_samples(values: Sequence[Any]) -> tuple[Scalar, ...]:
     return tuple(sorted(list(dict.fromkeys(short))[:_SAMPLES], key=lambda value: (isinstance(value, str), value)))
 
 
-def _degrees_of(histogram: Sequence[tuple[int, int]]) -> Degrees | None:
+def _degrees_of(histogram: list[list[int]]) -> Degrees | None:
     """Return the degrees of a histogram: degree, nodes that have it."""
     nodes = sum(count for _, count in histogram)
     if not nodes:

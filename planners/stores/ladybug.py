@@ -1,22 +1,45 @@
-"""A Ladybug database file that is only read: each query runs in a process that opened the file so that it cannot write.
+"""Graphs in Ladybug files: built from tables, CSV folders and GraphML, and only read, in processes that opened the file so that they cannot
+write.
 
-A process serves one query at a time. Concurrent queries get processes of their own; one that ends is replaced at the next call.
+A new file is built aside by COPY, made durable, and only then put in the place of an older one. What is wrong with a row, Ladybug says, with
+its line. A folder of CSV files has headers close to those of Neo4j's import::
+
+    nodes_Person.csv               key:ID,name,age:int,born:date
+    relationships_KNOWS.csv        :START_ID(Person),:END_ID(Person),since:int
+    relationships_KNOWS.2.csv      :START_ID(Person),:END_ID(Company),since:int
+
+The type stands in the name of the file, a further pair of ends in one with a number. ``:ID`` marks the key; ``:ID(int)`` has integers.
+A type after a colon is one of string (the default), int, long, float, double, boolean, date. An empty cell is no value.
+
+GraphML has no types of nodes: the first attribute called ``labels``, ``label`` or ``type`` that a node has is its type, and likewise
+of a relationship; without one they are ``Node`` and ``RELATED``. The id of a node becomes the property ``id``. A file with a document type
+is refused: an entity in it can stand for gigabytes.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import csv
+import hashlib
+import math
 import re
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias, TypeVar
+from threading import Lock
+from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
+from xml.etree.ElementTree import ParseError
 
-from ingest.stores.ladybug_connection import check_ladybug
-from ontology.errors import StatementError, StorageError
-from planners.stores.engine_process import EngineEndedError, EngineProcess
+from defusedxml.common import DefusedXmlException
+from defusedxml.ElementTree import iterparse
+
+from ingest.stores.ladybug_building import COPY_OPTIONS, building_ladybug
+from ingest.stores.ladybug_connection import check_ladybug, ladybug_connection
+from ontology.errors import DocumentError, RejectionReason, StatementError, StorageError
+from planners.stores.engine import EngineEndedError, EngineProcess
 from planners.stores.graph_schema import (
-    TYPE_PROPERTIES,
     UNDIRECTED,
     CypherDialect,
     GraphSchema,
@@ -32,9 +55,12 @@ from planners.stores.graph_schema import (
     read_rows_of,
 )
 from planners.stores.property_graph import QueryLimits, Value
-from planners.stores.statements import quoted_text
+from planners.stores.statements import quoted_name, quoted_text
 
-__all__ = ["LadybugReader", "open_ladybug_reader", "with_whole_numbers"]
+__all__ = [
+    "ColumnType", "LadybugReader", "NodeTable", "RelationshipTable", "csv_tables", "graphml_tables", "load_graph", "load_once",
+    "loaded_file", "open_ladybug_reader", "with_whole_numbers", "write_rows",
+]  # fmt: skip
 
 V = TypeVar("V")
 _Stamp: TypeAlias = tuple[int, int, int, int]
@@ -42,7 +68,6 @@ _LIMITS = QueryLimits()
 _PROCESSES = 4
 """At once: as many as the agent runs invocations at the same time; each takes at most 1 GiB of buffers."""
 _BATCH_ROWS = 1_000
-"""Of a batch: some 100 KiB of ordinary rows, and few enough requests that 230,000 rows spend under a tenth of their time in them."""
 _SIZES = {"buffer_bytes": 1 << 30, "database_bytes": 1 << 36}
 """Memory of pages at most, taken as it is used; address space of a database, as it is for those that ingestion writes: its default is 8 TiB."""
 _OWN_S = 60.0
@@ -54,14 +79,15 @@ _PARAMETER = re.compile(
     re.DOTALL | re.VERBOSE,
 )
 """A parameter; or what may have a dollar inside and is none: texts, quoted names, comments."""
-_TYPES: Sequence[tuple[tuple[str, ...], PropertyType]] = (
-    (("INT8", "INT16", "INT32", "INT64", "INT128", "UINT", "SERIAL"), "integer"),
-    (("DOUBLE", "FLOAT", "DECIMAL"), "number"),
-    (("DATE", "TIMESTAMP"), "date"),
-    (("STRING", "UUID"), "string"),
-    (("BOOL",), "boolean"),
+_TYPES: Sequence[tuple[str, PropertyType]] = (
+    (r".*\]", "list"),
+    (r"U?INT\d+|SERIAL", "integer"),
+    (r"DOUBLE|FLOAT|DECIMAL.*", "number"),
+    (r"DATE|TIMESTAMP.*", "date"),
+    (r"STRING|UUID", "string"),
+    (r"BOOL", "boolean"),
 )
-"""Beginnings of the names of Ladybug's types: UINT8 to UINT64, TIMESTAMP_NS and so on; others (maps, blobs) have no operator."""
+"""Patterns of the names of Ladybug's types; others (maps, blobs) have no operator."""
 
 
 def with_whole_numbers(text: str, parameters: Mapping[str, V]) -> tuple[str, dict[str, V]]:
@@ -71,8 +97,7 @@ def with_whole_numbers(text: str, parameters: Mapping[str, V]) -> tuple[str, dic
     in the statement: with a parameter it reads the whole table, three times as long on 42,000 nodes. A whole number that is not negative is
     digits alone. All other values stay bound.
     """
-    whole = range(2**63)
-    numbers = {name: str(value) for name, value in parameters.items() if type(value) is int and value in whole}
+    numbers = {name: str(value) for name, value in parameters.items() if type(value) is int and value in range(2**63)}
     written = _PARAMETER.sub(lambda found: numbers.get(found["name"] or "", found[0]), text) if numbers else text
     return written, {name: value for name, value in parameters.items() if name not in numbers}
 
@@ -198,29 +223,26 @@ class LadybugReader:
         await process.end()
 
     async def _ask(self, process: EngineProcess, request: Mapping[str, Any], seconds: float) -> dict[str, Any]:
-        late = _fault(f"it takes longer than {seconds:g} s")
+        late = f"it takes longer than {seconds:g} s"
         try:
             answer = await process.ask(request, seconds + _GRACE_S)
         except EngineEndedError as error:
             how = f"by {error.signal_name}" if error.signal_name else "or sent more than is allowed"
-            raise StorageError(
-                f"the engine Ladybug has ended while it ran this, {how}",
-                subject=str(self._path),
-                remedy="Ask again, it starts anew; if it ends at this query once more, ask for less",
-            ) from None
+            problem = f"the engine Ladybug has ended while it ran this, {how}"
+            remedy = "Ask again, it starts anew; if it ends at this query once more, ask for less"
+            raise StorageError(problem, subject=str(self._path), remedy=remedy) from None
         except TimeoutError:
-            raise late from None
+            answer = {"fault": late}
         text = str(answer.get("fault", ""))
-        if "Interrupted" in text:
-            raise late
         if answer.get("of") == "OSError" or text.startswith("IO exception") or "No space left" in text:
-            raise StorageError(
-                f"the Ladybug database cannot be used: {text}".rstrip("."),
-                subject=str(self._path),
-                remedy="Check that the file can be read, that its disk has room, and that no process has it open for writing",
+            problem = f"the Ladybug database cannot be used: {text}".rstrip(".")
+            remedy = (
+                "Check that the file can be read, that its disk has room, and that no process has it open for writing"
             )
+            raise StorageError(problem, subject=str(self._path), remedy=remedy)
         if text:
-            raise _fault(text)
+            said = late if "Interrupted" in text else text.rstrip(". \n")
+            raise StatementError(said, subject="Cypher", remedy="Correct the query")
         return answer
 
     def _file_stamp(self) -> _Stamp:
@@ -235,10 +257,6 @@ class LadybugReader:
         )
 
 
-def _fault(problem: str) -> StatementError:
-    return StatementError(problem.rstrip(". \n"), subject="Cypher", remedy="Correct the query")
-
-
 async def _schema(graph: LadybugReader) -> GraphSchema:
     """Read the types: tables, and the types that a property tells apart in one table."""
     nodes: list[NodeType] = []
@@ -250,27 +268,380 @@ async def _schema(graph: LadybugReader) -> GraphSchema:
             columns = await read_rows_of(graph, f"{info}, `primary key`")
             key = next(column for column, _, is_key in columns if is_key)
             node = NodeType(name=name, mark=TypeMark(label=name), key=key, properties=_properties(columns))
-            nodes += await marked_nodes(graph, node, TYPE_PROPERTIES.get(name, ""))
+            nodes += await marked_nodes(graph, node)
         elif kind == "REL":
             ends = "RETURN `source table name`, `destination table name`"
             pairs = await read_rows_of(graph, f"CALL show_connection({quoted_text(name)}) {ends}")
-            relationships.append(
-                RelationshipType(
-                    name=name,
-                    ends=await marked_ends(graph, name, [(source, target) for source, target in pairs], nodes),
-                    properties=_properties(await read_rows_of(graph, info)),
-                    undirected=comment == UNDIRECTED,
-                )
-            )
+            marked = await marked_ends(graph, name, [(source, target) for source, target in pairs], nodes)
+            properties = _properties(await read_rows_of(graph, info))
+            undirected = comment == UNDIRECTED
+            relationships.append(RelationshipType(name=name, ends=marked, properties=properties, undirected=undirected))
     return GraphSchema(nodes=tuple(sorted(nodes, key=lambda node: node.name)), relationships=tuple(relationships))
 
 
 def _properties(columns: list[list[str]]) -> tuple[PropertyKey, ...]:
-    typed = [(column[0], _type(column[1])) for column in columns]
-    return tuple(PropertyKey(name=name, type=type_) for name, type_ in sorted(typed) if type_ is not None)
+    typed = sorted((name, kind) for name, kind, *_ in columns)
+    found = [(name, next((type_ for text, type_ in _TYPES if re.fullmatch(text, kind)), None)) for name, kind in typed]
+    return tuple(PropertyKey(name=name, type=type_) for name, type_ in found if type_ is not None)
 
 
-def _type(column: str) -> PropertyType | None:
-    if column.endswith("]"):
-        return "list"
-    return next((type_ for names, type_ in _TYPES if column.startswith(names)), None)
+# --- Building files -----------------------------------------------------------------------------------------------------------------
+
+ColumnType: TypeAlias = Literal["string", "integer", "number", "boolean", "date"]
+"""Of the values of a column; None is no value, and a date is a date or text like 2021-03-14. There are no lists: Ladybug's COPY
+has no way to write a comma in a member."""
+_LAYOUT = "3"
+"""Of loaded files: part of their names; it changes with what this module makes of the same bytes."""
+_ENGINE_TYPES = {"string": "STRING", "integer": "INT64", "number": "DOUBLE", "boolean": "BOOL", "date": "DATE"}
+_FILE_TYPES: Mapping[str, ColumnType] = {
+    **dict.fromkeys(("int", "integer", "long"), "integer"),
+    **dict.fromkeys(("float", "double", "number"), "number"),
+    **{"string": "string", "boolean": "boolean", "date": "date"},
+}
+_LOADING: dict[str, Lock] = {}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeTable:
+    """The nodes of one type.
+
+    :param columns: names and types of the properties.
+    :param key: the column that identifies a node, a string or an integer.
+    :param rows: values in the order of the columns; ``file``: a CSV file with them, and a header, in their place.
+    """
+
+    type: str
+    columns: tuple[tuple[str, ColumnType], ...]
+    key: str
+    rows: Iterable[Sequence[object]] = ()
+    file: Path | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RelationshipTable:
+    """Relationships of one type between two types of nodes. Tables of one type have the same columns.
+
+    :param rows: key of the source, key of the target, values in the order of the columns; ``file``: a CSV file with them, and a header.
+    :param undirected: whether they have no direction; where a type has several tables, all of them.
+    """
+
+    type: str
+    source_type: str
+    target_type: str
+    columns: tuple[tuple[str, ColumnType], ...] = ()
+    rows: Iterable[Sequence[object]] = ()
+    file: Path | None = None
+    undirected: bool = False
+
+
+_Table: TypeAlias = NodeTable | RelationshipTable
+
+
+def loaded_file(source: Path, cache: Path, *, is_folder: bool) -> Path:
+    """Return the Ladybug file that a folder of CSV files, or a GraphML file, was loaded into: once for each content.
+
+    :raises DocumentError: when a file to be loaded is at fault.
+    :raises StorageError: when it cannot be read or loaded.
+    """
+    if not (source.is_dir() if is_folder else source.is_file()):
+        problem = f"there is no such {'folder' if is_folder else 'file'}"
+        raise StorageError(problem, subject=str(source), remedy="Check the path")
+    digest = hashlib.sha256(f"{'csv' if is_folder else 'graphml'} {_LAYOUT}".encode())
+    for path in sorted(source.glob("*.csv")) if is_folder else [source]:
+        if not path.is_file():  # reading a pipe would wait for ever
+            raise StorageError("this is no regular file", subject=str(path), remedy="Remove it, or give another folder")
+        try:
+            with path.open("rb") as file:
+                content = hashlib.file_digest(file, "sha256").hexdigest()
+        except OSError as error:
+            problem = f"the file cannot be read: {error.strerror}"
+            raise StorageError(problem, subject=str(path), remedy="Check its permissions") from None
+        digest.update(f"\n{path.name if is_folder else ''}\n{content}".encode())
+    read = csv_tables if is_folder else graphml_tables
+    return load_once(cache / f"{digest.hexdigest()}.lbdb", lambda: read(source))
+
+
+def load_once(path: Path, tables: Callable[[], tuple[Iterable[NodeTable], Iterable[RelationshipTable]]]) -> Path:
+    """Load tables into a file that is not there yet, once, also where several threads ask for it; errors are those of :func:`load_graph`."""
+    with _LOADING.setdefault(str(path), Lock()):
+        if not path.exists():
+            load_graph(path, *tables())
+    return path
+
+
+def load_graph(path: Path, nodes: Iterable[NodeTable], relationships: Iterable[RelationshipTable]) -> None:
+    """Build a file from tables, which only its owner may read. An older one is replaced when the new one is complete.
+
+    :raises DocumentError: when a table is at fault: a name or type, a missing or double key, an end that no node has.
+    :raises MissingExtraError: when the package ``ladybug`` is not installed.
+    :raises StorageError: when it cannot be written.
+    """
+    check_ladybug("graphs in Ladybug files")
+    nodes, by_type = list(nodes), defaultdict[str, list[RelationshipTable]](list)
+    for each in relationships:
+        by_type[each.type].append(each)
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with building_ladybug(path) as temporary, ladybug_connection(temporary) as connection:
+            temporary.chmod(0o600)
+            for node in nodes:
+                columns = [*_column_texts(node), f"PRIMARY KEY ({quoted_name(node.key)})"]
+                with _engine_errors(node, temporary):
+                    connection.execute(f"CREATE NODE TABLE {quoted_name(node.type)} ({', '.join(columns)})")
+                    _copy(connection, [node], temporary, "")
+            for tables in by_type.values():
+                _add_relationships(connection, tables, {node.type for node in nodes}, temporary)
+            connection.execute("CHECKPOINT")
+    except (OSError, RuntimeError) as error:
+        raise StorageError(
+            f"the Ladybug database cannot be written: {str(error).strip().rstrip('.')}",
+            subject=str(path),
+            remedy="Check that its folder is writable and has room",
+        ) from None
+
+
+def _add_relationships(connection: Any, tables: Sequence[RelationshipTable], known: set[str], database: Path) -> None:
+    by_ends: dict[tuple[str, str], list[RelationshipTable]] = defaultdict(list)
+    for each in tables:
+        for end in (each.source_type, each.target_type):
+            if end not in known:
+                raise _fault(_source(each), f"there are no nodes of type {end}", "dangling-type")
+        if each.columns != tables[0].columns:
+            raise _fault(_source(each), "tables of one type have different columns", "wrong-columns")
+        by_ends[each.source_type, each.target_type].append(each)
+    name = quoted_name(tables[0].type)
+    pairs = [f"FROM {quoted_name(source)} TO {quoted_name(target)}" for source, target in by_ends]
+    with _engine_errors(tables[0], database):
+        connection.execute(f"CREATE REL TABLE {name} ({', '.join([*pairs, *_column_texts(tables[0])])})")
+        if all(each.undirected for each in tables):
+            connection.execute(f"COMMENT ON TABLE {name} IS {quoted_text(UNDIRECTED)}")
+    for (source, target), given in by_ends.items():
+        with _engine_errors(given[0], database):
+            _copy(connection, given, database, f"from={quoted_text(source)}, to={quoted_text(target)}, ")
+
+
+def _column_texts(table: _Table) -> list[str]:
+    return [f"{quoted_name(name)} {_ENGINE_TYPES[type_]}" for name, type_ in table.columns]
+
+
+def _copy(connection: Any, tables: Sequence[_Table], database: Path, ends: str) -> None:
+    """Fill a table of the engine by one COPY: a second one into the same made it crash. Files of a user are read over a link, since COPY
+    takes ``*`` and ``[`` in a path for patterns."""
+    files: list[Path] = []
+    for table in tables:
+        file = database.with_name(f"{len(files)}.csv")
+        if table.file is not None:
+            file.symlink_to(table.file.resolve())
+        elif not write_rows(file, table.rows):
+            file.unlink()
+            continue
+        files.append(file)
+    options = COPY_OPTIONS if tables[0].file is None else COPY_OPTIONS.replace("header=false", "header=true")
+    if files:
+        listed = ", ".join(quoted_text(str(file)) for file in files)
+        connection.execute(f"COPY {quoted_name(tables[0].type)} FROM [{listed}] ({ends}{options})").close()
+    for file in files:
+        file.unlink()
+
+
+def write_rows(path: Path, rows: Iterable[Sequence[object]]) -> bool:
+    """Write rows as the CSV that Ladybug copies, text in quotes and nothing at all for no value; say whether there are any."""
+    templates: dict[tuple[type, ...], str] = {}  # types of the values of a row → how it is written
+    with path.open("w", encoding="utf-8", errors="replace", newline="") as file:
+        for row in rows:
+            kinds = tuple(map(type, row))
+            if kinds not in templates:
+                plain = {int: "%s", float: "%s", bool: "%s", type(None): "%.0s"}
+                templates[kinds] = ",".join(plain.get(kind, '"%s"') for kind in kinds) + "\n"
+            text = templates[kinds] % tuple(row)
+            if text.count('"') != templates[kinds].count('"'):
+                text = templates[kinds] % tuple(v.replace('"', '""') if isinstance(v, str) else v for v in row)
+            file.write(text)
+    return bool(templates)
+
+
+def _source(table: _Table) -> str:
+    return f"table {table.type}" if table.file is None else str(table.file)
+
+
+def _fault(subject: str, problem: str, reason: RejectionReason = "unreadable", remedy: str = "") -> DocumentError:
+    remedy = remedy or "Correct it and load again; nothing was replaced"
+    return DocumentError(problem, subject=subject, remedy=remedy, reason=reason)
+
+
+@contextlib.contextmanager
+def _engine_errors(table: _Table, database: Path) -> Iterator[None]:
+    """Turn what Ladybug 0.22 says of a table into an error of the document."""
+    try:
+        yield
+    except UnicodeDecodeError:
+        raise _fault(_source(table), "it is not UTF-8", "not-utf8") from None
+    except RuntimeError as error:
+        kind, _, told = str(error).partition("exception: ")
+        if kind.strip() not in ("Binder", "Catalog", "Parser", "Runtime", "Conversion", "Copy", "Buffer manager"):
+            raise
+        where = re.match(rf"Error in file {re.escape(str(database.parent))}\S* on line (\d+): ", told)
+        told = told[where.end() if where else 0 :].split("Line/record containing")[0].replace("\n", " ").strip(". ")
+        told = told.removeprefix("Conversion exception: ")
+        if kind.strip() == "Copy":
+            raise _fault(_source(table) + (f":{where[1]}" if where else ""), told) from None
+        remedy = (
+            "Names must not be empty, nor differ in case only, nor begin with an underscore; columns of relationships cannot be called"
+            " from or to; there cannot be thousands of columns"
+        )
+        problem = f"the table {table.type} cannot be loaded: {told}"
+        raise _fault(_source(table), problem, "no-name", remedy) from None
+
+
+# --- CSV ------------------------------------------------------------------------------------------------------------------------------
+
+_FILE = re.compile(r"(nodes|relationships)_(.+?)(?:\.\d+)?\.csv")
+_HEADER = re.compile(r"(?P<name>[^:]*)(?::(?P<word>ID|START_ID|END_ID)(?:\((?P<inner>[^)]*)\))?|:(?P<type>\w*))?")
+
+
+class _Column(NamedTuple):
+    """A column of a header: ``word`` is ``ID``, ``START_ID``, ``END_ID`` or empty, ``inner`` what stands in brackets after it."""
+
+    name: str
+    word: str
+    inner: str
+    type: ColumnType
+
+
+def csv_tables(folder: Path) -> tuple[list[NodeTable], list[RelationshipTable]]:
+    """Return the tables of a folder.
+
+    :raises DocumentError: when there is no file of nodes, or a header is at fault.
+    """
+    nodes: list[NodeTable] = []
+    relationships: list[RelationshipTable] = []
+    for path in sorted(folder.glob("*.csv")):
+        named = _FILE.fullmatch(path.name)
+        if named is None:
+            remedy = "Call it nodes_TYPE.csv or relationships_TYPE.csv"
+            raise _fault(str(path), "the name says neither nodes nor relationships", remedy=remedy)
+        columns = _header(path)
+        if named[1] == "nodes":
+            keys = [column.name for column in columns if column.word == "ID"]
+            if len(keys) != 1 or not all(column.name for column in columns):
+                problem = "exactly one column must be the key, and each needs a name"
+                raise _fault(f"{path}:1", problem, "wrong-columns", "Write key:ID,name,age:int")
+            typed = tuple((each.name, each.type) for each in columns)
+            nodes.append(NodeTable(type=named[2], key=keys[0], columns=typed, file=path))
+            continue
+        ends, rest = columns[:2], columns[2:]
+        is_whole = [end.word for end in ends] == ["START_ID", "END_ID"] and all(end.inner for end in ends)
+        if not is_whole or not all(column.name for column in rest):
+            problem = "the first columns must be the ends, with types of nodes"
+            raise _fault(f"{path}:1", problem, "wrong-columns", "Write :START_ID(Person),:END_ID(Person),since:int")
+        types: Any = {"type": named[2], "source_type": ends[0].inner, "target_type": ends[1].inner}
+        typed = tuple((each.name, each.type) for each in rest)
+        relationships.append(RelationshipTable(**types, columns=typed, file=path))
+    if not nodes:
+        raise _fault(str(folder), "the folder has no file of nodes", "empty", "Put nodes_TYPE.csv there")
+    return nodes, relationships
+
+
+def _header(path: Path) -> list[_Column]:
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            cells = next(csv.reader(file, strict=True), [])
+    except UnicodeDecodeError as error:
+        raise _fault(str(path), f"it is not UTF-8: {error.reason}", "not-utf8") from None
+    except csv.Error as error:
+        raise _fault(f"{path}:1", f"it is no CSV: {error}", "invalid-csv") from None
+    except OSError as error:
+        raise _fault(str(path), f"it cannot be read: {error.strerror}") from None
+    columns = []
+    for cell in cells:
+        read = _HEADER.fullmatch(cell.strip())
+        kind = _FILE_TYPES.get((read["type"] or "string").lower()) if read else None
+        if read is None or kind is None:
+            problem, remedy = f"{cell[:40]!r} is no column", f"Types are {', '.join(_FILE_TYPES)}"
+            raise _fault(f"{path}:1", problem, "wrong-columns", remedy)
+        if read["word"] == "ID" and read["inner"] in ("int", "long", "integer"):
+            kind = "integer"
+        columns.append(_Column(read["name"].strip(), read["word"] or "", read["inner"] or "", kind))
+    if not columns:
+        raise _fault(f"{path}:1", "the file has no header", "wrong-columns", "Write key:ID,name,age:int")
+    return columns
+
+
+# --- GraphML --------------------------------------------------------------------------------------------------------------------------
+
+_PYTHON_TYPES: Mapping[type, ColumnType] = {str: "string", int: "integer", float: "number", bool: "boolean"}
+
+
+def graphml_tables(path: Path) -> tuple[list[NodeTable], list[RelationshipTable]]:
+    """Return the tables of a file, which NetworkX reads; all of it stands in memory.
+
+    :raises DocumentError: when it cannot be read, is no GraphML, has a document type, or an edge has an end that is no node.
+    """
+    import networkx as nx
+
+    try:
+        tags = (element for _, element in iterparse(path, forbid_dtd=True))
+        ids = Counter(element.get("id") for element in tags if element.tag.rpartition("}")[2] == "node")
+        graph = nx.read_graphml(path, force_multigraph=True)
+    except ParseError as error:
+        raise _fault(str(path), f"it is no XML: {error}", "invalid-xml") from None
+    except DefusedXmlException:
+        raise _fault(str(path), "it has a document type, which can hide entities") from None
+    except OSError as error:
+        raise _fault(str(path), f"it cannot be read: {error.strerror}") from None
+    except (nx.NetworkXError, LookupError, ValueError, TypeError) as error:
+        raise _fault(str(path), f"it is no GraphML that is read: {error}") from None
+    if not graph:
+        raise _fault(str(path), "the file has no nodes", "empty", "Give a GraphML file")
+    if wrong := [id_ for id_ in graph if ids[id_] != 1]:
+        problem = "several nodes have this id" if ids[wrong[0]] else "an edge has this end, and no node has the id"
+        raise _fault(str(path), f"{problem}: {wrong[0][:60]}")
+    types: dict[str, str] = {}
+    nodes: dict[str, list[tuple[str, dict[str, object]]]] = defaultdict(list)
+    for id_, values in graph.nodes(data=True):
+        types[id_], own = _typed_values({**graph.graph.get("node_default", {}), **values}, "Node")
+        nodes[types[id_]].append((id_, own))
+    edges: dict[str, list[tuple[str, str, dict[str, object]]]] = defaultdict(list)
+    for source, target, values in graph.edges(data=True):
+        type_, own = _typed_values({**graph.graph.get("edge_default", {}), **values}, "RELATED")
+        edges[type_].append((source, target, own))
+    node_tables: list[NodeTable] = []
+    for type_, members in sorted(nodes.items()):
+        columns, key = _columns_of(path, [own for _, own in members]), "id"
+        while key in {name.casefold() for name, _ in columns}:
+            key = f"node_{key}"
+        rows = [(id_, *(own.get(name) for name, _ in columns)) for id_, own in members]
+        node_tables.append(NodeTable(type=type_, columns=((key, "string"), *columns), key=key, rows=rows))
+    relationships: list[RelationshipTable] = []
+    for type_, found in sorted(edges.items()):
+        columns = _columns_of(path, [own for *_, own in found])
+        by_ends: dict[tuple[str, str], list[tuple[object, ...]]] = defaultdict(list)
+        for source, target, own in found:
+            by_ends[types[source], types[target]].append((source, target, *(own.get(name) for name, _ in columns)))
+        for ends, pairs in sorted(by_ends.items()):
+            kept: Any = {"source_type": ends[0], "target_type": ends[1], "undirected": not graph.is_directed()}
+            relationships.append(RelationshipTable(type=type_, columns=columns, rows=pairs, **kept))
+    return node_tables, relationships
+
+
+def _typed_values(values: dict[str, object], default: str) -> tuple[str, dict[str, object]]:
+    """Return the type of a node or edge, of ``:A:B`` the first, and the rest of its values."""
+    for name in ("labels", "label", "type"):
+        value = values.get(name)
+        if isinstance(value, str) and value.strip(": "):
+            return value.strip(": ").split(":")[0], {key: each for key, each in values.items() if key != name}
+    return default, values
+
+
+def _columns_of(path: Path, members: Sequence[Mapping[str, object]]) -> tuple[tuple[str, ColumnType], ...]:
+    kinds: dict[str, set[type]] = defaultdict(set)
+    for values in members:
+        for name, value in values.items():
+            if isinstance(value, float) and not math.isfinite(value):
+                raise _fault(str(path), f"the attribute {name[:40]} has a number that is not finite")
+            kinds[name].add(type(value))
+    if wrong := [name for name, found in kinds.items() if len(found) > 1 and found != {int, float}]:
+        raise _fault(str(path), f"the attribute {wrong[0][:40]} has two types")
+    return tuple(
+        (name, _PYTHON_TYPES[float if float in found else found.pop()]) for name, found in sorted(kinds.items())
+    )

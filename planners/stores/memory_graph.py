@@ -1,8 +1,8 @@
 """The store in memory: typed operations on rows; statements and queries are Python over a NetworkX graph in the sandbox.
 
-Starting an interpreter with NetworkX takes most of the time of a query. So a graph that :func:`planners.stores.open_graph.open_graph`
-opened keeps one started, in the sandbox, which waits for the next code; each code has an interpreter of its own, as code of a model may
-leave one in any state.
+Starting an interpreter with NetworkX takes most of the time of a query. So a graph that :func:`planners.stores.open_graph` opened keeps
+one started, in the sandbox, which waits for the next code; each code has an interpreter of its own, as code of a model may leave one in
+any state.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import asyncio
 import contextlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ontology.errors import EgotoolsError, StatementError
@@ -37,8 +37,8 @@ from planners.stores.property_graph import (
 __all__ = ["MemoryGraph"]
 
 _LIMITS = QueryLimits()
-_WRITE_S = 20.0
-"""Seconds for one statement: the limit that the sandbox sets on tools too."""
+_WRITE = QueryLimits(seconds=20.0)
+"""Of one statement: the limit that the sandbox sets on tools too."""
 _ERROR_CHARACTERS = 1_000
 """Of a traceback that a model is told: its last lines say what failed and where."""
 _PROGRAM = """\
@@ -92,24 +92,6 @@ os._exit(0)  # taking the interpreter down would take longer than most code
 its timer, or catches what it raises, ends at the sandbox's own limit."""
 
 
-class _Interpreter:
-    """An interpreter that waits, in the sandbox, for what it is to run."""
-
-    def __init__(self, sandbox: Sandbox) -> None:
-        self._request: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
-        self._run = asyncio.ensure_future(sandbox.run_later(_PROGRAM, self._request))
-
-    async def answer(self, request: bytes) -> SandboxResult:
-        """Run a request; who is cancelled ends the interpreter."""
-        self._request.set_result(request)
-        return await self._run
-
-    async def end(self) -> None:
-        self._run.cancel()
-        with contextlib.suppress(asyncio.CancelledError, EgotoolsError):
-            await self._run
-
-
 class MemoryGraph:
     """A graph in this process. Code of a model runs in the sandbox, on a copy; what comes back is checked.
 
@@ -128,7 +110,7 @@ class MemoryGraph:
         self._rows = PropertyRows() if state is None else state_rows(state)
         self._sandbox = sandbox
         self._keep_warm = keep_warm
-        self._waiting: _Interpreter | None = None
+        self._waiting: tuple[asyncio.Future[bytes], asyncio.Future[SandboxResult]] | None = None
         self._lock = asyncio.Lock()
 
     @property
@@ -143,8 +125,7 @@ class MemoryGraph:
             rows = self._rows.copy()
             for operation in operations:
                 if isinstance(operation, Statement):
-                    reply = await self._reply(rows, operation.text, operation.parameters, QueryLimits(seconds=_WRITE_S))
-                    after = _rows_of_reply(reply)
+                    after = _rows_of_reply(await self._reply(rows, operation.text, operation.parameters, _WRITE))
                     check_effect(rows, after)
                     rows = after
                 else:
@@ -166,11 +147,14 @@ class MemoryGraph:
         """End the interpreter that waits; the graph can still be asked."""
         waiting, self._waiting, self._keep_warm = self._waiting, None, False
         if waiting is not None:
-            await waiting.end()
+            waiting[1].cancel()
+            with contextlib.suppress(asyncio.CancelledError, EgotoolsError):
+                await waiting[1]
 
     def _warm(self) -> None:
         if self._keep_warm and self._waiting is None and self._sandbox is not None:
-            self._waiting = _Interpreter(self._sandbox)
+            request: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
+            self._waiting = request, asyncio.ensure_future(self._sandbox.run_later(_PROGRAM, request))
 
     async def _reply(
         self,
@@ -196,11 +180,15 @@ class MemoryGraph:
                 for kind, source, target, properties in rows.edges.values()
             ],
         }
-        waiting, self._waiting = self._waiting, None
-        text = json.dumps(request).encode()
-        ended = await (self._sandbox.run(_PROGRAM, stdin=text) if waiting is None else waiting.answer(text))
+        text, waiting = json.dumps(request).encode(), self._waiting
+        if waiting is None:
+            ended = await self._sandbox.run(_PROGRAM, stdin=text)
+        else:
+            self._waiting = None
+            waiting[0].set_result(text)
+            ended = await waiting[1]
         self._warm()
-        return _checked_reply(ended)
+        return _checked_reply(ended, lambda name: str(float(name)) if is_query else float(name))
 
 
 def _attributes(own: str, name: str, properties: Properties) -> dict[str, object]:
@@ -209,11 +197,11 @@ def _attributes(own: str, name: str, properties: Properties) -> dict[str, object
     }
 
 
-def _checked_reply(ended: SandboxResult) -> dict[str, Any]:
+def _checked_reply(ended: SandboxResult, constant: Callable[[str], object]) -> dict[str, Any]:
     if ended.ended != "ok":
         raise _fault(f"the code ended by {ended.ended}: {ended.stderr.strip()[-_ERROR_CHARACTERS:]}".rstrip(": "))
     try:
-        reply = json.loads(ended.stdout, parse_constant=lambda name: str(float(name)))
+        reply = json.loads(ended.stdout, parse_constant=constant)
     except (ValueError, RecursionError):  # code can write there what it likes
         reply = None
     if not isinstance(reply, dict):

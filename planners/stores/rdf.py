@@ -1,4 +1,4 @@
-"""The property graph of a task as RDF, asked in SPARQL: embedded, or kept in a named graph of an endpoint.
+"""The property graph of a task as RDF, asked in SPARQL.
 
 - A node is a resource with one type, its label: ``?a a :Author``. A property is a triple with a literal: ``?a :name "Ann"``.
 - An edge is a triple between nodes: ``?a :WROTE ?b``. So the simple query finds it.
@@ -9,9 +9,8 @@
   are texts, and several literals of one property are a list in the order of their values.
 
 Typed operations are planned on rows. What a model writes in SPARQL is evaluated by Oxigraph in a process of its own, which has no
-network: updates on a copy, which must leave a property graph. Of a model's text nothing reaches an endpoint; it is given triples.
-What a model deletes of the simple triples takes the rest along: without its triple an edge has no resources, and without its own triples a
-node has no edges.
+network: updates on a copy, which must leave a property graph.
+What a model deletes takes the rest along: an edge without its simple triple its resource, a node without triples its edges.
 """
 
 from __future__ import annotations
@@ -19,6 +18,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import importlib.util
+import itertools
 import json
 import math
 import re
@@ -27,14 +27,10 @@ from collections import defaultdict
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeAlias
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import quote, unquote
 
-from egotools.calling.address_guard import IDENTITY, is_encoded
-from inference.openai_client import MOST_ANSWER_BYTES
-from ontology.errors import MissingExtraError, StatementError, StorageError
-from ontology.hosts import check_http_url
-from ontology.redaction import redacted_url
-from planners.stores.engine_process import EngineEndedError, EngineProcess
+from ontology.errors import MissingExtraError, StatementError
+from planners.stores.engine import EngineEndedError, EngineProcess
 from planners.stores.property_graph import (
     GraphState,
     Language,
@@ -58,26 +54,22 @@ __all__ = ["RdfGraph", "open_rdf_graph"]
 
 _LIMITS = QueryLimits()
 _OWN_S = 30.0
-"""Seconds for one statement, as in the other stores; and for one request to an endpoint."""
+"""Seconds for one statement, as in the other stores."""
 _JSON = f"{RDF}JSON"
-_INTEGERS = frozenset(
-    XSD + name
-    for name in """integer int long short byte nonNegativeInteger positiveInteger nonPositiveInteger negativeInteger
-    unsignedLong unsignedInt unsignedShort unsignedByte""".split()
+_INTEGER = re.compile(
+    rf"{re.escape(XSD)}(?:(?:non)?(?:positive|negative)?integer|(?:unsigned)?(?:long|int|short|byte))", re.I
 )
 _NUMBERS = frozenset(XSD + name for name in ("double", "float", "decimal"))
 # The letter after a backslash is escaped too: an engine that decodes \u before it looks for strings must find nothing to decode.
-_ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t", "\\u": r"\\\u0075", "\\U": r"\\\u0055"}
+_ESCAPES = {"\\": "\\\\", '"': '\\"', "\\u": r"\\\u0075", "\\U": r"\\\u0055"}
 _ESCAPED = re.compile(r'\\[uU]|[\\"\x00-\x1f\x7f]')
+_KINDS = {tuple: _JSON, bool: f"{XSD}boolean", int: f"{XSD}integer", float: f"{XSD}double"}
+_SECRET, _NUMBERS_OF_RESOURCES = uuid.uuid4().hex, itertools.count()
 _PLACE = re.compile(r"^(?:SPARQL parse )?error at \d+:\d+: ")
 
 
 class RdfTerm(NamedTuple):
-    """A term: a tuple, because graphs are sets of thousands of them, and their hashes are most of the work.
-
-    :param kind: ``iri``, ``literal`` or ``blank``.
-    :param datatype: of a literal; empty for text.
-    """
+    """A term: ``iri``, ``literal`` or ``blank``; the datatype of a literal is empty for text. A tuple, for the hashes of thousands."""
 
     kind: str
     value: str
@@ -89,9 +81,8 @@ _TYPE = RdfTerm("iri", f"{RDF}type")
 _PARTS = tuple(RdfTerm("iri", EDGES + name) for name in ("source", "type", "target"))
 
 
-def _term(kind: str, value: str, datatype: str | None) -> RdfTerm:
-    kind = {"uri": "iri", "bnode": "blank", "typed-literal": "literal"}.get(kind, kind)
-    return RdfTerm(kind, value, "" if not datatype or datatype.endswith(("#string", "#langString")) else datatype)
+def _term(kind: str, value: str, datatype: str) -> RdfTerm:
+    return RdfTerm(kind, value, "" if datatype.endswith(("#string", "#langString")) else datatype)
 
 
 @lru_cache(maxsize=1_000)  # a graph has some dozens of names
@@ -117,44 +108,27 @@ def _checked_name_of(term: RdfTerm) -> str:
 
 
 def _literal_of(value: Value) -> RdfTerm:
-    match value:
-        case tuple():
-            return RdfTerm("literal", json.dumps(value, ensure_ascii=False), _JSON)
-        case bool():
-            return RdfTerm("literal", str(value).lower(), f"{XSD}boolean")
-        case int():
-            return RdfTerm("literal", str(value), f"{XSD}integer")
-        case float():
-            return RdfTerm("literal", repr(value), f"{XSD}double")
-    return RdfTerm("literal", value)
-
-
-def _value_of(term: RdfTerm) -> object:
-    """Return the value of a literal.
-
-    :raises ValueError: when it is not of its type.
-    """
-    if term.datatype in _INTEGERS:
-        return int(term.value)
-    if term.datatype in _NUMBERS:
-        return float(term.value.replace("INF", "inf"))
-    if term.datatype == f"{XSD}boolean":
-        return term.value in ("true", "1")
-    if term.datatype == _JSON:
-        value = json.loads(term.value)
-        return value if isinstance(value, list | str | int | float | bool) else term.value
-    return term.value
+    if isinstance(value, str):
+        return RdfTerm("literal", value)
+    return RdfTerm("literal", json.dumps(value, ensure_ascii=False), _KINDS[type(value)])
 
 
 def _checked_value_of(term: RdfTerm, name: str) -> Value:
+    value: object = term.value
     try:
-        return checked_value(_value_of(term), name)
+        if _INTEGER.fullmatch(term.datatype):
+            value = int(term.value)
+        elif term.datatype in _NUMBERS:
+            value = float(term.value.replace("INF", "inf"))
+        elif term.datatype == f"{XSD}boolean":
+            value = term.value in ("true", "1")
+        elif term.datatype == _JSON and isinstance(read := json.loads(term.value), list | str | int | float | bool):
+            value = read
+        return checked_value(value, name)
     except (ValueError, RecursionError):
-        raise StatementError(
-            f"the literal {term.value[:80]!r} is not of its type {term.datatype}",
-            subject=name,
-            remedy='Write numbers and texts as they are: 1, 2.5, true, "text"',
-        ) from None
+        problem = f"the literal {term.value[:80]!r} is not of its type {term.datatype}"
+        remedy = 'Write numbers and texts as they are: 1, 2.5, true, "text"'
+        raise StatementError(problem, subject=name, remedy=remedy) from None
 
 
 def _text(term: RdfTerm) -> str:
@@ -170,7 +144,8 @@ def _triples_text(triples: Iterable[Triple]) -> str:
 
 
 def _new_resource() -> RdfTerm:
-    return RdfTerm("iri", f"urn:egotools:node:{uuid.uuid4().hex}")
+    """Return a resource that no model can guess; their order is that in which they were made."""
+    return RdfTerm("iri", f"urn:egotools:node:{_SECRET}:{next(_NUMBERS_OF_RESOURCES):012}")
 
 
 def _fault(problem: str, remedy: str) -> StatementError:
@@ -202,11 +177,10 @@ def _triples_of(rows: PropertyRows) -> set[Triple]:
     return triples
 
 
-def _rows_of(triples: Iterable[Triple], before: PropertyRows | None = None) -> PropertyRows:
-    """Return the graph of triples.
+def _rows_of(triples: Iterable[Triple], before: PropertyRows) -> PropertyRows:
+    """Return the graph that a statement left of the one before: what it deleted of nodes and edges goes as a whole.
 
-    :param before: the graph that a statement changed: what it deleted of nodes and edges goes as a whole.
-    :raises StatementError: when they are no property graph.
+    :raises StatementError: when the triples are no property graph.
     """
     about: dict[RdfTerm, dict[RdfTerm, list[RdfTerm]]] = defaultdict(lambda: defaultdict(list))
     blanks: dict[RdfTerm, RdfTerm] = {}
@@ -218,7 +192,7 @@ def _rows_of(triples: Iterable[Triple], before: PropertyRows | None = None) -> P
     for resource, found in about.items():
         if resource not in described:
             keys[resource] = _add_node(rows, resource, found)
-    known = {before.ids[key] for key in (*before.nodes, *before.edges) if key in before.ids} if before else set()
+    known = {before.ids[key] for key in (*before.nodes, *before.edges) if key in before.ids}
     gone = known - about.keys()
     plain = _plain_edges(about, keys, gone)
     told: set[Triple] = set()
@@ -299,17 +273,15 @@ class OxigraphProcess:
         self._loaded: object = None
 
     async def ask(self, do: str, triples: set[Triple], text: str, seconds: float, rows: int = 0) -> dict[str, Any]:
-        """Evaluate a ``query`` on triples, or an ``update`` on a copy of them. Requests wait for one another; the time runs from its own
-        turn.
+        """Evaluate a ``query`` on triples, or an ``update`` on a copy of them, in turn; the time runs from its own turn.
 
         :raises StatementError: when it fails, or takes too long.
         :raises StorageError: when no process can be started.
         """
+        remedy = "Ask for less; the graph is as before"
         async with self._lock:
-            process, self._process = (
-                self._process,
-                None,
-            )  # whatever ends this call, an answer to nobody must not be read by another
+            # Whatever ends this call, an answer to nobody must not be read by another.
+            process, self._process = self._process, None
             try:
                 if process is None or process.has_ended:
                     process, self._loaded = await EngineProcess.start("oxigraph"), None
@@ -321,11 +293,8 @@ class OxigraphProcess:
                 raise _fault(f"it takes longer than {seconds:g} s", "Ask for less, or join fewer patterns") from None
             except EngineEndedError as error:
                 if error.signal_name == "SIGABRT":  # it aborts where memory is refused
-                    problem = "it takes more memory than is allowed: the engine has ended by SIGABRT"
-                else:
-                    how = f"by {error.signal_name}" if error.signal_name else "or sent more than is allowed"
-                    problem = f"the engine has ended while it ran this, {how}"
-                raise _fault(problem, "Ask for less; the graph is as before") from None
+                    raise _fault("it takes more memory than is allowed", remedy) from None
+                raise _fault(f"the engine has ended while it ran this {error.signal_name}".rstrip(), remedy) from None
             self._process, self._loaded = process, triples if do == "query" else None
         if "fault" in answer:
             problem = str(answer["fault"])
@@ -343,36 +312,23 @@ class OxigraphProcess:
 
 
 @contextlib.asynccontextmanager
-async def open_rdf_graph(url: str | None = None) -> AsyncIterator[RdfGraph]:
+async def open_rdf_graph() -> AsyncIterator[RdfGraph]:
     """Open an empty graph; it is gone at the end.
 
-    :param url: of an endpoint; None: embedded.
-    :raises InvalidArgumentError: when it is no http or https address.
     :raises MissingExtraError: when pyoxigraph is not installed.
-    :raises StorageError: when the endpoint cannot be reached.
     """
     process = OxigraphProcess()
-    endpoint = None if url is None else _Endpoint(url)
-    graph = RdfGraph(process, endpoint)
     try:
-        await graph.state()  # fail at once when the endpoint is down
-        yield graph
+        yield RdfGraph(process)
     finally:
         await process.close()
-        if endpoint is not None:
-            with contextlib.suppress(StorageError):  # a dead endpoint keeps the graph; it is of no other task
-                await endpoint.close()
 
 
 class RdfGraph:
-    """A graph of triples. :func:`open_rdf_graph` makes it.
+    """A graph of triples. :func:`open_rdf_graph` makes it."""
 
-    :param endpoint: keeps the triples; None: they stand here.
-    """
-
-    def __init__(self, process: OxigraphProcess, endpoint: _Endpoint | None = None) -> None:
+    def __init__(self, process: OxigraphProcess) -> None:
         self._process = process
-        self._endpoint = endpoint
         self._lock = asyncio.Lock()
         self._rows, self._triples = PropertyRows(), set[Triple]()
 
@@ -384,26 +340,20 @@ class RdfGraph:
     async def apply(self, operations: Sequence[Operation]) -> None:
         """Apply operations in their order: all, or none where one fails. Calls wait for one another."""
         async with self._lock:
-            await self._read()
             after = self._rows.copy()
             for operation in operations:
                 if isinstance(operation, Statement):
                     after = await self._after_statement(after, operation)
                 else:
                     apply_typed(after, operation)
-            triples = _triples_of(after)
-            if self._endpoint is not None:
-                await self._endpoint.change(self._triples - triples, triples - self._triples)
-            self._rows, self._triples = after, triples
+            self._rows, self._triples = after, _triples_of(after)
 
     async def query(
         self, text: str, parameters: Mapping[str, Value] | None = None, limits: QueryLimits = _LIMITS
     ) -> QueryRows:
         """Read by SELECT or ASK (one row, ``result``). A resource that is a node is given with label and properties."""
         allowed = allowed_sparql(text, _terms(parameters or {}), write=False)
-        async with self._lock:
-            await self._read()
-            rows, triples = self._rows, self._triples
+        rows, triples = self._rows, self._triples
         answer = await self._process.ask("query", triples, allowed, limits.seconds, limits.rows)
         if "boolean" in answer:
             return QueryRows(columns=("result",), rows=((answer["boolean"],),))
@@ -414,14 +364,7 @@ class RdfGraph:
 
     async def state(self) -> GraphState:
         """Return the whole graph."""
-        async with self._lock:
-            await self._read()
-            return state_of_rows(self._rows)
-
-    async def _read(self) -> None:
-        """Take over what stands in the endpoint, where it is not what was written last."""
-        if self._endpoint is not None and (triples := await self._endpoint.read()) != self._triples:
-            self._rows, self._triples = _rows_of(triples), triples
+        return state_of_rows(self._rows)
 
     async def _after_statement(self, before: PropertyRows, statement: Statement) -> PropertyRows:
         allowed = allowed_sparql(statement.text, _terms(statement.parameters), write=True)
@@ -459,83 +402,3 @@ def _json(term: RdfTerm | None, rows: PropertyRows, keys: Mapping[RdfTerm, int])
 
 def _lists(properties: Properties) -> dict[str, object]:
     return {name: list(value) if isinstance(value, tuple) else value for name, value in properties.items()}
-
-
-class _Endpoint:
-    """A named graph of a SPARQL 1.1 endpoint that the operator configured, with a new IRI; it is dropped at the end of the task.
-
-    :param url: without ``/query`` and ``/update``, for example ``http://127.0.0.1:7878``.
-    :raises InvalidArgumentError: when it is no http or https address.
-    """
-
-    def __init__(self, url: str) -> None:
-        import httpx
-
-        parts = urlsplit(check_http_url(url, subject="rdf"))
-        self._address = redacted_url(url).rstrip("/")
-        auth = (unquote(parts.username), unquote(parts.password or "")) if parts.username else None
-        self._graph = f"urn:egotools:graph:{uuid.uuid4().hex}"
-        self._client = httpx.AsyncClient(auth=auth, headers=IDENTITY, timeout=_OWN_S, follow_redirects=False)
-
-    async def read(self) -> set[Triple]:
-        """Return all triples."""
-        body = await self._ask("query", "SELECT ?s ?p ?o WHERE { ?s ?p ?o }")
-        try:
-            rows = json.loads(body)["results"]["bindings"]
-            terms = [[row[name] for name in ("s", "p", "o")] for row in rows]
-            return {(_term(**_members(s)), _term(**_members(p)), _term(**_members(o))) for s, p, o in terms}
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            raise self._failure("sends an answer that is no result of SPARQL as JSON") from None
-
-    async def change(self, removed: set[Triple], added: set[Triple]) -> None:
-        """Remove and add triples, in one request: both, or nothing."""
-        text = " ;\n".join(
-            f"{verb} DATA {{ GRAPH <{self._graph}> {{\n{_triples_text(triples)}}} }}"
-            for verb, triples in (("DELETE", removed), ("INSERT", added))
-            if triples
-        )
-        if text:
-            await self._ask("update", text)
-
-    async def close(self) -> None:
-        """Drop the named graph and close the connections."""
-        try:
-            await self._ask("update", f"DROP SILENT GRAPH <{self._graph}>")
-        finally:
-            await self._client.aclose()
-
-    async def _ask(self, kind: str, text: str) -> bytes:
-        import httpx
-
-        form = {kind: text} | ({"default-graph-uri": self._graph} if kind == "query" else {})
-        headers = {"Accept": "application/sparql-results+json"}
-        body = bytearray()
-        try:
-            async with (
-                asyncio.timeout(_OWN_S),
-                self._client.stream("POST", f"{self._address}/{kind}", data=form, headers=headers) as response,
-            ):
-                if is_encoded(response.headers):  # a few kilobytes may unpack to gigabytes
-                    raise self._failure("sends a compressed answer")
-                async for part in response.aiter_raw():
-                    body += part
-                    if len(body) > MOST_ANSWER_BYTES:
-                        raise self._failure(f"sends more than {MOST_ANSWER_BYTES:,} bytes")
-        except TimeoutError:
-            raise self._failure("does not answer in time") from None
-        except httpx.HTTPError as error:  # `from None`: these hold the whole request with its headers
-            raise self._failure(f"cannot be reached ({type(error).__name__})") from None
-        if not 200 <= response.status_code < 300:
-            raise self._failure(f"answers HTTP {response.status_code}")
-        return bytes(body)
-
-    def _failure(self, problem: str) -> StorageError:
-        return StorageError(
-            f"the SPARQL endpoint {problem}",
-            subject=self._address,
-            remedy="Check that it runs, that query and update stand under this address, and that the user may write",
-        )
-
-
-def _members(term: Mapping[str, str]) -> dict[str, Any]:
-    return {"kind": term["type"], "value": term["value"], "datatype": term.get("datatype")}

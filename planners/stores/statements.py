@@ -18,34 +18,17 @@ from ontology.errors import StatementError
 from planners.stores.property_graph import check_characters
 
 __all__ = [
-    "CLAUSES",
-    "EDGES",
-    "MAX_STATEMENT",
-    "NAMES",
-    "RDF",
-    "REFUSED",
-    "WRITES",
-    "XSD",
-    "AllowedCypher",
-    "StatementToken",
-    "allowed_cypher",
-    "allowed_sparql",
-    "closing",
-    "cypher_tokens",
-    "in_name_position",
-    "quoted_name",
-    "quoted_text",
-]
+    "EDGES", "MAX_STATEMENT", "NAMES", "RDF", "REFUSED", "WRITES", "XSD", "AllowedCypher", "StatementToken", "allowed_cypher",
+    "allowed_sparql", "quoted_name", "quoted_text",
+]  # fmt: skip
 
 MAX_STATEMENT = 50_000
 """Characters of a statement: ten times the longest that our writers produced."""
-_MAX_DEPTH = 40
-"""Brackets in brackets: the parsers of the engines recurse; the deepest statement of our tests has 6."""
+_MAX_DEPTH, _MAX_PREFIXES = 40, 20
+"""Brackets in brackets, and NOT or signs in a row: the parsers of the engines recurse on them."""
 _MAX_TOKENS = 10_000
 _MAX_RANGE = 100_000
 """A bound of ``range``: a list of that length takes Ladybug 10 ms; one of 10⁹ members took all memory."""
-_MAX_PREFIXES = 20
-"""NOT or signs in a row: parsers recurse on them."""
 _CLOSING = {")": "(", "]": "[", "}": "{"}
 
 TokenKind = Literal[
@@ -55,12 +38,7 @@ TokenKind = Literal[
 
 @dataclass(frozen=True, slots=True)
 class StatementToken:
-    """A token.
-
-    :param text: as it stands; of quoted names without their backticks.
-    :param start: its place in the statement, in characters.
-    :param depth: how many brackets stand open before it.
-    """
+    """A token: its text (of quoted names without their backticks), place in characters, and how many brackets stand open before it."""
 
     kind: TokenKind
     text: str
@@ -70,7 +48,7 @@ class StatementToken:
 
     @property
     def word(self) -> str:
-        """The text of a plain word in capitals, else empty."""
+        """The text in capitals where it is a plain word, else empty."""
         return self.text.upper() if self.kind == "word" else ""
 
     @property
@@ -86,57 +64,60 @@ class StatementToken:
 Tokens = Sequence[StatementToken]
 
 
-def _scanned(
-    text: str,
-    language: str,
-    hidden: re.Pattern[str],
-    match_at: Callable[[str, int, list[StatementToken], list[str]], re.Match[str]],
-) -> tuple[StatementToken, ...]:
-    """Return the tokens of a text, without comments.
+class _Language:
+    """How the texts of a language are taken apart.
 
     :param hidden: escapes that some engines decode before they look for the ends of strings.
     :param match_at: returns the token at a place, after those before it, in the brackets that stand open.
     """
 
-    def fault(problem: str, remedy: str) -> StatementError:
-        return StatementError(problem, subject=language, remedy=remedy)
+    def __init__(self, name: str, hidden: re.Pattern[str], match_at: Callable[..., re.Match[str]]) -> None:
+        self.name, self.hidden, self.match_at = name, hidden, match_at
 
-    if len(text) > MAX_STATEMENT:
-        raise fault(f"the statement has more than {MAX_STATEMENT:,} characters", "Split it")
-    check_characters(text, f"the {language} statement")
-    if found := hidden.search(text):
-        raise fault(f"an escape stands for a quote or the end of a line: {found[0]}", "Write the character itself")
-    tokens: list[StatementToken] = []
-    opened: list[str] = []
-    at = 0
-    while at < len(text):
-        match = match_at(text, at, tokens, opened)
-        kind, token, at = match.lastgroup, match[0], match.end()
-        if kind == "space":
-            continue
-        if kind == "symbol" and token in _CLOSING and (not opened or opened.pop() != _CLOSING[token]):
-            raise fault(f"a bracket {token} closes none", "Write brackets in pairs")
-        name = token[1:-1].replace("``", "`") if kind == "quoted" else token
-        tokens.append(StatementToken(kind, name, match.start(), at, len(opened)))  # type: ignore[arg-type]
-        if kind == "symbol" and token in _CLOSING.values():
-            opened.append(token)
+    def fault(self, problem: str, remedy: str) -> StatementError:
+        return StatementError(problem, subject=self.name, remedy=remedy)
+
+    def tokens(self, text: str) -> list[StatementToken]:
+        """Return the tokens of a text, without comments.
+
+        :raises StatementError: when it is too long, a bracket has no other, or what stands there has no place in the language.
+        """
+        if len(text) > MAX_STATEMENT:
+            raise self.fault(f"the statement has more than {MAX_STATEMENT:,} characters", "Split it")
+        check_characters(text, f"the {self.name} statement")
+        if found := self.hidden.search(text):
+            problem = f"an escape stands for a quote or the end of a line: {found[0]}"
+            raise self.fault(problem, "Write the character itself")
+        tokens: list[StatementToken] = []
+        opened: list[str] = []
+        at = 0
+        while at < len(text):
+            match = self.match_at(text, at, tokens, opened)
+            kind, token, at = match.lastgroup, match[0], match.end()
+            if kind == "space":
+                continue
+            if kind == "symbol" and token in _CLOSING and (not opened or opened.pop() != _CLOSING[token]):
+                raise self.fault(f"a bracket {token} closes none", "Write brackets in pairs")
+            name = token[1:-1].replace("``", "`") if kind == "quoted" else token
+            tokens.append(StatementToken(kind, name, match.start(), at, len(opened)))  # type: ignore[arg-type]
+            if kind == "symbol" and token in _CLOSING.values():
+                opened.append(token)
             if len(opened) > _MAX_DEPTH:
-                raise fault(f"more than {_MAX_DEPTH} brackets stand in one another", "Write several statements")
-    if opened:
-        raise fault(f"a bracket {opened[-1]} is not closed", "Write brackets in pairs")
-    return tuple(tokens)
+                raise self.fault(f"more than {_MAX_DEPTH} brackets stand in one another", "Write several statements")
+        if opened:
+            raise self.fault(f"a bracket {opened[-1]} is not closed", "Write brackets in pairs")
+        return tokens
 
 
 # --- Cypher ---------------------------------------------------------------------------------------------------------------------------
 
-# Clauses and functions are those of openCypher that Neo4j 5 or Ladybug 0.22 know and that neither read files, open connections, change
-# schemas nor settings, nor build texts or lists of any size from a number.
+# Of openCypher, what Neo4j 5 or Ladybug 0.22 know and what neither reads files, opens connections, changes schemas or settings, nor
+# builds texts or lists of any size from a number.
 _STARTS = frozenset({"MATCH", "OPTIONAL", "WITH", "UNWIND", "RETURN", "CREATE", "MERGE"})
 WRITES = frozenset({"CREATE", "MERGE", "SET", "REMOVE", "DELETE", "DETACH"})
 """Words of clauses that change a graph."""
-CLAUSES = _STARTS | WRITES | {"WHERE", "ORDER", "SKIP", "LIMIT", "UNION", "ON"}
-"""Words that a clause, or a part of one, starts with."""
-_WORDS = CLAUSES | frozenset(
+_CLAUSES = _STARTS | WRITES | {"WHERE", "ORDER", "SKIP", "LIMIT", "UNION", "ON"}
+_WORDS = _CLAUSES | frozenset(
     """ALL AND AS ASC ASCENDING BY CASE CONTAINS COUNT DESC DESCENDING DISTINCT ELSE END ENDS EXISTS FALSE IN IS NOT NULL OR
     STARTS THEN TRUE WHEN XOR TRAIL ACYCLIC SHORTEST""".split()
 )
@@ -178,11 +159,7 @@ _HIDDEN_QUOTE = re.compile(r"\\+u+(?:0022|0027|005c|0060)", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AllowedCypher:
-    """A statement that was admitted.
-
-    :param text: without comments and the closing semicolon: send this, not what came in.
-    :param tokens: of this text.
-    """
+    """A statement that was admitted, without comments and the closing semicolon: send this, not what came in."""
 
     text: str
     tokens: tuple[StatementToken, ...]
@@ -202,14 +179,6 @@ def quoted_name(name: str, dialect: Literal["ladybug", "bolt"] = "ladybug") -> s
     return f"`{escaped.replace('`', '``')}`"
 
 
-def cypher_tokens(text: str) -> tuple[StatementToken, ...]:
-    """Return the tokens of a statement, without comments.
-
-    :raises StatementError: when it is too long, a string or bracket is left open, or a character has no place in Cypher or in Unicode text.
-    """
-    return _scanned(text, "Cypher", _HIDDEN_QUOTE, _cypher_at)
-
-
 def _cypher_at(text: str, at: int, *_: object) -> re.Match[str]:
     if match := _CYPHER.match(text, at):
         return match
@@ -227,7 +196,9 @@ def allowed_cypher(text: str, *, write: bool) -> AllowedCypher:
     :param write: whether it may change the graph.
     :raises StatementError: when something is not on the list; the problem is written for whoever wrote the statement.
     """
-    tokens = _without_semicolon(cypher_tokens(text))
+    tokens = _CYPHER_TEXTS.tokens(text)
+    if tokens and tokens[-1].symbol(";"):
+        del tokens[-1]
     if not tokens:
         raise _cypher("the statement is empty", "Write one")
     if len(tokens) > _MAX_TOKENS:
@@ -237,8 +208,8 @@ def allowed_cypher(text: str, *, write: bool) -> AllowedCypher:
         raise _cypher(problem, f"Start with {', '.join(sorted(_STARTS))}")
     run, clause = 0, ""
     for at, token in enumerate(tokens):
-        is_free = not in_name_position(tokens, at)
-        if is_free and token.word in CLAUSES:
+        is_free = not _is_name_place(tokens, at)
+        if is_free and token.word in _CLAUSES:
             clause = token.word
         run = run + 1 if token.word in ("NOT", "CASE") or token.symbol("-", "+") else 0
         if run > _MAX_PREFIXES:
@@ -256,14 +227,10 @@ def allowed_cypher(text: str, *, write: bool) -> AllowedCypher:
         (" " if at and token.start > tokens[at - 1].end else "") + text[token.start : token.end]
         for at, token in enumerate(tokens)
     )
-    return AllowedCypher(text=clean, tokens=_without_semicolon(cypher_tokens(clean)))
+    return AllowedCypher(text=clean, tokens=tuple(tokens))
 
 
-def _without_semicolon(tokens: tuple[StatementToken, ...]) -> tuple[StatementToken, ...]:
-    return tokens[:-1] if tokens and tokens[-1].symbol(";") else tokens
-
-
-def in_name_position(tokens: Tokens, at: int) -> bool:
+def _is_name_place(tokens: Tokens, at: int) -> bool:
     """Say whether a token can only be a label, a type, a property or the key of a map."""
     before = tokens[at - 1] if at else None
     if before is None:
@@ -271,11 +238,11 @@ def in_name_position(tokens: Tokens, at: int) -> bool:
     if before.symbol(":", "."):
         return True
     if before.symbol("|"):
-        return at >= 3 and tokens[at - 2].is_name and (tokens[at - 3].symbol(":") or in_name_position(tokens, at - 2))
+        return at >= 3 and tokens[at - 2].is_name and (tokens[at - 3].symbol(":") or _is_name_place(tokens, at - 2))
     return before.symbol("{", ",") and _next_is(tokens, at, ":") and tokens[at].depth > 0
 
 
-def closing(tokens: Tokens, at: int) -> int:
+def _closing(tokens: Tokens, at: int) -> int:
     """Return the place of the bracket that closes the one at ``at``."""
     depth = tokens[at].depth
     places = range(at + 1, len(tokens))
@@ -291,7 +258,7 @@ def _check_word(tokens: Tokens, at: int, *, write: bool) -> None:
     if token.symbol(";"):
         raise _cypher("several statements stand in one text", "Give them one by one")
     if word in REFUSED:
-        raise _cypher(f"{word} is not allowed", f"Use {', '.join(sorted(CLAUSES))}; quote a name as `{token.text}`")
+        raise _cypher(f"{word} is not allowed", f"Use {', '.join(sorted(_CLAUSES))}; quote a name as `{token.text}`")
     if word in WRITES and not write:
         raise _cypher(f"{word} changes the graph, and this is a query", "Read with MATCH and RETURN")
     if word == "CREATE":
@@ -305,7 +272,7 @@ def _check_word(tokens: Tokens, at: int, *, write: bool) -> None:
 def _is_operand(tokens: Tokens, at: int) -> bool:
     """Say whether a token is a value or a name: two of these in a row belong to a clause that is not on the list."""
     token = tokens[at]
-    return token.kind != "symbol" and (token.word not in _WORDS or in_name_position(tokens, at))
+    return token.kind != "symbol" and (token.word not in _WORDS or _is_name_place(tokens, at))
 
 
 def _check_function(tokens: Tokens, at: int) -> None:
@@ -317,11 +284,11 @@ def _check_function(tokens: Tokens, at: int) -> None:
         raise _cypher(problem, "Use functions of openCypher that compute values")
     if name.lower() != "range":
         return
-    place, end = at + 2, closing(tokens, at + 1)
+    place, end = at + 2, _closing(tokens, at + 1)
     while place < end:  # bounds are small numbers, or sizes: it builds the whole list
         token = tokens[place]
         if token.word == "SIZE" and tokens[place + 1].symbol("("):
-            place = closing(tokens, place + 1)
+            place = _closing(tokens, place + 1)
         elif not token.symbol("-", "+", ",") and not (token.text.isdecimal() and int(token.text) <= _MAX_RANGE):
             problem = f"a bound of range is neither a number up to {_MAX_RANGE:,} nor a size"
             raise _cypher(problem, "Write the number")
@@ -336,8 +303,8 @@ def _check_label(tokens: Tokens, at: int, clause: str) -> None:
         raise _cypher("the label of a node cannot be changed", "Create another node, or set a property")
 
 
-def _cypher(problem: str, remedy: str) -> StatementError:
-    return StatementError(problem, subject="Cypher", remedy=remedy)
+_CYPHER_TEXTS = _Language("Cypher", _HIDDEN_QUOTE, _cypher_at)
+_cypher = _CYPHER_TEXTS.fault
 
 
 # --- SPARQL ---------------------------------------------------------------------------------------------------------------------------
@@ -390,7 +357,7 @@ def allowed_sparql(text: str, parameters: Mapping[str, str], *, write: bool) -> 
     :param parameters: terms, as SPARQL text, of variables that are written ``$name``.
     :raises StatementError: when something is not on the list.
     """
-    prefixes, tokens = _without_prefixes(_scanned(text, "SPARQL", _ESCAPED_SIGN, _sparql_at))
+    prefixes, tokens = _without_prefixes(_SPARQL_TEXTS.tokens(text))
     starts = [0] + [at + 1 for at, token in enumerate(tokens) if write and token.symbol(";") and token.depth == 0]
     for start in starts:
         words = _UPDATES if write else _QUERIES
@@ -470,5 +437,5 @@ def _without_prefixes(tokens: Tokens) -> tuple[dict[str, str], list[StatementTok
     return declared | _OWN_PREFIXES, others
 
 
-def _sparql(problem: str, remedy: str) -> StatementError:
-    return StatementError(problem, subject="SPARQL", remedy=remedy)
+_SPARQL_TEXTS = _Language("SPARQL", _ESCAPED_SIGN, _sparql_at)
+_sparql = _SPARQL_TEXTS.fault

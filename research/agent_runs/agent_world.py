@@ -5,11 +5,8 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import socket
 import sqlite3
 import sys
-import threading
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -19,8 +16,7 @@ from typing import Any, TypeAlias
 from mcp import StdioServerParameters
 
 from research.agent_runs.side_servers import SERVERS, seed_records
-from services.company.company_app import company_app
-from services.company.mock_company import MockCompany
+from services.company.mock_company import served_company
 from services.company.shipped_documents import SHIPPED_CATALOG
 
 __all__ = ["AgentWorld", "Records", "Task", "agent_world", "build_catalogue", "filled", "read_tasks", "solved"]
@@ -85,29 +81,13 @@ def _command(name: str, folder: Path) -> str:
 @contextmanager
 def agent_world(folder: Path, address: str) -> Iterator[AgentWorld]:
     """A new world in an empty folder; ``address`` is the gRPC server's."""
-    import uvicorn
-
-    company = MockCompany(SHIPPED_CATALOG, folder, seed=1)
-    shutil.copytree(folder, folder / "before")
-    systems = sorted({operation.system for operation in company.operations})
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        url = f"http://127.0.0.1:{listener.getsockname()[1]}"
-        server = uvicorn.Server(uvicorn.Config(company_app(company), log_config=None))
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
-        thread.start()
-        try:
-            while not server.started:
-                time.sleep(0.02)
-            options = ["--server", address]
-            options += [word for name in systems for word in ("--base-url", f"{name}={url}/{name}")]
-            options += [word for name in SERVERS for word in ("--session", f"{name}=mcp:{_command(name, folder)}")]
-            yield AgentWorld(
-                folder, StdioServerParameters(command=sys.executable, args=["-m", "services.cli", "mcp", *options])
-            )
-        finally:
-            server.should_exit = True
-            thread.join()
-            company.close()
+    with served_company(SHIPPED_CATALOG, folder) as systems:
+        shutil.copytree(folder, folder / "before")
+        options = ["--server", address]
+        options += [word for name, url in sorted(systems.items()) for word in ("--base-url", f"{name}={url}")]
+        options += [word for name in SERVERS for word in ("--session", f"{name}=mcp:{_command(name, folder)}")]
+        command = ["-m", "services.cli", "mcp", *options]
+        yield AgentWorld(folder, StdioServerParameters(command=sys.executable, args=command))
 
 
 def _company_records(folder: Path) -> Records:

@@ -77,7 +77,8 @@ class ToolFacts:
     :param object: the last index term of its title.
     :param description: index terms of its description.
     :param inputs: without those that name the surroundings of a call.
-    :param context: the names of those.
+    :param surroundings: the required ones of those.
+    :param context: the names of all of those.
     :param required_names: the names of all required inputs.
     :param origins: what an overlay file says of the tool → ``FILE:LINE``.
     """
@@ -87,6 +88,7 @@ class ToolFacts:
     object: str
     description: frozenset[str]
     inputs: tuple[Input, ...]
+    surroundings: tuple[Input, ...]
     context: tuple[str, ...]
     required_names: tuple[str, ...]
     origins: Mapping[str, str]
@@ -103,7 +105,7 @@ class ToolFacts:
 
 
 _KEPT = (
-    1_024  # tools of a snapshot whose facts are kept: decoding the row of a tool with a large schema takes milliseconds
+    1_024  # tools of a snapshot whose facts are kept: decoding the row of one with a large schema takes milliseconds
 )
 _READERS: WeakKeyDictionary[Snapshot, Callable[[int], ToolFacts]] = WeakKeyDictionary()
 
@@ -123,25 +125,25 @@ def _facts(row: Any) -> ToolFacts:
     surroundings = tuple(name for name in context if isinstance(name, str)) if isinstance(context, list) else ()
     title, name = metadata.get("title"), row["name"]
     shown = title if isinstance(title, str) and title else name
-    first = words(shown)[:1] or [""]
+    inputs = [
+        Input(
+            name=each["name"],
+            required=each.get("required") is True,
+            location=each.get("in") or "",
+            enum=tuple(each.get("enum") or ()),
+            type=each.get("type") or "",
+        )
+        for each in row["parameters"]
+    ]
     return ToolFacts(
         name=tuple(dict.fromkeys((*terms(shown), *terms(name)))),
-        verb=verb_lemma(first[0]),
+        verb=verb_lemma((words(shown)[:1] or [""])[0]),
         object=next(reversed(terms(shown)), ""),
         description=frozenset(terms(row.get("description") or "")),
-        inputs=tuple(
-            Input(
-                name=each["name"],
-                required=each.get("required") is True,
-                location=each.get("in") or "",
-                enum=tuple(each.get("enum") or ()),
-                type=each.get("type") or "",
-            )
-            for each in row["parameters"]
-            if each["name"] not in surroundings
-        ),
+        inputs=tuple(each for each in inputs if each.name not in surroundings),
+        surroundings=tuple(each for each in inputs if each.name in surroundings and each.required),
         context=surroundings,
-        required_names=tuple(each["name"] for each in row["parameters"] if each.get("required") is True),
+        required_names=tuple(each.name for each in inputs if each.required),
         origins=origins if isinstance(origins, dict) else {},
     )
 
@@ -149,8 +151,18 @@ def _facts(row: Any) -> ToolFacts:
 # Chosen, not tuned.
 _IDENTIFIERS = frozenset(("identifier", "uuid", "arn", "hex digest", "integer", "code", "repository", "slug"))
 """Kinds of value that may identify anything."""
-_NAMED = {"email": frozenset(("email", "mail")), "url": frozenset(("url", "link", "uri")), "iban": frozenset(("iban",))}
-"""Kinds of value that an input with such a last word in its name takes."""
+_NAMED = {
+    "email": ("email", "mail"),
+    "url": ("url", "link", "uri"),
+    "iban": ("iban",),
+    "repository": ("repo", "repository"),
+}
+"""Kinds of value that an input with such a name takes."""
+_OWNERS = frozenset(("owner", "org", "organization", "workspace", "namespace"))
+"""Inputs that take the part before the slash of ``acme/webshop``, where another takes the part after it."""
+_FREE = frozenset(("query", "q", "search", "keyword", "text", "prompt", "question"))
+"""Last words of inputs whose value is what the request says."""
+_NUMBERS = frozenset(("integer", "identifier"))
 _SAYS_NAME = IDENTIFIER_WORDS | frozenset("call named is".split())
 _SLUG = re.compile(r"(?<![\w/.:@-])[a-z0-9]{1,40}(?:[-_][a-z0-9]{1,40}){1,6}(?![\w/:@-])")
 _NAME_PART = re.compile(r"[a-z]{3,}[-_]")
@@ -189,13 +201,19 @@ def given_values(text: str, values: Sequence[TypedValue]) -> tuple[GivenValue, .
     )
 
 
-def named_nouns(text: str) -> frozenset[str]:
-    """The index terms of the words that another word follows which may be a name: no stop word, no verb and no value."""
+def named_nouns(text: str, is_word: Callable[[str], bool] = lambda term: False) -> frozenset[str]:
+    """The index terms of the words that another word follows which may be a name: no stop word, no verb and no value.
+
+    :param is_word: whether an index term is a word of the catalogue: in lower case it is no name ("order items").
+    """
     found: set[str] = set()
     words = list(_WORD.finditer(text))[:_MAX_READ]
     for first, second in pairwise(words):
         name = second[0].lower()
-        if text[first.end() : second.start()] == " " and name not in STOP_WORDS and not is_verb(verb_lemma(name)):
+        ordinary = (
+            name in STOP_WORDS or is_verb(verb_lemma(name)) or (second[0] == name and any(map(is_word, terms(name))))
+        )
+        if text[first.end() : second.start()] == " " and not ordinary:
             found.update(terms(first[0]))
     return frozenset(found)
 
@@ -251,18 +269,46 @@ class GivenInputs:
         """Input → the value that fills it; empty for a value that the caller keeps. A value fills one input."""
         inputs = sorted(facts.inputs, key=lambda each: not each.required)
         found: dict[str, str] = {}
-        for needed in inputs:
+        for needed in (*inputs, *facts.surroundings):
             known = known_value(self.have, needed.name)
             if known is not None:
                 found[needed.name] = known
         used: set[int] = set()
         for fits in (_fits_shape, _fits_enum, _fits_kind, _fits_noun):
             for needed in inputs:
-                for at, value in enumerate(self.values):
-                    if needed.name not in found and at not in used and fits(value, tool, needed, facts):
-                        used.add(at)
-                        found[needed.name] = value.text
+                fitting = [
+                    at
+                    for at, value in enumerate(self.values)
+                    if needed.name not in found and at not in used and fits(value, tool, needed, facts)
+                ]
+                if fitting:  # of two ids of one shape the one after the noun
+                    at = min(fitting, key=lambda at: self.values[at].noun[-1:] != needed.entity[-1:])
+                    used.add(at)
+                    found |= _with_owner(self.values[at], needed, [*inputs, *facts.surroundings], found)
         return found
+
+    def missing(self, facts: ToolFacts, given: Mapping[str, str]) -> tuple[Input, ...]:
+        """The required inputs for which the request surely has no value, those that name the surroundings last.
+
+        A value that fills no input may be meant for one that no rule found (``merge PR 42``): for one, and not for all of them.
+        What is searched for is what the request says.
+
+        :param given: input → the value that fills it.
+        """
+        left = [value for value in self.values if value.text not in given.values()]
+        found = []
+        for needed in (*facts.required, *facts.surroundings):
+            if needed.name in given or (needed.is_text and needed.terms[-1:] and needed.terms[-1] in _FREE):
+                continue
+            meant = next((value for value in left if _may_be(value, needed)), None)
+            what = needed.entity[-1:] or ((facts.object,) if needed.terms == ("name",) else ())
+            if meant is not None:
+                left.remove(meant)
+            elif not needed.is_opaque and self.named.intersection(what):
+                continue  # "in namespace shop"
+            else:
+                found.append(needed)
+        return tuple(found)
 
     def may_give(self, needed: Input, given: Collection[str]) -> bool:
         """Whether the request may have a value for an input that no rule found: a name after its noun, or an identifier of which
@@ -277,6 +323,23 @@ class GivenInputs:
             and (not value.entities or not value.entities.isdisjoint(needed.entity))
             for value in self.values
         )
+
+
+def _with_owner(value: GivenValue, needed: Input, inputs: Sequence[Input], known: Mapping[str, str]) -> dict[str, str]:
+    """What a value gives: itself, or of ``acme/webshop`` both parts to two inputs, where the tool takes an owner apart."""
+    owner, slash, name = value.text.partition("/")
+    of_owner = next((each for each in inputs if each.terms[-1:] and each.terms[-1] in _OWNERS and each.is_text), None)
+    if value.kind != "repository" or not slash or of_owner is None or of_owner is needed or of_owner.name in known:
+        return {needed.name: value.text}
+    return {of_owner.name: owner, needed.name: name}
+
+
+def _may_be(value: GivenValue, needed: Input) -> bool:
+    """Whether a value of which nothing says what it is may be meant for an input: a bare number or identifier for what identifies."""
+    if value.kind not in _NUMBERS or needed.enum or not needed.is_scalar:
+        return False
+    identifies = bool(needed.terms) and needed.terms[-1] in IDENTIFIER_WORDS - {"name"}
+    return identifies and (not value.entities or not value.entities.isdisjoint(needed.entity))
 
 
 def _fits_shape(value: GivenValue, tool: int, needed: Input, facts: ToolFacts) -> bool:
@@ -294,19 +357,18 @@ def _fits_enum(value: GivenValue, tool: int, needed: Input, facts: ToolFacts) ->
 
 def _fits_kind(value: GivenValue, tool: int, needed: Input, facts: ToolFacts) -> bool:
     """Whether an address fits an input by its name; not where the name begins with a verb (``send_email``)."""
-    return (
-        needed.is_text
-        and needed.terms[-1:] != ()
-        and needed.terms[-1] in _NAMED.get(value.kind, ())
-        and len(needed.terms) == 1
-    )
+    return needed.is_text and len(needed.terms) == 1 and needed.terms[0] in _NAMED.get(value.kind, ())
 
 
 def _fits_noun(value: GivenValue, tool: int, needed: Input, facts: ToolFacts) -> bool:
     """Whether the noun before an identifier is what the input identifies."""
-    names = value.kind == "quoted" and needed.is_name
-    if not (names or value.kind in _IDENTIFIERS) or not needed.entity or needed.enum or not needed.is_scalar:
+    # What identifies the object of the tool: "pod web-0". An identifier that nobody would give is no name.
+    of_object = needed.terms == ("name",) if value.kind in ("slug", "quoted") else needed.terms == ("id",)
+    entity = needed.entity or ((facts.object,) if of_object and facts.object else ())
+    names = value.kind == "quoted" and (needed.is_name or of_object)
+    if not (names or value.kind in _IDENTIFIERS) or not entity or needed.enum or not needed.is_scalar:
         return False
     if value.kind == "slug" and needed.is_opaque:
         return False
-    return value.noun[-len(needed.entity) :] == needed.entity
+    size = len(entity)  # "pull request 42" is a pull_number too
+    return entity in (value.noun[-size:], value.noun[-1 - size : -1] if value.kind in _NUMBERS else ())

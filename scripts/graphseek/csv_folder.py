@@ -1,4 +1,4 @@
-"""Tables of a graph as a folder of CSV files, as :mod:`planners.stores.loading` describes it, which ``csv:FOLDER`` reads."""
+"""Tables of a graph as a folder of CSV files, as :mod:`planners.stores.ladybug` describes it, which ``csv:FOLDER`` reads."""
 
 from __future__ import annotations
 

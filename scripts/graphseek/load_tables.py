@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.ev_graph.graph_table import GraphTable
-from planners.stores.loading import NodeTable, RelationshipTable, load_graph
+from planners.stores.ladybug import NodeTable, RelationshipTable, load_graph
 
 __all__ = ["load_tables"]
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from inference.chat import GREEDY, Completion, Message, Sample
-from planners.calls.prompt_tokens import PromptTokens
+from planners.calls.model_text import PromptTokens
 from scripts.graphseek.ev_plans import EvPlan
 
 __all__ = ["PlanModel", "planned_answer"]

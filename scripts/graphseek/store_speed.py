@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import csv
+import itertools
 import multiprocessing
 import tempfile
 import time
@@ -18,8 +20,15 @@ from planners.graphseek.catalog.draft import draft_by_rules
 from planners.graphseek.results.result import Cell, ResultColumn, TableRows
 from planners.graphseek.results.result_store import ResultStore
 from planners.stores.graph_schema import GraphSchema, NodeType, RelationshipType
-from planners.stores.ladybug import open_ladybug_reader
-from planners.stores.loading import ColumnType, NodeTable, RelationshipTable, csv_tables, load_graph, write_rows
+from planners.stores.ladybug import (
+    ColumnType,
+    NodeTable,
+    RelationshipTable,
+    csv_tables,
+    load_graph,
+    open_ladybug_reader,
+    write_rows,
+)
 from planners.stores.property_graph import QueryLimits
 from planners.stores.statements import quoted_name, quoted_text
 from scripts.account.ratio import Ratio
@@ -42,13 +51,12 @@ def loading_ratios(folder: Path, scale: float) -> list[Ratio]:
     source = folder / "csv"
     write_csv_folder(ev_tables(scale), source)
     nodes, relationships = csv_tables(source)
-    held_nodes = [replace(each, rows=list(each.rows)) for each in nodes]
-    held = [replace(each, rows=list(each.rows)) for each in relationships]
+    held_nodes = [replace(each, rows=_rows_of(each)) for each in nodes]
+    held = [replace(each, rows=_rows_of(each)) for each in relationships]
     tables: list[NodeTable | RelationshipTable] = [*held_nodes, *held]
     ready = [folder / f"{at}.copy.csv" for at in range(len(tables))]
     for path, table in zip(ready, tables, strict=True):
-        ends: tuple[ColumnType, ...] = ("string", "string") if isinstance(table, RelationshipTable) else ()
-        write_rows(path, [table], (*ends, *(kind for _, kind in table.columns)), lambda _: "")
+        write_rows(path, table.rows)
     bare = _least(lambda: _bare_copy(folder / "bare.lbdb", held_nodes, held, ready))
     rows = _least(lambda: load_graph(folder / "loaded.lbdb", held_nodes, held))
     read = _least(lambda: load_graph(folder / "loaded.lbdb", *csv_tables(source)))
@@ -59,6 +67,13 @@ def loading_ratios(folder: Path, scale: float) -> list[Ratio]:
             name="loading a folder of CSV / bare COPY", above=read, below=bare, most=1.5, note=f"{note}, cells checked"
         ),
     ]
+
+
+def _rows_of(table: NodeTable | RelationshipTable) -> list[list[object]]:
+    if table.file is None:
+        return [list(row) for row in table.rows]
+    with table.file.open(encoding="utf-8", newline="") as file:
+        return [[cell or None for cell in row] for row in itertools.islice(csv.reader(file), 1, None)]
 
 
 def _least(work: Callable[[], object]) -> float:

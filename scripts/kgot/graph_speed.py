@@ -14,7 +14,7 @@ from planners.calls.sandbox import Sandbox
 from planners.journal.recorded import request_key
 from planners.journal.run_journal import open_run_journal
 from planners.kgot.kgot_task import GraphChanged
-from planners.stores.open_graph import open_graph
+from planners.stores import open_graph
 from planners.stores.property_graph import (
     DeleteNode,
     MergeEdge,

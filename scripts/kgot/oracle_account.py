@@ -15,7 +15,7 @@ from planners.kgot.kgot_controller import KgotRun, solve_task
 from planners.kgot.kgot_settings import KgotSettings, RetrieveKind
 from planners.kgot.kgot_task import KgotTask
 from planners.kgot.steps import LlmSteps
-from planners.stores.open_graph import open_graph
+from planners.stores import open_graph
 from planners.stores.property_graph import GraphState
 from scripts.account.kept_rows import KeptRows
 from scripts.kgot.account_tasks import AccountTask

@@ -151,9 +151,10 @@ def _call_text(tool: str, arguments: Mapping[str, Any]) -> str:
 
 
 def _was_made(text: str, made: str) -> bool:
-    """Whether a call was made and answered: one that a fault of its text spoiled is made again, as it was meant."""
-    answered = (line for line in made.splitlines() if line.endswith(": answered"))
-    return any(line.removeprefix("- ").removeprefix(f"{NAMESPACE}/").startswith(text) for line in answered)
+    """Whether a call was made. Code that a fault of its text spoiled is run again, as it was meant."""
+    lines = [line.removeprefix("- ").removeprefix(f"{NAMESPACE}/") for line in made.splitlines()]
+    is_code = text.startswith("run_python ")
+    return any(line.startswith(text) and (not is_code or line.endswith(": answered")) for line in lines)
 
 
 def _answer_of(rows: Sequence[Mapping[str, Any]]) -> str:

@@ -18,8 +18,8 @@ from planners.kgot.kgot_controller import KgotRun, solve_task
 from planners.kgot.kgot_settings import KgotSettings
 from planners.kgot.kgot_task import KgotTask
 from planners.kgot.steps import LlmSteps
+from planners.stores import open_graph
 from planners.stores.memory_graph import MemoryGraph
-from planners.stores.open_graph import open_graph
 from planners.stores.property_graph import PropertyGraph
 from scripts.account.ratio import Ratio
 from scripts.kgot.graph_speed import NODES, task_operations

@@ -20,7 +20,7 @@ from planners.calls.tool_finder import Documents, ToolFinder
 from planners.kgot.tools.task_files import TaskFiles
 from planners.kgot.tools.tool_set import NAMESPACE, ToolModels, standard_tools
 from scripts.kgot.account_tasks import AccountTask
-from services.cli.demo import demo_company
+from services.company.mock_company import served_company
 from services.company.shipped_documents import SHIPPED_CATALOG
 from services.jobs.build import build_snapshot
 from services.server.process import server_process
@@ -65,7 +65,7 @@ async def task_world(folder: Path) -> AsyncIterator[TaskWorld]:
     runs = Path(tempfile.mkdtemp(prefix="runs-", dir=folder))
     company = runs / "company"
     company.mkdir()
-    with demo_company(SHIPPED_CATALOG, company) as systems, server_process(store) as server:
+    with served_company(SHIPPED_CATALOG, company) as systems, server_process(store) as server:
         async with (
             AsyncClient(server["address"]) as client,
             ToolAccess(servers=systems).calling(never, _LIMITS) as inner,

@@ -8,7 +8,7 @@ from itertools import cycle
 from typing import Any
 
 from egotools import Tool
-from planners.calls.prompt_tokens import PromptTokens
+from planners.calls.model_text import PromptTokens
 from planners.calls.tool_finder import FoundTool, FoundTools, ToolFinder
 from planners.kgot.steps import tools_text
 from planners.kgot.tools.tool_set import NAMESPACE

@@ -24,8 +24,7 @@ from typing import Any
 from egotools import Tool
 from egotools.calling.invoker import ToolAnswer, ToolInvoker
 from planners.dfs.resolver import Entity, Resolver, Step
-from planners.query.query_graph import FilterConstraint
-from planners.query.request_set import request_set
+from planners.query.query_graph import FilterConstraint, request_set
 from scripts.execution_accuracy import opened_mailbox
 
 __all__ = ["Shares", "lines_of", "measured"]

@@ -58,6 +58,9 @@ _WRITES = "With --generator llm a model writes the whole request, and another ca
 REMOVED: Mapping[str, str] = MappingProxyType(
     {
         "audit": "The audit log is JSON lines without a chain: read it with any tool, and ship it to a store that only appends",
+        "rest --cors-origin": "Let a proxy in front of the gateway answer pages of other origins",
+        "mcp --append-only": "A found tool is called by its id or name, listed or not; egotools mcp --pin ID lists one always",
+        "company serve --seed": "The company has one set of records, services/company/records.jsonl; change them by its operations",
         "serve --processes": "One server is one process: run replicas, and name all to the client: ipv4:HOST:PORT,HOST:PORT",
         "solve --write": _NO_RULES,
         "solve --domain": _NO_RULES,

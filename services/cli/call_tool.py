@@ -177,8 +177,7 @@ async def _answer(tool: Tool, arguments: dict[str, Any], access: ToolAccess, max
 
     :param text: the request, where it was not shown yet.
     """
-    from planners.calls.python_invoker import PythonInvoker
-    from planners.calls.tool_access import CallPipeline, ProtocolInvoker
+    from planners.calls.tool_access import CallPipeline, ProtocolInvoker, PythonInvoker
 
     async def ask(asked: Tool, given: Mapping[str, Any]) -> bool:
         if asked.effect != tool.effect:

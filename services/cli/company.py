@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from ontology.errors import MissingExtraError
 from services.cli.console import stdout
 from services.cli.options import command
 from services.company.shipped_documents import SHIPPED_CATALOG
@@ -26,25 +24,21 @@ def _company() -> None:
 @command(company_app)
 def serve(
     data: Annotated[
-        Path, typer.Option(file_okay=False, help="Folder of the records; an empty one gets those of the seed.")
+        Path, typer.Option(file_okay=False, help="Folder of the records; an empty one gets the shipped ones.")
     ],
     catalog: Annotated[
         Path, typer.Option(file_okay=False, help="Folder of the OpenAPI documents.", show_default="the shipped ones")
     ] = SHIPPED_CATALOG,
     host: Annotated[str, typer.Option(help="Address to listen on. There is no access control.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0: any free port.")] = 8010,
-    seed: Annotated[int, typer.Option(min=0, help="The same seed makes the same records.")] = 1,
     ready_file: Annotated[
         Path | None, typer.Option(help="Write the addresses to this file (JSON) when the company answers.")
     ] = None,
 ) -> None:
     """Answer every operation of the OpenAPI documents from records, until SIGTERM. The base URL of a system is URL/SYSTEM."""
-    if find_spec("starlette") is None or find_spec("uvicorn") is None:  # before the folder has any record
-        raise MissingExtraError("egotools company serve", extra="web")
-    from services.company.company_process import serve_company
-    from services.company.mock_company import MockCompany
+    from services.company.mock_company import MockCompany, serve_company
 
-    company = MockCompany(catalog, data, seed=seed)
+    company = MockCompany(catalog, data)
     try:
         systems = sorted({operation.system for operation in company.operations})
 

@@ -8,23 +8,18 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from datetime import date
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qs, unquote, urlsplit
 
 from eval.queries import Slot, gold_slots, slot_name
 from services.cli.console import plain, stdout
 from services.cli.progress_display import shown_progress
-from services.company.mock_company import CompanyAnswer, MockCompany
+from services.company.mock_company import served_company
 from services.company.shipped_documents import SHIPPED_CATALOG, SHIPPED_NEEDS, SHIPPED_REQUESTS
 from services.threads import pin_threads
 
@@ -34,59 +29,7 @@ if TYPE_CHECKING:
     from ingest.build_report import BuildReport
     from services.cli.walk import Walked
 
-__all__ = ["demo", "demo_company"]
-
-
-@contextmanager
-def demo_company(catalog: Path, folder: Path) -> Iterator[dict[str, str]]:
-    """Serve the reads of a new company on loopback; yields system → base URL.
-
-    :param catalog: folder of the OpenAPI documents.
-    :param folder: gets the company's records.
-    """
-    company = MockCompany(catalog, folder, seed=1)
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(company))
-    thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
-    thread.start()
-    try:
-        url = f"http://127.0.0.1:{server.server_port}"
-        yield {operation.system: f"{url}/{operation.system}" for operation in company.operations}
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
-        company.close()
-
-
-def _handler(company: MockCompany) -> type[BaseHTTPRequestHandler]:
-    reads = [each for each in company.operations if each.method == "GET"]
-    routes = [
-        (re.compile(re.sub(r"\{(\w+)\}", r"(?P<\1>[^/]+)", f"/{each.system}{each.path}")), each)
-        for each in sorted(reads, key=lambda each: each.path.count("{"))
-    ]
-
-    def answer(target: str) -> CompanyAnswer:
-        url = urlsplit(target)
-        for pattern, operation in routes:
-            if found := pattern.fullmatch(url.path):
-                values = {name: unquote(value) for name, value in found.groupdict().items()}
-                return company.answer(operation, values, parse_qs(url.query, keep_blank_values=True), b"")
-        return CompanyAnswer(404, {"code": "NOT_FOUND", "message": "there is no such read"})
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            given = answer(self.path)
-            body = json.dumps(given.body).encode()
-            self.send_response(given.status)
-            self.send_header("content-type", "application/json")
-            self.send_header("content-length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, format: str, *args: object) -> None:
-            """Say nothing: the demo prints the calls."""
-
-    return Handler
+__all__ = ["demo"]
 
 
 _K = 10
@@ -183,7 +126,7 @@ def _show_plan(folder: Path, store: Path) -> None:
     asked = Walk(request=_PLANNED, domain=read_domain("enterprise"), graph=None, today=_COMPANY_DAY)
     limits = CallLimits(calls=1_000, seconds=60.0)
     started = time.perf_counter()
-    with demo_company(SHIPPED_CATALOG, folder / "company") as systems:
+    with served_company(SHIPPED_CATALOG, folder / "company") as systems:
         access = ToolAccess(servers=systems)
         walked = asyncio.run(
             walk(asked, access, never, server="", store=store, limits=limits, journal=None, dry_run=False)

@@ -37,9 +37,6 @@ class McpOptions:
     """What is offered, and where."""
 
     pins: Annotated[tuple[str, ...], Option("--pin", help="Id of a tool that is always listed.")] = ()
-    append_only: Annotated[
-        bool, Option("--append-only", help="List the tools that a session finds, at the end, and never reorder.")
-    ] = False
     http: Annotated[bool, Option("--http", help="Serve streamable HTTP; default: stdio.")] = False
     host: Annotated[str, Option(help="Address of --http; beyond loopback with TLS or --insecure.")] = "127.0.0.1"
     port: Annotated[int, Option(min=0, max=65_535, help="Port of --http; 0: any free port.")] = 8090
@@ -94,7 +91,7 @@ async def _serve(
     from services.server.logs import configure_logging
 
     async with tools_client(server.server, store, allowed_models, **_client_options(server, offered)) as client:
-        gateway = McpGateway(client, access, McpSettings(pins=offered.pins, append_only=offered.append_only))
+        gateway = McpGateway(client, access, McpSettings(pins=offered.pins))
         if server.server:
             await _warn_of_silence(client, server.server)
         await gateway.check_pins()

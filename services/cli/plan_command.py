@@ -20,7 +20,7 @@ from services.cli.plan_tools import plan_tools
 from services.jobs.plans import DEFAULT_STORE, ChatEndpoint
 
 if TYPE_CHECKING:
-    from planners.calls.prompt_tokens import CountedModel
+    from planners.calls.model_text import CountedModel
 
 __all__ = ["DOMAIN_MODULES", "plan"]
 
@@ -192,7 +192,7 @@ def _personal(domain: str, index: Path) -> AbstractContextManager[None]:
 
 
 def _counted(endpoint: ChatEndpoint) -> CountedModel:
-    from planners.calls.prompt_tokens import CountedModel, PromptTokens
+    from planners.calls.model_text import CountedModel, PromptTokens
     from services.jobs.model_factory import open_chat
 
     return CountedModel(open_chat(endpoint, needed_by="--parser llm.v1"), PromptTokens())

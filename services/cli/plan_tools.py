@@ -14,7 +14,7 @@ import typer
 from pydantic import TypeAdapter
 
 from egotools.calling.invoker import ToolInvoker
-from egotools.tool_plan import PlanInput, PlanStep, ToolPlan
+from egotools.values import PlanInput, PlanStep, ToolPlan
 from ontology.errors import EgotoolsError, InvalidArgumentError, ToolCallError
 from planners.calls.execute_plan import PlanExecution, StepCall, TakenRow, execute_plan, planned_tools
 from planners.calls.tool_access import CallLimits, always

@@ -40,9 +40,6 @@ def rest(
         tuple[str, ...],
         typer.Option(help="A host name by which clients call a gateway on loopback, beside those of loopback."),
     ] = (),
-    cors_origin: Annotated[
-        tuple[str, ...], typer.Option(help="An origin whose pages may call, as https://agents.example.")
-    ] = (),
     tls_cert: Annotated[Path | None, typer.Option(help="Certificate chain of the gateway, PEM.")] = None,
     tls_key: Annotated[Path | None, typer.Option(help="Its private key, PEM.")] = None,
     server_ca: Annotated[
@@ -68,7 +65,6 @@ def rest(
         host=host,
         port=port,
         names=name,
-        cors_origins=cors_origin,
         tls_cert=tls_cert,
         tls_key=tls_key,
         server_ca=server_ca,

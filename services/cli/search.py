@@ -189,11 +189,8 @@ def _improved(engine: Engine, request: Request, query_model: str) -> Improved:
     async def searched() -> str:
         return what_is_searched(engine)
 
-    async def answer(asked: Request) -> Response:
-        return engine.retriever(asked.preset).retrieve(asked)
-
     ends = time.monotonic() + 2 * _MODEL_S  # the model has half of it
-    return asyncio.run(model.improve(engine, request, "", ends, searched=searched, answer=answer))
+    return asyncio.run(model.improve(request, "", ends, searched=searched))
 
 
 def _search_server(address: str, query: Query) -> Response:

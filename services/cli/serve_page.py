@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from services.jobs.ask_parts import AskPlan
     from services.server.process import Beside
     from services.server.server import Server
-    from services.web.run_events import Plan
+    from services.web.live_runs import Plan
 
 __all__ = ["NO_PAGE", "PageOptions", "ask_plan", "page_beside"]
 

@@ -75,7 +75,8 @@ def _emptied_by(found: Mapping[str, Any] | None) -> str:
     call = next(
         (each for each in found["calls"] if each["kind"] != "count" and not each["rows"] and not each["error"]), None
     )
-    return f"nothing was found for: {call['what']}" if call else "no entity meets all constraints at once"
+    near = f" (near: {', '.join(found['near'])}?)" if found.get("near") else ""
+    return f"nothing was found for: {call['what']}{near}" if call else "no entity meets all constraints at once"
 
 
 def _choice(choice: Choice) -> dict[str, Any]:

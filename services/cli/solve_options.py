@@ -39,7 +39,7 @@ class RunOptions:
         str,
         Option(
             "--graph",
-            help="Store of the task's graph: memory, rdf, rdf:http://… or neo4j:bolt://USER:PASSWORD@HOST:PORT. "
+            help="Store of the task's graph: memory, rdf or neo4j:bolt://USER:PASSWORD@HOST:PORT. "
             "It must be empty, and is emptied when a run goes on.",
         ),
     ] = "memory"

@@ -18,7 +18,7 @@ from egotools.calling.invoker import ToolInvoker
 from ontology.errors import InvalidArgumentError
 from ontology.files import read_bounded
 from ontology.json_values import first_error
-from planners.calls.prompt_tokens import CountedModel
+from planners.calls.model_text import CountedModel
 from planners.calls.tool_access import Ask, CallLimits, ToolAccess, always
 from planners.calls.tool_finder import Finder, ToolFinder
 from planners.dfs import Domain, QueryGraph, graph_faults
@@ -26,7 +26,7 @@ from planners.dfs.resolver import Step
 from planners.dfs.tool_resolver import Choice, ToolResolver
 from planners.journal.recorded import RecordedFinder, RecordedInvoker, Steps
 from planners.journal.run_journal import RunAccount, RunJournal, account_of, open_run_journal, read_run_journal
-from planners.query.reader import ParsedRequest
+from planners.query.query_graph import ParsedRequest
 from services.cli.tools_client import tools_client
 
 __all__ = ["Walk", "Walked", "read_graph", "replay_walk", "walk"]

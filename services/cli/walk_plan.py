@@ -9,14 +9,13 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import date
 from functools import partial
 
-from planners.calls.tool_access import CallLimits, ToolAccess
+from planners.calls.tool_access import CallLimits, ToolAccess, never
 from planners.calls.tool_finder import Documents, ToolFinder
 from planners.dfs.executor import answer_graph
 from planners.dfs.tool_resolver import ToolResolver
 from planners.query import load_parser
 from planners.query.domain import Domain
-from services.web.page_context import OpenClient
-from services.web.run_events import Plan, PlanRequest, RunEvent, in_thread, observed
+from services.web.live_runs import OpenClient, Plan, PlanRequest, RunEvent, in_thread, observed
 
 __all__ = ["walk_plan"]
 
@@ -58,7 +57,7 @@ def walk_plan(
         def said(text: str) -> None:
             observe({"event": "Said", "text": text})
 
-        async with open_client(asked.token, asked.tenant) as client, access.calling(asked.ask, limits) as invoker:
+        async with open_client(asked.token, asked.tenant) as client, access.calling(never, limits) as invoker:
             finder = ToolFinder(client, documents=documents(asked))
             resolver = ToolResolver(domain, finder, invoker, said=said)
             execution = await answer_graph(parsed.graph, domain, resolver, today=day, limits=limits, observe=observe)

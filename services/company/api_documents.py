@@ -1,22 +1,58 @@
-"""The operations of the OpenAPI documents of a folder, with their schemas written out: no references, no ``allOf``."""
+"""The operations of the OpenAPI documents of a folder, with their schemas written out: no references, no ``allOf``; and values against these."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
 import yaml
+from jsonschema import Draft202012Validator, FormatChecker
+from jsonschema.exceptions import best_match
 
 from ontology.errors import DocumentError, InvalidArgumentError
 
-__all__ = ["Operation", "OperationParameter", "Schema", "read_operations"]
+__all__ = [
+    "Operation",
+    "OperationParameter",
+    "Refusal",
+    "Schema",
+    "check_value",
+    "conflict",
+    "no_record",
+    "parsed",
+    "read_operations",
+    "wrong",
+]
 
 Schema = Mapping[str, Any]
 _METHODS = ("get", "post", "put", "patch", "delete")
-_READERS = (".yaml", ".json")
-_JSON = "application/json"
+_BESIDE_SCHEMA = ("name", "in", "required", "description")
+
+
+class Refusal(Exception):
+    """A call that is refused with the status of its answer; code and message are its body, a Problem of ``common.yaml``."""
+
+    def __init__(self, status: int, code: str, message: str) -> None:
+        super().__init__(message)
+        self.status, self.code, self.message = status, code, message
+
+
+def wrong(where: str, message: str) -> Refusal:
+    """A value that is not what the document says."""
+    return Refusal(400, "INVALID", f"{where}: {message}")
+
+
+def no_record(key: str, value: object) -> Refusal:
+    """A record that is not there."""
+    return Refusal(404, "NOT_FOUND", f"{key}: there is no record {str(value)[:80]!r}")
+
+
+def conflict(message: str) -> Refusal:
+    """A call that the state of a record does not allow."""
+    return Refusal(409, "CONFLICT", message)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +91,6 @@ class Operation:
         parts = self.path.split("/")
         return tuple(part[1:-1] for part in parts if part.startswith("{"))
 
-    @property
-    def ends_in_parameter(self) -> bool:
-        """Whether the path names one record, not a collection or an action."""
-        return self.path.endswith("}")
-
 
 def read_operations(folder: Path) -> tuple[Operation, ...]:
     """Read the operations of every OpenAPI and Swagger document of a folder, in the order of files and paths.
@@ -69,17 +100,18 @@ def read_operations(folder: Path) -> tuple[Operation, ...]:
     """
     documents = _Documents(folder)
     found = tuple(
-        _operation(documents, name, path, method, operation, shared)
-        for name in documents.names()
+        _operation(
+            documents, name, path, method, {**operation, "parameters": [*shared, *operation.get("parameters", ())]}
+        )
+        for name in documents.names
         for path, item in documents.load(name).get("paths", {}).items()
-        for shared in [item.get("parameters", [])]
+        for shared in [item.get("parameters", ())]
         for method, operation in item.items()
         if method in _METHODS
     )
     if not found:
-        raise InvalidArgumentError(
-            "the folder has no OpenAPI document", subject=str(folder), remedy="Name the folder of the catalogue"
-        )
+        remedy = "Name the folder of the catalogue"
+        raise InvalidArgumentError("the folder has no OpenAPI document", subject=str(folder), remedy=remedy)
     return found
 
 
@@ -87,12 +119,8 @@ class _Documents:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._loaded: dict[str, dict[str, Any]] = {}
-
-    def names(self) -> Iterator[str]:
-        paths = sorted(self._folder.iterdir()) if self._folder.is_dir() else []
-        for path in paths:
-            if path.suffix in _READERS and {"openapi", "swagger"} & self.load(path.name).keys():
-                yield path.name
+        files = [each for each in sorted(folder.glob("*")) if each.suffix in (".yaml", ".json")]
+        self.names = [each.name for each in files if {"openapi", "swagger"} & self.load(each.name).keys()]
 
     def load(self, name: str) -> dict[str, Any]:
         if name not in self._loaded:
@@ -135,32 +163,71 @@ class _Documents:
             written["items"] = self.schema(node["items"], name, within)
         return written
 
+    def content(self, node: Any, name: str) -> Schema | None:
+        """The schema of a body: of Swagger beside its description, of OpenAPI below its media type."""
+        found, holder = self.target(node, name)
+        held = found if "schema" in found else found.get("content", {}).get("application/json", {})
+        return self.schema(held["schema"], holder) if "schema" in held else None
 
-def _operation(
-    documents: _Documents, name: str, path: str, method: str, operation: dict[str, Any], shared: list[Any]
-) -> Operation:
-    parameters, body, body_required = [], None, False
-    for node in [*shared, *operation.get("parameters", [])]:
-        found, holder = documents.target(node, name)
-        schema = documents.schema(found.get("schema", found), holder)
-        if found["in"] == "body":
-            body, body_required = schema, found.get("required", False)
-        else:
-            parameters.append(OperationParameter(found["name"], found["in"], found.get("required") is True, schema))
-    if "requestBody" in operation:
-        found, holder = documents.target(operation["requestBody"], name)
-        body, body_required = documents.schema(found["content"][_JSON]["schema"], holder), found.get("required", False)
-    status, node = next((int(code), node) for code, node in operation["responses"].items() if str(code)[0] == "2")
-    found, holder = documents.target(node, name)
-    held = found if "schema" in found else found.get("content", {}).get(_JSON, {})
+
+def _operation(documents: _Documents, name: str, path: str, method: str, stated: dict[str, Any]) -> Operation:
+    given = [documents.target(node, name) for node in stated["parameters"]]
+    parameters = tuple(
+        OperationParameter(node["name"], node["in"], node.get("required") is True, documents.schema(schema, holder))
+        for node, holder in given
+        for schema in [node.get("schema") or {key: node[key] for key in node if key not in _BESIDE_SCHEMA}]
+        if node["in"] != "body"
+    )
+    bodies = [*(each for each in given if each[0]["in"] == "body"), (stated.get("requestBody"), name)]
+    body, holder = bodies[0]
+    status, answer = next((int(code), node) for code, node in stated["responses"].items() if str(code)[0] == "2")
     return Operation(
-        id=operation["operationId"],
+        id=stated["operationId"],
         system=Path(name).stem,
         method=method.upper(),
         path=path,
-        parameters=tuple(parameters),
-        body=body,
-        body_required=body_required,
+        parameters=parameters,
+        body=documents.content(body, holder) if body else None,
+        body_required=bool(body) and documents.target(body, holder)[0].get("required", False),
         status=status,
-        answer=documents.schema(held["schema"], holder) if "schema" in held else None,
+        answer=documents.content(answer, name),
     )
+
+
+_FORMATS = FormatChecker(formats=())
+_FORMATS.checks("date", raises=ValueError)(lambda value: not isinstance(value, str) or bool(date.fromisoformat(value)))
+_FORMATS.checks("date-time", raises=ValueError)(
+    lambda value: not isinstance(value, str) or bool(datetime.fromisoformat(value))
+)
+
+
+def check_value(value: Any, schema: Schema, where: str) -> None:
+    """Check a value and all that is in it.
+
+    :raises Refusal: 400 that names the part that is wrong.
+    """
+    error = best_match(Draft202012Validator(schema, format_checker=_FORMATS).iter_errors(value))
+    if error is not None:
+        raise wrong(where + error.json_path.removeprefix("$"), error.message[:300])
+
+
+def parsed(texts: Sequence[str], schema: Schema, where: str) -> Any:
+    """The value of a parameter from its texts in the URL.
+
+    :raises Refusal: 400 when it is none of its schema.
+    """
+    kind = schema.get("type")
+    if kind == "array":
+        return [parsed([part], schema["items"], where) for text in texts for part in text.split(",")]
+    if len(texts) > 1:
+        raise wrong(where, "it is given several times")
+    value: Any = texts[0]
+    try:
+        if kind in ("integer", "number") and len(value) < 20:
+            value = int(value) if kind == "integer" else float(value)
+        elif kind == "boolean":
+            value = {"true": True, "false": False}.get(value, value)
+    except ValueError:
+        pass
+    check_value(value, schema, where)
+    return value

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from itertools import count, takewhile
 from pathlib import Path
 
-from ontology.errors import InvalidArgumentError, NotFoundError
+from ontology.errors import InvalidArgumentError
 from planners.graphseek.agent.recorded_question import (
     branch_question,
     invocations_upto,
@@ -85,14 +85,13 @@ def conversation_turns(first: Path) -> list[ConversationTurn]:
 
 
 def next_turn(
-    first: Path, text: str, *, refine: bool = False, branch: int | None = None, of: int = 0
+    first: Path, text: str, *, refine: bool = False, branch: int | None = None
 ) -> tuple[Question, ConversationTurn]:
     """Return the question that is to be asked now, and the turn that it belongs to: that of the last turn again, which goes on or is
     told again, where the words are the same or there are none; else a new turn, which passes over turns at the end that were stopped.
 
     :param refine: the last turn is gone on from, its steps included, with these words.
     :param branch: the question is asked again, from after this step on.
-    :param of: number of the turn that is branched; the last where 0.
     :raises InvalidArgumentError: when there is nothing to go on from, or a turn that is to be refined has not ended.
     :raises StorageError: when another process goes on with the last turn.
     """
@@ -105,9 +104,7 @@ def next_turn(
         return Question(text=text), ConversationTurn(first, 1)
     new = ConversationTurn(first, len(turns) + 1)
     if branch is not None:
-        if of > len(turns):
-            raise NotFoundError("there is no such turn", subject=str(of), remedy=f"Use 1 to {len(turns)}")
-        turn = turns[of - 1]
+        turn = turns[-1]
         journal = turn.read()
         question = branch_question(journal, branch, new.journal)
         new.take_results(turn, upto=invocations_upto(journal, branch))

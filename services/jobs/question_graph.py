@@ -8,9 +8,9 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 from ontology.errors import InvalidArgumentError
+from planners.stores import READABLE_ADDRESSES, open_readable
 from planners.stores.graph_schema import ReadableGraph
 from planners.stores.ladybug import open_ladybug_reader
-from planners.stores.open_graph import READABLE_ADDRESSES, open_readable
 from services.jobs.cached_store import cache_folder
 from services.jobs.tool_graph_file import tool_graph_file
 

@@ -47,7 +47,7 @@ class ShownResults:
         return [page for page in pages if page["handle"] not in presented]
 
 
-async def result_page(results: ResultStore, handle: str, *, offset: int = 0, count: int = 20) -> dict[str, Any]:
+async def result_page(results: ResultStore, handle: str, *, count: int = 20) -> dict[str, Any]:
     """Return a result as JSON values: ``handle``, ``kind``, ``total`` (rows, or nodes), ``cut`` and ``notes``; of a table ``columns``,
     ``offset``, ``rows``, and ``rows_missing``: how many stand behind these; of a graph ``nodes`` and ``edges``; of a presentation ``title``, ``options``, and ``of``: what it shows.
 
@@ -56,11 +56,11 @@ async def result_page(results: ResultStore, handle: str, *, offset: int = 0, cou
     found = results.result(handle)
     try:
         if found.kind == "table":
-            return {**_head(found), **await _table(results, found, offset, count)}
+            return {**_head(found), **await _table(results, found, count)}
         if found.kind == "graph":
             return {**_head(found), **await _graph(results, handle)}
         shown = await results.presentation(handle)
-        inner = await result_page(results, shown.of, offset=offset, count=count)
+        inner = await result_page(results, shown.of, count=count)
     except EvictedError as evicted:
         raise NotFoundError(
             "its rows were removed, to save space", subject=evicted.handle, remedy="Ask the question again"
@@ -78,13 +78,13 @@ def _head(found: Result) -> dict[str, Any]:
     }
 
 
-async def _table(results: ResultStore, found: Result, offset: int, count: int) -> dict[str, Any]:
-    rows = await results.rows(found.handle, offset=offset, limit=count)
+async def _table(results: ResultStore, found: Result, count: int) -> dict[str, Any]:
+    rows = await results.rows(found.handle, limit=count)
     return {
         "columns": [{"name": each.name, "type": each.type, "node_type": each.node_type} for each in found.columns],
-        "offset": offset,
+        "offset": 0,
         "rows": [[_shown(cell) for cell in row] for row in rows],
-        "rows_missing": max(0, found.size - offset - len(rows)),
+        "rows_missing": max(0, found.size - len(rows)),
     }
 
 

@@ -27,7 +27,7 @@ from planners.kgot.steps import steps_factory
 from planners.kgot.tools.task_files import TaskFiles
 from planners.kgot.tools.tool_set import FILE_TOOLS, ToolModels, ToolSet, standard_tools
 from planners.kgot.tools.web_tools import WebTools
-from planners.stores.open_graph import open_graph
+from planners.stores import open_graph
 from services.jobs.model_factory import open_chat
 from services.jobs.plans import ChatEndpoint
 from services.jobs.solve_plan import SolvePlan

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ingest.export import NODE_LABEL, edge_rows, node_rows, relations
 from ontology.tool_effects import known_effect_of
-from planners.stores.loading import ColumnType, NodeTable, RelationshipTable, load_once
+from planners.stores.ladybug import ColumnType, NodeTable, RelationshipTable, load_once
 from retrieval.snapshot.graph_views import snapshot_graph
 from retrieval.snapshot.publish import current_snapshot
 from retrieval.snapshot.reader import Snapshot, open_snapshot

@@ -45,10 +45,7 @@ class InputNeeded(Exception):
 
 
 class _Open(NamedTuple):
-    """A question that is not answered yet.
-
-    :param digest: of the call that it is about.
-    """
+    """A question that is not answered yet; the digest is of the call that it is about."""
 
     caller: str
     digest: str
@@ -186,10 +183,7 @@ def _digest(tool: Tool, arguments: Mapping[str, Any]) -> str:
 
 
 def _refused(tool: Tool, problem: str, remedy: str) -> PermissionDeniedError:
+    problem += "; nothing was sent"
     return PermissionDeniedError(
-        problem + "; nothing was sent",
-        code="PERMISSION_DENIED",
-        reason=NOT_CONFIRMED,
-        subject=tool.id,
-        remedy=remedy,
+        problem, code="PERMISSION_DENIED", reason=NOT_CONFIRMED, subject=tool.id, remedy=remedy
     )

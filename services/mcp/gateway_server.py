@@ -12,12 +12,9 @@ from typing import Any, TypeAlias
 
 import mcp_types as types
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
-from mcp.server.lowlevel.server import NotificationOptions, Server
-from mcp.server.models import InitializationOptions
+from mcp.server.lowlevel.server import Server
 from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
-from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler
 from mcp.shared.exceptions import MCPError
-from mcp.shared.subscriptions import ToolsListChanged
 
 from egotools import (
     AsyncClient,
@@ -36,8 +33,7 @@ from egotools.search_tool import search_description, usable_needs
 from planners.calls.tool_access import ToolAccess
 from planners.calls.untrusted import fence_answer
 from services.mcp.consent_question import ASKED_IN, ConsentQuestions, InputNeeded
-from services.mcp.mcp_caller import McpCaller, McpSettings, set_token
-from services.mcp.model_sessions import ModelSession, ModelSessions, SnapshotWatch
+from services.mcp.mcp_caller import McpCaller, McpSettings, ModelSession, ModelSessions, set_token
 from services.mcp.model_tools import (
     ARGUMENTS,
     CallArguments,
@@ -69,16 +65,6 @@ _OPERATOR = "Tell the user: whoever runs this gateway can allow it (--base-url, 
 _INSTRUCTIONS = "search_tools finds the tools that a task needs; call_tool calls one that was found."
 
 
-class _Server(Server[None]):
-    """Says over every transport that its list of tools changes."""
-
-    def create_initialization_options(
-        self, notification_options: NotificationOptions | None = None, *rest: Any, **further: Any
-    ) -> InitializationOptions:
-        """See the SDK."""
-        return super().create_initialization_options(NotificationOptions(tools_changed=True), *rest, **further)
-
-
 class McpGateway:
     """Answers the requests of MCP clients out of a gRPC server's answers.
 
@@ -91,18 +77,15 @@ class McpGateway:
         self._access = access
         self._settings = settings
         self._names = ToolNames(client)
-        self._watch = SnapshotWatch(client, settings.watch_s)
-        ask = ConsentQuestions(access, settings.question_s).ask
-        self.sessions = ModelSessions(access, ask, self._watch, settings.max_calls)
+        self.sessions = ModelSessions(access, ConsentQuestions(access, settings.question_s).ask, settings.max_calls)
         self._lost_pins: set[str] = set()
-        self.server: Server[None] = _Server(
+        self.server: Server[None] = Server(
             _NAME,
             version=version(_NAME),
             instructions=_INSTRUCTIONS,
             lifespan=self._lifespan,
             on_list_tools=self._list_tools,
             on_call_tool=self._call_tool,
-            on_subscriptions_listen=self._listen,
             get_tool_input_schema=lambda name: None,
         )
         self.server.middleware.append(self._as_caller)
@@ -132,30 +115,16 @@ class McpGateway:
             await self.sessions.of(ctx)
         return await call_next(ctx)
 
-    async def _listen(
-        self, context: _Context, params: types.SubscriptionsListenRequestParams
-    ) -> types.SubscriptionsListenResult:
-        bus = InMemorySubscriptionBus()
-        session = await self.sessions.of(context)
-
-        async def notify() -> None:
-            await bus.publish(ToolsListChanged())
-
-        with session.one_call(), session.telling(notify), self._watch.telling(session.caller, notify):
-            return await ListenHandler(bus)(context, params)
-
     async def _list_tools(
         self, context: _Context, params: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
-        session = await self.sessions.of(context)
         try:
             info = await self._client.catalog(page_size=0)
             own = own_tools(search_description(info)) if info.tool_count else []
             pinned = await self._pinned(info.snapshot_id) if info.tool_count else []
         except ClientError as error:
             raise MCPError(types.INTERNAL_ERROR, str(error)) from None
-        listed = {tool.name: tool for tool in [*own, *pinned, *session.listed.values()]}
-        return types.ListToolsResult(tools=list(listed.values()))
+        return types.ListToolsResult(tools=list({tool.name: tool for tool in [*own, *pinned]}.values()))
 
     async def _pinned(self, snapshot_id: str) -> list[types.Tool]:
         pinned = []
@@ -188,7 +157,7 @@ class McpGateway:
 
     async def _own(self, session: ModelSession, name: str, given: dict[str, Any] | None) -> types.CallToolResult:
         if name == "search_tools":
-            return await self._search(session, read_arguments(SearchArguments, given))
+            return await self._search(read_arguments(SearchArguments, given))
         if name == "get_tool":
             tool = await self._names.tool(read_arguments(GetArguments, given).id)
             return _data(tool_reply(tool, self._not_callable(tool)))
@@ -197,14 +166,11 @@ class McpGateway:
         call = read_arguments(CallArguments, given)
         return await self._called(session, call.id, call.arguments)
 
-    async def _search(self, session: ModelSession, asked: SearchArguments) -> types.CallToolResult:
+    async def _search(self, asked: SearchArguments) -> types.CallToolResult:
         response = await self._retrieved(asked)
         # The number is not cut to the likely tools (auto_k): a needed tool that is missing costs a model more than ten schemas.
         for tool in response.tools:
             self._names.learn(tool)
-        if self._settings.append_only:
-            found = [listed_tool(tool) for tool in response.tools if tool.call_name not in ARGUMENTS]
-            await session.list_also(found, self._settings.max_listed)
         return _data(found_reply(response, self._not_callable))
 
     async def _retrieved(self, asked: SearchArguments) -> Response:

@@ -1,16 +1,32 @@
-"""Who sends a request: the token that is passed on to the gRPC server, and a name that is no secret."""
+"""Who sends a request, with which token the gRPC server is asked then, and what is kept for one client."""
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
+import time
+from collections import Counter, OrderedDict
+from collections.abc import AsyncIterator, Iterator, MutableMapping
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, Self
 
+from mcp.server.connection import Connection
 from mcp.server.context import ServerRequestContext
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from starlette.requests import HTTPConnection
 
-__all__ = ["McpCaller", "McpSettings", "current_token", "set_token"]
+from egotools import OverloadedError
+from egotools.calling.invoker import ToolInvoker
+from planners.calls.tool_access import Ask, CallLimits, ToolAccess
+
+__all__ = ["McpCaller", "McpSettings", "ModelSession", "ModelSessions", "current_token", "set_token"]
+
+_MOST_KEPT = 256
+_IDLE_S = 1_800.0
+_STATE = "egotools"
+_OPENING = "egotools.opening"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,19 +34,13 @@ class McpSettings:
     """Chosen by the operator.
 
     :param pins: ids of tools that are always listed.
-    :param append_only: whether tools that a session finds are listed from then on, at the end.
-    :param watch_s: seconds between two looks at the snapshot of the gRPC server.
     :param question_s: seconds in which a user may answer a question.
     :param max_calls: calls of one session at once; more are refused.
-    :param max_listed: found tools that a session lists at most; later ones are not listed.
     """
 
     pins: tuple[str, ...] = ()
-    append_only: bool = False
-    watch_s: float = 2.0
     question_s: float = 300.0
     max_calls: int = 16
-    max_listed: int = 100
 
 
 _TOKEN: ContextVar[str | None] = ContextVar("egotools_mcp_token", default=None)
@@ -73,3 +83,135 @@ def current_token(of_process: str = "") -> str:
     """Return the token for a call of the gRPC server."""
     token = _TOKEN.get()
     return of_process if token is None else token
+
+
+@dataclass(slots=True, eq=False)
+class ModelSession:
+    """One client.
+
+    :param invoker: calls tools, in sessions with their servers that are this client's alone.
+    """
+
+    caller: McpCaller
+    invoker: ToolInvoker
+    max_calls: int
+    calls: int = 0
+    used_s: float = 0.0
+
+    @contextmanager
+    def one_call(self) -> Iterator[None]:
+        """Count a call while it runs.
+
+        :raises OverloadedError: when too many run.
+        """
+        if self.calls >= self.max_calls:
+            raise OverloadedError(
+                f"{self.calls} calls of this session run already",
+                code="RESOURCE_EXHAUSTED",
+                subject="session",
+                remedy="Wait for their answers.",
+            )
+        self.calls += 1
+        try:
+            yield
+        finally:
+            self.calls -= 1
+
+
+class ModelSessions:
+    """The sessions of a server.
+
+    A client with an MCP session has one until that ends. Where the protocol has no sessions (revision 2026-07-28), one is kept for the
+    process on stdio and for each token over HTTP; a request without a token shares nothing with another.
+    """
+
+    def __init__(self, access: ToolAccess, ask: Ask, max_calls: int) -> None:
+        self._access = access
+        self._ask = ask
+        self._max_calls = max_calls
+        self._kept: OrderedDict[str, tuple[ModelSession, AsyncExitStack]] = OrderedDict()
+        self._one_opens = asyncio.Lock()
+        self._ending: set[asyncio.Task[None]] = set()
+        self.of_caller: Counter[str] = Counter()
+
+    async def of(self, context: ServerRequestContext[Any, Any]) -> ModelSession:
+        """Return the session of a request, begun where there is none."""
+        caller = McpCaller.of(context)
+        connection = _connection(context)
+        is_modern = context.protocol_version in MODERN_PROTOCOL_VERSIONS
+        async with self._one_opens:
+            if is_modern and caller.token != "":
+                return await self._kept_session(caller)
+            if _STATE not in connection.state:
+                session = await connection.exit_stack.enter_async_context(self._opened(caller))
+                connection.state[_STATE] = session
+                if not is_modern:
+                    self._begin(context, connection.exit_stack, session)
+            found: ModelSession = connection.state[_STATE]
+            return found
+
+    @contextmanager
+    def opening(self, key: str, scope: MutableMapping[str, Any]) -> Iterator[None]:
+        """Count a session for a caller while the request that may begin it is served, and further if it does.
+
+        :param scope: of the request; what it holds is taken by a session that begins.
+        """
+        scope[_OPENING] = True
+        self.of_caller[key] += 1
+        try:
+            yield
+        finally:
+            if scope.pop(_OPENING, False):
+                self._leave(key)
+
+    def _begin(self, context: ServerRequestContext[Any, Any], ended: AsyncExitStack, session: ModelSession) -> None:
+        """Count a session of the protocol until it ends."""
+        if not getattr(context.request, "scope", {}).pop(_OPENING, False):  # not over HTTP
+            self.of_caller[session.caller.key] += 1
+        ended.callback(self._leave, session.caller.key)
+
+    async def close(self) -> None:
+        """End the sessions that no connection ends."""
+        while self._kept:
+            self._end(self._kept.popitem()[1][1])
+        await asyncio.gather(*self._ending, return_exceptions=True)
+
+    @asynccontextmanager
+    async def _opened(self, caller: McpCaller) -> AsyncIterator[ModelSession]:
+        async with self._access.calling(self._ask, CallLimits()) as invoker:
+            yield ModelSession(caller=caller, invoker=invoker, max_calls=self._max_calls)
+
+    async def _kept_session(self, caller: McpCaller) -> ModelSession:
+        now = time.monotonic()
+        self._end_idle(now)
+        if caller.key not in self._kept:
+            stack = AsyncExitStack()
+            self._kept[caller.key] = (await stack.enter_async_context(self._opened(caller)), stack)
+        session = self._kept[caller.key][0]
+        session.used_s = now
+        self._kept.move_to_end(caller.key)
+        return session
+
+    def _end_idle(self, now: float) -> None:
+        for key, (session, stack) in list(self._kept.items()):
+            if session.calls or (now - session.used_s < _IDLE_S and len(self._kept) < _MOST_KEPT):
+                continue
+            del self._kept[key]
+            self._end(stack)
+
+    def _end(self, stack: AsyncExitStack) -> None:
+        """End a session with the sources without letting anybody wait for them."""
+        task = asyncio.create_task(stack.aclose())
+        self._ending.add(task)
+        task.add_done_callback(self._ending.discard)
+
+    def _leave(self, key: str) -> None:
+        self.of_caller[key] -= 1
+        if not self.of_caller[key]:
+            del self.of_caller[key]
+
+
+def _connection(context: ServerRequestContext[Any, Any]) -> Connection:
+    """The client's connection: the SDK documents its state and exit stack for handlers, and hands it on by this attribute only."""
+    connection: Connection = context.session._connection
+    return connection

@@ -31,8 +31,7 @@ _MOST_SESSIONS = 512
 _MOST_SESSIONS_OF_ONE = 64
 _REVISION_HEADER = "mcp-protocol-version"
 _IDLE_S = 1_800.0
-_VERDICT_S = 2.0
-_MOST_VERDICTS = 4_096
+_VERDICT_S, _MOST_VERDICTS = 2.0, 4_096
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +80,7 @@ def _named(hosts: Sequence[str]) -> TransportSecuritySettings:
 
 
 class _CallerCheck:
-    """Middleware: the gRPC server says whether a caller may ask; a session is its caller's alone."""
+    """Middleware: the gRPC server says whether its caller may ask; a session is its caller's alone."""
 
     def __init__(self, app: ASGIApp, client: AsyncClient, gateway: McpGateway) -> None:
         self._app = app
@@ -96,10 +95,11 @@ class _CallerCheck:
             return
         request = HTTPConnection(scope)
         caller = McpCaller.of_http(request)
-        refusal = await self._refused(caller)
         begins = "mcp-session-id" not in request.headers
-        if refusal is None and begins:
-            refusal = self._too_many(caller)
+        refusal = await self._refused(caller)
+        if refusal is None and begins and self._gateway.sessions.of_caller[caller.key] >= _MOST_SESSIONS_OF_ONE:
+            what = f"this caller has {_MOST_SESSIONS_OF_ONE} sessions: end one, or use one of them"
+            refusal = JSONResponse({"error": "too_many_sessions", "error_description": what}, 429)
         if refusal is not None:
             await refusal(scope, receive, send)
             return
@@ -111,9 +111,10 @@ class _CallerCheck:
             await self._app(scope, receive, send)
 
     async def _refused(self, caller: McpCaller) -> JSONResponse | None:
+        """What the gRPC server said of this caller last, at most two seconds ago: a flood of one caller costs it no calls."""
         now = time.monotonic()
-        checked_s, error = self._verdicts.get(caller.key, (-_VERDICT_S, None))
-        if now - checked_s >= _VERDICT_S:
+        asked_s, error = self._verdicts.get(caller.key, (-_VERDICT_S, None))
+        if now - asked_s >= _VERDICT_S:
             error = await self._asked(caller)
             self._verdicts[caller.key] = (now, error)
             self._verdicts.move_to_end(caller.key)
@@ -132,9 +133,3 @@ class _CallerCheck:
         except ClientError as error:
             return error
         return None
-
-    def _too_many(self, caller: McpCaller) -> JSONResponse | None:
-        if self._gateway.sessions.of_caller[caller.key] < _MOST_SESSIONS_OF_ONE:
-            return None
-        what = f"this caller has {_MOST_SESSIONS_OF_ONE} sessions: end one, or use one of them"
-        return JSONResponse({"error": "too_many_sessions", "error_description": what}, 429)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
@@ -21,6 +22,7 @@ __all__ = ["ToolNames", "found_reply", "listed_tool", "plan_reply", "shown_text"
 
 _MOST = 50_000
 _SEARCHED = 10
+_MAX_ID = 4_096
 
 
 class ToolNames:
@@ -50,34 +52,19 @@ class ToolNames:
 
         :raises NotFoundError: when the caller sees none.
         """
-        for tool_id in dict.fromkeys(self._candidates(text)):
-            tool = await self._get(tool_id)
-            if tool is not None and text in (tool.id, tool.call_name):
-                self.learn(tool)
-                return tool
+        for tool_id in dict.fromkeys((self.id_of(text), text, _unmade(text))):
+            if 0 < len(tool_id) <= _MAX_ID:
+                with suppress(NotFoundError):
+                    tool = await self._client.get_tool(tool_id, schema_format="mcp")
+                    if text in (tool.id, tool.call_name):
+                        self.learn(tool)
+                        return tool
         for found in (await self._client.retrieve(text[:1_000], k=_SEARCHED, explain=False)).tools:
-            self.learn(found)
             if found.call_name == text:
+                self.learn(found)
                 return await self._client.get_tool(found.id, schema_format="mcp")
-        raise NotFoundError(
-            f"there is no tool {text[:200]!r}",
-            code="NOT_FOUND",
-            subject="id",
-            remedy="Give an id or a name as search_tools returned it.",
-        )
-
-    def _candidates(self, text: str) -> Iterator[str]:
-        yield self.id_of(text)
-        yield text
-        yield _unmade(text)
-
-    async def _get(self, tool_id: str) -> Tool | None:
-        if not 0 < len(tool_id) <= 4_096:
-            return None
-        try:
-            return await self._client.get_tool(tool_id, schema_format="mcp")
-        except NotFoundError:
-            return None
+        remedy = "Give an id or a name as search_tools returned it."
+        raise NotFoundError(f"there is no tool {text[:200]!r}", code="NOT_FOUND", subject="id", remedy=remedy)
 
 
 def _unmade(name: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import asyncio
 import hashlib
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from difflib import get_close_matches
 from functools import cache
@@ -26,7 +26,6 @@ from pydantic_core import PydanticCustomError
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
-from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -38,21 +37,16 @@ from retrieval.query.request import is_unicode
 from services.http.http_server import is_own_host
 from services.rest.problem import PROBLEM_MEDIA_TYPE, Problem, json_bytes, message_json, message_of, problem_response
 from services.rest.tool_service import CallerHeaders, ToolService
-from services.server.admission.admission import ByteBudget, PeerCalls, address_network, most_bytes
+from services.server.admission import ByteBudget, PeerCalls, address_network, most_bytes
 from services.server.error_status import cut
 from services.server.settings import ServerSettings
 
 __all__ = ["rest_app"]
 
 
-def comment(name: str) -> str:
-    """Return the comment of a message (``RetrieveRequest``), a field (``RetrieveRequest.k``), an enum or a method of the service
-    (``ToolRetrievalStub.Retrieve``); empty where it has none."""
-    return _comments().get(name, "")
-
-
 @cache
 def _comments() -> dict[str, str]:
+    """The comments of messages (``RetrieveRequest``), fields (``RetrieveRequest.k``) and methods (``ToolRetrievalStub.Retrieve``)."""
     found: dict[str, str] = {}
     for module in (egotools_pb2, egotools_pb2_grpc):
         stub = Path(str(module.__file__)).with_suffix(".pyi")
@@ -142,24 +136,6 @@ class _AnswerModel(BaseModel):
     model_config = ConfigDict(protected_namespaces=())
 
 
-def request_model(message: Descriptor) -> type[BaseModel]:
-    """Return the model of a request's body."""
-    return _model(message, MessageModel)
-
-
-def query_model(message: Descriptor, *without: str) -> type[BaseModel]:
-    """Return the model of a request as a query string.
-
-    :param without: fields that are given elsewhere.
-    """
-    return _model(message, _QueryModel, without)
-
-
-def answer_model(message: Descriptor) -> type[BaseModel]:
-    """Return the model of an answer."""
-    return _model(message, _AnswerModel)
-
-
 @cache
 def _model(message: Descriptor, base: type[BaseModel], without: tuple[str, ...] = ()) -> type[BaseModel]:
     # Of answers only the document is used; there the names are aliases, because pydantic has methods with some of them.
@@ -167,12 +143,12 @@ def _model(message: Descriptor, base: type[BaseModel], without: tuple[str, ...] 
     fields: dict[str, Any] = {
         field.name + ending: _field(message, field, base) for field in message.fields if field.name not in without
     }
-    return create_model(message.name, __base__=base, __doc__=comment(message.name), **fields)
+    return create_model(message.name, __base__=base, __doc__=_comments().get(message.name, ""), **fields)
 
 
 def _field(message: Descriptor, field: FieldDescriptor, base: type[BaseModel]) -> tuple[Any, Any]:
     name = f"{message.name}.{field.name}"
-    described = comment(name) or None
+    described = _comments().get(name, "") or None
     kind = _kind(field, base)
     if base is _AnswerModel:  # a default of its own would stand in the document, and is never sent
         absent: Any = {"default_factory": lambda: None} if field.has_presence else {}
@@ -348,13 +324,11 @@ def rest_app(
     limits: ServerSettings,
     *,
     names: Iterable[str] | None = None,
-    cors_origins: Sequence[str] = (),
 ) -> FastAPI:
     """Return the application. It closes the service when it ends.
 
     :param limits: see :class:`services.rest.rest_app.RestAdmission`.
     :param names: host names by which it may be called, beside those of loopback; None: any name.
-    :param cors_origins: origins whose pages may call it.
     """
 
     @asynccontextmanager
@@ -362,34 +336,22 @@ def rest_app(
         yield
         await service.close()
 
-    cors = Middleware(
-        CORSMiddleware,
-        allow_origins=list(cors_origins),
-        allow_methods=["GET", "POST"],
-        allow_headers=["authorization", "content-type", "egotools-tenant", "egotools-timeout-ms", "if-none-match"],
-        expose_headers=["etag", "retry-after", SNAPSHOT_HEADER],
-    )
     bodies = {path: method == "RetrieveBatch" for path, method in _POSTS.items()} | {_STREAM_PATH: True}
     admission = Middleware(RestAdmission, limits=limits, bodies=bodies, names=names)
 
-    async def unread(request: Request, error: Exception) -> Response:
-        bad = isinstance(error, RequestValidationError) or getattr(error, "status_code", 0) == HTTPStatus.BAD_REQUEST
-        return problem_response((await service.denial(request) if bad else None) or error)
-
     handlers: dict[Any, Any] = {
-        **dict.fromkeys((AioRpcError, Exception), _failed),
-        **dict.fromkeys((RequestValidationError, HTTPException), unread),
+        **dict.fromkeys((AioRpcError, RequestValidationError, HTTPException, Exception), _failed),
         ClientDisconnect: _gone,
     }
     app = FastAPI(
         title="egotools",
         version=version("egotools"),
-        description=comment("ToolRetrievalStub"),
+        description=_comments().get("ToolRetrievalStub", ""),
         docs_url=None,  # they load scripts from elsewhere
         redoc_url=None,
         lifespan=lifespan,
         redirect_slashes=False,
-        middleware=[*([cors] if cors_origins else []), admission],
+        middleware=[admission],
         exception_handlers=handlers,
         separate_input_output_schemas=False,
     )
@@ -416,15 +378,15 @@ def _add(
     more: dict[Any, Any] | None = None,
 ) -> None:
     answer = _METHODS[method].output_type
-    described = {"description": comment(answer.name) or "Done.", "headers": headers}
+    described = {"description": _comments().get(answer.name, "") or "Done.", "headers": headers}
     app.add_api_route(
         path,
         endpoint,
         methods=[verb],
         operation_id=method,
         summary=method,
-        description=comment(f"ToolRetrievalStub.{method}"),
-        response_model=answer_model(answer),
+        description=_comments().get(f"ToolRetrievalStub.{method}", ""),
+        response_model=_model(answer, _AnswerModel),
         responses={200: described, **(more or {}), **_PROBLEM},
     )
 
@@ -436,7 +398,7 @@ def _post(service: ToolService, method: str) -> Callable[..., Any]:
         answer = await service.call(method, message_of(kind, body), context, request)
         return _json_response(answer)
 
-    endpoint.__annotations__["body"] = request_model(kind.DESCRIPTOR)
+    endpoint.__annotations__["body"] = _model(kind.DESCRIPTOR, MessageModel)
     return endpoint
 
 
@@ -472,7 +434,7 @@ def _get(service: ToolService, method: str, path: str) -> Callable[..., Any]:
         return await endpoint(query, request, context)
 
     found = endpoint_of_id if in_path else endpoint
-    found.__annotations__["query"] = Annotated[query_model(kind.DESCRIPTOR, *in_path), Query()]
+    found.__annotations__["query"] = Annotated[_model(kind.DESCRIPTOR, _QueryModel, in_path), Query()]
     return found
 
 
@@ -483,7 +445,7 @@ def _each(service: ToolService) -> Callable[..., Any]:
         first, lines = await service.stream(_STREAM, message_of(kind, body), context, request)
         return StreamingResponse(lines, media_type=_NDJSON, headers=_post_headers(first))
 
-    endpoint.__annotations__["body"] = request_model(kind.DESCRIPTOR)
+    endpoint.__annotations__["body"] = _model(kind.DESCRIPTOR, MessageModel)
     return endpoint
 
 

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from egotools.call_metadata import CallMetadata
+from egotools.channel import CallMetadata
 from egotools.client_errors import InvalidRequestError
 from ontology.errors import InvalidArgumentError
 from services.http.http_server import serve_http
@@ -28,7 +28,6 @@ class RestSettings:
     :param host: address to listen on; beyond loopback only with TLS, or ``insecure``.
     :param port: 0: any free port.
     :param names: host names by which a gateway on loopback may be called, beside those of loopback.
-    :param cors_origins: origins whose pages may call it, ``https://agents.example``.
     :param tls_cert: its certificate chain, PEM.
     :param tls_key: its private key, PEM.
     :param server_ca: certificates that the service's must come from; None for plain text.
@@ -39,7 +38,6 @@ class RestSettings:
     host: str = "127.0.0.1"
     port: int = 8080
     names: Sequence[str] = ()
-    cors_origins: Sequence[str] = ()
     tls_cert: Path | None = None
     tls_key: Path | None = None
     server_ca: Path | None = None
@@ -59,7 +57,7 @@ async def serve_rest(target: str, settings: RestSettings) -> AsyncIterator[str]:
     names = [settings.host, *settings.names] if is_loopback(settings.host) else None
     limits = settings.limits
     service = ToolService(target, settings.server_ca, most_bytes=limits.max_message_bytes)
-    app = rest_app(service, limits, names=names, cors_origins=settings.cors_origins)
+    app = rest_app(service, limits, names=names)
     async with serve_http(app, host=settings.host, port=settings.port, tls=tls) as address:
         yield address
 
@@ -82,14 +80,6 @@ async def until_signal(ready: Callable[[], None]) -> None:
 
 
 def _check(target: str, settings: RestSettings) -> None:
-    for origin in settings.cors_origins:
-        scheme, separator, host = origin.partition("://")
-        if scheme not in ("http", "https") or not separator or not host or set(host) & set("*/?# "):
-            raise InvalidArgumentError(
-                "this is no origin",
-                subject=origin,
-                remedy="Write https://HOST or https://HOST:PORT; there are no patterns",
-            )
     try:
         CallMetadata(target, token="-", tenant="", is_private=settings.server_ca is not None or settings.insecure)
     except InvalidRequestError:

@@ -24,14 +24,6 @@ from services.server.access.tls import client_credentials
 __all__ = ["CallContext", "CallerHeaders", "ToolService"]
 
 _PROBE_S = 2.0
-_OF_KNOWN_CALLERS = frozenset(
-    (
-        grpc.StatusCode.PERMISSION_DENIED,  # of this call, and perhaps not of the one that was meant
-        grpc.StatusCode.NOT_FOUND,
-        grpc.StatusCode.INVALID_ARGUMENT,
-        grpc.StatusCode.FAILED_PRECONDITION,
-    )
-)
 _MOST_DETAILS = 300  # characters of the transport's words
 _SERVICE = pb.DESCRIPTOR.services_by_name["ToolRetrieval"].full_name
 _BEARER = HTTPBearer(auto_error=False, description="The token that the gRPC service takes; none where it takes none.")
@@ -39,11 +31,7 @@ _BEARER = HTTPBearer(auto_error=False, description="The token that the gRPC serv
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallContext:
-    """What a caller says with each call.
-
-    :param metadata: of the gRPC call.
-    :param timeout_s: of the whole call.
-    """
+    """What a caller says with each call: metadata of the gRPC call, and seconds for the whole of it."""
 
     metadata: tuple[tuple[str, str], ...] = field(repr=False)
     timeout_s: float
@@ -61,16 +49,13 @@ def _call_context(
         str, Header(pattern=r"^[\x21-\x7e]*$", max_length=200, description="W3C Trace Context.")
     ] = "",
 ) -> CallContext:
-    pairs = (("authorization", _token(bearer)), ("egotools-tenant", egotools_tenant), ("traceparent", traceparent))
+    token = f"Bearer {bearer.credentials}" if bearer is not None else ""
+    if not token.isascii() or not token.isprintable():  # what is no metadata of gRPC is no token of anybody either
+        token = "Bearer -"
+    pairs = (("authorization", token), ("egotools-tenant", egotools_tenant), ("traceparent", traceparent))
     return CallContext(
         metadata=tuple((key, value) for key, value in pairs if value), timeout_s=egotools_timeout_ms / 1e3
     )
-
-
-def _token(bearer: HTTPAuthorizationCredentials | None) -> str:
-    token = f"Bearer {bearer.credentials}" if bearer is not None else ""
-    # What is no metadata of gRPC is no token of anybody either.
-    return token if token.isascii() and token.isprintable() else "Bearer -"
 
 
 CallerHeaders = Annotated[CallContext, Depends(_call_context)]
@@ -131,23 +116,6 @@ class ToolService:
                 call.cancel()
 
         return first, lines()
-
-    async def denial(self, request: Request) -> grpc.aio.AioRpcError | None:
-        """Return why a request that cannot be read gets no other answer: who sends it is not known, or that cannot be found out.
-
-        It costs the service a call, so a request that can be read is not asked about: its own call is denied.
-        """
-        token = _token(await _BEARER(request))
-        call = self._stub.GetCatalog(
-            pb.GetCatalogRequest(page_size=0),
-            timeout=_PROBE_S,
-            metadata=(("authorization", token),) if token else (),
-        )
-        try:
-            await call
-        except grpc.aio.AioRpcError as error:
-            return None if error.code() in _OF_KNOWN_CALLERS else error
-        return None
 
     async def is_ready(self) -> bool:
         """Whether the service answers calls."""

@@ -6,7 +6,7 @@ import hashlib
 import json
 import logging
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from egotools.calling.input_arguments import kinds, legal_keys
@@ -16,7 +16,7 @@ from ontology.tool import Tool
 from services.schemas.input_schema import MAX_DESCRIPTION, input_schema, merged_inputs, shortened
 from services.schemas.strict_schema import StrictSchema, strict_schema
 
-__all__ = ["SCHEMA_FORMATS", "call_name", "call_schema", "tool_schema", "tool_schema_json"]
+__all__ = ["SCHEMA_FORMATS", "call_name", "call_schema"]
 
 MAX_NAME = 64
 """Characters of a name: the limit of OpenAI and Anthropic."""
@@ -179,15 +179,6 @@ _LOG = logging.getLogger(__name__)
 _MAX_OPENAI_DESCRIPTION = 1_024
 
 
-def tool_schema(tool: Tool, schema_format: str) -> dict[str, Any]:
-    """The call schema of a tool.
-
-    :param schema_format: ``openai``, ``openai_strict``, ``anthropic`` or ``mcp``.
-    :raises InvalidArgumentError: for another format.
-    """
-    return _made(tool, schema_format).schema
-
-
 class CallSchema(NamedTuple):
     """A call schema as one line of JSON, and what its reader should know: why it is not strict, or not there."""
 
@@ -204,25 +195,17 @@ def call_schema(tool: Tool, schema_format: str) -> CallSchema:
     """
     if schema_format == "none":
         return CallSchema("")
+    if schema_format not in _FORMATS:
+        problem, remedy = f"there is no schema format {schema_format!r}", f"Use one of {', '.join(SCHEMA_FORMATS)}"
+        raise InvalidArgumentError(problem, subject="schema_format", remedy=remedy)
     try:
-        made = _made(tool, schema_format)
-        return CallSchema(_line(made.schema), made.notes)
-    except InvalidArgumentError:
-        raise
+        made = _FORMATS[schema_format](tool)
+        line = json.dumps(made.schema, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+        return CallSchema(line.encode("utf-8", "replace").decode("utf-8"), made.notes)
     except Exception as error:  # documents hold what nobody foresaw; RecursionError is one of these
         _LOG.warning("the %s schema of %s cannot be made: %s", schema_format, tool.id, type(error).__name__)
         note = f"The schema is left out: its source cannot be written in the format {schema_format} ({type(error).__name__})."
         return CallSchema("", (note,))
-
-
-def tool_schema_json(tool: Tool, schema_format: str) -> str:
-    """The call schema as one line of JSON; empty for the format ``none``."""
-    return call_schema(tool, schema_format).json
-
-
-def _line(schema: Mapping[str, Any]) -> str:
-    line = json.dumps(schema, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return line.encode("utf-8", "replace").decode("utf-8")
 
 
 class _Made(NamedTuple):
@@ -232,26 +215,20 @@ class _Made(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-def _made(tool: Tool, schema_format: str) -> _Made:
-    make = _FORMATS.get(schema_format)
-    if make is None:
-        raise InvalidArgumentError(
-            f"there is no schema format {schema_format!r}",
-            subject="schema_format",
-            remedy=f"Use one of {', '.join(SCHEMA_FORMATS)}",
-        )
-    return make(tool)
-
-
 def _openai(tool: Tool) -> _Made:
     arguments, notes = _arguments(tool)
-    return _Made({"type": "function", "function": {**_named(tool), "parameters": arguments}}, _sentences(notes))
+    return _Made(
+        {"type": "function", "function": {**_named(tool), "parameters": arguments}}, tuple(f"{note}." for note in notes)
+    )
 
 
 def _openai_strict(tool: Tool) -> _Made:
     """The function in strict mode; as it is, with ``strict: false``, where strict mode is not possible."""
     arguments, alternatives = _arguments(tool)
-    strict, reasons = strict_schema(arguments) if not alternatives else StrictSchema(None, alternatives)
+    try:
+        strict, reasons = strict_schema(arguments) if not alternatives else StrictSchema(None, alternatives)
+    except Exception as error:  # which costs the strict form alone; RecursionError is one of these
+        strict, reasons = None, (f"Its source cannot be written so ({type(error).__name__})",)
     function = {**_named(tool), "parameters": arguments if strict is None else strict, "strict": strict is not None}
     notes = tuple(f"Strict mode is not possible. {reason}." for reason in reasons)
     return _Made({"type": "function", "function": function}, notes)
@@ -272,7 +249,7 @@ def _anthropic(tool: Tool) -> _Made:
             "description": shortened(tool.description or tool.title, MAX_DESCRIPTION),
             "input_schema": arguments,
         },
-        _sentences(notes),
+        tuple(f"{note}." for note in notes),
     )
 
 
@@ -297,10 +274,6 @@ def _arguments(tool: Tool, *, rename: bool = False) -> AcceptedSchema:
     if tool.input_schema is None:
         return AcceptedSchema(input_schema(tool.parameters, rename=rename))
     return accepted_schema(tool.input_schema, rename=rename)
-
-
-def _sentences(notes: Iterable[str]) -> tuple[str, ...]:
-    return tuple(f"{note}." for note in notes)
 
 
 _FORMATS: Mapping[str, Callable[[Tool], _Made]] = {

@@ -288,7 +288,8 @@ class _Reader:
         for part in as_list(schema.get("allOf")):
             found.add_part(self.inputs(part, refs))
         for key in ("oneOf", "anyOf"):
-            branches = [self.inputs(branch, refs) for branch in as_list(schema.get(key)) if _takes_object(branch)]
+            read = [(branch, self.inputs(branch, refs)) for branch in as_list(schema.get(key))]
+            branches = [inputs for branch, inputs in read if _takes_object(branch) or inputs.properties]
             if branches and (found.add_alternatives(branches) or any(branch.further for branch in branches)):
                 found.choices.append([list(branch.properties) for branch in branches])
         for part in _dependents(schema):

@@ -17,10 +17,11 @@ __all__ = [
     "add_log_fields",
     "begin_call",
     "current_call",
-    "current_caller",
     "set_caller",
 ]
 
+TENANT_METADATA_KEY = "egotools-tenant"
+TRACE_METADATA_KEY = "traceparent"
 Role: TypeAlias = Literal["read", "admin", "metrics"]
 
 
@@ -28,15 +29,12 @@ Role: TypeAlias = Literal["read", "admin", "metrics"]
 class Caller:
     """The identity of a call, after authentication.
 
-    :param name: of the subject, for the logs; empty for an anonymous caller.
-    :param roles: what it may do.
-    :param tenants: the tenants it may use; None for all.
     :param filters: metadata key → allowed values, as in ``RetrieveRequest.filters``: the tools that exist for this caller.
     """
 
-    name: str = ""
+    name: str = ""  # of the subject, for the logs; empty for an anonymous caller
     roles: frozenset[Role] = frozenset()
-    tenants: frozenset[str] | None = None
+    tenants: frozenset[str] | None = None  # the tenants it may use; None for all
     filters: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
@@ -45,59 +43,38 @@ class Caller:
         return next(iter(self.tenants)) if self.tenants is not None and len(self.tenants) == 1 else ""
 
 
-ANYBODY = Caller(roles=frozenset({"read", "admin", "metrics"}))
-"""The caller of a server without access control."""
-
-
-_CURRENT: ContextVar[Caller] = ContextVar("egotools_caller", default=ANYBODY)
+_ANYBODY = Caller(roles=frozenset({"read", "admin", "metrics"}))  # without access control
+_CALLER: ContextVar[Caller] = ContextVar("caller", default=_ANYBODY)
 
 
 def set_caller(caller: Caller) -> None:
     """Say who makes the current call; before anything else of the call runs."""
-    _CURRENT.set(caller)
-
-
-def current_caller() -> Caller:
-    """Return who makes the current call."""
-    return _CURRENT.get()
-
-
-TENANT_METADATA_KEY = "egotools-tenant"
-TRACE_METADATA_KEY = "traceparent"
+    _CALLER.set(caller)
 
 
 @dataclass(slots=True, kw_only=True)
 class CallRecord:
     """The current call.
 
-    :param method: name of the RPC, without the service.
-    :param peer: address of the other end, without the port.
-    :param tenant: of the metadata ``egotools-tenant``; without it the only tenant of the caller, or empty.
-    :param caller: who calls; the access step has said so.
-    :param started: a ``time.monotonic()`` in seconds.
-    :param subject: what the call changes, for the audit log: the id of a snapshot, or empty.
-    :param traceparent: of the metadata ``traceparent`` (W3C Trace Context), or empty.
-    :param messages: number of the messages that were answered so far.
     :param timings: of answers: when each was made, in nanoseconds since 1970, and stage → milliseconds.
-    :param log_fields: numbers and names only, never words of a request.
     """
 
-    method: str
-    peer: str = ""
-    tenant: str = ""
-    subject: str = ""
-    traceparent: str = ""
-    caller: Caller = field(default_factory=current_caller)
-    started: float = field(default_factory=time.monotonic)
-    messages: int = 0
+    method: str  # name of the RPC, without the service
+    peer: str = ""  # address of the other end, without the port
+    tenant: str = ""  # of the metadata ``egotools-tenant``; without it the only tenant of the caller, or empty
+    subject: str = ""  # what the call changes, for the audit log: the id of a snapshot, or empty
+    traceparent: str = ""  # of the metadata ``traceparent`` (W3C Trace Context), or empty
+    caller: Caller = field(default_factory=_CALLER.get)
+    started: float = field(default_factory=time.monotonic)  # a ``time.monotonic()`` in seconds
+    messages: int = 0  # number of the messages that were answered so far
     timings: list[tuple[int, dict[str, float]]] = field(default_factory=list)
-    log_fields: dict[str, Any] = field(default_factory=dict)
+    log_fields: dict[str, Any] = field(default_factory=dict)  # numbers and names only, never words of a request
 
     def __post_init__(self) -> None:
         self.tenant = self.tenant or self.caller.home
 
 
-_RECORD: ContextVar[CallRecord] = ContextVar("egotools_call")
+_RECORD: ContextVar[CallRecord] = ContextVar("call")
 
 
 def begin_call(record: CallRecord) -> None:

@@ -1,18 +1,24 @@
-"""Decode protobuf messages into requests, and check each field before the request runs."""
+"""Decode protobuf messages into requests: check the number of values before, each field after, and say what the work will cost."""
 
 from __future__ import annotations
 
 import base64
-import binascii
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
+
+from google.protobuf.descriptor import Descriptor
 
 from egotools.v1 import egotools_pb2 as pb
 from ontology.errors import InvalidArgumentError
 from retrieval.query.request import PlanRequest, Request
 
 __all__ = [
+    "MAX_FIELDS",
     "Neighborhood",
     "Page",
+    "check_call_cost",
+    "check_fields",
     "decode_neighborhood",
     "decode_page",
     "decode_plan",
@@ -21,22 +27,17 @@ __all__ = [
     "decode_snapshot_id",
     "decode_tool_id",
     "page_token",
+    "plan_cost",
+    "request_cost",
 ]
 
 _DEFAULT_K = 10
-_MAX_FILTER_KEYS = 32
-_MAX_FILTER_VALUES = 256
-_MAX_FILTER_CHARS = 1_000
+_MAX_FILTER_KEYS, _MAX_FILTER_VALUES, _MAX_FILTER_CHARS = 32, 256, 1_000
 _MAX_PATTERNS, _MAX_PATTERN_CHARS = 256, 16_384  # of all keys together
-_MAX_NODE_CHARS = 4_096
-_MAX_ID_CHARS = 256
-_DEFAULT_NEIGHBORS = 100
-_MAX_NEIGHBORS = 1_000
-_MAX_PREDICATES = 64
-_DEFAULT_PAGE = 100
-_MAX_PAGE = 5_000
-_TOKEN_VERSION = "1"
-_MAX_OFFSET_DIGITS = 12
+_MAX_NODE_CHARS, _MAX_ID_CHARS = 4_096, 256
+_DEFAULT_NEIGHBORS, _MAX_NEIGHBORS, _MAX_PREDICATES = 100, 1_000, 64
+_DEFAULT_PAGE, _MAX_PAGE = 100, 5_000
+_TOKEN_VERSION, _MAX_OFFSET_DIGITS = "1", 12
 _FORMATS: dict[int, str] = {
     pb.SCHEMA_FORMAT_NONE: "none",
     pb.SCHEMA_FORMAT_OPENAI: "openai",
@@ -44,6 +45,98 @@ _FORMATS: dict[int, str] = {
     pb.SCHEMA_FORMAT_MCP: "mcp",
     pb.SCHEMA_FORMAT_OPENAI_STRICT: "openai_strict",
 }
+MAX_FIELDS = 20_000
+"""Most fields of one request, those of its parts included. A request with every limit of the contract reached has 10,000."""
+_SIZES = {1: 8, 5: 4}  # wire type → bytes of a fixed number
+_VARINT, _TEXT = 0, 2
+
+
+def check_fields(raw: bytes, kind: Descriptor, most: Mapping[str, int], most_fields: int = MAX_FIELDS) -> None:
+    """Check the number of fields of a message that is not decoded yet: two bytes may become a kilobyte.
+
+    :param most: name of a repeated field of the message → most values.
+    """
+    limits = {kind.fields_by_name[name].number: limit for name, limit in most.items()}
+    seen: Counter[int] = Counter()
+    parts: list[tuple[int, int, Descriptor, int]] = [(0, len(raw), kind, 0)]
+    while parts:
+        at, end, part, outer = parts.pop()
+        while at < end:
+            tag, at = _number(raw, at)
+            number, form = tag >> 3, tag & 7
+            size = _SIZES.get(form, 0)
+            if form in (_VARINT, _TEXT):
+                value, at = _number(raw, at)
+                size = value if form == _TEXT else 0
+            top = outer or number
+            seen[0] += 1
+            seen[number] += not outer
+            limit = most_fields if outer else limits.get(number, most_fields)
+            if seen[0] > most_fields or seen[top] > limit:
+                field = kind.fields_by_number.get(top)
+                problem = f"there are more than {min(limit, most_fields):,} values"
+                remedy = "Send fewer in one call, or split it into several"
+                raise InvalidArgumentError(problem, subject=field.name if field else "request", remedy=remedy)
+            inner = part.fields_by_number.get(number)
+            if size and form == _TEXT and inner is not None and inner.message_type is not None:
+                parts.append((at, min(at + size, end), inner.message_type, top))
+            at += size
+
+
+def _number(raw: bytes, at: int) -> tuple[int, int]:
+    """Read a variable-length number; (0, end) where there is none."""
+    value = 0
+    for place, byte in enumerate(raw[at : at + 10]):
+        value |= (byte & 0x7F) << 7 * place
+        if byte < 0x80:
+            return value, at + place + 1
+    return 0, len(raw)
+
+
+# -- cost --------------------------------------------------------------------------------------------------------------
+
+_MS_OF_UNIT = 50.0
+_MS = 10.0
+_MS_OF_CHARACTER, _MOST_FULL_CHARACTERS = 0.02, 1_000  # beyond them the encoder reads no further
+_MS_OF_LATER_CHARACTER = 0.0025
+_MS_OF_TOOL, _MS_OF_REASONS, _MS_OF_SCHEMA = 0.5, 3.0, 0.5
+_MOST_TOOLS = 500  # a request for 1,000 had at most 458 candidates
+_MS_OF_FILTER_VALUE, _MS_OF_PATTERN_KEY = 0.025, 25.0  # all patterns of a key look once at all its values
+_RANK_BM25, _MS_OF_RANK_BM25_CHARACTER = ("bm25-", "hybrid"), 0.25
+_PLAN_UNITS = 1
+
+
+def request_cost(request: Request) -> int:
+    """Return the cost of a request in units of 50 ms, from 1 to about 170; without filters and needs, by a served preset, to about 43."""
+    characters = len(request.text) + sum(map(len, request.needs))  # each need is encoded alone and in the whole text
+    tool_ms = _MS_OF_TOOL + _MS_OF_REASONS * request.explain + _MS_OF_SCHEMA * (request.schema_format != "none")
+    spent_ms = _MS * (1 + len(request.needs)) + tool_ms * min(request.k, _MOST_TOOLS)
+    spent_ms += _MS_OF_CHARACTER * min(characters, _MOST_FULL_CHARACTERS) + _MS_OF_LATER_CHARACTER * characters
+    spent_ms += _MS_OF_RANK_BM25_CHARACTER * characters * request.preset.startswith(_RANK_BM25)
+    for values in request.filters.values():
+        spent_ms += _MS_OF_FILTER_VALUE * len(values)
+        spent_ms += _MS_OF_PATTERN_KEY * any(value.endswith("*") for value in values)
+    return max(1, round(spent_ms / _MS_OF_UNIT))
+
+
+def plan_cost(request: PlanRequest) -> int:
+    """Return the cost of a plan: that of the search, which is bounded, and of the retrieval where there is a query or a need."""
+    return _PLAN_UNITS + (request_cost(request.retrieval()) if request.is_matched else 0)
+
+
+def check_call_cost(costs: Sequence[int], most: int) -> None:
+    """Check what a call with requests of these costs takes."""
+    total = sum(costs)
+    if total > most:
+        ask = f"Split it into {-(-total // most)} calls or more, or ask" if len(costs) > 1 else "Ask"
+        raise InvalidArgumentError(
+            f"the call would cost {total:,} units, its dearest request {max(costs)}; at most {most:,} are allowed",
+            subject="requests",
+            remedy=f"{ask} for fewer tools, without reasons, in fewer words, with fewer keys of filters",
+        )
+
+
+# -- requests ----------------------------------------------------------------------------------------------------------
 
 
 class Neighborhood(NamedTuple):
@@ -62,10 +155,7 @@ class Page(NamedTuple):
 
 
 def decode_request(message: pb.RetrieveRequest) -> Request:
-    """Decode one retrieval request.
-
-    :raises InvalidArgumentError: naming the invalid field.
-    """
+    """Decode one retrieval request. This and the others raise InvalidArgumentError, naming the invalid field."""
     return Request(
         schema_format=decode_schema_format(message.schema_format),
         query=message.query,
@@ -83,10 +173,7 @@ def decode_request(message: pb.RetrieveRequest) -> Request:
 
 
 def decode_plan(message: pb.PlanRequest) -> PlanRequest:
-    """Decode a request for a plan.
-
-    :raises InvalidArgumentError: naming the invalid field.
-    """
+    """Decode a request for a plan."""
     return PlanRequest(
         goals=tuple(dict.fromkeys(message.goals)),
         query=message.query,
@@ -126,41 +213,27 @@ def _filters(message: pb.RetrieveRequest) -> dict[str, tuple[str, ...]]:
 
 
 def decode_schema_format(number: int) -> str:
-    """Return the name of a schema format.
-
-    :raises InvalidArgumentError: for an unknown number.
-    """
-    name = _FORMATS.get(number)
-    if name is None:
-        raise _invalid(
-            "schema_format", f"there is no schema format {number}", f"Use one of {', '.join(_FORMATS.values())}"
-        )
-    return name
+    """Return the name of a schema format."""
+    if number not in _FORMATS:
+        known = f"Use one of {', '.join(_FORMATS.values())}"
+        raise _invalid("schema_format", f"there is no schema format {number}", known)
+    return _FORMATS[number]
 
 
 def decode_tool_id(message: pb.GetToolRequest) -> str:
-    """Decode the tool id and check its length.
-
-    :raises InvalidArgumentError: when it is empty or too long.
-    """
+    """Decode the tool id and check its length."""
     return _key("id", message.id)
 
 
 def decode_snapshot_id(text: str) -> str:
-    """Check the length of ``min_snapshot``; empty for any snapshot.
-
-    :raises InvalidArgumentError: when it is too long.
-    """
+    """Check the length of ``min_snapshot``; empty for any snapshot."""
     if len(text) > _MAX_ID_CHARS:
         raise _invalid("min_snapshot", f"an id of a snapshot has at most {_MAX_ID_CHARS} characters, not {len(text):,}")
     return text
 
 
 def decode_neighborhood(message: pb.NeighborsRequest) -> Neighborhood:
-    """Decode a request for an ego graph.
-
-    :raises InvalidArgumentError: naming the invalid field.
-    """
+    """Decode a request for an ego graph."""
     limit = message.limit if message.HasField("limit") else _DEFAULT_NEIGHBORS
     if not 1 <= limit <= _MAX_NEIGHBORS:
         raise _invalid("limit", f"limit must be from 1 to {_MAX_NEIGHBORS:,}, not {limit}")
@@ -172,16 +245,17 @@ def decode_neighborhood(message: pb.NeighborsRequest) -> Neighborhood:
 
 
 def decode_page(message: pb.GetCatalogRequest, snapshot_id: str) -> Page:
-    """Decode the requested page.
-
-    :raises InvalidArgumentError: naming the invalid field; also for a token of another snapshot.
-    """
+    """Decode the requested page."""
     size = message.page_size if message.HasField("page_size") else _DEFAULT_PAGE
     if not 0 <= size <= _MAX_PAGE:
         raise _invalid("page_size", f"page_size must be from 0 to {_MAX_PAGE:,}, not {size}")
     if not message.page_token:
         return Page(0, size)
-    version, offset, snapshot = _token_parts(message.page_token)
+    try:
+        token = base64.b64decode(message.page_token.encode(), altchars=b"-_", validate=True).decode()
+        version, offset, snapshot = token.split(":", 2)
+    except ValueError:  # also of base64 and of UTF-8
+        version, offset, snapshot = "", "", ""
     is_offset = offset.isascii() and offset.isdecimal() and len(offset) <= _MAX_OFFSET_DIGITS
     if version != _TOKEN_VERSION or not is_offset:
         raise _invalid("page_token", "this is not a page token of this server", "Send next_page_token unchanged")
@@ -193,17 +267,6 @@ def decode_page(message: pb.GetCatalogRequest, snapshot_id: str) -> Page:
 def page_token(offset: int, snapshot_id: str) -> str:
     """Return the token of the page that starts at ``offset``."""
     return base64.urlsafe_b64encode(f"{_TOKEN_VERSION}:{offset}:{snapshot_id}".encode()).decode("ascii")
-
-
-def _token_parts(token: str) -> tuple[str, str, str]:
-    """Return version, offset and snapshot id; three empty strings for an invalid token."""
-    try:
-        version, offset, snapshot = (
-            base64.b64decode(token.encode(), altchars=b"-_", validate=True).decode().split(":", 2)
-        )
-    except (ValueError, binascii.Error):  # also UnicodeDecodeError
-        return "", "", ""
-    return version, offset, snapshot
 
 
 def _key(field: str, text: str) -> str:

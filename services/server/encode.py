@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import partial
-from typing import Any, TypeAlias
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 from weakref import WeakKeyDictionary
 
 from egotools.codec import message_fields, valid_text
-from egotools.tool_plan import ToolPlan
 from egotools.v1 import egotools_pb2 as pb
-from egotools.values import EgoGraph, Response
+from egotools.values import EgoGraph, Response, ToolPlan
 from ontology.tool import Parameter, Tool
 from ontology.tool_effects import effect_of
 from retrieval.engine import Engine
@@ -24,60 +22,39 @@ from services.server.error_status import answer_too_large
 __all__ = ["catalog_message", "ego_graph_message", "plan_message", "response_message", "tool_message"]
 
 _MOST, _LONGEST = 512, 16 * 1024  # texts of one engine, and bytes of one
-_MOST_BYTES = 32 * 2**20
-_Key: TypeAlias = tuple[str, str]
+_MOST_BYTES = 32 * 2**20  # of all engines; where there are more, the engine that has most loses its own
 
 
-@dataclass(slots=True)
-class _OfEngine:
-    texts: dict[_Key, bytes] = field(default_factory=dict)
-    size: int = 0
+class _Texts(dict[tuple[str, str], bytes]):
+    """Tool and format → encoded text, of one engine; ``size`` in bytes."""
 
-    def clear(self) -> None:
-        self.texts.clear()
-        self.size = 0
+    size = 0
 
 
-class KeptTexts:
-    """Tool and format → encoded text, for each engine as long as it is served. Thread-safe.
+_KEPT: WeakKeyDictionary[Engine, _Texts] = WeakKeyDictionary()  # to read a large tool takes a millisecond
+_KEEPING = threading.Lock()
 
-    :param most_bytes: of all engines together; where there are more, the engine that has most loses its own.
-    """
 
-    def __init__(self, most_bytes: int = _MOST_BYTES) -> None:
-        self._most_bytes = most_bytes
-        self._lock = threading.Lock()
-        self._engines: WeakKeyDictionary[Engine, _OfEngine] = WeakKeyDictionary()
-
-    @property
-    def size(self) -> int:
-        """Bytes that are kept."""
-        return sum(each.size for each in self._engines.values())
-
-    def text(self, engine: Engine, tool_id: str, schema_format: str, make: Callable[[], bytes]) -> bytes:
-        """Return the text of a tool in a format; what ``make`` returns is kept, if it is short."""
-        kept = self._engines.get(engine)
-        found = kept.texts.get((tool_id, schema_format)) if kept is not None else None
-        if found is None:
-            found = make()
-            if len(found) <= _LONGEST:
-                self._keep(engine, (tool_id, schema_format), found)
+def _text(engine: Engine, tool_id: str, schema_format: str) -> bytes:
+    """The part of a message that depends on the tool alone; kept as long as the engine is served, if it is short."""
+    key = (tool_id, schema_format)
+    found = _KEPT.get(engine, _Texts()).get(key)
+    if found is not None:
         return found
-
-    def _keep(self, engine: Engine, key: _Key, text: bytes) -> None:
-        with self._lock:
-            kept = self._engines.setdefault(engine, _OfEngine())
-            if len(kept.texts) >= _MOST:
+    found = _encoded_texts(engine, tool_id, schema_format)
+    with _KEEPING:
+        kept = _KEPT.setdefault(engine, _Texts())
+        if len(found) <= _LONGEST and key not in kept:
+            if len(kept) >= _MOST:
                 kept.clear()
-            if key in kept.texts:  # another thread was faster
-                return
-            kept.texts[key] = text
-            kept.size += len(text)
-            while self.size > self._most_bytes:
-                max(self._engines.values(), key=lambda each: each.size).clear()
-
-
-_KEPT = KeptTexts()  # to read a large tool takes a millisecond
+                kept.size = 0
+            kept[key] = found
+            kept.size += len(found)
+            while sum(each.size for each in _KEPT.values()) > _MOST_BYTES:
+                largest = max(_KEPT.values(), key=lambda each: each.size)
+                largest.clear()
+                largest.size = 0
+    return found
 
 
 def response_message(
@@ -94,13 +71,12 @@ def response_message(
     :param schema_format: one of :data:`services.schemas.call_schema.SCHEMA_FORMATS`.
     :param queued_ms: milliseconds that the request waited for a worker.
     :param max_bytes: of the texts of the tools: an answer that is larger is not made to the end.
-    :raises InvalidArgumentError: when they have more.
     """
     timings = {**response.timings_ms, "queue": round(queued_ms, 3)}
     message = pb.RetrieveResponse(**message_fields(replace(response, tools=(), timings_ms=timings)))
     size = 0
     for ranked in response.tools:
-        texts = _KEPT.text(engine, ranked.id, schema_format, partial(_encoded_texts, engine, ranked.id, schema_format))
+        texts = _text(engine, ranked.id, schema_format)
         size += len(texts)
         if size > max_bytes:
             raise answer_too_large(size, max_bytes)
@@ -117,7 +93,6 @@ def response_message(
 
 
 def _encoded_texts(engine: Engine, tool_id: str, schema_format: str) -> bytes:
-    """The part of a message that depends on the tool alone."""
     tool = engine.tool(tool_id)
     schema = call_schema(tool, schema_format)
     message = pb.RankedTool(

@@ -12,11 +12,11 @@ from ontology.errors import EgotoolsError, InvalidArgumentError
 
 __all__ = [
     "ERROR_METADATA_KEY",
-    "MAX_DETAILS_BYTES",
     "answer_too_large",
     "cut",
     "error_details",
     "error_message",
+    "error_metadata",
     "internal_error",
     "reason_of",
     "status_code",
@@ -24,21 +24,14 @@ __all__ = [
 
 ERROR_METADATA_KEY = "egotools-error-bin"
 # All trailing metadata must be smaller than 8 KiB: details are percent-encoded (x 3), the Error is base64 (x 4/3).
-MAX_DETAILS_BYTES = 800
-_MAX_MESSAGE_BYTES = 1_500
-_MAX_SUBJECT_BYTES = 500
-_MAX_REMEDY_BYTES = 700
+_DETAILS_BYTES, _MESSAGE_BYTES, _SUBJECT_BYTES, _REMEDY_BYTES = 800, 1_500, 500, 700
+_CODES = {code.value[0]: code for code in grpc.StatusCode}
 _CAMEL_CASE_BOUNDARY = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-
-
-def _code_of(error: EgotoolsError) -> grpc.StatusCode:
-    """Return the gRPC status code of an error."""
-    return grpc.StatusCode[error.grpc_code]
 
 
 def status_code(number: int) -> grpc.StatusCode:
     """Return the gRPC status code with this number; UNKNOWN for an unknown number."""
-    return next((code for code in grpc.StatusCode if code.value[0] == number), grpc.StatusCode.UNKNOWN)
+    return _CODES.get(number, grpc.StatusCode.UNKNOWN)
 
 
 def reason_of(error: EgotoolsError) -> str:
@@ -49,18 +42,23 @@ def reason_of(error: EgotoolsError) -> str:
 def error_message(error: EgotoolsError) -> pb.Error:
     """Return the protobuf message of an error. Long texts are cut, because metadata is limited in size."""
     return pb.Error(
-        code=_code_of(error).value[0],
+        code=grpc.StatusCode[error.grpc_code].value[0],
         reason=reason_of(error),
-        message=_sentence(error.problem, _MAX_MESSAGE_BYTES),
-        subject=cut(error.subject, _MAX_SUBJECT_BYTES),
-        remedy=_sentence(error.remedy, _MAX_REMEDY_BYTES),
+        message=_sentence(error.problem, _MESSAGE_BYTES),
+        subject=cut(error.subject, _SUBJECT_BYTES),
+        remedy=_sentence(error.remedy, _REMEDY_BYTES),
     )
 
 
 def error_details(error: pb.Error) -> str:
     """Return an error as the text of a status, for callers that do not read the ``Error``."""
     text = f"{error.subject}: {error.message}" if error.subject else error.message
-    return cut(f"{text} {error.remedy}".strip(), MAX_DETAILS_BYTES)
+    return cut(f"{text} {error.remedy}".strip(), _DETAILS_BYTES)
+
+
+def error_metadata(error: pb.Error) -> tuple[str, bytes]:
+    """Return the entry of the trailing metadata."""
+    return ERROR_METADATA_KEY, error.SerializeToString()
 
 
 def internal_error() -> pb.Error:
@@ -85,10 +83,7 @@ def answer_too_large(size: int, most: int) -> InvalidArgumentError:
 
 
 def cut(text: str, max_bytes: int) -> str:
-    """Cut a text to ``max_bytes`` bytes of UTF-8; an ellipsis marks the cut.
-
-    An unpaired surrogate, which JSON allows and UTF-8 does not, becomes a question mark.
-    """
+    """Cut a text to ``max_bytes`` bytes of UTF-8, with an ellipsis; an unpaired surrogate, which UTF-8 cannot hold, becomes ``?``."""
     raw = text.encode("utf-8", "replace")
     if len(raw) <= max_bytes:
         return raw.decode("utf-8")

@@ -1,4 +1,6 @@
-"""The interceptor of every call: it admits the call, maps errors to statuses, and logs one line for the call."""
+"""What stands around the handlers: authenticate, admit, read and decode the message, run the handler, map errors to statuses, log one line.
+And the health service, with the bounds of health and reflection.
+"""
 
 from __future__ import annotations
 
@@ -6,47 +8,45 @@ import asyncio
 import logging
 import random
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing
 from functools import partial
+from types import MappingProxyType
 from typing import Any, TypeAlias
 
 import grpc
 from google.protobuf import descriptor_pool
-from google.protobuf.descriptor import Descriptor
 from google.protobuf.message import DecodeError, Message
+from grpc_health.v1 import health, health_pb2
 
 from egotools.v1 import egotools_pb2 as pb
 from ontology.errors import EgotoolsError, InvalidArgumentError, NotReadyError, OverloadedError
-from services.server.admission.admission import Admission, HeldBytes, peer_of
+from services.server.access.authentication import Access
+from services.server.admission import Admission, HeldBytes, PeerCalls, peer_of
 from services.server.caller import TENANT_METADATA_KEY, TRACE_METADATA_KEY, CallRecord, begin_call
+from services.server.decode import check_fields
 from services.server.error_status import (
-    ERROR_METADATA_KEY,
     answer_too_large,
     error_details,
     error_message,
+    error_metadata,
     internal_error,
     status_code,
 )
 from services.server.logs import fields
 from services.server.observe.audit_log import AuditTrail
-from services.server.observe.call_observer import NO_OBSERVERS, CallObservers
-from services.server.settings import ServerSettings
+from services.server.observe.observing import Observing
 
-__all__ = ["MOST_TRUSTED_FIELDS", "CallInterceptor", "report_incident"]
+__all__ = ["CallInterceptor", "Health", "StandardInterceptor", "report_incident"]
 
 _LOG = logging.getLogger("egotools.server")
 _Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any]"
 _Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
-
-
-_PUSHBACK_KEY = "grpc-retry-pushback-ms"
-_ATTEMPTS_KEY = "grpc-previous-rpc-attempts"
-_MOST_ATTEMPTS = 4
-_OTHER_REPLICA_S = 0.03
-MOST_TRUSTED_FIELDS = 1_000_000
-"""Fields of one message of callers who may send large ones."""
+_Next: TypeAlias = Callable[[grpc.HandlerCallDetails], Awaitable["_Handler | None"]]
+_PUSHBACK_KEY, _ATTEMPTS_KEY = "grpc-retry-pushback-ms", "grpc-previous-rpc-attempts"
+_MOST_ATTEMPTS, _OTHER_REPLICA_S = 4, 0.03
 _STOPPING = NotReadyError("the server is stopping", remedy="Use another replica")
+_HEALTH_BYTES = 4_096
 
 
 def report_incident(method: str) -> pb.Error:
@@ -59,37 +59,32 @@ def report_incident(method: str) -> pb.Error:
 class CallInterceptor(grpc.aio.ServerInterceptor):
     """Wraps the calls of one service. Calls of health and reflection are not wrapped.
 
-    :param service: full name of the service.
     :param max_message_bytes: maximum size of a response; a larger one becomes an error with a remedy.
-    :param admission: the room for calls; None for that of a service whose callers are trusted with large messages.
+    :param max_fields: of one message, those of its parts included; and, by method, most values of a repeated field.
     :param check: raises the error of a call that need not be read, because it would be refused after it.
-    :param observers: are told of each answer and of the end of each call.
     :param trail: writes the audit log of the calls that change something; None where none of the service does.
     """
 
     def __init__(
         self,
         service: str,
+        access: Access,
+        admission: Admission,
+        observing: Observing,
         *,
         max_message_bytes: int,
-        admission: Admission | None = None,
+        max_fields: int,
+        max_values: Mapping[str, Mapping[str, int]] = MappingProxyType({}),
         check: Callable[[CallRecord], None] = lambda record: None,
-        observers: CallObservers = NO_OBSERVERS,
         trail: AuditTrail | None = None,
     ) -> None:
         self._prefix = f"/{service}/"
         methods: Any = descriptor_pool.Default().FindServiceByName(service).methods
-        self._kinds: dict[str, Descriptor] = {method.name: method.input_type for method in methods}
-        self._max_message_bytes = max_message_bytes
+        self._kinds = {method.name: method.input_type for method in methods}
+        self._access, self._admission, self._observing, self._trail = access, admission, observing, trail
+        self._max_message_bytes, self._max_fields, self._max_values = max_message_bytes, max_fields, max_values
         self._check = check
-        self._observers = observers
-        self._trail = trail
-        self.admission = admission or Admission(
-            ServerSettings(max_message_bytes=max_message_bytes),
-            most_single=max_message_bytes,
-            most_fields=MOST_TRUSTED_FIELDS,
-        )
-        self._tasks: set[asyncio.Task[Any]] = set()
+        self._tasks: set[asyncio.Task[Any] | None] = set()
         self._abandoned = False
         self.begun = 0  # calls since the start
 
@@ -101,36 +96,26 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
     def abandon(self) -> None:
         """End every running call with UNAVAILABLE, so that its caller uses another replica."""
         self._abandoned = True
-        for task in list(self._tasks):
+        for task in filter(None, list(self._tasks)):
             task.cancel()
 
     async def intercept_service(
-        self,
-        continuation: Callable[[grpc.HandlerCallDetails], Awaitable[_Handler | None]],
-        handler_call_details: grpc.HandlerCallDetails,
+        self, continuation: _Next, handler_call_details: grpc.HandlerCallDetails
     ) -> _Handler | None:
         """Wrap the handler of a call to the service."""
-        handler = await continuation(handler_call_details)
         path = handler_call_details.method
-        if handler is None and path.startswith(self._prefix):
-            self._observers.finished(CallRecord(method=""), "UNIMPLEMENTED", "", 0.0)
-        if handler is None or not path.startswith(self._prefix):
-            return handler
-        method = path.removeprefix(self._prefix)
-        found: Any = handler
+        handler: Any = await continuation(handler_call_details)
+        if not path.startswith(self._prefix):
+            return handler  # type: ignore[no-any-return]
 
         async def answer(requests: Any, context: _Context) -> Any:
-            return await self._call(method, found, requests, context)
+            await self._access.admit(context, path, is_known=handler is not None)
+            if handler is None:
+                self._observing.finished(CallRecord(method=""), "UNIMPLEMENTED", "", 0.0)
+                await context.abort(grpc.StatusCode.UNIMPLEMENTED, "Method not found!")
+            return await self._call(path.removeprefix(self._prefix), handler, requests, context)
 
-        make: Any = (
-            grpc.stream_stream_rpc_method_handler if found.response_streaming else grpc.stream_unary_rpc_method_handler
-        )
-        wrapper: _Handler = make(
-            answer,
-            request_deserializer=partial(_decoded, found) if found.request_streaming else None,
-            response_serializer=found.response_serializer,
-        )
-        return wrapper
+        return _as_streams(handler, answer, partial(_decoded, handler))
 
     async def _call(self, method: str, handler: Any, requests: Any, context: _Context) -> Any:
         record = CallRecord(
@@ -142,8 +127,7 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         begin_call(record)
         self.begun += 1
         task = asyncio.current_task()
-        if task is not None:
-            self._tasks.add(task)
+        self._tasks.add(task)
         try:
             response, error = await self._run(record, handler, requests, context)
         except asyncio.CancelledError:
@@ -156,18 +140,15 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
                 raise
             response, error = None, _STOPPING
         finally:
-            if task is not None:
-                self._tasks.discard(task)
-        if error is not None:
-            message = error if isinstance(error, pb.Error) else error_message(error)
-            status = status_code(message.code)
-            await self._settle(record, status.name, message.reason)
-            trailing: tuple[tuple[str, str | bytes], ...] = (
-                (ERROR_METADATA_KEY, message.SerializeToString()),
-                *_retry_hint(status, error, context),
-            )
+            self._tasks.discard(task)
+        message = error if isinstance(error, pb.Error | None) else error_message(error)
+        status = grpc.StatusCode.OK if message is None else status_code(message.code)
+        if self._trail is not None:
+            await self._trail.end(record, status.name)
+        self._ended(record, status.name, message.reason if message else "")
+        if message is not None:
+            trailing: Any = (error_metadata(message), *_retry_hint(status, error, context))
             await context.abort(status, error_details(message), trailing)
-        await self._settle(record, "OK")
         return response
 
     async def _run(
@@ -176,47 +157,36 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         """Return the answer, None for one that was sent as a stream; or the error."""
         try:
             self._check(record)
-            who = record.caller.name or record.peer
-            self.admission.begin(who, context)
+            who, method = record.caller.name or record.peer, record.method
+            self._admission.begin(who, context)
             if handler.request_streaming:
-                await self._begin(record, None)
                 return await handler.stream_unary(requests, context), None
-            kind = self._kinds[record.method]
-            raw, held = await self.admission.receive(record.method, kind, who, context)
+            raw, held = await self._admission.read(method, who, context)
+            check_fields(raw, self._kinds[method], self._max_values.get(method, {}), self._max_fields)
             request = _decoded(handler, raw)
             del raw
-            await self._begin(record, request)
+            if self._trail is not None:
+                await self._trail.begin(record, getattr(request, "snapshot_id", ""))
             if handler.response_streaming:
                 await self._stream(record, request, handler.unary_stream(request, context), held, context)
                 return None, None
             response: Message = await handler.unary_unary(request, context)
             held.resize(self._checked_size(response))
-            self._observers.answered(record, request, response)
+            self._observing.answered(record, request, response)
+            return response, None
         except EgotoolsError as error:
             return None, error
         except Exception:
             unexpected = report_incident(record.method)
             record.log_fields["incident_id"] = unexpected.incident_id
             return None, unexpected
-        return response, None
-
-    async def _begin(self, record: CallRecord, request: Message | None) -> None:
-        if self._trail is not None:
-            await self._trail.begin(record, getattr(request, "snapshot_id", ""))
-
-    async def _settle(self, record: CallRecord, code: str, reason: str = "") -> None:
-        """As :meth:`_ended`, when the outcome of a change is in the audit log."""
-        if self._trail is not None:
-            await self._trail.end(record, code)
-        self._ended(record, code, reason)
 
     def _ended(self, record: CallRecord, code: str, reason: str = "") -> None:
         """Log a call, and tell the observers, once for each call."""
         seconds = time.monotonic() - record.started
-        said = {"reason": reason} if reason else {}
-        named = fields(method=record.method, code=code, ms=round(seconds * 1e3, 3), **record.log_fields, **said)
-        _LOG.info("call", extra=named)
-        self._observers.finished(record, code, reason, seconds)
+        said = {**record.log_fields, **({"reason": reason} if reason else {})}
+        _LOG.info("call", extra=fields(method=record.method, code=code, ms=round(seconds * 1e3, 3), **said))
+        self._observing.finished(record, code, reason, seconds)
 
     async def _stream(
         self, record: CallRecord, request: Any, responses: AsyncGenerator[Message], held: HeldBytes, context: _Context
@@ -225,7 +195,7 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         async with aclosing(responses):
             async for response in responses:
                 held.resize(self._checked_size(response))
-                self._observers.answered(record, request, response)
+                self._observing.answered(record, request, response)
                 await context.write(response)
 
     def _checked_size(self, response: Message) -> int:
@@ -235,25 +205,31 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         return size
 
 
+def _as_streams(handler: Any, answer: Callable[[Any, Any], Awaitable[Any]], decode: Any) -> _Handler:
+    """A handler of a stream of requests, which runs before any message is received."""
+    streams = handler is not None and handler.response_streaming
+    make: Any = grpc.stream_stream_rpc_method_handler if streams else grpc.stream_unary_rpc_method_handler
+    decode = decode if handler is not None and handler.request_streaming else None
+    made: _Handler = make(answer, decode, None if handler is None else handler.response_serializer)
+    return made
+
+
 def _decoded(handler: Any, raw: bytes) -> Any:
     """Decode a message. gRPC would return UNKNOWN where the bytes are no message, although the error is the caller's."""
     try:
         return handler.request_deserializer(raw)
     except DecodeError:
-        raise InvalidArgumentError(
-            "the bytes are not a message of this method", subject="request", remedy="Send egotools.v1 messages"
-        ) from None
+        problem = "the bytes are not a message of this method"
+        raise InvalidArgumentError(problem, subject="request", remedy="Send egotools.v1 messages") from None
 
 
-def _retry_hint(
-    code: grpc.StatusCode, error: EgotoolsError | pb.Error, context: _Context
-) -> tuple[tuple[str, str], ...]:
+def _retry_hint(code: grpc.StatusCode, error: object, context: _Context) -> tuple[tuple[str, str], ...]:
     """Say when the caller should try again: soon at another replica first, then later each time; never what is too large."""
     if code is not grpc.StatusCode.RESOURCE_EXHAUSTED:
         return ()
     if not isinstance(error, OverloadedError):
         return ((_PUSHBACK_KEY, "-1"),)
-    tried = str(dict(context.invocation_metadata() or ()).get(_ATTEMPTS_KEY, "0"))
+    tried = _metadata(context, _ATTEMPTS_KEY)
     attempts = min(int(tried), _MOST_ATTEMPTS) if tried.isascii() and tried.isdecimal() else 0
     wait_s = error.retry_after_s * 2 ** (attempts - 1) if attempts else _OTHER_REPLICA_S
     return ((_PUSHBACK_KEY, str(round(wait_s * random.uniform(0.75, 1.25) * 1e3))),)
@@ -262,3 +238,97 @@ def _retry_hint(
 def _metadata(context: _Context, key: str) -> str:
     found = dict(context.invocation_metadata() or ()).get(key, "")
     return found if isinstance(found, str) else ""
+
+
+# -- health and reflection ---------------------------------------------------------------------------------------------
+
+_HealthServicer: Any = health.aio.HealthServicer
+
+
+class Health(_HealthServicer):  # type: ignore[misc]
+    """Health of the process (``""``) and of the service. The streams of watchers end when the server stops, not after its grace period."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._watching: set[asyncio.Task[Any] | None] = set()
+        self._ending = False
+
+    async def set_serving(self, service: str, serving: bool) -> None:
+        """Set the status of a service to SERVING or NOT_SERVING."""
+        status = health_pb2.HealthCheckResponse
+        await self.set(service, status.SERVING if serving else status.NOT_SERVING)
+
+    async def Watch(self, request: Any, context: Any) -> None:
+        """Stream every change of the status until the caller or the server ends the stream."""
+        if self._ending:
+            return
+        task = asyncio.current_task()
+        self._watching.add(task)
+        try:
+            await super().Watch(request, context)
+        except asyncio.CancelledError:
+            if not self._ending:
+                raise
+        finally:
+            self._watching.discard(task)
+
+    def end_watching(self) -> None:
+        """End the streams of all watchers. Call it only after they had time to receive the last status."""
+        self._ending = True
+        for task in filter(None, list(self._watching)):
+            task.cancel()
+
+
+class StandardInterceptor(grpc.aio.ServerInterceptor):
+    """Bounds health and reflection apart from the calls of the service, so that ``Check`` is answered whatever else is open.
+
+    :param streams: counts their open streams, but for the first of each connection: a client that watches health has one, and
+        others at the same address, behind a proxy, cannot take its place. Connections are bounded.
+    """
+
+    def __init__(self, services: tuple[str, ...], access: Access, admission: Admission, streams: PeerCalls) -> None:
+        self._prefixes = tuple(f"/{service}/" for service in services)
+        self._access, self._admission, self._streams = access, admission, streams
+        self._connections: set[str] = set()  # that have a first stream
+
+    async def intercept_service(
+        self, continuation: _Next, handler_call_details: grpc.HandlerCallDetails
+    ) -> _Handler | None:
+        """Wrap the handler of a method of these services."""
+        path = handler_call_details.method
+        handler: Any = await continuation(handler_call_details)
+        if handler is None or not path.startswith(self._prefixes):
+            return handler  # type: ignore[no-any-return]
+
+        async def answer(requests: Any, context: Any) -> Any:
+            await self._access.admit(context, path)
+            try:
+                return await self._answer(handler, requests, context)
+            except EgotoolsError as error:
+                await context.abort(grpc.StatusCode[error.grpc_code], str(error))
+
+        return _as_streams(handler, answer, handler.request_deserializer)
+
+    async def _answer(self, handler: Any, requests: Any, context: Any) -> Any:
+        peer = peer_of(context)
+        if handler.request_streaming:
+            self._begin_stream(peer, context)
+            async for reply in handler.stream_stream(requests, context):
+                await context.write(reply)
+            return None
+        raw, held = await self._admission.read("", peer, context, _HEALTH_BYTES)
+        held.release()  # a watcher holds none of it
+        request = _decoded(handler, raw)
+        if not handler.response_streaming:
+            return await handler.unary_unary(request, context)
+        self._begin_stream(peer, context)  # only now: a client that still sends would see CANCELLED instead
+        return await handler.unary_stream(request, context)
+
+    def _begin_stream(self, peer: str, context: Any) -> None:
+        connection = context.peer()  # its address with the port
+        if connection not in self._connections:
+            self._connections.add(connection)
+            context.add_done_callback(lambda _: self._connections.discard(connection))
+            return
+        self._streams.begin(peer)
+        context.add_done_callback(lambda _: self._streams.end(peer))

@@ -33,25 +33,20 @@ class JsonFormatter(logging.Formatter):
             "logger": record.name,
             "message": redact(record.getMessage()),
         }
-        extra = getattr(record, "fields", None)
-        if isinstance(extra, dict):
-            line.update({name: redact(value) if isinstance(value, str) else value for name, value in extra.items()})
-        if record.exc_info and record.exc_info[0] is not None:
-            line["traceback"] = _traceback(record.exc_info)
+        for name, value in getattr(record, "fields", {}).items():
+            line[name] = redact(value) if isinstance(value, str) else value
+        if record.exc_info and record.exc_info[1] is not None:
+            line["traceback"] = _traceback(record.exc_info[1])
         text = json.dumps(line, ensure_ascii=False, default=str)
         return text.encode("utf-8", "backslashreplace").decode("utf-8")  # a lone surrogate could not be written
 
 
-def _traceback(exc_info: Any) -> list[str]:
+def _traceback(error: BaseException | None) -> list[str]:
     shown: list[str] = []
-    error: BaseException | None = exc_info[1]
-    seen: set[int] = set()
-    while error is not None and id(error) not in seen:
-        seen.add(id(error))
+    while error is not None and len(shown) < 1_000:
         shown.append(f"{type(error).__module__}.{type(error).__qualname__}")
-        shown.extend(
-            f"{frame.filename}:{frame.lineno} in {frame.name}" for frame in traceback.extract_tb(error.__traceback__)
-        )
+        frames = traceback.extract_tb(error.__traceback__)
+        shown += [f"{frame.filename}:{frame.lineno} in {frame.name}" for frame in frames]
         error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
     return shown
 
@@ -60,8 +55,4 @@ def configure_logging(level: str = "INFO", stream: TextIO | None = None) -> None
     """Write all logs of the process as JSON lines to ``stream`` (default: standard error)."""
     handler = logging.StreamHandler(stream or sys.stderr)
     handler.setFormatter(JsonFormatter())
-    root = logging.getLogger()
-    for old in list(root.handlers):
-        root.removeHandler(old)
-    root.addHandler(handler)
-    root.setLevel(level)
+    logging.basicConfig(level=level, handlers=[handler], force=True)

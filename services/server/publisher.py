@@ -1,4 +1,4 @@
-"""Publication on a running server: a new snapshot is loaded, checked and tried beside the old one, then swapped in; and the service of administration."""
+"""Publication on a running server: a new snapshot is loaded, checked and tried beside the old one, then swapped in; and the admin service."""
 
 from __future__ import annotations
 
@@ -24,36 +24,33 @@ from ontology.errors import EgotoolsError, NotReadyError, SnapshotError, Unsuppo
 from retrieval.engine import Engine
 from retrieval.query.request import Request
 from services.server.caller import add_log_fields, current_call
-from services.server.catalogs import Catalogs, CatalogStore, Published, ServedCatalog
+from services.server.catalogs import Action, Catalogs, CatalogStore, Published, ServedCatalog
 from services.server.error_status import reason_of
 from services.server.logs import fields
 
-__all__ = ["CatalogAdmin", "Publisher", "in_background", "watch_stores"]
+__all__ = ["CatalogAdmin", "Publisher", "Swap", "in_background", "watch_stores"]
 
+_LOG = logging.getLogger("egotools.server")
 _T = TypeVar("_T")
+_Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
 _NICE = 10
+_LOADS = 2  # at once: each holds a second copy of what its catalogue holds in memory
+_MOST_WAIT_S = 60.0
+_MAX_LISTED = 10_000
 
 
 async def in_background(work: Callable[[], _T], *, low_priority: bool = True) -> _T:
-    """Run ``work`` on a thread of its own and return its result.
+    """Run ``work`` on a thread of its own, with low priority where the system can do that for one thread, and return its result."""
 
-    :param low_priority: whether other threads get the processors first, where the system can do that for one thread.
-    """
-    lower = _lower_priority if low_priority else None
-    pool = ThreadPoolExecutor(1, thread_name_prefix="egotools-background", initializer=lower)
+    def lower_priority() -> None:
+        if low_priority and sys.platform == "linux":  # elsewhere the priority is that of the whole process
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICE)
+
+    pool = ThreadPoolExecutor(1, thread_name_prefix="egotools-background", initializer=lower_priority)
     try:
         return await asyncio.get_running_loop().run_in_executor(pool, work)
     finally:
         pool.shutdown(wait=False)
-
-
-def _lower_priority() -> None:
-    if sys.platform == "linux":  # elsewhere the priority is that of the whole process
-        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICE)
-
-
-_LOG = logging.getLogger("egotools.server")
-_LOADS = 2  # at once: each holds a second copy of what its catalogue holds in memory
 
 
 class Swap(NamedTuple):
@@ -69,12 +66,8 @@ class Publisher:
     A snapshot is opened on a thread of its own, with all its checks, and answers the warm query. Only then is it swapped in.
     One that cannot be served changes nothing but the reason that is kept for it.
 
-    :param stores: the catalogues that have a store.
-    :param warm_query: the request that a new engine answers first.
-    :param swapped: called after each swap.
     :param prepare: called with the tenant and each new engine before it is served, on a thread.
-    :param refused: called with tenant, snapshot id and the reason of the error where a snapshot cannot be served; of a watcher,
-        which tries again and again, at the first time.
+    :param refused: called with tenant, snapshot id and the reason of the error where a snapshot cannot be served; once for a reason.
     """
 
     def __init__(
@@ -84,57 +77,45 @@ class Publisher:
         *,
         warm_query: str,
         swapped: Callable[[], Awaitable[None]],
-        prepare: Callable[[str, Engine], None] = lambda tenant, engine: None,
-        refused: Callable[[str, str, str], None] = lambda tenant, snapshot_id, reason: None,
+        prepare: Callable[[str, Engine], None],
+        refused: Callable[[str, str, str], None],
     ) -> None:
-        self.catalogs = catalogs
-        self.stores = stores
-        self._warm_query = warm_query
-        self._swapped = swapped
-        self._prepare = prepare
-        self._refused = refused
+        self.catalogs, self.stores = catalogs, stores
+        self._warm_query, self._swapped, self._prepare, self._refused = warm_query, swapped, prepare, refused
         self._locks = {tenant: asyncio.Lock() for tenant in catalogs.tenants}
         self._loads = asyncio.Semaphore(_LOADS)
 
     async def load(self, tenant: str, load: Callable[[], Engine]) -> Swap:
         """Serve what ``load`` returns. It runs on a thread; its errors are raised, and the old engine serves on."""
         async with self._locks[tenant]:
-            return await self._swap(tenant, await self._loaded(tenant, load))
+            return await self._swap(tenant, await self._loaded(tenant, load), Published("", ()))
 
     async def refresh(self, tenant: str) -> Swap:
-        """Serve the snapshot that the store of a tenant names as current, unless it is served already.
-
-        :raises EgotoolsError: when it cannot be served; the old one serves on.
-        """
+        """Serve the snapshot that the store of a tenant names as current, unless it is served already."""
         async with self._locks[tenant]:
             store = self.store(tenant)
-            served = self.catalogs.state(tenant).snapshot_id
             with self._noting(tenant):
                 published = await asyncio.to_thread(store.published)
-            if served and published.snapshot_id == served:
-                return self._kept(tenant, served, published)
-            engine = await self._loaded(tenant, lambda: store.open(published.snapshot_id), published.snapshot_id)
-            return await self._swap(tenant, engine, published)
+            return await self._serve(tenant, store, published.snapshot_id, lambda: published)
 
-    async def publish(self, tenant: str, snapshot_id: str, actor: str = "") -> Swap:
+    async def publish(self, tenant: str, snapshot_id: str, actor: str = "", *, action: Action = "publish") -> Swap:
         """Serve a snapshot of the store of a tenant, and make it the published one.
 
-        :param actor: who asks for it, for the history of the store.
-        :raises EgotoolsError: when it cannot be served or the store cannot be written; the old one serves on, and stays the
-            published one.
+        :param actor: who asks for it, for the history of the store; ``action`` is ``publish`` or ``rollback``.
         """
         store = self.store(tenant)
-        return await self._move(tenant, snapshot_id, lambda: store.publish(snapshot_id, actor))
+
+        def published() -> Published:
+            store.publish(snapshot_id, actor, action=action)
+            return store.published()
+
+        async with self._locks[tenant]:
+            return await self._serve(tenant, store, snapshot_id, published)
 
     async def rollback(self, tenant: str, snapshot_id: str = "", actor: str = "") -> Swap:
-        """Serve an earlier snapshot again, and make it the published one.
-
-        :param snapshot_id: empty for the one that was published before the current one.
-        :raises EgotoolsError: as :meth:`publish`; :class:`NotFoundError` when there is no earlier one.
-        """
-        store = self.store(tenant)
-        target = snapshot_id or await asyncio.to_thread(store.rollback_target)
-        return await self._move(tenant, target, lambda: store.rollback(target, actor))
+        """As :meth:`publish`, of an earlier snapshot; without an id the one that was published before the current one."""
+        target = snapshot_id or await asyncio.to_thread(self.store(tenant).rollback_target)
+        return await self.publish(tenant, target, actor, action="rollback")
 
     async def reload(self) -> None:
         """Serve what the store of every tenant names as current. What cannot be served is logged, and its reason kept."""
@@ -143,38 +124,35 @@ class Publisher:
                 raise result
 
     def store(self, tenant: str) -> CatalogStore:
-        """Return the store of a tenant.
-
-        :raises UnsupportedError: when its catalogue has none.
-        """
+        """Return the store of a tenant."""
         store = self.stores.get(tenant)
         if store is None:
             raise UnsupportedError("this catalogue has no store", subject=tenant or "egotools-tenant")
         return store
 
-    async def _move(self, tenant: str, snapshot_id: str, name_current: Callable[[], None]) -> Swap:
-        """Serve a snapshot after its store names it as current."""
-        async with self._locks[tenant]:
-            store, served = self.store(tenant), self.catalogs.state(tenant).snapshot_id
-            engine: Engine | None = None
-            if snapshot_id != served:
-                engine = await self._loaded(tenant, lambda: store.open(snapshot_id), snapshot_id)
-            with self._noting(tenant):
-                await asyncio.to_thread(name_current)
-                published = await asyncio.to_thread(store.published)
-            if engine is None:
-                return self._kept(tenant, served, published)
-            return await self._swap(tenant, engine, published)
+    async def _serve(
+        self, tenant: str, store: CatalogStore, snapshot_id: str, published: Callable[[], Published]
+    ) -> Swap:
+        """Serve a snapshot, once ``published`` has made it, or found it as, the current one."""
+        engine = None
+        served_id = self.catalogs.state(tenant).snapshot_id
+        if snapshot_id != served_id:
+            engine = await self._loaded(tenant, lambda: store.open(snapshot_id), snapshot_id)
+        with self._noting(tenant):
+            found = await asyncio.to_thread(published)
+        if engine is not None:
+            return await self._swap(tenant, engine, found)
+        self.catalogs.passed(tenant, found.history)
+        return Swap(served_id, served_id)
 
     async def _loaded(self, tenant: str, load: Callable[[], Engine], snapshot_id: str = "") -> Engine:
         """Return an engine that has answered the warm query."""
-        request = Request(query=self._warm_query, k=1)
 
         def work() -> Engine:
             started = time.monotonic()
             engine = load()
             loaded = time.monotonic()
-            engine.retriever("").retrieve(request)
+            engine.retriever("").retrieve(Request(query=self._warm_query, k=1))
             self._prepare(tenant, engine)
             spent = {"load_ms": round((loaded - started) * 1e3), "warm_ms": round((time.monotonic() - loaded) * 1e3)}
             _LOG.info("loaded", extra=fields(tenant=tenant, snapshot_id=engine.snapshot_id, **spent))
@@ -182,22 +160,14 @@ class Publisher:
 
         with self._noting(tenant, snapshot_id):
             async with self._loads:
-                engine = await in_background(work, low_priority=self.catalogs.state(tenant).engine is not None)
-        return engine
+                return await in_background(work, low_priority=self.catalogs.state(tenant).engine is not None)
 
-    async def _swap(self, tenant: str, engine: Engine, published: Published | None = None) -> Swap:
-        previous_id = self.catalogs.swap(tenant, engine, published.history if published else ())
-        self.catalogs.passed(tenant, engine.snapshot_id)
-        if previous_id:
-            served = {"snapshot_id": engine.snapshot_id, "previous_id": previous_id}
-            _LOG.info("swapped", extra=fields(tenant=tenant, **served))
+    async def _swap(self, tenant: str, engine: Engine, published: Published) -> Swap:
+        swap = Swap(engine.snapshot_id, self.catalogs.swap(tenant, engine, published.history))
+        if swap.previous_id:
+            _LOG.info("swapped", extra=fields(tenant=tenant, **swap._asdict()))
         await self._swapped()
-        return Swap(engine.snapshot_id, previous_id)
-
-    def _kept(self, tenant: str, served_id: str, published: Published) -> Swap:
-        self.catalogs.passed(tenant, served_id)
-        self.catalogs.add_history(tenant, published.history)
-        return Swap(served_id, served_id)
+        return swap
 
     @contextmanager
     def _noting(self, tenant: str, snapshot_id: str = "") -> Iterator[None]:
@@ -209,25 +179,19 @@ class Publisher:
             raise
         except Exception as error:
             _LOG.exception("incident", extra=fields(tenant=tenant, snapshot_id=snapshot_id))
-            refused = SnapshotError(
-                f"the snapshot cannot be served ({type(error).__name__})",
-                subject=snapshot_id or tenant,
-                remedy="Build again; the log of the server says where it failed",
-            )
+            problem = f"the snapshot cannot be served ({type(error).__name__})"
+            remedy = "Build again; the log of the server says where it failed"
+            refused = SnapshotError(problem, subject=snapshot_id or tenant, remedy=remedy)
             self._refuse(tenant, snapshot_id, refused)
             raise refused from error
 
     def _refuse(self, tenant: str, snapshot_id: str, error: EgotoolsError) -> None:
-        known = self.catalogs.state(tenant).problem
+        is_new = self.catalogs.state(tenant).problem != str(error)  # a watcher tries again and again
         self.catalogs.refused(tenant, str(error), snapshot_id if isinstance(error, SnapshotError) else "")
-        level = logging.DEBUG if known == str(error) else logging.WARNING  # a watcher tries again and again
-        if known != str(error):
+        if is_new:
             self._refused(tenant, snapshot_id, reason_of(error))
         said = {"tenant": tenant, "snapshot_id": snapshot_id, "problem": error.problem, "subject": error.subject}
-        _LOG.log(level, "refused", extra=fields(**said))
-
-
-_MOST_WAIT_S = 60.0
+        _LOG.log(logging.WARNING if is_new else logging.DEBUG, "refused", extra=fields(**said))
 
 
 async def watch_stores(publisher: Publisher, every_s: float) -> None:
@@ -236,8 +200,6 @@ async def watch_stores(publisher: Publisher, every_s: float) -> None:
     A look reads ``CURRENT`` and asks for the times of three files. A publication renames folders and files into place, so a
     look never meets a part of one. What was refused is tried again when its files change, and after 1, 2, 4, … 60 s: its
     files may still be on their way, or a model may be down.
-
-    :param every_s: seconds between two looks.
     """
     async with asyncio.TaskGroup() as tasks:
         for tenant in publisher.stores:
@@ -261,10 +223,6 @@ async def _watch(publisher: Publisher, tenant: str, every_s: float) -> None:
             _LOG.exception("incident")
 
 
-_Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
-_MAX_LISTED = 10_000
-
-
 class CatalogAdmin(pb_grpc.CatalogAdminServicer):
     """The service ``egotools.v1.CatalogAdmin``.
 
@@ -272,8 +230,7 @@ class CatalogAdmin(pb_grpc.CatalogAdminServicer):
     """
 
     def __init__(self, catalogs: Catalogs, publisher: Publisher) -> None:
-        self._catalogs = catalogs
-        self._publisher = publisher
+        self._catalogs, self._publisher = catalogs, publisher
         self._comparing = asyncio.Semaphore(1)  # it reads whole catalogues
         self._unfinished: set[asyncio.Task[Any]] = set()
 
@@ -281,21 +238,19 @@ class CatalogAdmin(pb_grpc.CatalogAdminServicer):
         """Serve another snapshot, and make it the published one."""
         tenant = self._tenant()
         if request.snapshot_id:
-            publishing = self._publisher.publish(tenant, request.snapshot_id, current_call().caller.name)
-            return _swapped(await self._finished(publishing))
-        return _swapped(await self._finished(self._publisher.refresh(tenant)))
+            return await self._swapped(self._publisher.publish(tenant, request.snapshot_id, current_call().caller.name))
+        return await self._swapped(self._publisher.refresh(tenant))
 
     async def Rollback(self, request: pb.RollbackRequest, context: _Context) -> pb.PublishResponse:
         """Serve an earlier snapshot again."""
-        tenant = self._tenant()
-        publishing = self._publisher.rollback(tenant, request.snapshot_id, current_call().caller.name)
-        return _swapped(await self._finished(publishing))
+        actor = current_call().caller.name
+        return await self._swapped(self._publisher.rollback(self._tenant(), request.snapshot_id, actor))
 
     async def ListSnapshots(self, request: pb.ListSnapshotsRequest, context: _Context) -> pb.ListSnapshotsResponse:
         """List the snapshots of the tenant's store."""
         tenant = self._tenant()
         stored = await in_background(self._publisher.store(tenant).snapshots)
-        served_id = self._catalogs.state(tenant).snapshot_id
+        served_id, problems = self._catalogs.state(tenant).snapshot_id, self._catalogs.state(tenant).problems
         return pb.ListSnapshotsResponse(
             snapshots=[
                 pb.SnapshotInfo(
@@ -305,7 +260,7 @@ class CatalogAdmin(pb_grpc.CatalogAdminServicer):
                     published=_timestamp(each.published),
                     served=each.snapshot_id == served_id,
                     current=each.current,
-                    problem=each.problem or self._catalogs.problem_of(tenant, each.snapshot_id),
+                    problem=each.problem or problems.get(each.snapshot_id, ""),
                 )
                 for each in stored
             ]
@@ -324,17 +279,11 @@ class CatalogAdmin(pb_grpc.CatalogAdminServicer):
     async def UpsertTools(
         self, request_iterator: AsyncIterator[pb.UpsertToolsRequest], context: _Context
     ) -> pb.ChangeToolsResponse:
-        """Refuse: a catalogue changes as a whole.
-
-        :raises UnsupportedError: always.
-        """
+        """Refuse: a catalogue changes as a whole."""
         raise _no_single_tools()
 
     async def DeleteTools(self, request: pb.DeleteToolsRequest, context: _Context) -> pb.ChangeToolsResponse:
-        """Refuse: a catalogue changes as a whole.
-
-        :raises UnsupportedError: always.
-        """
+        """Refuse: a catalogue changes as a whole."""
         raise _no_single_tools()
 
     async def ListCatalogs(self, request: pb.ListCatalogsRequest, context: _Context) -> pb.ListCatalogsResponse:
@@ -348,13 +297,15 @@ class CatalogAdmin(pb_grpc.CatalogAdminServicer):
         add_log_fields(tenant=tenant)
         return tenant
 
-    async def _finished(self, work: Coroutine[Any, Any, _T]) -> _T:
+    async def _swapped(self, work: Coroutine[Any, Any, Swap]) -> pb.PublishResponse:
         """Await ``work``, which goes on when the call is cancelled."""
         task = asyncio.ensure_future(work)
         self._unfinished.add(task)  # else nothing holds it when the call has gone
         task.add_done_callback(self._unfinished.discard)
         task.add_done_callback(lambda done: done.cancelled() or done.exception())  # retrieved
-        return await asyncio.shield(task)
+        swap = (await asyncio.shield(task))._asdict()
+        add_log_fields(**swap)
+        return pb.PublishResponse(**swap)
 
 
 def _no_single_tools() -> UnsupportedError:
@@ -362,11 +313,6 @@ def _no_single_tools() -> UnsupportedError:
         "single tools of a catalogue are not changed any more",
         remedy="Change the documents, run `egotools sync` or `egotools build`, then call Publish; a watched store needs no call",
     )
-
-
-def _swapped(swap: Swap) -> pb.PublishResponse:
-    add_log_fields(snapshot_id=swap.snapshot_id, previous_id=swap.previous_id)
-    return pb.PublishResponse(snapshot_id=swap.snapshot_id, previous_id=swap.previous_id)
 
 
 def _differences(store: CatalogStore, old_id: str, new_id: str) -> pb.DiffResponse:
@@ -386,7 +332,7 @@ def _state(catalog: ServedCatalog) -> pb.CatalogState:
     engine = catalog.engine
     return pb.CatalogState(
         tenant=catalog.tenant,
-        snapshot_id=engine.snapshot_id if engine else "",
+        snapshot_id=catalog.snapshot_id,
         tool_count=engine.catalog().tool_count if engine else 0,
         since=_timestamp(datetime.fromtimestamp(catalog.since, UTC) if catalog.since else None),
         problem=catalog.problem,
@@ -395,8 +341,7 @@ def _state(catalog: ServedCatalog) -> pb.CatalogState:
 
 
 def _timestamp(at: datetime | None) -> Timestamp | None:
-    if at is None:
-        return None
     stamp = Timestamp()
-    stamp.FromDatetime(at)
-    return stamp
+    if at is not None:
+        stamp.FromDatetime(at)
+    return stamp if at else None

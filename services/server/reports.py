@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 import time
-from collections import OrderedDict
-from collections.abc import Callable, Collection, Mapping
+from collections import Counter
+from collections.abc import Mapping
 from concurrent.futures import Future
 from pathlib import Path
 
@@ -23,20 +23,19 @@ OUTCOMES = "outcomes"
 """The folder of a store that has the log of its outcomes."""
 _LOG = logging.getLogger("egotools.server")
 _MAX_REQUEST_ID_CHARS, _MAX_USED, _MAX_OUTPUTS, _MAX_NAME_CHARS, _MAX_QUERY_CHARS = 64, 100, 100, 256, 20_000
+_TYPES = ("array", "boolean", "integer", "number", "object", "string")
 _MAX_TERMS, _MAX_TERM_CHARS = 64, 40
-_REPORTERS = 10_000
+_WINDOW_S, _REPORTERS = 60.0, 10_000
 
 
 class Reports:
-    """What a server does with outcomes. Thread-safe but for :meth:`allow`, which belongs to the event loop.
-
-    :param folders: tenant → the folder of its outcomes. A tenant without one has no request ids, and its reports are refused.
-    """
+    """What a server does with outcomes. Thread-safe but for :meth:`allow`, which belongs to the event loop."""
 
     def __init__(self, folders: Mapping[str, Path], settings: ServerSettings) -> None:
         self._settings = settings
         self._catalogs: dict[str, tuple[RequestIds, OutcomeLog]] = {}
-        self._buckets: OrderedDict[tuple[str, str], tuple[float, float]] = OrderedDict()
+        self._sent: Counter[tuple[str, str]] = Counter()
+        self._since = time.monotonic()
         self._folders = dict(folders)
 
     def open(self, tenant: str) -> None:
@@ -59,51 +58,36 @@ class Reports:
         for _, log in self._catalogs.values():
             log.close()
 
-    def issuer(self, tenant: str) -> Callable[[str, str], str]:
-        """The function from snapshot id and text of a request to its id; the id is empty where no outcomes are kept."""
-        if tenant not in self._catalogs:
-            return lambda snapshot_id, query: ""
-        ids, _ = self._catalogs[tenant]
-        return lambda snapshot_id, query: ids.issue(tenant, snapshot_id, query)
+    def issue(self, tenant: str, snapshot_id: str, query: str) -> str:
+        """Return the id of a request; empty where no outcomes are kept."""
+        kept = self._catalogs.get(tenant)
+        return kept[0].issue(tenant, snapshot_id, query) if kept else ""
 
     def allow(self, call: CallRecord) -> None:
-        """Count a report.
-
-        :raises OverloadedError: when its reporter has sent too many.
-        """
-        limit, key, now = self._settings.reports_per_minute, (call.tenant, _name(call)), time.monotonic()
-        left, since = self._buckets.pop(key, (float(limit), now))
-        left = min(float(limit), left + (now - since) * limit / 60.0)
-        self._buckets[key] = (max(left - 1.0, 0.0), now)
-        if len(self._buckets) > _REPORTERS:
-            self._buckets.popitem(last=False)
-        if left < 1.0:
-            raise OverloadedError(
-                f"a reporter may send {limit:,} outcomes in a minute", subject="reports", remedy="Report again later"
-            )
+        """Count a report, in windows of a minute; OverloadedError when its reporter has sent too many."""
+        limit, now = self._settings.reports_per_minute, time.monotonic()
+        if now - self._since > _WINDOW_S or len(self._sent) > _REPORTERS:
+            self._sent.clear()
+            self._since = now
+        self._sent[call.tenant, _name(call)] += 1
+        if self._sent[call.tenant, _name(call)] > limit:
+            problem = f"a reporter may send {limit:,} outcomes in a minute"
+            raise OverloadedError(problem, subject="reports", remedy="Report again later")
 
     def keep(self, message: pb.ReportOutcomeRequest, call: CallRecord, engine: Engine) -> Future[None]:
         """Check a report and append it to the log.
 
         :returns: done when it is on the disk.
-        :raises InvalidArgumentError: naming the invalid field.
-        :raises NotFoundError: naming a tool that the catalogue does not have, for this caller.
-        :raises SnapshotError: when the catalogue keeps no outcomes.
         """
         if call.tenant not in self._catalogs:
-            raise SnapshotError(
-                "this server keeps no outcomes of this catalogue",
-                subject="outcomes",
-                remedy="Let it write to the store, and set EGOTOOLS_OUTCOMES_MIB above 0",
-            )
+            problem = "this server keeps no outcomes of this catalogue"
+            remedy = "Let it write to the store, and set EGOTOOLS_OUTCOMES_MIB above 0"
+            raise SnapshotError(problem, subject="outcomes", remedy=remedy)
         ids, log = self._catalogs[call.tenant]
         _check(message)
         issued = ids.read(message.request_id, call.tenant, message.query)
-        for tool_id in dict.fromkeys(
-            (*message.used, *(each.tool_id for each in message.outputs), *(each.taken_by for each in message.outputs))
-        ):
-            if tool_id:
-                engine.tool(tool_id)
+        for tool_id in dict.fromkeys(message.used):  # those of outputs are among them
+            engine.tool(tool_id)
         outcome = Outcome(
             key=issued.key,
             time=issued.time,
@@ -117,17 +101,16 @@ class Reports:
                 )
                 for each in message.outputs
             ),
-            terms=self._terms(engine, message.query),
+            terms=_terms(engine, message.query) if self._settings.keep_requests == "terms" else (),
             query=message.query if self._settings.keep_requests == "text" else "",
         )
         return log.append(outcome)
 
-    def _terms(self, engine: Engine, query: str) -> tuple[str, ...]:
-        """The words of a request that the tools' documents have too: no name or number that only the request has."""
-        if self._settings.keep_requests != "terms" or not query:
-            return ()
-        known = engine.known_terms(query)
-        return tuple(sorted(term for term in known if len(term) <= _MAX_TERM_CHARS)[:_MAX_TERMS])
+
+def _terms(engine: Engine, query: str) -> tuple[str, ...]:
+    """The words of a request that the tools' documents have too: no name or number that only the request has."""
+    known = engine.known_terms(query) if query else ()
+    return tuple(sorted(term for term in known if len(term) <= _MAX_TERM_CHARS)[:_MAX_TERMS])
 
 
 def _name(call: CallRecord) -> str:
@@ -136,35 +119,29 @@ def _name(call: CallRecord) -> str:
 
 
 def _check(message: pb.ReportOutcomeRequest) -> None:
-    _require(1 <= len(message.request_id) <= _MAX_REQUEST_ID_CHARS, "request_id", "it has 1 to 64 characters")
-    _require(len(message.used) <= _MAX_USED, "used", f"at most {_MAX_USED} tools are allowed")
-    _require(all(message.used), "used", "the id of a tool is empty")
-    _require(len(message.query) <= _MAX_QUERY_CHARS, "query", f"at most {_MAX_QUERY_CHARS:,} characters are allowed")
-    _require(len(message.outputs) <= _MAX_OUTPUTS, "outputs", f"at most {_MAX_OUTPUTS} outputs are allowed")
-    for each in message.outputs:
-        _require(each.tool_id in message.used, "outputs.tool_id", "an output is of a tool that was not used")
-        _require(
-            _is_path(each.name),
-            "outputs.name",
-            f"the name of an output is a dotted path of 1 to {_MAX_NAME_CHARS} characters",
-        )
-        _require(each.type in _TYPES, "outputs.type", f"a type is one of {', '.join(sorted(_TYPES))}")
-        _require(
-            not each.taken_by or each.taken_by in message.used, "outputs.taken_by", "it names a tool that was not used"
-        )
-        _require(
-            bool(each.taken_by) == bool(each.taken_as), "outputs.taken_as", "give the tool and its input, or neither"
-        )
-        _require(not each.taken_as or _is_path(each.taken_as), "outputs.taken_as", "it is the dotted path of an input")
-
-
-_TYPES: Collection[str] = frozenset({"string", "integer", "number", "boolean", "object", "array"})
+    used = message.used
+    rules = [
+        (1 <= len(message.request_id) <= _MAX_REQUEST_ID_CHARS, "request_id", "it has 1 to 64 characters"),
+        (len(used) <= _MAX_USED, "used", f"at most {_MAX_USED} tools are allowed"),
+        (all(used), "used", "the id of a tool is empty"),
+        (len(message.query) <= _MAX_QUERY_CHARS, "query", f"at most {_MAX_QUERY_CHARS:,} characters are allowed"),
+        (len(message.outputs) <= _MAX_OUTPUTS, "outputs", f"at most {_MAX_OUTPUTS} outputs are allowed"),
+    ]
+    path = f"the name of an output is a dotted path of 1 to {_MAX_NAME_CHARS} characters"
+    for each in message.outputs[:_MAX_OUTPUTS]:
+        taken_by, taken_as = each.taken_by, each.taken_as
+        rules += [
+            (each.tool_id in used, "outputs.tool_id", "an output is of a tool that was not used"),
+            (_is_path(each.name), "outputs.name", path),
+            (each.type in _TYPES, "outputs.type", f"a type is one of {', '.join(_TYPES)}"),
+            (not taken_by or taken_by in used, "outputs.taken_by", "it names a tool that was not used"),
+            (bool(taken_by) == bool(taken_as), "outputs.taken_as", "give the tool and its input, or neither"),
+            (not taken_as or _is_path(taken_as), "outputs.taken_as", "it is the dotted path of an input"),
+        ]
+    for holds, field, problem in rules:
+        if not holds:
+            raise InvalidArgumentError(problem, subject=field)
 
 
 def _is_path(name: str) -> bool:
     return 1 <= len(name) <= _MAX_NAME_CHARS and name.isprintable() and not any(letter.isspace() for letter in name)
-
-
-def _require(holds: bool, field: str, problem: str) -> None:
-    if not holds:
-        raise InvalidArgumentError(problem, subject=field)

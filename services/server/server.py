@@ -9,6 +9,7 @@ import logging
 import os
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,14 +24,13 @@ from inference.chat import ChatModel
 from ontology.errors import EgotoolsError, InvalidArgumentError
 from ontology.files import disk_errors, replacing
 from retrieval.engine import Engine
-from services.server.access.server_access import Access, access_of
+from services.server.access.authentication import access_of, prepare, warn_of_unknown_filters
 from services.server.access.tls import is_loopback
-from services.server.access.visible_engine import prepare, warn_of_unknown_filters
-from services.server.admission.admission import Admission, PeerCalls, read_limit
-from services.server.admission.limiter import Limiter
+from services.server.admission import Admission, Limiter, PeerCalls
+from services.server.caller import CallRecord
 from services.server.catalogs import Catalogs, CatalogStore
-from services.server.health import Health, StandardInterceptor
-from services.server.interceptors import MOST_TRUSTED_FIELDS, CallInterceptor
+from services.server.decode import MAX_FIELDS
+from services.server.interceptors import CallInterceptor, Health, StandardInterceptor
 from services.server.logs import fields
 from services.server.observe.observing import Observing
 from services.server.publisher import CatalogAdmin, Publisher, in_background, watch_stores
@@ -41,41 +41,23 @@ from services.server.settings import ServerSettings
 
 __all__ = ["SERVICE_NAME", "Server", "limit_heap", "read_ready_file"]
 
-
-def write_ready_file(path: Path, address: str, snapshot_id: str, *, admin_address: str = "") -> None:
-    """Write ``address``, ``host``, ``port``, ``pid`` and ``snapshot_id`` as JSON.
-
-    :param admin_address: of the admin service, where there is one; it becomes ``admin_address``.
-    :raises StorageError: when the file cannot be written.
-    """
-    host, _, port = address.rpartition(":")
-    ready: dict[str, Any] = {
-        "address": address,
-        "host": host,
-        "port": int(port),
-        "pid": os.getpid(),
-        "snapshot_id": snapshot_id,
-    }
-    if admin_address:
-        ready["admin_address"] = admin_address
-    with disk_errors(path, remedy="Choose a folder that exists and can be written"), replacing(path) as temporary:
-        temporary.write_text(json.dumps(ready) + "\n", encoding="utf-8")
-
-
-def read_ready_file(path: Path) -> dict[str, Any]:
-    """Read what :func:`write_ready_file` wrote."""
-    content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return content
-
-
+_LOG = logging.getLogger("egotools.server")
+SERVICE_NAME = egotools_pb2.DESCRIPTOR.services_by_name["ToolRetrieval"].full_name
+_ADMIN_SERVICE_NAME = admin_pb2.DESCRIPTOR.services_by_name["CatalogAdmin"].full_name
+_STANDARD_SERVICES = (health.SERVICE_NAME, reflection.SERVICE_NAME)
+_ADMIN_MESSAGE_BYTES = 64 * 2**20  # of an answer of the admin service: a comparison of two catalogues may be long
+_ADMIN_REQUEST_BYTES, _ADMIN_FIELDS = 4 * 2**20, 1_000_000
+_FREED_AFTER_S = 0.5  # the last reference to an old engine goes soon after its last call
+# Calls that came and that the event loop has not taken yet. Those above the number end with CANCELLED.
+_MOST_PENDING = 16_384
+# A stream whose message is not read yet holds so many bytes; without this and bdp_probe gRPC lets the number grow.
+_LOOKAHEAD_BYTES = 64 * 1024
 # Chosen: above the arrays of a request over 60,000 tools, below those of an engine. The library's own threshold rises to the largest
 # block that was freed, 32 MiB at most: then each swapped engine lies between blocks that stay, and leaves holes in the heap.
-_MAPPED_BYTES, _TRIMMED_BYTES = 256 * 1024, 8 * 1024 * 1024
-_ARENAS = 2
-_OPTIONS = (  # of mallopt, the variable that overrides it, and the value
-    (-8, "MALLOC_ARENA_MAX", _ARENAS),
-    (-3, "MALLOC_MMAP_THRESHOLD_", _MAPPED_BYTES),
-    (-1, "MALLOC_TRIM_THRESHOLD_", _TRIMMED_BYTES),
+_MALLOC_OPTIONS = (  # of mallopt, the variable that overrides it, and the value
+    (-8, "MALLOC_ARENA_MAX", 2),
+    (-3, "MALLOC_MMAP_THRESHOLD_", 256 * 1024),
+    (-1, "MALLOC_TRIM_THRESHOLD_", 8 * 1024 * 1024),
 )
 
 
@@ -85,28 +67,15 @@ def limit_heap() -> None:
     The variables of the C library say otherwise where they are set. Call it before threads start.
     """
     set_option = getattr(ctypes.CDLL(None), "mallopt", None)
-    for option, variable, value in _OPTIONS:
+    for option, variable, value in _MALLOC_OPTIONS:
         if set_option is not None and variable not in os.environ:
             set_option(option, value)
 
 
-def return_memory() -> None:
-    """Give memory that was freed back to the operating system."""
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
-    if trim is not None:
-        trim(0)
-
-
-SERVICE_NAME = egotools_pb2.DESCRIPTOR.services_by_name["ToolRetrieval"].full_name
-ADMIN_SERVICE_NAME = admin_pb2.DESCRIPTOR.services_by_name["CatalogAdmin"].full_name
-ADMIN_MESSAGE_BYTES = 64 * 2**20
-"""Maximum size of an answer of the admin service: a comparison of two catalogues may be long."""
-_LOG = logging.getLogger("egotools.server")
-_STANDARD_SERVICES = (health.SERVICE_NAME, reflection.SERVICE_NAME)
-_ADMIN_REQUEST_BYTES = 4 * 2**20
-_FREED_AFTER_S = 0.5  # the last reference to an old engine goes soon after its last call
-_MOST_PENDING = 16_384
-_LOOKAHEAD_BYTES = 64 * 1024
+def read_ready_file(path: Path) -> dict[str, Any]:
+    """Read the ready file of a server: ``address``, ``host``, ``port``, ``pid``, ``snapshot_id``, perhaps ``admin_address``."""
+    content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return content
 
 
 class Server:
@@ -129,74 +98,72 @@ class Server:
         outcomes: Mapping[str, Path] | None = None,
         chat: ChatModel | None = None,
     ) -> None:
-        self.settings = settings
-        self.address = ""
-        self.admin_address = ""
+        stores = stores or {}
+        if outcomes is None:
+            outcomes = {tenant: store.outcomes for tenant, store in stores.items() if store.outcomes}
+        self.settings, self.address, self.admin_address = settings, "", ""
         self.limiter = Limiter(workers=settings.workers, queue=settings.queue)
         self.observing = Observing(settings, lambda: self.catalogs.tenants)
-        self.access = access_of(settings, denied=self.observing.denied, policy_read=self.observing.trail.policy_loaded)
-        self.admission = Admission(settings)
-        self.calls = CallInterceptor(
-            SERVICE_NAME,
-            max_message_bytes=settings.max_message_bytes,
-            admission=self.admission,
-            check=lambda record: self.limiter.check(flow_of(record, self.catalogs.resolve(record.tenant))),
-            observers=self.observing.calls,
-        )
-        self.observing.watch(self.limiter, lambda: self.calls.in_flight, lambda: self.admission.bytes.held)
-        admin_admission = Admission(
-            replace(settings, max_message_bytes=_ADMIN_REQUEST_BYTES),
-            most_single=_ADMIN_REQUEST_BYTES,
-            most_fields=MOST_TRUSTED_FIELDS,
-        )
-        self.admin_calls = CallInterceptor(
-            ADMIN_SERVICE_NAME,
-            max_message_bytes=ADMIN_MESSAGE_BYTES,
-            admission=admin_admission,
-            observers=self.observing.calls,
-            trail=self.observing.trail,
-        )
+        self.access = access_of(settings, denied=self.observing.denied, policy_read=self.observing.policy_read)
+        self.reports = Reports(outcomes, settings)
         self.catalogs = Catalogs(
             tuple(stores or ("",)), required=required, drained=self._drained, on_swap=self._swapped
         )
         self.publisher = Publisher(
             self.catalogs,
-            stores or {},
+            stores,
             warm_query=settings.warm_query,
             swapped=self._report_readiness,
             prepare=self._prepare,
             refused=self.observing.publication_refused,
         )
-        self.observing.metrics.stores.published = self._published_at
-        if outcomes is None:
-            outcomes = {tenant: store.outcomes for tenant, store in (stores or {}).items() if store.outcomes}
-        self.reports = Reports(outcomes, settings)
-        self.streams = self._open_streams()
+        self.observing.metrics.published = self._published_at
         self._health = Health()
         self._serving = False
         self._tasks: set[asyncio.Task[None]] = set()
         self._returning: asyncio.Task[None] | None = None
-        self._grpc = grpc.aio.server(
-            interceptors=[
-                *self.access.interceptors,
-                self.calls,
-                StandardInterceptor(_STANDARD_SERVICES, self.admission, self.streams),
-            ],
-            options=_options(settings),  # without maximum_concurrent_rpcs, which would refuse a health check too
+        self._open_ports(settings, chat)
+        self.observing.watch(self.limiter, lambda: self.calls.in_flight, lambda: self.admission.bytes.held)
+
+    def _open_ports(self, settings: ServerSettings, chat: ChatModel | None) -> None:
+        """Make the two gRPC servers, which do not listen yet."""
+        self.admission = Admission(settings)
+        self.streams = PeerCalls(each=settings.max_peer_calls, together=settings.max_calls)
+        self.calls = CallInterceptor(
+            SERVICE_NAME,
+            self.access,
+            self.admission,
+            self.observing,
+            max_message_bytes=settings.max_message_bytes,
+            max_fields=MAX_FIELDS,
+            max_values={method: {"requests": settings.max_batch} for method in ("RetrieveBatch", "RetrieveEach")},
+            check=self._check,
         )
-        self._admin = grpc.aio.server(
-            interceptors=[
-                *self.access.interceptors,
-                self.admin_calls,
-                StandardInterceptor(_STANDARD_SERVICES, admin_admission, self._open_streams()),
-            ],
-            options=_admin_options(settings),
+        admin_settings = replace(settings, max_message_bytes=_ADMIN_REQUEST_BYTES)
+        self._admin_calls = CallInterceptor(
+            _ADMIN_SERVICE_NAME,
+            self.access,
+            Admission(admin_settings, most_single=_ADMIN_REQUEST_BYTES),
+            self.observing,
+            max_message_bytes=_ADMIN_MESSAGE_BYTES,
+            max_fields=_ADMIN_FIELDS,
+            trail=self.observing.trail,
         )
-        pb_grpc.add_ToolRetrievalServicer_to_server(
-            ToolRetrieval(self.catalogs, self.limiter, settings, self.reports, _query_model(settings, chat)), self._grpc
-        )
-        admin = CatalogAdmin(self.catalogs, self.publisher)
-        admin_grpc.add_CatalogAdminServicer_to_server(admin, self._admin)
+        aged = [
+            ("grpc.max_connection_age_ms", int(settings.max_connection_age_s * 1e3)),
+            ("grpc.max_connection_age_grace_ms", int((settings.grace_s or 1) * 1e3)),
+        ]
+        options = _options(settings, self.admission.read_limit) + aged
+        standard = StandardInterceptor(_STANDARD_SERVICES, self.access, self.admission, self.streams)
+        self._grpc = grpc.aio.server(interceptors=[self.calls, standard], options=options)
+        # Connections of any age: a publication may take longer than the grace of an old one.
+        options = _options(settings, _ADMIN_REQUEST_BYTES)
+        self._admin = grpc.aio.server(interceptors=[self._admin_calls, standard], options=options)
+        chat = open_query_chat(settings.query_model) if chat is None and settings.query_model else chat
+        model = None if chat is None else QueryModel(chat)
+        servicer = ToolRetrieval(self.catalogs, self.limiter, settings, self.reports, model)
+        pb_grpc.add_ToolRetrievalServicer_to_server(servicer, self._grpc)
+        admin_grpc.add_CatalogAdminServicer_to_server(CatalogAdmin(self.catalogs, self.publisher), self._admin)
         for listening in (self._grpc, self._admin):
             health_pb2_grpc.add_HealthServicer_to_server(self._health, listening)
 
@@ -210,18 +177,16 @@ class Server:
         if settings.reflection == "on" or (settings.reflection == "loopback" and is_loopback(settings.host)):
             reflection.enable_server_reflection((SERVICE_NAME, *_STANDARD_SERVICES), self._grpc)
         await self._health.set_serving(SERVICE_NAME, False)
-        self.address = _listen(self._grpc, settings.host, settings.port, self.access)
+        self.address = self._listen(self._grpc, settings.host, settings.port)
         if settings.admin_port is not None:
-            self.admin_address = _listen(self._admin, settings.admin_host, settings.admin_port, self.access)
+            self.admin_address = self._listen(self._admin, settings.admin_host, settings.admin_port)
             await self._admin.start()
-        await self.observing.start(
-            lambda: self._serving, authorize=self.access.metrics_status, tls=self.access.metrics_tls()
-        )
+        authorize, tls = self.access.metrics_status, self.access.metrics_tls()
+        await self.observing.start(lambda: self._serving, authorize=authorize, tls=tls)
         await self._grpc.start()
-        admin = {"admin_address": self.admin_address} if self.admin_address else {}
-        _LOG.info(
-            "listening", extra=fields(address=self.address, **admin, workers=settings.workers, queue=settings.queue)
-        )
+        said: dict[str, Any] = {"admin_address": self.admin_address} if self.admin_address else {}
+        said |= {"workers": settings.workers, "queue": settings.queue}
+        _LOG.info("listening", extra=fields(address=self.address, **said))
         if settings.insecure and not (is_loopback(settings.host) and is_loopback(settings.admin_host)):
             _LOG.warning("listening beyond loopback, told to need no TLS and no access control")
         return self.address
@@ -244,9 +209,8 @@ class Server:
             await asyncio.to_thread(store.tidy)
         results = await asyncio.gather(*map(publisher.refresh, publisher.stores), return_exceptions=True)
         for tenant, result in zip(publisher.stores, results, strict=True):
-            if isinstance(result, BaseException) and (
-                self.catalogs.is_missing(tenant) or not isinstance(result, EgotoolsError)
-            ):
+            bad = isinstance(result, BaseException) and not isinstance(result, EgotoolsError)
+            if isinstance(result, BaseException) and (bad or tenant in self.catalogs.missing):
                 raise result
         if self.settings.watch_s:
             self._spawn(watch_stores(publisher, self.settings.watch_s))
@@ -263,13 +227,10 @@ class Server:
     def abort_calls(self) -> None:
         """End the calls in flight with UNAVAILABLE, so that :meth:`stop` need not wait for them."""
         self.calls.abandon()
-        self.admin_calls.abandon()
+        self._admin_calls.abandon()
 
     async def stop(self, grace_s: float | None = None) -> None:
-        """Report NOT_SERVING, refuse new calls, wait for the calls in flight, then close.
-
-        :param grace_s: seconds until calls in flight are cancelled; default: the value of the settings.
-        """
+        """Report NOT_SERVING, refuse new calls, wait for the calls in flight, then close."""
         grace = self.settings.grace_s if grace_s is None else grace_s
         _LOG.info("stopping", extra=fields(in_flight=self.calls.in_flight, grace_s=grace))
         self._serving = False
@@ -289,13 +250,13 @@ class Server:
             self.settings.ready_file.unlink(missing_ok=True)
         _LOG.info("stopped", extra=fields(address=self.address))
 
-    def _open_streams(self) -> PeerCalls:
-        return PeerCalls(each=self.settings.max_peer_calls, together=self.settings.max_calls)
+    def _check(self, record: CallRecord) -> None:
+        self.limiter.check(flow_of(record, self.catalogs.resolve(record.tenant)))
 
     def _prepare(self, tenant: str, engine: Engine) -> None:
         if self.access.authentication is not None:
             prepare(engine)
-            warn_of_unknown_filters(self.access.authentication.policy, tenant, engine)
+            warn_of_unknown_filters(self.access.authentication.rules.value, tenant, engine)
 
     def _published_at(self, tenant: str, snapshot_id: str) -> float:
         store = self.publisher.stores.get(tenant)
@@ -306,16 +267,24 @@ class Server:
         self.reports.open(tenant)
 
     async def _report_readiness(self) -> None:
-        if self._serving or not self.catalogs.ready:
+        if self._serving or self.catalogs.missing:
             return
         self._serving = True
         await self._health.set_serving(SERVICE_NAME, True)
-        engines = {tenant: self.catalogs.state(tenant).engine for tenant in self.catalogs.tenants}
-        served = {tenant: engine.snapshot_id for tenant, engine in engines.items() if engine is not None}
-        first = next(iter(served.values()), "")
+        served = [found for tenant in self.catalogs.tenants if (found := self.catalogs.state(tenant).snapshot_id)]
+        first = "".join(served[:1])
         if self.settings.ready_file is not None:
-            write_ready_file(self.settings.ready_file, self.address, first, admin_address=self.admin_address)
+            self._write_ready_file(self.settings.ready_file, first)
         _LOG.info("serving", extra=fields(address=self.address, snapshot_id=first, tenants=len(served)))
+
+    def _write_ready_file(self, path: Path, snapshot_id: str) -> None:
+        host, _, port = self.address.rpartition(":")
+        ready: dict[str, Any] = {"address": self.address, "host": host, "port": int(port), "pid": os.getpid()}
+        ready["snapshot_id"] = snapshot_id
+        if self.admin_address:
+            ready["admin_address"] = self.admin_address
+        with disk_errors(path, remedy="Choose a folder that exists and can be written"), replacing(path) as temporary:
+            temporary.write_text(json.dumps(ready) + "\n", encoding="utf-8")
 
     def _drained(self, tenant: str, snapshot_id: str) -> None:
         _LOG.info("drained", extra=fields(tenant=tenant, snapshot_id=snapshot_id))
@@ -328,46 +297,45 @@ class Server:
         task.add_done_callback(self._tasks.discard)
         return task
 
+    def _listen(self, server: grpc.aio.Server, host: str, port: int) -> str:
+        """Open a port and return the address with the actual one.
+
+        :raises InvalidArgumentError: when that is not possible.
+        """
+        host = f"[{host}]" if ":" in host and not host.startswith("[") else host
+        address = f"{host}:{port}"
+        credentials = self.access.server_credentials()
+        try:
+            add = (
+                server.add_insecure_port
+                if credentials is None
+                else partial(server.add_secure_port, server_credentials=credentials)
+            )
+            port = add(address)
+        except RuntimeError:
+            port = 0
+        if port == 0:
+            raise InvalidArgumentError(
+                "the server cannot listen on this address: the port is in use or not allowed, or the host is not of this machine",
+                subject=address,
+                remedy="Choose another port; port 0 takes any free one",
+            )
+        return f"{host}:{port}"
+
 
 async def _return_memory() -> None:
+    """Give memory that was freed back to the operating system."""
     await asyncio.sleep(_FREED_AFTER_S)
-    await in_background(return_memory)
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is not None:
+        await in_background(lambda: trim(0))
 
 
-def _query_model(settings: ServerSettings, chat: ChatModel | None) -> QueryModel | None:
-    """What helps with requests; None where the settings name no model.
-
-    :raises InvalidArgumentError: for a name of another form, and an unknown step.
-    :raises MissingExtraError: without the extra ``llm``.
-    """
-    if chat is None and not settings.query_model:
-        return None
-    steps = [step.strip() for step in settings.query_steps.split(",") if step.strip()]
-    return QueryModel(chat or open_query_chat(settings.query_model), steps=steps)
-
-
-def _options(settings: ServerSettings) -> list[tuple[str, Any]]:
+def _options(settings: ServerSettings, receive_bytes: int) -> list[tuple[str, int]]:
+    # Without maximum_concurrent_rpcs, which would refuse a health check too.
     return [
-        # Two servers on one port would each get some of the calls, without an error.
-        ("grpc.so_reuseport", 0),
-        ("grpc.max_receive_message_length", read_limit(settings.max_message_bytes)),
-        *_connection_options(settings),
-        ("grpc.max_connection_age_ms", int(settings.max_connection_age_s * 1e3)),
-        ("grpc.max_connection_age_grace_ms", int((settings.grace_s or 1) * 1e3)),
-    ]
-
-
-def _admin_options(settings: ServerSettings) -> list[tuple[str, Any]]:
-    # Connections of any age: a publication may take longer than the grace of an old one.
-    return [
-        ("grpc.so_reuseport", 0),
-        ("grpc.max_receive_message_length", _ADMIN_REQUEST_BYTES),
-        *_connection_options(settings),
-    ]
-
-
-def _connection_options(settings: ServerSettings) -> list[tuple[str, Any]]:
-    return [
+        ("grpc.so_reuseport", 0),  # two servers on one port would each get some of the calls, without an error
+        ("grpc.max_receive_message_length", receive_bytes),
         ("grpc.max_send_message_length", -1),  # the interceptor checks the size, to return an error with a remedy
         ("grpc.keepalive_time_ms", 60_000),
         ("grpc.keepalive_timeout_ms", 20_000),
@@ -375,37 +343,8 @@ def _connection_options(settings: ServerSettings) -> list[tuple[str, Any]]:
         ("grpc.http2.min_ping_interval_without_data_ms", 500),  # a client that waits for an answer pings every second
         ("grpc.max_concurrent_streams", settings.max_streams),
         ("grpc.max_allowed_incoming_connections", settings.max_connections),
-        # Calls that came and that the event loop has not taken yet. Those above the number end with CANCELLED.
         ("grpc.server.max_pending_requests", _MOST_PENDING),
         ("grpc.server.max_pending_requests_hard_limit", 2 * _MOST_PENDING),
-        # A stream whose message is not read yet holds so many bytes; without this gRPC lets the number grow.
         ("grpc.http2.lookahead_bytes", _LOOKAHEAD_BYTES),
         ("grpc.http2.bdp_probe", 0),
     ]
-
-
-def _listen(server: grpc.aio.Server, host: str, port: int, access: Access) -> str:
-    """Open a port and return the address with the actual one.
-
-    :raises InvalidArgumentError: when that is not possible.
-    """
-    requested = _join(host, port)
-    try:
-        credentials = access.server_credentials()
-        if credentials is None:
-            port = server.add_insecure_port(requested)
-        else:
-            port = server.add_secure_port(requested, credentials)
-    except RuntimeError:
-        port = 0
-    if port == 0:
-        raise InvalidArgumentError(
-            "the server cannot listen on this address: the port is in use or not allowed, or the host is not of this machine",
-            subject=requested,
-            remedy="Choose another port; port 0 takes any free one",
-        )
-    return _join(host, port)
-
-
-def _join(host: str, port: int) -> str:
-    return f"[{host}]:{port}" if ":" in host and not host.startswith("[") else f"{host}:{port}"

@@ -1,4 +1,4 @@
-"""The RPCs of the service: check the request, wait for a worker slot, call the engine, encode the response."""
+"""The RPCs of the service: check the request, wait for a worker, call the engine, encode the response."""
 
 from __future__ import annotations
 
@@ -8,30 +8,22 @@ from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import grpc
 
 from egotools.v1 import egotools_pb2 as pb
 from egotools.v1 import egotools_pb2_grpc as pb_grpc
-from egotools.values import Response
 from ontology.errors import DeadlineError, EgotoolsError, InvalidArgumentError
 from retrieval.engine import Engine
-from retrieval.query.request import PlanRequest, Request
+from retrieval.query.request import Request
 from services.schemas.call_schema import call_schema
-from services.server.access.visible_engine import engine_for
-from services.server.admission.limiter import (
-    Flow,
-    Limiter,
-    Slot,
-    check_call_cost,
-    least_answer_bytes,
-    plan_cost,
-    request_cost,
-)
+from services.server.access.authentication import engine_for
+from services.server.admission import Flow, Limiter, Turn
 from services.server.caller import CallRecord, add_log_fields, current_call
 from services.server.catalogs import Catalogs
 from services.server.decode import (
+    check_call_cost,
     decode_neighborhood,
     decode_page,
     decode_plan,
@@ -40,6 +32,8 @@ from services.server.decode import (
     decode_snapshot_id,
     decode_tool_id,
     page_token,
+    plan_cost,
+    request_cost,
 )
 from services.server.encode import catalog_message, ego_graph_message, plan_message, response_message, tool_message
 from services.server.error_status import answer_too_large, error_message
@@ -54,23 +48,10 @@ _T = TypeVar("_T")
 _Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
 
 
-class _Answering(NamedTuple):
-    """What answers are made with.
-
-    :param max_bytes: of an answer.
-    :param issue: snapshot id and text of a request → its id.
-    """
-
-    max_bytes: int
-    issue: Callable[[str, str], str]
-
-
 class ToolRetrieval(pb_grpc.ToolRetrievalServicer):
     """The service ``egotools.v1.ToolRetrieval`` over the catalogues of a server.
 
     Each call leases the engine of its tenant once, at its start, so it answers from one snapshot.
-
-    :param query_model: helps with single requests of the preset ``default``; None for none.
     """
 
     def __init__(
@@ -81,11 +62,8 @@ class ToolRetrieval(pb_grpc.ToolRetrievalServicer):
         reports: Reports,
         query_model: QueryModel | None = None,
     ) -> None:
-        self._catalogs = catalogs
-        self._query_model = query_model
-        self._limiter = limiter
-        self._settings = settings
-        self._reports = reports
+        self._catalogs, self._limiter, self._settings = catalogs, limiter, settings
+        self._reports, self._query_model = reports, query_model
 
     async def Retrieve(self, message: pb.RetrieveRequest, context: _Context) -> pb.RetrieveResponse:
         """Return the tools that one request needs."""
@@ -95,7 +73,7 @@ class ToolRetrieval(pb_grpc.ToolRetrievalServicer):
             check_call_cost([request_cost(request)], self._settings.max_call_cost)
             deadline = self._deadline(context)
             improved = await self._improved(engine, request, deadline)
-            work = partial(_retrieve, engine, request, self._answering(), improved=improved)
+            work = partial(self._retrieve, engine, improved, request.text, current_call().tenant)
             cost = request_cost(improved.request)
             response = await self._limiter.run(work, deadline=deadline, flow=_flow(), cost=cost)
             add_log_fields(preset=response.preset, tools=len(response.tools), fallbacks=len(response.fallbacks))
@@ -107,14 +85,7 @@ class ToolRetrieval(pb_grpc.ToolRetrievalServicer):
         with self._leased() as engine:
             decoded, costs = self._batch(engine, message)
             check_call_cost(costs, self._settings.max_call_cost)
-            most = self._settings.max_message_bytes
-            info = await self._run(
-                context, lambda slot: engine.catalog()
-            )  # of a restricted caller, it may be made first
-            least = sum(least_answer_bytes(each, info.tool_count) for each in decoded if isinstance(each, Request))
-            if least > most:
-                raise answer_too_large(least, most)
-            answer, size = pb.RetrieveBatchResponse(), 0
+            answer, size, most = pb.RetrieveBatchResponse(), 0, self._settings.max_message_bytes
             async for result in self._each(engine, decoded, costs, self._deadline(context)):
                 size += result.ByteSize()
                 if size > most:
@@ -134,24 +105,20 @@ class ToolRetrieval(pb_grpc.ToolRetrievalServicer):
                 yield result
 
     async def _improved(self, engine: Engine, request: Request, deadline: float) -> Improved:
-        """The request after the steps of the query model; as it is without one, and where its needs would cost more than a call may."""
-        model = self._query_model
+        """The request with the needs that the query model writes; as it is without one, and where they would cost more than a call may."""
+        model, call = self._query_model, current_call()
         if model is None or not model.helps(request):
             return Improved(request=request)
-        on_worker = partial(self._limiter.run, deadline=deadline, flow=_flow())
 
         async def searched() -> str:
-            return await on_worker(lambda slot: what_is_searched(engine))
+            return await self._limiter.run(lambda turn: what_is_searched(engine), deadline=deadline, flow=_flow())
 
-        async def answer(asked: Request) -> Response:
-            return await on_worker(partial(_answer, engine, asked), cost=request_cost(asked))
-
-        tenant = current_call().tenant
-        improved = await model.improve(engine, request, tenant, deadline, searched=searched, answer=answer)
-        add_log_fields(model_tokens=improved.tokens, needs=len(improved.request.needs))
+        improved = await model.improve(request, call.tenant, deadline, searched=searched)
+        count = len(improved.request.needs)
+        add_log_fields(model_tokens=improved.tokens, needs=count)
         if request_cost(improved.request) <= self._settings.max_call_cost:
             return improved
-        dear = f"no query model: its {len(improved.request.needs)} needs would cost more than a call may"
+        dear = f"no query model: its {count} needs would cost more than a call may"
         return replace(improved, request=request, fallbacks=(*improved.fallbacks, dear))
 
     def _batch(
@@ -160,12 +127,15 @@ class ToolRetrieval(pb_grpc.ToolRetrievalServicer):
         """Return the requests of a batch, and what each costs in units."""
         count = len(message.requests)
         if not 1 <= count <= self._settings.max_batch:
-            raise InvalidArgumentError(
-                f"a batch has 1 to {self._settings.max_batch} requests, not {count}",
-                subject="requests",
-                remedy="Split it into several calls" if count else "",
-            )
-        decoded = [self._decoded(engine, each) for each in message.requests]
+            problem = f"a batch has 1 to {self._settings.max_batch} requests, not {count}"
+            remedy = "Split it into several calls" if count else ""
+            raise InvalidArgumentError(problem, subject="requests", remedy=remedy)
+        decoded: list[Request | EgotoolsError] = []
+        for each in message.requests:
+            try:
+                decoded.append(self._decode(engine, each))
+            except EgotoolsError as error:
+                decoded.append(error)
         valid = [each for each in decoded if isinstance(each, Request)]
         add_log_fields(batch=count, query_chars=sum(len(each.query) for each in valid))
         return decoded, [request_cost(each) if isinstance(each, Request) else 1 for each in decoded]
@@ -176,7 +146,7 @@ class ToolRetrieval(pb_grpc.ToolRetrievalServicer):
         """Yield the result of each request. Each waits for a turn of its own, so that a batch holds no worker for long."""
         errors = unanswerable = empty = 0
         for number, (request, cost) in enumerate(zip(decoded, costs, strict=True)):
-            work = partial(_result, engine, request, self._answering())
+            work = partial(self._result, engine, request, current_call().tenant)
             result = await self._limiter.run(work, deadline=deadline, flow=_flow(), cost=cost, begun=number > 0)
             errors += result.HasField("error")
             unanswerable += result.response.unanswerable
@@ -190,14 +160,11 @@ class ToolRetrieval(pb_grpc.ToolRetrievalServicer):
             self._require_snapshot(engine, message.min_snapshot)
             tool_id, schema_format = decode_tool_id(message), decode_schema_format(message.schema_format)
 
-            def work(slot: Slot) -> pb.GetToolResponse:
+            def work(turn: Turn) -> pb.GetToolResponse:
                 tool = engine.tool(tool_id)
                 schema = call_schema(tool, schema_format)
-                return pb.GetToolResponse(
-                    tool=tool_message(tool, schema.notes),
-                    schema_json=schema.json,
-                    snapshot_id=engine.snapshot_id,
-                )
+                message = tool_message(tool, schema.notes)
+                return pb.GetToolResponse(tool=message, schema_json=schema.json, snapshot_id=engine.snapshot_id)
 
             return await self._run(context, work)
 
@@ -208,10 +175,9 @@ class ToolRetrieval(pb_grpc.ToolRetrievalServicer):
             wanted = decode_neighborhood(message)
             add_log_fields(limit=wanted.limit)
 
-            def work(slot: Slot) -> pb.NeighborsResponse:
-                return ego_graph_message(
-                    engine.neighbors(wanted.node, predicates=wanted.predicates, limit=wanted.limit)
-                )
+            def work(turn: Turn) -> pb.NeighborsResponse:
+                found = engine.neighbors(wanted.node, predicates=wanted.predicates, limit=wanted.limit)
+                return ego_graph_message(found)
 
             return await self._run(context, work)
 
@@ -220,7 +186,7 @@ class ToolRetrieval(pb_grpc.ToolRetrievalServicer):
         with self._leased() as engine:
             page = decode_page(message, engine.snapshot_id)
 
-            def work(slot: Slot) -> pb.GetCatalogResponse:
+            def work(turn: Turn) -> pb.GetCatalogResponse:
                 tool_ids = engine.tool_ids(page.offset, page.size) if page.size else ()
                 end = page.offset + len(tool_ids)
                 more = bool(tool_ids) and end < engine.catalog().tool_count
@@ -234,7 +200,7 @@ class ToolRetrieval(pb_grpc.ToolRetrievalServicer):
             call = current_call()
             self._reports.allow(call)
             add_log_fields(used=len(message.used), outputs=len(message.outputs))
-            kept = await self._run(context, lambda slot: self._reports.keep(message, call, engine))
+            kept = await self._run(context, lambda turn: self._reports.keep(message, call, engine))
             await asyncio.wrap_future(kept)
             return pb.ReportOutcomeResponse()
 
@@ -246,7 +212,13 @@ class ToolRetrieval(pb_grpc.ToolRetrievalServicer):
             add_log_fields(goals=len(request.goals), query_chars=len(request.query), needs=len(request.needs))
             cost = plan_cost(request)
             check_call_cost([cost], self._settings.max_call_cost)
-            response = await self._run(context, partial(_plan, engine, request), cost=cost)
+
+            def work(turn: Turn) -> pb.PlanResponse:
+                return plan_message(
+                    engine.plan(replace(request, deadline=turn.deadline, cancelled=turn.abandoned.is_set))
+                )
+
+            response = await self._run(context, work, cost=cost)
             add_log_fields(tools=len(response.steps), fallbacks=len(response.fallbacks))
             add_log_fields(unanswerable=response.unanswerable)
             return response
@@ -267,14 +239,35 @@ class ToolRetrieval(pb_grpc.ToolRetrievalServicer):
         self._require_snapshot(engine, message.min_snapshot)
         return decode_request(message)
 
-    def _decoded(self, engine: Engine, message: pb.RetrieveRequest) -> Request | EgotoolsError:
-        try:
-            return self._decode(engine, message)
-        except EgotoolsError as error:
-            return error
+    def _retrieve(self, engine: Engine, improved: Improved, asked: str, tenant: str, turn: Turn) -> pb.RetrieveResponse:
+        """Answer one request, whose text was ``asked``, on a worker."""
+        request = replace(improved.request, deadline=turn.deadline, cancelled=turn.abandoned.is_set)
+        request.check("retrieve")
+        response = improved.told(engine.retriever(request.preset).retrieve(request))
+        request.check("reply")
+        return response_message(
+            engine,
+            replace(response, request_id=self._reports.issue(tenant, response.snapshot_id, asked)),
+            schema_format=request.schema_format,
+            explain=request.explain,
+            queued_ms=turn.queued_ms,
+            max_bytes=self._settings.max_message_bytes,
+        )
 
-    def _answering(self) -> _Answering:
-        return _Answering(self._settings.max_message_bytes, self._reports.issuer(current_call().tenant))
+    def _result(self, engine: Engine, request: Request | EgotoolsError, tenant: str, turn: Turn) -> pb.RetrieveResult:
+        """Answer one request of a batch, on a worker."""
+        try:
+            if isinstance(request, EgotoolsError):
+                raise request
+            return pb.RetrieveResult(
+                response=self._retrieve(engine, Improved(request=request), request.text, tenant, turn)
+            )
+        except DeadlineError:
+            raise  # it is the deadline of the whole batch
+        except EgotoolsError as error:
+            return pb.RetrieveResult(error=error_message(error))
+        except Exception:
+            return pb.RetrieveResult(error=report_incident("RetrieveBatch"))
 
     def _deadline(self, context: _Context) -> float:
         """The time of ``time.monotonic()`` when a call ends: its own deadline or the server's default, but within the limit."""
@@ -282,7 +275,7 @@ class ToolRetrieval(pb_grpc.ToolRetrievalServicer):
         allowed = self._settings.default_deadline_s if remaining is None else remaining
         return time.monotonic() + min(allowed, self._settings.max_deadline_s)
 
-    async def _run(self, context: _Context, work: Callable[[Slot], _T], *, cost: int = 1) -> _T:
+    async def _run(self, context: _Context, work: Callable[[Turn], _T], *, cost: int = 1) -> _T:
         return await self._limiter.run(work, deadline=self._deadline(context), flow=_flow(), cost=cost)
 
 
@@ -294,43 +287,3 @@ def flow_of(call: CallRecord, tenant: str) -> Flow:
 def _flow() -> Flow:
     call = current_call()
     return flow_of(call, call.tenant)
-
-
-def _answer(engine: Engine, request: Request, slot: Slot) -> Response:
-    request = replace(request, deadline=slot.deadline, cancelled=slot.abandoned.is_set)
-    request.check("retrieve")
-    response = engine.retriever(request.preset).retrieve(request)
-    request.check("reply")
-    return response
-
-
-def _retrieve(
-    engine: Engine, request: Request, answering: _Answering, slot: Slot, *, improved: Improved | None = None
-) -> pb.RetrieveResponse:
-    improved = improved or Improved(request=request)
-    response = improved.told(_answer(engine, improved.request, slot))
-    return response_message(
-        engine,
-        replace(response, request_id=answering.issue(response.snapshot_id, request.text)),
-        schema_format=request.schema_format,
-        explain=request.explain,
-        queued_ms=slot.queued_ms,
-        max_bytes=answering.max_bytes,
-    )
-
-
-def _plan(engine: Engine, request: PlanRequest, slot: Slot) -> pb.PlanResponse:
-    return plan_message(engine.plan(replace(request, deadline=slot.deadline, cancelled=slot.abandoned.is_set)))
-
-
-def _result(engine: Engine, request: Request | EgotoolsError, answering: _Answering, slot: Slot) -> pb.RetrieveResult:
-    if isinstance(request, EgotoolsError):
-        return pb.RetrieveResult(error=error_message(request))
-    try:
-        return pb.RetrieveResult(response=_retrieve(engine, request, answering, slot))
-    except DeadlineError:
-        raise  # it is the deadline of the whole batch
-    except EgotoolsError as error:
-        return pb.RetrieveResult(error=error_message(error))
-    except Exception:
-        return pb.RetrieveResult(error=report_incident("RetrieveBatch"))

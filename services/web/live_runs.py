@@ -1,27 +1,132 @@
-"""The runs of the page: each is a task, whose events are kept so that a page that comes back sees all of them."""
+"""Runs of the page: each is a task, whose events are kept so that a page that comes back sees all of them.
+
+A planner gets a request and yields events while it works. An event is a JSON object; ``event`` is its name. The page draws these, and lists
+the others in its log as they are:
+
+* ``GraphMade`` ``{graph, notes, left_out}``: the query graph in the JSON form of the paper QueryWeaver (section 4.1); ``left_out`` are notes of
+  what is not in it.
+* ``VariableEntered`` ``{var}``, ``SetResolved`` ``{var, size, first}``, ``EdgeTraversed`` ``{start, edge, end, sources, pairs}``,
+  ``Said`` ``{text}``, ``Intersected`` and ``Filtered`` ``{var, after, first}``, ``Pruned`` ``{sizes, first}``, ``Called`` ``{call}``,
+  ``BranchFailed`` ``{missing}``. ``first`` are at most 50 candidates as ``{id, fields}``, of a variable (of ``Pruned``: by variable).
+* ``Answered`` ``{execution}`` ends a run: ``answer``, ``count``, ``candidates`` (variable → entities), ``missing``, ``totals``.
+* ``QuestionAnswered`` ``{pages, error}`` ends the run of a question of a graph, whose other events are those of
+  :mod:`planners.graphseek.agent_events`: ``pages`` are results to be shown, ``error`` says why there is no sure answer.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import secrets
-from collections import Counter
-from collections.abc import AsyncGenerator, Iterator, Mapping
-from contextlib import aclosing, contextmanager
-from typing import Any
+import uuid
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from concurrent.futures import Executor
+from contextlib import aclosing, suppress
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias, TypeVar
 
-from egotools import Tool
-from ontology.errors import NotFoundError, OverloadedError, UnsupportedError
+from egotools import AsyncClient
+from egotools.client_errors import ClientError, UnavailableError
+from ontology.errors import EgotoolsError, NotFoundError, OverloadedError, UnsupportedError
 from planners.journal.step_log import abandoned_calls
-from services.web.run_events import Plan, PlanRequest, RunEvent, error_json
+from services.server.logs import fields
 
-__all__ = ["LiveRun", "LiveRuns"]
+__all__ = [
+    "LiveRun",
+    "LiveRuns",
+    "OpenClient",
+    "Plan",
+    "PlanRequest",
+    "RunEvent",
+    "error_json",
+    "in_thread",
+    "observed",
+]
 
+_LOG = logging.getLogger("egotools.web")
 _MOST_KEPT, _MOST_RUNNING, _MOST_EVENTS = 16, 8, 20_000
-_MOST_STREAMS, _MOST_STREAMS_OF_A_RUN = 64, 8
 _ALONE_S = 20.0
 """A run that nobody follows for so long is cancelled: its page was closed. A browser that lost the connection is back after a second."""
-_SHOWN = 100
-"""Entities of an answer that are sent with its event; the others are asked for."""
+_MOST_SHOWN = 500  # entities of an answer, and of a variable, that are sent
+_LAST = ("Answered", "QuestionAnswered")
+_T = TypeVar("_T")
+
+RunEvent: TypeAlias = Mapping[str, Any]
+OpenClient: TypeAlias = Callable[[str, str], AsyncClient]
+"""Makes a client of the gRPC service with the token and the tenant of a visitor."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlanRequest:
+    """What a run is asked.
+
+    :param domain: name of a domain; empty for the planner's default.
+    :param token: of the user, for calls to the tool service; empty where there is no access control.
+    :param tenant: likewise.
+    """
+
+    request: str
+    domain: str = ""
+    token: str = field(default="", repr=False)
+    tenant: str = ""
+
+
+Plan: TypeAlias = Callable[[PlanRequest], AsyncGenerator[RunEvent, None]]
+"""Works on a request. Its errors are those of egotools and of its client; when it is cancelled it leaves no task behind."""
+
+
+def error_json(error: Exception) -> dict[str, Any]:
+    """Return an error as an object: ``code``, ``message``, ``subject``, ``remedy``. Of a bug only the id of its entry in the log."""
+    if isinstance(error, EgotoolsError):
+        code, message, subject, remedy = error.grpc_code, error.problem, error.subject, error.remedy
+    elif isinstance(error, UnavailableError) and not error.reason:  # the transport's own words are for its developers
+        _LOG.warning("the tool service does not answer", extra=fields(details=error.message))
+        code, message, subject = error.code, "the tool service does not answer", ""
+        remedy = "See whether it still runs, and try again"
+    elif isinstance(error, ClientError):
+        code, message, subject, remedy = error.code, error.message, error.subject, error.remedy
+    else:
+        incident = uuid.uuid4().hex
+        _LOG.error("unexpected error of the page", exc_info=error, extra=fields(incident_id=incident))
+        code, message, subject, remedy = "INTERNAL", "an unexpected error", "", f"Report the incident {incident}"
+    return {"code": code, "message": message, "subject": subject, "remedy": remedy}
+
+
+async def in_thread(threads: Executor, work: Callable[[], _T]) -> _T:
+    """Return what work on a thread returns. When this is cancelled, work that has begun is waited for."""
+    submitted = threads.submit(work)
+    future = asyncio.wrap_future(submitted)
+    try:
+        return await asyncio.shield(future)
+    except asyncio.CancelledError:
+        if not submitted.cancel():
+            await _ended(future)
+        raise
+
+
+async def _ended(future: asyncio.Future[Any]) -> None:
+    """Wait until a task or future has ended, also when the caller is cancelled meanwhile."""
+    while not future.done():
+        with suppress(asyncio.CancelledError):
+            await asyncio.wait([future])
+
+
+def observed(work: Callable[[PlanRequest, Callable[[RunEvent], None]], Awaitable[None]]) -> Plan:
+    """Return work with an observer as a plan. Whoever stops to read the events cancels the work and waits for its end."""
+
+    async def plan(asked: PlanRequest) -> AsyncGenerator[RunEvent, None]:
+        waiting: asyncio.Queue[RunEvent | None] = asyncio.Queue()
+        task = asyncio.ensure_future(work(asked, waiting.put_nowait))
+        task.add_done_callback(lambda ended: waiting.put_nowait(None))
+        try:
+            while (event := await waiting.get()) is not None:
+                yield event
+            await task
+        finally:
+            task.cancel()
+            await _ended(task)
+
+    return plan
 
 
 class LiveRun:
@@ -35,21 +140,16 @@ class LiveRun:
         self.owner = owner
         self.events: list[RunEvent] = []
         self.ended = False
-        self._candidates: Mapping[str, Any] = {}
-        self._answer: list[Any] = []
+        self.followers = 0
         self._last: RunEvent = {"event": "Cancelled"}
         self._more = asyncio.Event()
-        self._questions: dict[str, asyncio.Future[bool]] = {}
         self._task: asyncio.Task[None] | None = None
-        self._followers = 0
         self._alone: asyncio.TimerHandle | None = None
 
     def start(self, plan: Plan, asked: PlanRequest) -> None:
         """Begin to work."""
         self._task = asyncio.ensure_future(self._work(plan, asked))
-        self._task.add_done_callback(
-            lambda task: self._end()
-        )  # also of a task that was cancelled before its first step
+        self._task.add_done_callback(lambda task: self._end())  # also if it was cancelled before its first step
         self._wait_for_a_follower()
 
     async def cancel(self) -> None:
@@ -61,7 +161,7 @@ class LiveRun:
     async def follow(self, after: int) -> AsyncGenerator[tuple[int, RunEvent], None]:
         """Yield the events with their numbers from 1, from the one after ``after`` on, until the run has ended."""
         at = max(0, after)
-        self._followers += 1
+        self.followers += 1
         if self._alone is not None:
             self._alone.cancel()
         try:
@@ -74,48 +174,16 @@ class LiveRun:
                     return
                 await more.wait()
         finally:
-            self._followers -= 1
-            if not self._followers and not self.ended:
+            self.followers -= 1
+            if not self.followers and not self.ended:
                 self._wait_for_a_follower()
-
-    async def ask(self, tool: Tool, arguments: Mapping[str, Any]) -> bool:
-        """Ask the user whether a call may be made."""
-        question = secrets.token_urlsafe(6)
-        answer: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
-        self._questions[question] = answer
-        shown = {"id": tool.id, "title": tool.title or tool.name, "description": tool.description}
-        self._append({"event": "ConsentAsked", "question": question, "tool": shown, "arguments": dict(arguments)})
-        try:
-            allowed = await answer
-        finally:
-            del self._questions[question]
-        self._append({"event": "ConsentGiven", "question": question, "allowed": allowed})
-        return allowed
-
-    def consent(self, question: str, allowed: bool) -> None:
-        """Answer a question.
-
-        :raises NotFoundError: when it is not open.
-        """
-        answer = self._questions.get(question)
-        if answer is None or answer.done():
-            raise NotFoundError("this question is not open", subject=question, remedy="Look at the log of the run")
-        answer.set_result(allowed)
-
-    def entities(self, var: str, offset: int, count: int) -> dict[str, Any]:
-        """Return some of the entities of a variable, or of the answer where ``var`` is empty, and the number of all."""
-        found = self._candidates.get(var, ()) if var else self._answer
-        return {"total": len(found), "entities": list(found[offset : offset + count])}
 
     async def _work(self, plan: Plan, asked: PlanRequest) -> None:
         try:
             async with aclosing(plan(asked)) as events:
                 async for event in events:
-                    if event["event"] == "Answered":
-                        self._last = self._answered(event["execution"])
-                        return
-                    if event["event"] == "TurnEnded":
-                        self._last = event
+                    if event["event"] in _LAST:
+                        self._last = _shown(event)
                         return
                     if len(self.events) == _MOST_EVENTS:
                         raise OverloadedError("the run has too many events", remedy="Ask for less at once")
@@ -134,25 +202,33 @@ class LiveRun:
             self._alone.cancel()
         self._append(self._last)
 
-    def _answered(self, execution: Mapping[str, Any]) -> RunEvent:
-        self._candidates, self._answer = execution.get("candidates", {}), list(execution.get("answer", ()))
-        rest = {name: value for name, value in execution.items() if name not in ("answer", "candidates", "calls")}
-        sizes = {var: len(found) for var, found in self._candidates.items()}
-        return {"event": "Answered", "answer": self._answer[:_SHOWN], "sizes": sizes, **rest}
-
     def _append(self, event: RunEvent) -> None:
         self.events.append(event)
         self._more.set()
         self._more = asyncio.Event()
 
 
-class LiveRuns:
-    """All runs, of one planner."""
+def _shown(last: RunEvent) -> RunEvent:
+    """The last event as it is sent: of an answer the first entities only, and no calls, which were told before."""
+    if last["event"] != "Answered":
+        return last
+    execution = last["execution"]
+    rest = {name: value for name, value in execution.items() if name not in ("answer", "candidates", "calls")}
+    candidates = execution.get("candidates", {}).items()
+    return {
+        "event": "Answered",
+        "answer": list(execution.get("answer", ()))[:_MOST_SHOWN],
+        "sizes": {var: len(found) for var, found in candidates},
+        "first": {var: list(found)[:_MOST_SHOWN] for var, found in candidates},
+        **rest,
+    }
 
-    def __init__(self, plan: Plan | None) -> None:
-        self.plan = plan
+
+class LiveRuns:
+    """All runs of a page."""
+
+    def __init__(self) -> None:
         self._runs: dict[str, LiveRun] = {}
-        self._streams: Counter[LiveRun] = Counter()
 
     def begin(self, owner: str) -> LiveRun:
         """Make room for a run, and return it; the oldest that have ended are forgotten.
@@ -176,21 +252,6 @@ class LiveRuns:
         if run is None or run.owner != owner:
             raise NotFoundError("there is no such run", subject=run_id, remedy="Begin a new one")
         return run
-
-    @contextmanager
-    def stream(self, run: LiveRun) -> Iterator[None]:
-        """Hold a stream of events of a run inside the block.
-
-        :raises OverloadedError: when too many are open, of this run or in all.
-        """
-        if self._streams[run] >= _MOST_STREAMS_OF_A_RUN or self._streams.total() >= _MOST_STREAMS:
-            raise OverloadedError("too many pages follow a run at once", remedy="Close some of them")
-        self._streams[run] += 1
-        try:
-            yield
-        finally:
-            self._streams[run] -= 1
-            self._streams += Counter()  # without those that are followed no more
 
     async def stop(self) -> None:
         """Cancel what is under way."""

@@ -1,35 +1,43 @@
-"""The page as an ASGI application: its files, its routes, and errors as JSON."""
+"""The page as an ASGI application: its files, its routes, who may use them, and errors as JSON."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable
-from contextlib import asynccontextmanager
+import asyncio
+import hashlib
+import json
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Annotated, Any, TypeAlias, TypeVar
 from urllib.parse import urlsplit
 
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from starlette.applications import Starlette
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import FileResponse, JSONResponse, PlainTextResponse
+from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, StreamingResponse
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from egotools.client_errors import ClientError
-from ontology.errors import EgotoolsError
+from ontology.errors import EgotoolsError, InvalidArgumentError, OverloadedError, UnauthenticatedError, UnsupportedError
+from ontology.json_values import first_error
 from services.http.http_server import http_status, is_own_host
-from services.web.page_context import PageContext, context_of
-from services.web.routes import ASK_ROUTES, RETRIEVAL_ROUTES, RUN_ROUTES, TRUST_ROUTES
-from services.web.run_events import error_json
+from services.server.access.authentication import Authentication, check_permission
+from services.web.live_runs import LiveRun, LiveRuns, OpenClient, Plan, PlanRequest, error_json
 
-__all__ = ["POLICY", "STATIC", "page_app"]
+__all__ = ["POLICY", "STATIC", "PageContext", "page_app"]
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; img-src 'self'; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 )
 """The content security policy: nothing inline, nothing from elsewhere, and no text that becomes markup."""
+STATIC = Path(__file__).parent / "static"
+"""The files of the page."""
 _HEADERS = {
     "content-security-policy": POLICY,
     "x-content-type-options": "nosniff",
@@ -38,38 +46,258 @@ _HEADERS = {
     "cross-origin-resource-policy": "same-origin",
     "permissions-policy": "camera=(), geolocation=(), microphone=()",
 }
-_MAX_BODY_BYTES = 64 * 1024
+_TENANT_HEADER = "x-egotools-tenant"
+_READ, _ALL = "/egotools.v1.ToolRetrieval/Retrieve", "/egotools.v1.CatalogAdmin/Publish"
+_MAX_BODY_BYTES, _MAX_QUERY_CHARS = 64 * 1024, 20_000
+_MOST_NEIGHBOURS, _MOST_FINDINGS = 300, 1_000
+_STILL_THERE_S = 15.0
+_MOST_FOLLOWERS = 8  # of a run
+_RETRY_MS = 1_000  # after which a browser connects again
 
 
-class PageGuard:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageContext:
+    """What the routes share.
+
+    :param authentication: that of the gRPC server; None: everybody may see everything, as there.
+    :param plan: executes requests; None: the page only looks for tools.
+    :param question: answers questions of a graph; None: none are.
+    :param stores: tenant → folder of the store with its findings.
+    :param domains: names of the planner's domains, the default first.
+    """
+
+    open_client: OpenClient
+    authentication: Authentication | None = None
+    plan: Plan | None = None
+    question: Plan | None = None
+    stores: Mapping[str, Path] = field(default_factory=dict)
+    domains: Sequence[str] = ()
+    runs: LiveRuns = field(default_factory=LiveRuns)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Visitor:
+    """Who makes a request; ``key`` stands for the visitor where the token must not be kept."""
+
+    token: str = field(repr=False)
+    tenant: str
+    key: str
+
+
+async def _visitor(request: Request, method: str = _READ) -> _Visitor:
+    """Who asks, when they may call a method of the service.
+
+    :raises UnauthenticatedError: without a valid token.
+    :raises PermissionDeniedError: without the role or the tenant.
+    """
+    authentication, tenant = _context(request).authentication, request.headers.get(_TENANT_HEADER, "")
+    if authentication is None:
+        return _Visitor(token="", tenant=tenant, key="")
+    scheme, _, token = request.headers.get("authorization", "").partition(" ")
+    if scheme.lower() != "bearer" or not token.strip():
+        remedy = "The page has no sign-in: let a proxy send authorization: Bearer TOKEN"
+        raise UnauthenticatedError("the request has no token", subject="authorization", remedy=remedy)
+    caller = await authentication.caller(await authentication.bearer(f"Bearer {token.strip()}"))
+    check_permission(caller, method, tenant)
+    key = hashlib.sha256(token.strip().encode()).hexdigest()
+    return _Visitor(token=token.strip(), tenant=tenant or caller.home, key=key)
+
+
+def _context(request: Request) -> PageContext:
+    context: PageContext = request.app.state.context
+    return context
+
+
+_Words: TypeAlias = Annotated[str, Field(min_length=1, max_length=_MAX_QUERY_CHARS)]
+
+
+class _Form(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class _ToolsAsked(_Form):
+    """A request for tools: words, needs, or both. The service says what is wrong with them."""
+
+    query: str = Field(default="", max_length=_MAX_QUERY_CHARS)
+    needs: list[str] = Field(default_factory=list)
+    k: int = Field(default=10, ge=1, le=100)
+
+
+class _RunAsked(_Form):
+    query: _Words
+    domain: str = Field(default="", max_length=200)
+
+
+_F = TypeVar("_F", bound=_Form)
+
+
+async def _body(request: Request, form: type[_F]) -> _F:
+    if request.headers.get("content-type", "").partition(";")[0] != "application/json":
+        raise InvalidArgumentError("the body is not JSON", subject="content-type", remedy="Send application/json")
+    try:
+        return form.model_validate_json(await request.body())
+    except ValidationError as error:
+        raise InvalidArgumentError(first_error(error), subject="body", remedy="Correct the request") from error
+
+
+async def _session(request: Request) -> JSONResponse:
+    """Say what this visitor may do. Asks for no token."""
+    context, problem, sees_all = _context(request), None, True
+    try:
+        await _visitor(request)
+    except EgotoolsError as error:
+        problem = error_json(error)
+    try:
+        await _visitor(request, _ALL)
+    except EgotoolsError:
+        sees_all = False
+    planner, questions = context.plan is not None, context.question is not None and sees_all
+    said = {"problem": problem, "planner": planner, "domains": list(context.domains), "questions": questions}
+    return JSONResponse({**said, "findings": bool(context.stores) and sees_all})
+
+
+async def _retrieve(request: Request) -> JSONResponse:
+    visitor, asked = await _visitor(request), await _body(request, _ToolsAsked)
+    async with _context(request).open_client(visitor.token, visitor.tenant) as client:
+        return JSONResponse(asdict(await client.retrieve(asked.query, needs=asked.needs, k=asked.k, explain=True)))
+
+
+async def _call_plan(request: Request) -> JSONResponse:
+    """The calls that lead to what is asked, in order: which output fills which input, and what must be asked."""
+    visitor, asked = await _visitor(request), await _body(request, _ToolsAsked)
+    async with _context(request).open_client(visitor.token, visitor.tenant) as client:
+        return JSONResponse(asdict(await client.plan(query=asked.query, needs=asked.needs)))
+
+
+async def _tool(request: Request) -> JSONResponse:
+    visitor = await _visitor(request)
+    async with _context(request).open_client(visitor.token, visitor.tenant) as client:
+        return JSONResponse(asdict(await client.get_tool(request.query_params.get("id", ""))))
+
+
+async def _neighbors(request: Request) -> JSONResponse:
+    visitor = await _visitor(request)
+    async with _context(request).open_client(visitor.token, visitor.tenant) as client:
+        found = await client.neighbors(request.query_params.get("node", ""), limit=_MOST_NEIGHBOURS)
+        return JSONResponse({**asdict(found), "truncated": found.truncated})
+
+
+async def _catalog(request: Request) -> JSONResponse:
+    visitor = await _visitor(request)
+    async with _context(request).open_client(visitor.token, visitor.tenant) as client:
+        page = await client.catalog(page_size=100, page_token=request.query_params.get("page", ""))
+        return JSONResponse(asdict(page))
+
+
+async def _findings(request: Request) -> JSONResponse:
+    """What the last build found in the documents, of which a visitor may see all."""
+    context, visitor = _context(request), await _visitor(request, _ALL)
+    tenant = visitor.tenant or (next(iter(context.stores)) if len(context.stores) == 1 else "")
+    if tenant not in context.stores:
+        remedy = "Serve the page from the store"
+        raise UnsupportedError("this server has no store of this catalogue", subject=tenant, remedy=remedy)
+    return JSONResponse(await asyncio.to_thread(_read_findings, context.stores[tenant]))
+
+
+def _read_findings(store: Path) -> dict[str, Any]:
+    from ingest.trust.quarantine import read_approvals, read_record
+
+    record = read_record(store)
+    released = {(each.tool, each.sha256) for each in read_approvals(store)}
+    return {
+        "total": len(record.findings),
+        "findings": [each.to_json() for each in record.findings[:_MOST_FINDINGS]],
+        "quarantined": sorted(record.quarantined),
+        "approved": sorted(tool for tool, sha256 in record.hashes.items() if (tool, sha256) in released),
+    }
+
+
+async def _begin(request: Request) -> JSONResponse:
+    context, visitor = _context(request), await _visitor(request)
+    asked = await _body(request, _RunAsked)
+    if context.plan is None:
+        raise UnsupportedError("this server has no planner", remedy="Look at the tools on the left")
+    if asked.domain and asked.domain not in context.domains:
+        raise InvalidArgumentError("there is no such domain", subject="domain", remedy="Choose one of the list")
+    return _started(context, context.plan, visitor, asked)
+
+
+async def _ask(request: Request) -> JSONResponse:
+    context, visitor = _context(request), await _visitor(request, _ALL)
+    asked = await _body(request, _RunAsked)
+    if context.question is None:
+        raise UnsupportedError("this server answers no questions of a graph", remedy="Look at the tools")
+    return _started(context, context.question, visitor, asked)
+
+
+def _started(context: PageContext, plan: Plan, visitor: _Visitor, asked: _RunAsked) -> JSONResponse:
+    run = context.runs.begin(visitor.key)
+    run.start(plan, PlanRequest(asked.query, asked.domain, visitor.token, visitor.tenant))
+    return JSONResponse({"id": run.id}, status_code=201)
+
+
+async def _run(request: Request) -> LiveRun:
+    visitor = await _visitor(request)
+    return _context(request).runs.find(request.path_params["run"], visitor.key)
+
+
+async def _cancel(request: Request) -> JSONResponse:
+    await (await _run(request)).cancel()
+    return JSONResponse({})
+
+
+async def _events(request: Request) -> StreamingResponse:
+    run = await _run(request)
+    last = request.headers.get("last-event-id", "")
+    after = int(last) if last.isascii() and last.isdecimal() and len(last) < 9 else 0
+    if run.followers >= _MOST_FOLLOWERS:
+        raise OverloadedError("too many pages follow a run at once", remedy="Close some of them")
+    return StreamingResponse(_stream(run, after), media_type="text/event-stream")
+
+
+async def _stream(run: LiveRun, after: int) -> AsyncIterator[str]:
+    """Server-sent events: numbered, with a comment in long pauses so that nobody in between closes the connection."""
+    yield f"retry: {_RETRY_MS}\n\n"
+    async with aclosing(run.follow(after)) as events:
+        waiting = asyncio.ensure_future(anext(events, None))
+        try:
+            while True:
+                done, _ = await asyncio.wait([waiting], timeout=_STILL_THERE_S)
+                if not done:
+                    yield ": still there\n\n"
+                    continue
+                found = waiting.result()
+                if found is None:
+                    return
+                yield f"id: {found[0]}\ndata: {json.dumps(found[1])}\n\n"
+                waiting = asyncio.ensure_future(anext(events, None))
+        finally:
+            waiting.cancel()
+            await asyncio.wait([waiting])
+
+
+class _PageGuard:
     """Middleware. A host name that is not the server's is refused, and what comes from another site.
 
     :param hosts: names by which the page may be called, beside those of loopback.
     """
 
-    def __init__(self, app: ASGIApp, hosts: Iterable[str] = ()) -> None:
+    def __init__(self, app: ASGIApp, hosts: Iterable[str]) -> None:
         self._app = app
         self._hosts = frozenset(host.lower() for host in hosts)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request, or refuse it."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                for name, value in _HEADERS.items():
-                    headers[name] = value
+                headers.update(_HEADERS)
                 headers.setdefault("cache-control", "no-store" if scope["path"].startswith("/api/") else "no-cache")
             await send(message)
 
-        refusal = self._refusal(scope)
-        if refusal is not None:
-            await refusal(scope, receive, send_with_headers)
-            return
-        await self._app(scope, receive, send_with_headers)
+        refusal = self._refusal(scope) if scope["type"] == "http" else None
+        await (refusal or self._app)(scope, receive, send_with_headers)
 
     def _refusal(self, scope: Scope) -> PlainTextResponse | None:
         headers = Headers(scope=scope)
@@ -89,8 +317,30 @@ class PageGuard:
         return None
 
 
-STATIC = Path(__file__).parent / "static"
-"""The files of the page."""
+async def _index(request: Request) -> FileResponse:
+    return FileResponse(STATIC / "index.html")
+
+
+async def _failed(request: Request, error: Exception) -> JSONResponse:
+    found = error_json(error)
+    return JSONResponse({"error": found}, status_code=http_status(found["code"]))
+
+
+_ROUTES = (
+    Route("/", _index),
+    Route("/api/session", _session),
+    Route("/api/retrieve", _retrieve, methods=["POST"]),
+    Route("/api/plan", _call_plan, methods=["POST"]),
+    Route("/api/tool", _tool),
+    Route("/api/neighbors", _neighbors),
+    Route("/api/catalog", _catalog),
+    Route("/api/findings", _findings),
+    Route("/api/questions", _ask, methods=["POST"]),
+    Route("/api/runs", _begin, methods=["POST"]),
+    Route("/api/runs/{run}/events", _events),
+    Route("/api/runs/{run}/cancel", _cancel, methods=["POST"]),
+    Mount("/static", StaticFiles(directory=STATIC)),
+)
 
 
 def page_app(context: PageContext, *, hosts: Iterable[str] = ()) -> Starlette:
@@ -105,72 +355,10 @@ def page_app(context: PageContext, *, hosts: Iterable[str] = ()) -> Starlette:
         await context.runs.stop()
 
     app = Starlette(
-        routes=[
-            Route("/", _index),
-            Route("/api/session", _session),
-            *RETRIEVAL_ROUTES,
-            *RUN_ROUTES,
-            *ASK_ROUTES,
-            *TRUST_ROUTES,
-            Mount("/static", StaticFiles(directory=STATIC)),
-        ],
-        middleware=[Middleware(PageGuard, hosts=hosts), Middleware(_CsrfChecked)],
+        routes=_ROUTES,
+        middleware=[Middleware(_PageGuard, hosts=hosts)],
         exception_handlers={EgotoolsError: _failed, ClientError: _failed, Exception: _failed},
         lifespan=lifespan,
     )
     app.state.context = context
     return app
-
-
-async def _index(request: Request) -> FileResponse:
-    return FileResponse(STATIC / "index.html")
-
-
-async def _session(request: Request) -> JSONResponse:
-    """Say who looks at the page, as far as the page needs it. Asks for no token."""
-    context = context_of(request)
-    problem = None
-    try:
-        await context.access.reader(request)
-    except EgotoolsError as error:
-        problem = error_json(error)
-    return JSONResponse(
-        {
-            "problem": problem,
-            "csrf": context.access.csrf_token(request),
-            "planner": context.runs.plan is not None,
-            "domains": list(context.domains),
-            "talks": context.talks is not None and await _is_admin(request),
-            "dialogue": context.talks is not None and context.talks.is_by_model,
-        }
-    )
-
-
-async def _is_admin(request: Request) -> bool:
-    try:
-        await context_of(request).access.admin(request)
-    except EgotoolsError:
-        return False
-    return True
-
-
-async def _failed(request: Request, error: Exception) -> JSONResponse:
-    found = error_json(error)
-    return JSONResponse({"error": found}, status_code=http_status(found["code"]))
-
-
-class _CsrfChecked:
-    """Middleware: a request that changes something must come from the page."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and scope["method"] not in ("GET", "HEAD"):
-            request = Request(scope)
-            try:
-                context_of(request).access.check_csrf(request)
-            except EgotoolsError as error:
-                await (await _failed(request, error))(scope, receive, send)
-                return
-        await self._app(scope, receive, send)

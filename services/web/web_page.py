@@ -4,22 +4,26 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from egotools import AsyncClient
-from ontology.errors import InvalidArgumentError
+from ontology.errors import InvalidArgumentError, NotFoundError
+from planners.graphseek.turn import Question
 from services.http.http_server import serve_http
-from services.jobs.ask_parts import AskPlan
+from services.jobs.ask_outcome import outcome_error
+from services.jobs.ask_parts import AskPlan, open_asked_graph
+from services.jobs.conversation import ConversationTurn
+from services.jobs.result_page import ShownResults
 from services.server.access.tls import is_loopback, own_credentials, own_target, web_context
 from services.server.server import Server
-from services.web.live_runs import LiveRuns
-from services.web.page_app import page_app
-from services.web.page_context import PageAccess, PageContext
-from services.web.page_talks import PageTalks
-from services.web.run_events import Plan
+from services.web.live_runs import Plan, PlanRequest, RunEvent, error_json, observed
+from services.web.page_app import PageContext, page_app
 
 __all__ = ["WebSettings", "client_maker", "serve_web"]
+
+_MOST_ROWS = 200  # of a table that are shown
 
 
 def client_maker(server: Server) -> Callable[[str, str], AsyncClient]:
@@ -40,6 +44,29 @@ def client_maker(server: Server) -> Callable[[str, str], AsyncClient]:
         )
 
     return make
+
+
+def _questions(plan: AskPlan, stores: Mapping[str, Path]) -> Plan:
+    """Return what answers questions of a graph: of that of the plan, else of the tool graph of the visitor's tenant."""
+
+    async def work(asked: PlanRequest, observe: Callable[[RunEvent], None]) -> None:
+        found = plan
+        if not plan.graph:
+            if asked.tenant not in stores:
+                raise NotFoundError("there is no such tenant", subject=asked.tenant, remedy="Name another one")
+            found = replace(plan, graph=f"store:{stores[asked.tenant]}")
+        shown = ShownResults()
+        with TemporaryDirectory(prefix="egotools-question-") as folder:
+            async with open_asked_graph(found) as graph:
+                with ConversationTurn(Path(folder) / "question.jsonl", 1).opened() as (journal, results):
+                    tell = shown.also(lambda event: observe(event.to_json()))
+                    answered = await graph.answer(Question(text=asked.request), journal, results, tell)
+                    pages = await shown.pages(results, answered.end.of, count=_MOST_ROWS)
+        failed = outcome_error(answered.end, by_command=False)
+        error = None if failed is None else error_json(failed)
+        observe({"event": "QuestionAnswered", "pages": pages, "error": error})
+
+    return observed(work)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,21 +118,17 @@ async def serve_web(
             subject="require_client_cert",
             remedy="Use tokens, or leave --web out",
         )
-    runs = LiveRuns(settings.plan)
-    talks = None if settings.ask is None else PageTalks(settings.ask, stores)
     context = PageContext(
         open_client=client_maker(server),
-        access=PageAccess(access.authentication),
-        runs=runs,
+        authentication=access.authentication,
+        plan=settings.plan,
+        question=None if settings.ask is None else _questions(settings.ask, stores),
         stores=stores,
         domains=settings.domains,
-        talks=talks,
     )
     app = page_app(context, hosts=[settings.host, *settings.names])
     async with serve_http(app, host=settings.host, port=settings.port, tls=tls) as address:
         try:
             yield address
         finally:
-            await runs.stop()
-            if talks is not None:
-                talks.close()
+            await context.runs.stop()

@@ -11,7 +11,7 @@ import kubernetes_validate
 import pytest
 import yaml
 
-from services.server.access import server_access
+from services.server.access.authentication import check_settings
 from services.server.server import SERVICE_NAME
 from services.server.settings import ServerSettings
 from tests.conftest import ROOT
@@ -138,7 +138,7 @@ def test_the_server_has_settings_probes_and_files_that_work_together(name: str) 
     objects = rendered(name)
     pod = pod_of(objects)
     container, settings = server_of(objects)
-    server_access.check_settings(settings)
+    check_settings(settings)
     serve_options(container["args"])
     assert settings.insecure == (name == "behind-a-mesh")
     ports = {port["name"]: port["containerPort"] for port in container["ports"]}

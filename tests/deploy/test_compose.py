@@ -10,7 +10,7 @@ import compose_spec
 import pytest
 import yaml
 
-from services.server.access import server_access
+from services.server.access.authentication import check_settings
 from tests.conftest import ROOT
 from tests.deploy.test_deploy import DEPLOY, serve_options, settings_of
 
@@ -54,7 +54,7 @@ def test_the_build_sees_the_documents_read_only_and_the_store() -> None:
 def test_the_server_is_open_on_loopback_only_and_reads_the_store() -> None:
     service = SERVICES["serve"]
     settings = settings_of(service["environment"])
-    server_access.check_settings(settings)
+    check_settings(settings)
     serve_options(service["command"])
     assert settings.insecure and service["ports"] == [f"127.0.0.1:{settings.port}:{settings.port}"]
     assert mounts("serve") == {"/store": {"type": "volume", "source": "store", "target": "/store", "read_only": True}}

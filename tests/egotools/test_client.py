@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import ast
 import asyncio
 import inspect
 import socket
-import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
-from pathlib import Path
+from collections.abc import AsyncIterator
 from typing import Any
 
 import grpc
 import pytest
 
-import egotools
 from egotools import (
     AsyncClient,
     Client,
@@ -31,12 +27,8 @@ from egotools import (
 from ontology.errors import EgotoolsError, ModelError, SnapshotCorruptError, SnapshotError
 from retrieval.query.request import Request
 from services.server.server import Server
-from tests.harness.waiting import LIMIT_S, until
-from tests.services.server.memory_engine import SNAPSHOT_ID, MemoryEngine, serving, small_settings
-
-PACKAGE = Path(egotools.__file__).parent
-
-Ask = Callable[..., Awaitable[Any]]
+from tests.egotools.asking import Ask, client_of
+from tests.services.server.memory_engine import SNAPSHOT_ID, MemoryEngine, serving
 
 
 @pytest.fixture
@@ -55,28 +47,6 @@ async def ask(request: pytest.FixtureRequest, server: Server) -> AsyncIterator[A
     """``ask("retrieve", …)``: the same tests for both clients."""
     async with client_of(str(request.param), server.address) as asking:
         yield asking
-
-
-class client_of:
-    """Either client behind one way to ask."""
-
-    def __init__(self, kind: str, target: str) -> None:
-        self.client: Any = Client(target) if kind == "sync" else AsyncClient(target)
-        self.sync = kind == "sync"
-
-    async def __aenter__(self) -> Ask:
-        await self._do(self.client.__enter__ if self.sync else self.client.__aenter__)
-        return lambda method, *given, **named: self._do(getattr(self.client, method), *given, **named)
-
-    async def __aexit__(self, *error: object) -> None:
-        await self._do(self.client.__exit__ if self.sync else self.client.__aexit__, *error)
-
-    async def _do(self, method: Any, *given: Any, **named: Any) -> Any:
-        if not self.sync:
-            made = method(*given, **named)
-            return [item async for item in made] if inspect.isasyncgen(made) else await made
-        made = await asyncio.to_thread(method, *given, **named)
-        return await asyncio.to_thread(list, made) if inspect.isgenerator(made) else made
 
 
 # -- results -----------------------------------------------------------------------------------------------------------
@@ -106,13 +76,6 @@ async def test_retrieve_as_many_as_are_enough(ask: Ask) -> None:
     )
     assert none.tools == () and none.unanswerable and none.answerable_probability == 0.0
     assert unknown.answerable_probability is None and unknown.tools[0].probability is None
-
-
-async def test_retrieve_with_filters_and_without_reasons(ask: Ask) -> None:
-    answer = await ask("retrieve", "customer", filters={"department": ["finance"]}, preset="title", explain=False)
-    assert [tool.id for tool in answer.tools] == ["erp/list_orders"]
-    assert answer.tools[0].reasons == egotools.Reasons() and answer.tools[0].schema == {}
-    assert answer.fallbacks == ("no reranker",)
 
 
 async def test_retrieve_batch(ask: Ask) -> None:
@@ -259,43 +222,6 @@ async def test_nobody_there_is_unavailable(kind: str) -> None:
     assert caught.value.code == "UNAVAILABLE"
 
 
-async def test_restarting_replicas_one_after_the_other_costs_no_call() -> None:
-    engines = [MemoryEngine(), MemoryEngine()]
-    servers = [Server(small_settings(workers=4, queue=64)) for _ in engines]
-    for server, engine in zip(servers, engines, strict=True):
-        await server.start()
-        await server.load(lambda engine=engine: engine)  # type: ignore[misc]
-    ports = [int(server.address.rpartition(":")[2]) for server in servers]
-    target = "ipv4:" + ",".join(server.address for server in servers)
-    done = asyncio.Event()
-    answered = 0
-
-    async def busy(client: AsyncClient) -> None:
-        nonlocal answered
-        while not done.is_set():
-            await client.retrieve("customer", timeout_s=LIMIT_S)
-            answered += 1
-
-    def all_found() -> bool:
-        """Each replica has answered more than its warm query."""
-        return all(len(engine.stages) > 2 for engine in engines)
-
-    async with AsyncClient(target) as client:
-        callers = [asyncio.ensure_future(busy(client)) for _ in range(8)]
-        for which in range(2):
-            await until(all_found)
-            await servers[which].stop()
-            engines[which] = MemoryEngine()
-            servers[which] = Server(small_settings(port=ports[which], workers=4, queue=64))
-            await servers[which].start()
-            await servers[which].load(lambda which=which: engines[which])  # type: ignore[misc]
-        await until(lambda: all_found() and answered > 50)
-        done.set()
-        await asyncio.gather(*callers)
-    for server in servers:
-        await server.stop(0)
-
-
 # -- transport and surface ---------------------------------------------------------------------------------------------
 
 
@@ -329,29 +255,3 @@ def test_both_clients_have_the_same_methods() -> None:
         "catalog",
         "tool_ids",
     }
-
-
-def test_the_client_imports_grpc_protobuf_and_the_standard_library_only() -> None:
-    callers = {
-        "tool_request": {"httpx"},
-        "http_call": {"httpx"},
-        "http_invoker": {"httpx"},
-        "mcp_invoker": {"mcp"},
-        "mcp_session": {"anyio", "httpx2", "mcp", "mcp_types"},
-        "aws_invoker": {"botocore"},
-    }
-    adapters = PACKAGE / "integrations"  # they import their frameworks
-    for path in sorted(set(PACKAGE.rglob("*.py")) - set(adapters.glob("*.py"))):
-        allowed = {"egotools", "grpc", "google", *sys.stdlib_module_names, *callers.get(path.stem, ())}
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            names = (
-                [alias.name for alias in node.names]
-                if isinstance(node, ast.Import)
-                else [node.module or ""]
-                if isinstance(node, ast.ImportFrom)
-                else []
-            )
-            for name in names:
-                assert name.partition(".")[0] in allowed, f"{path.name} imports {name}"
-                assert not name.startswith("google") or name.startswith("google.protobuf")
-    assert (PACKAGE / "py.typed").is_file()

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
-from urllib.parse import parse_qsl
 
 import pytest
 from hypothesis import given
@@ -15,12 +13,6 @@ from egotools.calling.http_call import ToolHttpRequest
 
 texts = st.text(st.characters(codec="utf-8"), max_size=30)
 values = texts.filter(lambda text: text not in ("", ".", ".."))
-items = st.lists(texts, min_size=1, max_size=5)
-json_values = st.recursive(
-    st.booleans() | st.integers() | texts | st.none(),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
-    max_leaves=8,
-)
 
 
 def sent(arguments: dict[str, Any], *places: Argument, path: str = "/x", **fields: Any) -> ToolHttpRequest:
@@ -28,20 +20,6 @@ def sent(arguments: dict[str, Any], *places: Argument, path: str = "/x", **field
     request = build_request(call, arguments)
     assert isinstance(request, ToolHttpRequest)
     return request
-
-
-def pairs(request: ToolHttpRequest) -> list[tuple[str, str]]:
-    return parse_qsl(request.url.query.decode("ascii"), keep_blank_values=True, strict_parsing=bool(request.url.query))
-
-
-@given(value=json_values)
-def test_json_is_read_back(value: Any) -> None:
-    if value is None:
-        return
-    query = sent({"a": value}, Argument(name="a", location="query", style="json"))
-    assert json.loads(dict(pairs(query))["a"]) == value
-    body = sent({"a": value}, Argument(name="a", location="body"), media_type="application/json")
-    assert json.loads(body.content) == {"a": value}
 
 
 # Expansion by RFC 6570, which the styles of OpenAPI are defined by.

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.personal import write_personal_data
-from services.cli.demo import demo_company
+from services.company.mock_company import served_company
 from services.company.shipped_documents import SHIPPED_CATALOG
 from tests.golden.answers import Recorder, company_store, digest
 from tests.golden.surfaces import invoke, steady
@@ -125,7 +125,7 @@ def _walks(folder: Path) -> dict[str, Any]:
             seen[f"{row['id']} replayed"] = invoke(
                 folder, "plan", "--domain", "personal", "--journal", journal, "--replay", "--json", ordered=False
             )
-    with demo_company(SHIPPED_CATALOG, folder / "walked") as systems:
+    with served_company(SHIPPED_CATALOG, folder / "walked") as systems:
         bases = [part for name, url in systems.items() for part in ("--base-url", f"{name}={url}")]
         for row in _rows(_WALKS / "enterprise.jsonl")[::10]:
             journal = folder / f"{row['id']}.jsonl"

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import socket
-import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,16 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-import uvicorn
 
 from egotools.calling.http_invoker import send_http
 from egotools.calling.tool_request import AwsCall, McpCall, PythonCall, build_request
 from ingest.sources.catalog import read_catalog
 from ontology.tool import Tool
-from services.company.company_app import company_app
-from services.company.mock_company import MockCompany
+from services.company.mock_company import served_company
 from tests.conftest import ROOT
-from tests.harness.waiting import wait_until
 
 CATALOG = ROOT / "examples" / "enterprise" / "catalog"
 _SYSTEMS = ("facilities", "finance", "hr", "procurement", "sales", "travel", "warehouse")
@@ -69,18 +64,7 @@ class RunningCompany:
 
 
 @contextmanager
-def running(folder: Path, *, seed: int = 1) -> Iterator[RunningCompany]:
+def running(folder: Path) -> Iterator[RunningCompany]:
     """Serve the records of a folder while the block runs."""
-    company = MockCompany(CATALOG, folder, seed=seed)
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        server = uvicorn.Server(uvicorn.Config(company_app(company), log_config=None))
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
-        thread.start()
-        try:
-            wait_until(lambda: server.started)
-            with httpx.Client(timeout=60) as client:
-                yield RunningCompany(f"http://127.0.0.1:{listener.getsockname()[1]}", client)
-        finally:
-            server.should_exit = True
-            thread.join()
-            company.close()
+    with served_company(CATALOG, folder) as systems, httpx.Client(timeout=60) as client:
+        yield RunningCompany(systems["hr"].removesuffix("/hr"), client)

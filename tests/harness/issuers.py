@@ -139,24 +139,3 @@ def write_policy(path: Path, *rules: dict[str, Any]) -> Path:
     """Write an access policy and return its path."""
     path.write_text(yaml.safe_dump({"version": 1, "rules": list(rules)}), encoding="utf-8")
     return path
-
-
-class Clock:
-    """A clock that tests set: a wall clock that jumps, and the time that passes."""
-
-    def __init__(self) -> None:
-        self.wall_s = time.time()
-        self.passed_s = 1_000.0
-
-    def wall(self) -> float:
-        """Return the time of day, in seconds since 1970."""
-        return self.wall_s
-
-    def passed(self) -> float:
-        """Return the seconds that have passed since some time."""
-        return self.passed_s
-
-    def passes(self, seconds: float) -> None:
-        """Let time pass."""
-        self.wall_s += seconds
-        self.passed_s += seconds

@@ -11,7 +11,7 @@ from datagen.models import LimitedChat
 from inference import ChatModel, Message, RetryPolicy, Sample, ScriptedChat
 from inference.retry import TransientFailure, call_with_retries, parse_retry_after
 from ontology.errors import BudgetExceededError, InvalidArgumentError, ModelError
-from planners.calls.prompt_tokens import CountedModel, PromptTokens
+from planners.calls.model_text import CountedModel, PromptTokens
 
 ASK = [Message("user", "list the suppliers")]
 

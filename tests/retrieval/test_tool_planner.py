@@ -8,8 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from egotools.tool_plan import PlanInput, ToolPlan
-from egotools.values import Response
+from egotools.values import PlanInput, Response, ToolPlan
 from inference import HashingEncoder
 from ontology import Dependency, Ontology, Parameter, Tool
 from ontology.errors import DeadlineError, InvalidArgumentError, NotFoundError

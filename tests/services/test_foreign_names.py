@@ -15,9 +15,9 @@ from ingest.sources import read_catalog
 from retrieval.engine import open_engine
 from retrieval.query.request import Request
 from services.jobs.build import build_snapshot
+from services.server.access.authentication import engine_for
 from services.server.access.policy import read_policy
 from services.server.access.tokens import Identity
-from services.server.access.visible_engine import engine_for
 from tests.harness.commands import Run
 from tests.harness.http_server import Loopback
 from tests.harness.issuers import write_policy

@@ -16,8 +16,7 @@ from typing import Any, TypeVar
 from inference.chat import GREEDY, ChatModel, Message, Sample
 from inference.structured_chat import StructuredChat, StructuredRequest, UnusableAnswerError
 from ontology.json_values import canonical_text
-from planners.calls.model_text import json_objects, without_thoughts
-from planners.calls.prompt_tokens import PromptTokens
+from planners.calls.model_text import PromptTokens, json_objects, without_thoughts
 from planners.calls.untrusted import FenceMarks, cleaned
 from planners.graphseek.agent_events import ModelAsked
 from planners.graphseek.catalog.catalog_text import CatalogForm, catalog_text

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Literal, TypeAlias
 
 from ontology.names import noun_lemma, verb_lemma, words
-from planners.calls.prompt_tokens import PromptTokens
+from planners.calls.model_text import PromptTokens
 from planners.graphseek.catalog.catalog import (
     TIME_ROLES,
     NodeDescriptor,

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from planners.calls.prompt_tokens import PromptTokens
+from planners.calls.model_text import PromptTokens
 from planners.graphseek.results.result import Cell, GraphPart, ResultColumn, ResultEdge, ResultNode
 
 CUT = "…"

@@ -1,69 +1,77 @@
-"""Authentication and authorisation of one call, before its message is read: which role a method asks for, and who calls."""
+"""Authentication and authorisation of one call, before its message is read: which role a method asks for, who calls, and what exists for
+that caller; and that a server open to a network has TLS and access control."""
 
 from __future__ import annotations
 
-import inspect
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Mapping
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from ssl import SSLContext
+from typing import Any, NamedTuple, TypeAlias
 
 import grpc
 
-from ontology.errors import EgotoolsError, InvalidArgumentError, PermissionDeniedError, UnauthenticatedError
-from services.server.access.policy import Policy
-from services.server.access.tokens import TOKEN_PREFIX, Identity, JsonWebTokens, StaticTokens
+from ontology.errors import EgotoolsError, InvalidArgumentError, PermissionDeniedError
+from retrieval.engine import Engine, SnapshotEngine
+from services.server.access.policy import Policy, read_policy
+from services.server.access.tls import check_pair, is_loopback, server_credentials, web_context
+from services.server.access.tokens import (
+    TOKEN_PREFIX,
+    Identity,
+    JsonWebTokens,
+    StaticTokens,
+    invalid_token,
+    key_source,
+)
 from services.server.access.watched_file import WatchedFiles
-from services.server.admission.admission import peer_of
+from services.server.admission import peer_of
 from services.server.caller import TENANT_METADATA_KEY, Caller, Role, set_caller
-from services.server.error_status import ERROR_METADATA_KEY, error_details, error_message, internal_error, status_code
+from services.server.error_status import error_details, error_message, error_metadata, internal_error, status_code
 from services.server.logs import fields
+from services.server.settings import ServerSettings
 
-__all__ = ["METHODS", "AccessInterceptor", "Authentication", "Denied", "check_permission"]
+__all__ = [
+    "METHODS",
+    "Access",
+    "Authentication",
+    "access_of",
+    "check_permission",
+    "check_settings",
+    "engine_for",
+    "prepare",
+    "warn_of_unknown_filters",
+]
+
+_LOG = logging.getLogger("egotools.access")
+_AUTHORIZATION, _BEARER = "authorization", "bearer "
+_Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
 
 
 class MethodRule(NamedTuple):
-    """Who may call a method.
-
-    :param role: that a caller must have; None: everybody, without a token.
-    :param of_tenant: whether the call is about one catalogue, that of its tenant.
-    """
+    """Who may call a method: ``role``, None: everybody, without a token; ``of_tenant``: whether the call is about one catalogue."""
 
     role: Role | None
     of_tenant: bool = True
 
 
-_TOOLS, _ADMIN = "/egotools.v1.ToolRetrieval/", "/egotools.v1.CatalogAdmin/"
-_READ, _CHANGE = MethodRule("read"), MethodRule("admin")
-_REFLECTION = MethodRule("read", of_tenant=False)
+def _methods(prefix: str, rule: MethodRule, *names: str) -> dict[str, MethodRule]:
+    return {f"/{prefix}/{name}": rule for name in names}
 
+
+_READS = ("Retrieve", "RetrieveBatch", "RetrieveEach", "GetTool", "Neighbors", "GetCatalog", "ReportOutcome", "Plan")
+_CHANGES = ("Publish", "Rollback", "ListSnapshots", "Diff", "UpsertTools", "DeleteTools")
 METHODS: dict[str, MethodRule] = {
-    f"{_TOOLS}Retrieve": _READ,
-    f"{_TOOLS}RetrieveBatch": _READ,
-    f"{_TOOLS}RetrieveEach": _READ,
-    f"{_TOOLS}GetTool": _READ,
-    f"{_TOOLS}Neighbors": _READ,
-    f"{_TOOLS}GetCatalog": _READ,
-    f"{_TOOLS}ReportOutcome": _READ,
-    f"{_TOOLS}Plan": _READ,
-    f"{_ADMIN}Publish": _CHANGE,
-    f"{_ADMIN}Rollback": _CHANGE,
-    f"{_ADMIN}ListSnapshots": _CHANGE,
-    f"{_ADMIN}Diff": _CHANGE,
-    f"{_ADMIN}UpsertTools": _CHANGE,
-    f"{_ADMIN}DeleteTools": _CHANGE,
-    f"{_ADMIN}ListCatalogs": MethodRule("admin", of_tenant=False),  # it lists those that the caller may use
+    **_methods("egotools.v1.ToolRetrieval", MethodRule("read"), *_READS),
+    **_methods("egotools.v1.CatalogAdmin", MethodRule("admin"), *_CHANGES),
+    # It lists those that the caller may use.
+    **_methods("egotools.v1.CatalogAdmin", MethodRule("admin", of_tenant=False), "ListCatalogs"),
     # Orchestrators and load balancers have no tokens; health says nothing but whether the server is ready.
-    "/grpc.health.v1.Health/Check": MethodRule(None, of_tenant=False),
-    "/grpc.health.v1.Health/Watch": MethodRule(None, of_tenant=False),
-    "/grpc.health.v1.Health/List": MethodRule(None, of_tenant=False),
-    "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo": _REFLECTION,
-    "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo": _REFLECTION,
+    **_methods("grpc.health.v1.Health", MethodRule(None, of_tenant=False), "Check", "Watch", "List"),
+    **_methods("grpc.reflection.v1alpha.ServerReflection", MethodRule("read", of_tenant=False), "ServerReflectionInfo"),
+    **_methods("grpc.reflection.v1.ServerReflection", MethodRule("read", of_tenant=False), "ServerReflectionInfo"),
 }
 """Full name of a method → who may call it."""
 
-
-_AUTHORIZATION = "authorization"
-_BEARER = "bearer "
 _NAMES = {  # of gRPC, the one that identifies a workload best first: it is the caller's name in logs
     "uri": "peer_uri",
     "dns": "peer_dns",
@@ -73,264 +81,250 @@ _NAMES = {  # of gRPC, the one that identifies a workload best first: it is the 
 }
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Authentication:
-    """Says who calls, and whether they may.
+    """Says who calls."""
 
-    :param policy: the rules.
-    :param tokens: verifies static tokens; None: there are none.
-    :param web_tokens: verifies JSON web tokens; None: there are none.
-    :param certificates: whether a client certificate is an identity too.
-    """
-
-    def __init__(
-        self,
-        policy: WatchedFiles[Policy],
-        *,
-        tokens: StaticTokens | None,
-        web_tokens: JsonWebTokens | None,
-        certificates: bool,
-    ) -> None:
-        self._policy = policy
-        self._tokens = tokens
-        self._web_tokens = web_tokens
-        self.certificates = certificates
+    rules: WatchedFiles[Policy]  # the policy
+    tokens: StaticTokens | None = None  # verifies static tokens; None: there are none
+    web_tokens: JsonWebTokens | None = None  # verifies JSON web tokens; None: there are none
+    certificates: bool = False  # whether a client certificate is an identity too
 
     async def bearer(self, authorization: str) -> Identity:
-        """Return the identity of an ``authorization`` header.
-
-        :raises UnauthenticatedError: when it is none, or its token is not valid.
-        """
+        """Return the identity of an ``authorization`` header."""
         if not authorization.lower().startswith(_BEARER):
-            raise UnauthenticatedError(
-                "the call has no bearer token", subject=_AUTHORIZATION, remedy="Send `authorization: Bearer TOKEN`"
-            )
+            raise invalid_token("the call has no bearer token", "Send `authorization: Bearer TOKEN`")
         token = authorization[len(_BEARER) :].strip()
-        if token.startswith(TOKEN_PREFIX) and self._tokens is not None:
-            return await self._tokens.verify(token)
-        if self._web_tokens is not None and not token.startswith(TOKEN_PREFIX):
-            return await self._web_tokens.verify(token)
-        raise UnauthenticatedError(
-            "the token is not valid",
-            subject=_AUTHORIZATION,
-            remedy="Send a token that this server's operator issued",
-        )
+        if token.startswith(TOKEN_PREFIX) and self.tokens is not None:
+            return await self.tokens.verify(token)
+        if self.web_tokens is not None and not token.startswith(TOKEN_PREFIX):
+            return await self.web_tokens.verify(token)
+        raise invalid_token()
 
     def certificate(self, auth_context: Mapping[str, Iterable[bytes]]) -> Identity:
-        """Return the identity of the client certificate of a connection.
-
-        :param auth_context: of gRPC; the connection has verified the certificate.
-        :raises UnauthenticatedError: when there is none.
-        """
+        """Return the identity of the client certificate of a connection, which gRPC has verified."""
         names = tuple(
             f"{kind}:{name.decode('utf-8', 'replace')}"
             for kind, key in _NAMES.items()
             for name in auth_context.get(key, ())
         )
         if not self.certificates or not names:
-            raise UnauthenticatedError(
-                "the call has neither a token nor a client certificate",
-                subject=_AUTHORIZATION,
-                remedy="Send `authorization: Bearer TOKEN`",
-            )
+            problem = "the call has neither a token nor a client certificate"
+            raise invalid_token(problem, "Send `authorization: Bearer TOKEN`")
         return Identity(kind="certificate", name=names[0], names=names)
 
-    @property
-    def policy(self) -> Policy:
-        """The rules as they are now."""
-        return self._policy.value
-
     async def caller(self, identity: Identity) -> Caller:
-        """Return the caller that an identity is under the policy.
-
-        :raises PermissionDeniedError: when no rule is for it.
-        """
-        caller = (await self._policy.fresh()).caller(identity)
+        """Return the caller that an identity is under the policy."""
+        caller = (await self.rules.fresh()).caller(identity)
         if caller is None:
-            raise PermissionDeniedError(
-                "the access policy has no rule for this caller", remedy="Ask the operator for access"
-            )
+            problem = "the access policy has no rule for this caller"
+            raise PermissionDeniedError(problem, remedy="Ask the operator for access")
         return caller
 
 
 def check_permission(caller: Caller, method: str, tenant: str) -> None:
     """Check that a caller may call a method in a tenant.
 
-    :param method: its full name.
     :param tenant: of the metadata, or empty.
-    :raises PermissionDeniedError: when not. The error is the same for a tenant that does not exist.
     """
     rule = METHODS.get(method)
     role = None if rule is None else rule.role
     if rule is None or (role is not None and role not in caller.roles):
-        raise PermissionDeniedError(
-            "the caller does not have the role of this call", subject=role or "", remedy="Ask the operator for access"
-        )
+        problem = "the caller does not have the role of this call"
+        raise PermissionDeniedError(problem, subject=role or "", remedy="Ask the operator for access")
     if rule.of_tenant and caller.tenants is not None and (tenant or caller.home) not in caller.tenants:
-        raise PermissionDeniedError(
-            "the caller may not use this tenant", subject=TENANT_METADATA_KEY, remedy="Name a tenant of its own"
-        )
+        problem, remedy = "the caller may not use this tenant", "Name a tenant of its own"
+        raise PermissionDeniedError(problem, subject=TENANT_METADATA_KEY, remedy=remedy)
 
 
-_LOG = logging.getLogger("egotools.access")
-_Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any]"
-_Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
-_Next: TypeAlias = Callable[[grpc.HandlerCallDetails], Awaitable["_Handler | None"]]
+class Access:
+    """The access control of one server.
 
-
-class Denied(Protocol):
-    """Is told of a denied call."""
-
-    def __call__(self, method: str, *, actor: str, tenant: str, code: str, reason: str) -> None:
-        """Note it.
-
-        :param method: name of the RPC, without the service.
-        :param actor: the caller, or where it is not known the address of the other end.
-        :param code: name of the gRPC status.
-        :param reason: name of the error class, as in ``Error.reason``.
-        """
-        ...
-
-
-class AccessInterceptor(grpc.aio.ServerInterceptor):
-    """Denies calls by :class:`~services.server.access.authentication.Authentication`, and says who makes the others.
-
-    A call with a token is decided by its metadata alone. Who has only a certificate is known when the handler runs; its message is then
-    received, and not yet decoded.
-
-    :param denied: is told of each denied call.
+    :param authentication: says who calls; None: everybody may call everything.
+    :param denied: is told of each denied call: method without its service, and by name the actor, tenant, code and error.
     """
 
-    def __init__(self, authentication: Authentication, denied: Denied | None = None) -> None:
-        self._authentication = authentication
-        self._denied = denied
+    def __init__(
+        self,
+        settings: ServerSettings,
+        authentication: Authentication | None,
+        denied: Callable[..., None] = lambda method, **said: None,
+    ) -> None:
+        self._settings, self._denied, self.authentication = settings, denied, authentication
 
-    async def intercept_service(
-        self, continuation: _Next, handler_call_details: grpc.HandlerCallDetails
-    ) -> _Handler | None:
-        """Return the handler of a call that is allowed, or one that ends it."""
-        method = handler_call_details.method
-        rule = METHODS.get(method)
-        if rule is not None and rule.role is None:
-            return await continuation(handler_call_details)
-        authentication, name, tenant = self._authentication, "", ""
+    async def admit(self, context: _Context, method: str, *, is_known: bool = True) -> None:
+        """Say who makes a call, before its message is read; a call that may not be made ends here.
+
+        :param is_known: whether the server has it: only a known caller is told that it has not.
+        """
+        authentication, rule, name, tenant = self.authentication, METHODS.get(method), "", ""
+        if authentication is None or (rule is not None and rule.role is None):
+            return
         try:
-            metadata = _single_values(handler_call_details.invocation_metadata)
-            tenant, authorization = metadata[TENANT_METADATA_KEY], metadata[_AUTHORIZATION]
+            tenant, authorization = _single_values(context.invocation_metadata())
             if authorization or not authentication.certificates:
                 identity = await authentication.bearer(authorization)
-                name = identity.name
-                caller = await authentication.caller(identity)
-                handler = await continuation(handler_call_details)
-                if handler is None:
-                    return None  # UNIMPLEMENTED, which only a known caller is told
-                _admit(caller, method, tenant)
-                return handler
-        except EgotoolsError as error:
-            return self._denial(method, error, name, tenant)
-        except Exception:
-            return _failure(method)
-        handler = await continuation(handler_call_details)
-        return (
-            None
-            if handler is None
-            else _checked(handler, lambda context: self._by_certificate(context, method, tenant))
-        )
-
-    async def _by_certificate(self, context: _Context, method: str, tenant: str) -> None:
-        authentication, name = self._authentication, ""
-        try:
-            identity = authentication.certificate(context.auth_context() or {})
+            else:
+                identity = authentication.certificate(context.auth_context() or {})
             name = identity.name
-            _admit(await authentication.caller(identity), method, tenant)
-        except EgotoolsError as error:
-            await self._deny(context, method, error, name, tenant)
-
-    async def _deny(self, context: _Context, method: str, error: EgotoolsError, name: str, tenant: str) -> None:
-        message = error_message(error)
-        code = status_code(message.code)
-        said = {"reason": message.reason, "code": code.name}
-        _LOG.warning("denied", extra=fields(method=method, peer=context.peer(), caller=name, **said))
-        if self._denied is not None:
-            actor = name or peer_of(context)
-            self._denied(method.rpartition("/")[2], actor=actor, tenant=tenant, **said)
-        await context.abort(code, error_details(message), ((ERROR_METADATA_KEY, message.SerializeToString()),))
-
-    def _denial(self, method: str, error: EgotoolsError, name: str, tenant: str) -> _Handler:
-        """A handler that ends the call. As a handler of streams it is run before any message is received."""
-
-        async def deny(requests: Any, context: _Context) -> None:
-            await self._deny(context, method, error, name, tenant)
-
-        return _stream(deny)
-
-
-def _admit(caller: Caller, method: str, tenant: str) -> None:
-    check_permission(caller, method, tenant)
-    set_caller(caller)
-
-
-def _single_values(metadata: Any) -> dict[str, str]:
-    """The two texts of the metadata that decide, empty where they are not there.
-
-    :raises InvalidArgumentError: when one is given twice: each reader could take another.
-    """
-    found = {TENANT_METADATA_KEY: "", _AUTHORIZATION: ""}
-    seen: set[str] = set()
-    for key, value in metadata or ():
-        if key not in found:
-            continue
-        if key in seen:
-            raise InvalidArgumentError("the metadata has this key twice", subject=key, remedy="Send it once")
-        seen.add(key)
-        found[key] = value if isinstance(value, str) else value.decode("utf-8", "replace")
-    return found
-
-
-def _failure(method: str) -> _Handler:
-    message = internal_error()
-    _LOG.exception("incident", extra=fields(incident_id=message.incident_id, method=method))
-
-    async def fail(requests: Any, context: _Context) -> None:
-        trailing = ((ERROR_METADATA_KEY, message.SerializeToString()),)
-        await context.abort(grpc.StatusCode.INTERNAL, error_details(message), trailing)
-
-    return _stream(fail)
-
-
-def _stream(behaviour: Callable[[Any, _Context], Awaitable[None]]) -> _Handler:
-    make: Any = grpc.stream_stream_rpc_method_handler
-    handler: _Handler = make(behaviour)
-    return handler
-
-
-def _checked(handler: _Handler, check: Callable[[_Context], Awaitable[None]]) -> _Handler:
-    """The handler, run after a check; a single message is decoded after it too."""
-    decode: Any = handler.request_deserializer or (lambda data: data)
-    behaviour: Any = handler.unary_unary or handler.unary_stream or handler.stream_unary or handler.stream_stream
-
-    async def single(request: Any, context: _Context) -> Any:
-        await check(context)
-        message = request if handler.request_streaming else decode(request)
-        return await behaviour(message, context)
-
-    async def stream(request: Any, context: _Context) -> None:
-        await check(context)
-        replies = behaviour(request if handler.request_streaming else decode(request), context)
-        if inspect.isawaitable(replies):
-            await replies
+            caller = await authentication.caller(identity)
+            if is_known:
+                check_permission(caller, method, tenant)
+            set_caller(caller)
             return
-        async for reply in replies:
-            await context.write(reply)
+        except EgotoolsError as error:
+            message = error_message(error)
+            code = status_code(message.code)
+            said = {"reason": message.reason, "code": code.name}
+            _LOG.warning("denied", extra=fields(method=method, peer=context.peer(), caller=name, **said))
+            self._denied(method.rpartition("/")[2], actor=name or peer_of(context), tenant=tenant, **said)
+        except Exception:
+            message = internal_error()
+            code = grpc.StatusCode.INTERNAL
+            _LOG.exception("incident", extra=fields(incident_id=message.incident_id, method=method))
+        await context.abort(code, error_details(message), (error_metadata(message),))
 
-    kinds: dict[tuple[bool, bool], Any] = {
-        (False, False): grpc.unary_unary_rpc_method_handler,
-        (False, True): grpc.unary_stream_rpc_method_handler,
-        (True, False): grpc.stream_unary_rpc_method_handler,
-        (True, True): grpc.stream_stream_rpc_method_handler,
-    }
-    made: _Handler = kinds[handler.request_streaming, handler.response_streaming](
-        stream if handler.response_streaming else single,
-        request_deserializer=handler.request_deserializer if handler.request_streaming else None,
-        response_serializer=handler.response_serializer,
+    async def metrics_status(self, authorization: str) -> int:
+        """The HTTP status for a header ``Authorization``: 200 for a caller with the role ``metrics``, 403 for one without, 401 for others."""
+        if self.authentication is None:
+            return 200
+        name = ""
+        error: EgotoolsError = PermissionDeniedError("the caller does not have the role of this call")
+        try:
+            identity = await self.authentication.bearer(authorization)
+            name = identity.name
+            if "metrics" in (await self.authentication.caller(identity)).roles:
+                return 200
+        except EgotoolsError as refused:
+            error = refused
+        said = {"code": error.grpc_code, "reason": error_message(error).reason}
+        self._denied("metrics", actor=name, tenant="", **said)
+        return 403 if isinstance(error, PermissionDeniedError) else 401
+
+    def metrics_tls(self) -> SSLContext | None:
+        """The TLS of the HTTP port beyond loopback; None for plain text."""
+        settings = self._settings
+        if settings.tls_cert is None or settings.tls_key is None or is_loopback(settings.metrics_host):
+            return None
+        return web_context(settings.tls_cert, settings.tls_key)
+
+    def server_credentials(self) -> grpc.ServerCredentials | None:
+        """The TLS credentials of a port; None for plain text."""
+        settings = self._settings
+        if settings.tls_cert is None or settings.tls_key is None:
+            return None
+        return server_credentials(settings.tls_cert, settings.tls_key, settings.tls_client_ca)
+
+
+def _single_values(metadata: Any) -> tuple[str, str]:
+    """The tenant and the authorization of a call, empty where they are not there."""
+    found: dict[str, str] = {}
+    for key, value in metadata or ():
+        if key in (TENANT_METADATA_KEY, _AUTHORIZATION):
+            if key in found:
+                raise InvalidArgumentError("the metadata has this key twice", subject=key, remedy="Send it once")
+            found[key] = value if isinstance(value, str) else value.decode("utf-8", "replace")
+    return found.get(TENANT_METADATA_KEY, ""), found.get(_AUTHORIZATION, "")
+
+
+# -- settings ----------------------------------------------------------------------------------------------------------
+
+
+def access_of(
+    settings: ServerSettings,
+    *,
+    denied: Callable[..., None] = lambda method, **said: None,
+    policy_read: Callable[[str, str], None] = lambda file, outcome: None,
+) -> Access:
+    """Return the access control that the settings ask for.
+
+    :param policy_read: called with the file and the outcome when the policy was read, and read again.
+    """
+    check_settings(settings)
+    policy, tokens, jwks = settings.access_policy, settings.tokens_file, settings.jwks
+    if policy is None:
+        problem = "tokens are set up, and no policy says what they allow"
+        _refuse(bool(jwks or tokens), problem, "access_policy", "Set EGOTOOLS_ACCESS_POLICY")
+        return Access(settings, None, denied)
+    _refuse(
+        not (jwks or tokens or settings.require_client_cert),
+        "a policy is set, and nothing by which a caller can be known",
+        "access_policy",
+        "Set EGOTOOLS_TOKENS_FILE, EGOTOOLS_JWKS or EGOTOOLS_REQUIRE_CLIENT_CERT",
     )
-    return made
+    _refuse(
+        bool(jwks) and not (settings.jwt_issuer and settings.jwt_audience),
+        "tokens are accepted only from one issuer and for one audience",
+        "jwks",
+        "Set EGOTOOLS_JWT_ISSUER and EGOTOOLS_JWT_AUDIENCE",
+    )
+    issuer: Any = {"issuer": settings.jwt_issuer, "audience": settings.jwt_audience, "leeway_s": settings.jwt_leeway_s}
+    authentication = Authentication(
+        rules=WatchedFiles("access policy", [policy], lambda: read_policy(policy), told=policy_read),
+        tokens=None if tokens is None else StaticTokens(tokens),
+        web_tokens=JsonWebTokens(keys=key_source(jwks), **issuer) if jwks else None,
+        certificates=settings.require_client_cert,
+    )
+    return Access(settings, authentication, denied)
+
+
+def check_settings(settings: ServerSettings) -> None:
+    """Check that settings of TLS and of access fit together. No file is read."""
+    remedy = "Set both EGOTOOLS_TLS_CERT and EGOTOOLS_TLS_KEY, or neither"
+    check_pair(settings.tls_cert, settings.tls_key, subject="tls_cert", remedy=remedy)
+    _refuse(
+        settings.require_client_cert != (settings.tls_client_ca is not None),
+        "client certificates are either required and checked against an authority, or not asked for",
+        "require_client_cert",
+        "Set both EGOTOOLS_REQUIRE_CLIENT_CERT and EGOTOOLS_TLS_CLIENT_CA, or neither",
+    )
+    _refuse(
+        settings.require_client_cert and settings.tls_cert is None,
+        "client certificates need TLS",
+        "require_client_cert",
+        "Set EGOTOOLS_TLS_CERT and EGOTOOLS_TLS_KEY",
+    )
+    listening = [settings.host, *([settings.admin_host] if settings.admin_port is not None else [])]
+    listening += [] if settings.metrics_port is None else [settings.metrics_host]
+    beyond = [host for host in listening if not is_loopback(host)]
+    is_closed = settings.tls_cert is not None and settings.access_policy is not None
+    _refuse(
+        bool(beyond) and not is_closed and not settings.insecure,
+        "the server would listen beyond loopback without TLS and access control",
+        "".join(beyond[:1]),
+        "Set EGOTOOLS_TLS_CERT, EGOTOOLS_TLS_KEY and EGOTOOLS_ACCESS_POLICY, or say --insecure where a proxy does both",
+    )
+
+
+def _refuse(wrong: bool, problem: str, subject: str, remedy: str) -> None:
+    if wrong:
+        raise InvalidArgumentError(problem, subject=subject, remedy=remedy)
+
+
+# -- what exists for a caller ------------------------------------------------------------------------------------------
+
+
+def engine_for(engine: Engine, caller: Caller) -> Engine:
+    """Return the engine of a catalogue as a caller may see it: one in which only its tools exist."""
+    return engine.restricted(caller.filters) if caller.filters else engine
+
+
+def prepare(engine: Engine) -> None:
+    """Read what all parts of a catalogue share, so that the first caller with filters does not wait for it: seconds for 100,000 tools."""
+    engine.restricted({"id": ("!*",)}).catalog()
+
+
+def warn_of_unknown_filters(policy: Policy, tenant: str, engine: Engine) -> None:
+    """Log each key or value of a rule's filters and exclusions that no tool of the tenant's catalogue has; what claims fill in is left out."""
+    if not isinstance(engine, SnapshotEngine):
+        return
+    for number, rule in enumerate(policy.rules, start=1):
+        if not any(each in (tenant, "*", "") or "{" in each for each in rule.tenants):
+            continue
+        filters = [*rule.filters.items(), *rule.exclude.items()]
+        for key, value in [(key, value) for key, values in filters for value in values if "{" not in value]:
+            try:
+                engine.snapshot.filters.passing({key: (value,)}, of_policy=True)
+            except InvalidArgumentError as error:
+                said = {"rule": rule.name or str(number), "key": key, "problem": error.problem}
+                _LOG.warning("no tool has a filter of the policy", extra=fields(tenant=tenant, **said))

@@ -37,9 +37,7 @@ _DECODINGS = 8  # percent signs encoded in each other; no honest name has more
 class Match(BaseModel):
     """Which identities a rule is for; exactly one of the three.
 
-    :param claims: of a JWT: name, or names joined by dots → value, or values of which one is enough. A claim that is a list has one
-        of them. ``*``: any value.
-    :param token: the name of a static token.
+    :param claims: of a JWT: name, or names joined by dots → value, or values of which one is enough; ``*``: any value.
     :param certificate: a name of a client certificate after its kind (``cn:``, ``dns:``, ``uri:``, ``email:``, ``ip:``); with ``*`` at
         its end all names of this kind that begin so. The kind of a text without one follows from its form.
     """
@@ -47,7 +45,7 @@ class Match(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     claims: dict[str, str | tuple[str, ...]] | None = Field(default=None, min_length=1)
-    token: str | None = Field(default=None, min_length=1)
+    token: str | None = Field(default=None, min_length=1)  # the name of a static token
     certificate: str | None = Field(default=None, min_length=2)
 
     @field_validator("certificate")
@@ -73,19 +71,19 @@ class Match(BaseModel):
             return identity.kind == "token" and identity.name == self.token
         if self.certificate is not None:
             return identity.kind == "certificate" and any(_is_meant(self.certificate, name) for name in identity.names)
-        if identity.kind != "jwt" or not self.claims:
-            return False
-        return all(
-            _has(_claim_values(identity.claims, name), (wanted,) if isinstance(wanted, str) else wanted)
-            for name, wanted in self.claims.items()
-        )
+        for name, wanted in (self.claims or {}).items():
+            values, known = (
+                set(_claim_values(identity.claims, name)),
+                {wanted} if isinstance(wanted, str) else set(wanted),
+            )
+            if not values or (_ALL not in known and values.isdisjoint(known)):
+                return False
+        return identity.kind == "jwt"
 
 
 class Rule(BaseModel):
     """What the identities of one kind may do.
 
-    :param name: for the logs.
-    :param roles: ``read`` (retrieve), ``admin`` (change catalogues), ``metrics``; none includes another.
     :param tenants: the catalogues; ``*``: all. Without it: the catalogue that a call gets which names none.
     :param filters: the tools that exist for the caller, in the language of ``RetrieveRequest.filters``; without it: all.
     :param exclude: key → patterns, a value or its beginning and ``*``: a tool that has one of them does not exist for the caller.
@@ -96,25 +94,23 @@ class Rule(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    name: str = Field(default="", max_length=200)
+    name: str = Field(default="", max_length=200)  # for the logs
     match: Match
-    roles: tuple[Role, ...] = Field(min_length=1)
+    roles: tuple[Role, ...] = Field(
+        min_length=1
+    )  # ``read`` (retrieve), ``admin`` (change catalogues), ``metrics``; none includes another
     tenants: tuple[str, ...] = Field(default=("",), min_length=1)
     filters: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     exclude: dict[str, tuple[str, ...]] = Field(default_factory=dict)
 
     @model_validator(mode="after")
-    def _whole_catalogue_to_administrators(self) -> Rule:
+    def _consistent(self) -> Rule:
         if (self.filters or self.exclude) and "admin" in self.roles:
             raise ValueError("the role admin goes with the whole catalogue: leave filters and exclude out")
         if not all(key and values and all(values) for key, values in (*self.filters.items(), *self.exclude.items())):
             raise ValueError("a filter has a key and at least one value, none of them empty")
         if any(value.startswith("!") or "{" in value for values in self.exclude.values() for value in values):
             raise ValueError("a pattern of exclude is written without ! and without {claim}: what it fits is hidden")
-        return self
-
-    @model_validator(mode="after")
-    def _claims_stand_alone(self) -> Rule:
         values = [value for values in (self.tenants, *self.filters.values()) for value in values]
         claimed = [value for value in values if "{" in value or "}" in value]
         if not all(map(_PLACEHOLDER.fullmatch, claimed)):
@@ -125,21 +121,17 @@ class Rule(BaseModel):
 
     def caller(self, identity: Identity) -> Caller | None:
         """The caller that an identity is under this rule; None where the rule is not for it."""
-        if not self.match.fits(identity):
-            return None
         try:
+            if not self.match.fits(identity):
+                return None
             tenants = _filled(self.tenants, identity)
             filters = {key: _filled(values, identity) for key, values in self.filters.items()}
             for key, values in self.exclude.items():
                 filters[key] = (*filters.get(key, ()), *(f"!{value}" for value in values))
         except KeyError:
             return None
-        return Caller(
-            name=identity.name,
-            roles=frozenset(self.roles),
-            tenants=None if _ALL in self.tenants else frozenset(tenants),
-            filters=filters,
-        )
+        allowed = None if _ALL in self.tenants else frozenset(tenants)
+        return Caller(name=identity.name, roles=frozenset(self.roles), tenants=allowed, filters=filters)
 
 
 class Policy(BaseModel):
@@ -166,9 +158,8 @@ def read_policy(path: Path) -> Policy:
         problem = first_error(error)
     except (OSError, ValueError, yaml.YAMLError) as error:
         problem = str(error)
-    raise InvalidArgumentError(
-        f"this is not an access policy: {problem}", subject=str(path), remedy="See docs/access.md"
-    )
+    problem = f"this is not an access policy: {problem}"
+    raise InvalidArgumentError(problem, subject=str(path), remedy="See docs/access.md")
 
 
 def _claim_values(claims: Mapping[str, Any], name: str) -> tuple[str, ...]:
@@ -180,17 +171,8 @@ def _claim_values(claims: Mapping[str, Any], name: str) -> tuple[str, ...]:
             found = found.get(part) if isinstance(found, Mapping) else None
     if isinstance(found, str) and name in _SPACED_CLAIMS:
         found = found.split()
-    values = found if isinstance(found, list) else [found]
-    return tuple(str(value).lower() if isinstance(value, bool) else str(value) for value in values if _is_plain(value))
-
-
-def _is_plain(value: Any) -> bool:
-    return isinstance(value, str | int | float) and value != ""
-
-
-def _has(values: Iterable[str], wanted: Iterable[str]) -> bool:
-    values, wanted = set(values), set(wanted)
-    return bool(values) and (_ALL in wanted or not values.isdisjoint(wanted))
+    values = [each for each in (found if isinstance(found, list) else [found]) if isinstance(each, str | int | float)]
+    return tuple(str(each).lower() if isinstance(each, bool) else str(each) for each in values if each != "")
 
 
 def _is_meant(pattern: str, name: str) -> bool:
@@ -209,20 +191,16 @@ def _has_dot_segments(uri: str) -> bool:
 
 
 def _filled(values: Iterable[str], identity: Identity) -> tuple[str, ...]:
-    """The values with the claims in their places.
+    """The values with the claims in their places; KeyError where there is no such claim.
 
-    :raises KeyError: where there is no such claim. A value that a filter would read as a pattern, or that names no tenant, counts as none:
-        who issues tokens may name values, and not all of them at once.
+    A value that a filter would read as a pattern counts as none: who issues tokens may name values, and not all of them at once.
     """
     found: list[str] = []
     for value in values:
         placeholder = _PLACEHOLDER.fullmatch(value)
-        if placeholder is None:
-            found.append(value)
-            continue
-        claimed = _claim_values(identity.claims, placeholder[1])
-        safe = [one for one in claimed if not one.startswith("!") and not one.endswith(_ALL)]
+        claimed = [value] if placeholder is None else _claim_values(identity.claims, placeholder[1])
+        safe = [one for one in claimed if placeholder is None or not (one.startswith("!") or one.endswith(_ALL))]
         if not safe:
-            raise KeyError(placeholder[1])
+            raise KeyError(value)
         found += safe
     return tuple(found)

@@ -10,7 +10,7 @@ from typing import Any
 
 import grpc
 from cryptography import x509
-from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_pem_private_key
+from cryptography.hazmat.primitives.serialization import load_pem_private_key
 from cryptography.x509.oid import NameOID
 
 from ontology.errors import InvalidArgumentError
@@ -28,16 +28,25 @@ __all__ = [
     "web_tls",
 ]
 
+_EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}
+
 
 def is_loopback(host: str) -> bool:
     """Whether a host is the loopback of this machine: an address of it, or ``localhost``."""
     name = host.strip().strip("[]").lower()
-    if name == "localhost":
-        return True
     try:
-        return ipaddress.ip_address(name).is_loopback
+        return name == "localhost" or ipaddress.ip_address(name).is_loopback
     except ValueError:
         return False
+
+
+def check_pair(certificate: Path | None, key: Path | None, *, subject: str, remedy: str) -> None:
+    """Check that there are a certificate and its key, or neither. No file is read.
+
+    :raises InvalidArgumentError: when one is missing; ``subject`` says what names them.
+    """
+    if (certificate is None) != (key is None):
+        raise InvalidArgumentError("TLS needs a certificate and its key", subject=subject, remedy=remedy)
 
 
 def server_credentials(
@@ -50,17 +59,23 @@ def server_credentials(
     :param certificate: the chain of the server, PEM, its own certificate first.
     :param key: its private key, PEM without a password.
     :param client_ca: certificates of the authorities whose clients are accepted; with it a client must show a certificate.
-    :param poll_s: seconds between two looks at the files.
     :raises InvalidArgumentError: when the files cannot be used at first, with what is wrong.
     """
-    paths = [path for path in (certificate, key, client_ca) if path is not None]
-    files = WatchedFiles("TLS certificate", paths, lambda: _configuration(certificate, key, client_ca), poll_s=poll_s)
 
+    def read() -> grpc.ServerCertificateConfiguration:
+        chain_pem, key_pem = _checked_pair(certificate, key)
+        roots = None if client_ca is None else read_limited(client_ca)
+        if client_ca is not None and roots is not None:
+            _certificates(client_ca, roots)
+        return grpc.ssl_server_certificate_configuration([(key_pem, chain_pem)], roots)
+
+    paths = [path for path in (certificate, key, client_ca) if path is not None]
+    files = WatchedFiles("TLS certificate", paths, read, poll_s=poll_s)
     given = files.value
 
-    def changed() -> grpc.ServerCertificateConfiguration | None:
+    def changed() -> grpc.ServerCertificateConfiguration | None:  # for each connection, on a thread of gRPC
         nonlocal given
-        before, given = given, files.awaited()  # on a thread of gRPC: a client of a removed authority must not slip in
+        before, given = given, files.value
         return None if given is before else given
 
     make: Any = grpc.dynamic_ssl_server_credentials  # its published type does not know that None means: as before
@@ -75,7 +90,7 @@ def web_context(certificate: Path, key: Path, *, poll_s: float = 1.0) -> SSLCont
     """
 
     def read() -> SSLContext:
-        _check_pair(certificate, read_limited(certificate), key, read_limited(key))
+        _checked_pair(certificate, key)
         context = SSLContext(PROTOCOL_TLS_SERVER)
         context.load_cert_chain(certificate, key)
         return context
@@ -90,75 +105,26 @@ def web_context(certificate: Path, key: Path, *, poll_s: float = 1.0) -> SSLCont
     return outer
 
 
-def _configuration(certificate: Path, key: Path, client_ca: Path | None) -> grpc.ServerCertificateConfiguration:
-    chain_pem, key_pem = read_limited(certificate), read_limited(key)
-    _check_pair(certificate, chain_pem, key, key_pem)
-    roots_pem = None if client_ca is None else read_limited(client_ca)
-    if client_ca is not None and roots_pem is not None:
-        _certificates(client_ca, roots_pem)
-    return grpc.ssl_server_certificate_configuration([(key_pem, chain_pem)], roots_pem)
-
-
-def _check_pair(certificate: Path, chain_pem: bytes, key: Path, key_pem: bytes) -> None:
-    own = _certificates(certificate, chain_pem)[0]
-    try:
-        private = load_pem_private_key(key_pem, password=None)
-    except (ValueError, TypeError) as error:  # TypeError: it has a password
-        raise InvalidArgumentError(
-            "this is not a private key without a password", subject=str(key), remedy="Give a PEM file with the key"
-        ) from error
-    form = (Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
-    if private.public_key().public_bytes(*form) != own.public_key().public_bytes(*form):
-        raise InvalidArgumentError(
-            "the key is not that of the certificate", subject=str(key), remedy="Replace both files, the key first"
-        )
-    if own.not_valid_after_utc <= datetime.now(UTC):
-        raise InvalidArgumentError(
-            f"the certificate has expired ({own.not_valid_after_utc:%Y-%m-%d %H:%M} UTC)",
-            subject=str(certificate),
-            remedy="Renew it",
-        )
-
-
-def _certificates(path: Path, pem: bytes) -> list[x509.Certificate]:
-    try:
-        return x509.load_pem_x509_certificates(pem)
-    except ValueError as error:
-        raise InvalidArgumentError(
-            "this is not a list of certificates", subject=str(path), remedy="Give a PEM file"
-        ) from error
-
-
-def check_pair(certificate: Path | None, key: Path | None, *, subject: str, remedy: str) -> None:
-    """Check that there are a certificate and its key, or neither. No file is read.
-
-    :param subject: the settings or options that name them.
-    :raises InvalidArgumentError: when one is missing.
-    """
-    if (certificate is None) != (key is None):
-        raise InvalidArgumentError("TLS needs a certificate and its key", subject=subject, remedy=remedy)
-
-
 def web_tls(host: str, certificate: Path | None, key: Path | None, *, insecure: bool) -> SSLContext | None:
     """Return the TLS of an HTTP port with the options ``--tls-cert``, ``--tls-key`` and ``--insecure``; None for plain text.
 
-    :param host: where it listens.
-    :param insecure: whether it may be plain text beyond loopback.
     :raises InvalidArgumentError: when one of the files is missing or cannot be used, or it would be plain text beyond loopback.
     """
     check_pair(certificate, key, subject="--tls-cert, --tls-key", remedy="Give both, or none")
     if certificate is not None and key is not None:
         return web_context(certificate, key)
     if not insecure and not is_loopback(host):
-        raise InvalidArgumentError(
-            "it would listen beyond loopback without TLS: tokens and answers would be sent in plain text",
-            subject=host,
-            remedy="Give --tls-cert and --tls-key; or --insecure where a proxy has TLS",
-        )
+        problem = "it would listen beyond loopback without TLS: tokens and answers would be sent in plain text"
+        remedy = "Give --tls-cert and --tls-key; or --insecure where a proxy has TLS"
+        raise InvalidArgumentError(problem, subject=host, remedy=remedy)
     return None
 
 
-_EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}
+def own_target(host: str, port: int | str) -> str:
+    """Return the address at which a server is called from its own machine; one on all addresses is called at loopback."""
+    name = host.strip("[]")
+    name = _EVERYWHERE.get(name, name)
+    return f"[{name}]:{port}" if ":" in name else f"{name}:{port}"
 
 
 def client_credentials(
@@ -167,22 +133,13 @@ def client_credentials(
     """Return the TLS credentials of a channel.
 
     :param trusted: certificates that the server's must come from, PEM.
-    :param certificate: the chain that the client shows, PEM; None: none.
-    :param key: its private key, PEM without a password.
+    :param certificate: the chain that the client shows, PEM, with its ``key``; None: none.
     :raises StorageError: when a file cannot be read.
     :raises InvalidArgumentError: for a certificate without a key, or a key without a certificate.
     """
-    return _credentials(_read(trusted), certificate, key)
-
-
-def own_target(host: str, port: int | str) -> str:
-    """Return the address at which a server is called from its own machine.
-
-    :param host: where it listens, an IPv6 address with or without brackets; all addresses are called at loopback.
-    """
-    name = host.strip("[]")
-    name = _EVERYWHERE.get(name, name)
-    return f"[{name}]:{port}" if ":" in name else f"{name}:{port}"
+    check_pair(certificate, key, subject="--client-cert, --client-key", remedy="Give both, or none")
+    shown = [None if path is None else _read(path) for path in (key, certificate)]
+    return grpc.ssl_channel_credentials(_read(trusted), *shown)
 
 
 def own_credentials(
@@ -192,23 +149,10 @@ def own_credentials(
 
     This certificate is trusted as it is, whatever names and authority it has: it was read from the disk of the server.
 
-    :param certificate: as of :func:`client_credentials`, with its errors; so is ``key``.
-    :raises InvalidArgumentError: when ``own`` is no certificate, or has no name that TLS can check.
+    :raises InvalidArgumentError: when ``own`` has no name that TLS can check; and as :func:`client_credentials`.
     """
-    pem = _read(own)
-    return _credentials(pem, certificate, key), [("grpc.ssl_target_name_override", _checked_name(own, pem))]
-
-
-def _checked_name(path: Path, pem: bytes) -> str:
-    """A name for which gRPC takes a certificate. A URI (SPIFFE) is none; without a DNS name it takes the common name."""
-    try:
-        leaf = x509.load_pem_x509_certificates(pem)[0]
-    except ValueError as error:
-        raise InvalidArgumentError(
-            "this is not a list of certificates", subject=str(path), remedy="Give a PEM file"
-        ) from error
-    names: list[str] = []
-    try:
+    leaf, names = _certificates(own, _read(own))[0], list[str]()
+    try:  # a URI (SPIFFE) is no name for gRPC; without a DNS name it takes the common name
         found = leaf.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
         names += [name.replace("*", "egotools") for name in found.get_values_for_type(x509.DNSName)]
         names += [str(address) for address in found.get_values_for_type(x509.IPAddress)]
@@ -216,19 +160,34 @@ def _checked_name(path: Path, pem: bytes) -> str:
         pass
     names += [str(each.value) for each in leaf.subject.get_attributes_for_oid(NameOID.COMMON_NAME)]
     if not names:
-        raise InvalidArgumentError(
-            "the certificate has no DNS name, no address and no common name",
-            subject=str(path),
-            remedy="Issue it for localhost too",
-        )
-    return names[0]
+        problem = "the certificate has no DNS name, no address and no common name"
+        raise InvalidArgumentError(problem, subject=str(own), remedy="Issue it for localhost too")
+    return client_credentials(own, certificate, key), [("grpc.ssl_target_name_override", names[0])]
 
 
-def _credentials(trusted: bytes, certificate: Path | None, key: Path | None) -> grpc.ChannelCredentials:
-    check_pair(certificate, key, subject="--client-cert, --client-key", remedy="Give both, or none")
-    if certificate is None or key is None:
-        return grpc.ssl_channel_credentials(trusted)
-    return grpc.ssl_channel_credentials(trusted, private_key=_read(key), certificate_chain=_read(certificate))
+def _checked_pair(certificate: Path, key: Path) -> tuple[bytes, bytes]:
+    chain_pem, key_pem = read_limited(certificate), read_limited(key)
+    own = _certificates(certificate, chain_pem)[0]
+    try:
+        private = load_pem_private_key(key_pem, password=None)
+    except (ValueError, TypeError) as error:  # TypeError: it has a password
+        problem = "this is not a private key without a password"
+        raise InvalidArgumentError(problem, subject=str(key), remedy="Give a PEM file with the key") from error
+    if private.public_key() != own.public_key():
+        problem, remedy = "the key is not that of the certificate", "Replace both files, the key first"
+        raise InvalidArgumentError(problem, subject=str(key), remedy=remedy)
+    if own.not_valid_after_utc <= datetime.now(UTC):
+        problem = f"the certificate has expired ({own.not_valid_after_utc:%Y-%m-%d %H:%M} UTC)"
+        raise InvalidArgumentError(problem, subject=str(certificate), remedy="Renew it")
+    return chain_pem, key_pem
+
+
+def _certificates(path: Path, pem: bytes) -> list[x509.Certificate]:
+    try:
+        return x509.load_pem_x509_certificates(pem)
+    except ValueError as error:
+        problem = "this is not a list of certificates"
+        raise InvalidArgumentError(problem, subject=str(path), remedy="Give a PEM file") from error
 
 
 def _read(path: Path) -> bytes:

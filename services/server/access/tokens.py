@@ -1,6 +1,6 @@
 """Bearer tokens: JSON web tokens with the keys of their issuer, and static tokens, of which a file keeps the hash.
 
-A token is ``egotools_ID_SECRET``. The secret has 256 random bits, so one round of SHA-256 is enough: nobody can try them all.
+A static token is ``egotools_ID_SECRET``. The secret has 256 random bits, so one round of SHA-256 is enough: nobody can try them all.
 """
 
 from __future__ import annotations
@@ -12,15 +12,13 @@ import json
 import logging
 import secrets
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from math import isfinite
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
-import httpx
 import jwt
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
@@ -36,111 +34,58 @@ __all__ = [
     "TOKEN_PREFIX",
     "Identity",
     "JsonWebTokens",
-    "KeySource",
     "StaticTokens",
-    "SteadyClock",
     "create_token",
+    "invalid_token",
     "key_source",
     "list_tokens",
+    "parse_keys",
     "revoke_token",
 ]
 
-
-class SteadyClock:
-    """Two readings of the time, in seconds since 1970.
-
-    The time of day is compared with the time that has passed since the start. When the clock was set back, an expired token stays
-    expired; when it was set forward, a token of the future is not valid yet. Both end when the clock is right again.
-
-    :param wall: the clock of the system.
-    :param passed: seconds that never go back.
-    """
-
-    def __init__(self, wall: Callable[[], float] = time.time, passed: Callable[[], float] = time.monotonic) -> None:
-        self._wall = wall
-        self._passed = passed
-        self._start = wall() - passed()
-
-    def latest(self) -> float:
-        """The latest time that it may be: what expired by then has expired."""
-        return max(self._wall(), self._start + self._passed())
-
-    def earliest(self) -> float:
-        """The earliest time that it may be: what begins later has not begun."""
-        return min(self._wall(), self._start + self._passed())
+_LOG = logging.getLogger("egotools.access")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Identity:
     """A proven identity.
 
-    :param kind: ``jwt``, ``token`` (a static one) or ``certificate``.
-    :param name: for the logs: the subject, the name of the token, the first name of the certificate.
     :param names: all names of a certificate, each after its kind: ``uri:``, ``dns:``, ``email:``, ``ip:``, ``cn:`` (its common name).
-    :param claims: of a JWT.
     """
 
     kind: Literal["jwt", "token", "certificate"]
-    name: str
+    name: str  # for the logs: the subject, the name of the token, the first name of the certificate
     names: tuple[str, ...] = ()
-    claims: Mapping[str, Any] = field(default_factory=dict)
+    claims: Mapping[str, Any] = field(default_factory=dict)  # of a JWT
 
 
-ALGORITHMS = ("RS256", "ES256", "EdDSA")
-"""Signatures with a public key. A secret shared with the issuer, or no signature, is never accepted."""
-_LOG = logging.getLogger("egotools.access")
-_MAX_BYTES = 1024 * 1024
-_MAX_KEYS = 256
-_LEAST_RSA_BITS = 2_048
-_TIMEOUT_S = 5.0
-_FIRST_KEYS_S = 1.0  # between two requests while no key is known
-KeySet = Mapping[str, jwt.PyJWK]
-"""Key id → key; an only key without an id has the id ``""``."""
+def invalid_token(problem: str = "the token is not valid", remedy: str = "") -> UnauthenticatedError:
+    """Return one error for whatever is wrong with a token, so that it says nothing to who makes tokens up."""
+    remedy = remedy or "Send a token that this server's operator issued"
+    return UnauthenticatedError(problem, subject="authorization", remedy=remedy)
 
 
-class KeySource(Protocol):
-    """Where keys come from."""
+# -- JSON web tokens ---------------------------------------------------------------------------------------------------
 
-    async def find(self, key_id: str) -> jwt.PyJWK | None:
-        """Return the key with this id, after a look for new keys where it is unknown; None where there is none.
-
-        :raises NotReadyError: while no key at all is known.
-        """
-
-
-def key_source(place: str, *, refresh_s: float = 30.0, max_age_s: float = 600.0) -> KeySource:
-    """Return the keys of a file or of an address.
-
-    :param place: a path, or an address that begins with ``https://``; ``http://`` only on loopback.
-    :param refresh_s: seconds between two requests for an unknown key id.
-    :param max_age_s: seconds after which the keys of an address are fetched again.
-    :raises InvalidArgumentError: when the file cannot be read, or the address is not allowed.
-    """
-    if "://" not in place:
-        return _KeyFile(Path(place))
-    address = urlsplit(place)
-    if address.scheme != "https" and not (address.scheme == "http" and is_loopback(address.hostname or "")):
-        raise InvalidArgumentError(
-            "the keys must come over https", subject="jwks", remedy="Give an https:// address or a file"
-        )
-    return _KeyAddress(place, refresh_s=refresh_s, max_age_s=max_age_s)
+_ALGORITHMS = ("RS256", "ES256", "EdDSA")  # a secret shared with the issuer, or no signature, is never accepted
+_MAX_KEYS, _LEAST_RSA_BITS = 256, 2_048
+_MAX_CHARS, _MAX_NAME_CHARS = 8_192, 200
+_SUBJECTS = ("sub", "client_id", "azp")
+_FETCH_S, _FIRST_KEYS_S = 5.0, 1.0  # of one request; between two while no key is known
+_CLAIMS: Any = {"require": ["exp", "iss", "aud"], "verify_iat": False}
 
 
-def parse_keys(content: bytes) -> KeySet:
-    """Return the keys of a JWKS that may verify tokens; others are left out.
+def parse_keys(document: Any) -> dict[str, jwt.PyJWK]:
+    """Return key id → key of a JWKS, of those that may verify tokens; an only key without an id has the id ``""``.
 
     :raises ValueError: when it is no key set, has more than 256 keys, or none of use.
     """
-    try:
-        document = json.loads(content)
-    except RecursionError:
-        raise ValueError("the key set is nested too deeply") from None
     rows = document.get("keys") if isinstance(document, dict) else None
     if not isinstance(rows, list) or len(rows) > _MAX_KEYS:
         raise ValueError(f"a key set is an object with a list of at most {_MAX_KEYS} keys")
     found = {key.key_id or "": key for key in map(_public_key, rows) if key is not None}
     if not found:
-        raise ValueError(f"the key set has no public key for {', '.join(ALGORITHMS)}")
+        raise ValueError(f"the key set has no public key for {', '.join(_ALGORITHMS)}")
     return found
 
 
@@ -154,102 +99,85 @@ def _public_key(row: Any) -> jwt.PyJWK | None:
     except (jwt.PyJWTError, ValueError, TypeError):
         return None
     weak = isinstance(key.key, RSAPublicKey) and key.key.key_size < _LEAST_RSA_BITS
-    return None if weak or key.algorithm_name not in ALGORITHMS else key
+    return None if weak or key.algorithm_name not in _ALGORITHMS else key
 
 
 class _KeyFile:
     def __init__(self, path: Path) -> None:
-        self._file = WatchedFiles("key set", [path], lambda: parse_keys(read_limited(path, _MAX_BYTES)))
+        self._file = WatchedFiles("key set", [path], lambda: parse_keys(_json(path)))
 
     async def find(self, key_id: str) -> jwt.PyJWK | None:
+        """Return the key with this id; None where there is none."""
         return (await self._file.fresh()).get(key_id)
+
+
+def _json(path: Path) -> Any:
+    try:
+        return json.loads(read_limited(path))
+    except RecursionError:
+        raise ValueError("the key set is nested too deeply") from None
 
 
 class _KeyAddress:
     """The keys of an address. An address that does not answer leaves the keys as they are."""
 
-    def __init__(
-        self, address: str, *, refresh_s: float, max_age_s: float, passed: Callable[[], float] = time.monotonic
-    ) -> None:
-        self._address = address
-        self._refresh_s = refresh_s
-        self._max_age_s = max_age_s
-        self._passed = passed
-        self._keys: KeySet = {}
+    def __init__(self, address: str, refresh_s: float, max_age_s: float) -> None:
+        self._client = jwt.PyJWKClient(address, cache_jwk_set=False, timeout=_FETCH_S)
+        self._refresh_s, self._max_age_s = refresh_s, max_age_s
+        self._keys: dict[str, jwt.PyJWK] = {}
         self._asked = -float("inf")
         self._renewal: asyncio.Task[None] | None = None
 
     async def find(self, key_id: str) -> jwt.PyJWK | None:
-        age_s = self._passed() - self._asked
-        if key_id not in self._keys:
-            after_s = self._refresh_s if self._keys else min(self._refresh_s, _FIRST_KEYS_S)
-            if age_s > after_s or self._is_renewing:
-                # It goes on where this call ends early: whoever sends tokens and leaves cannot keep the keys from coming.
-                await asyncio.shield(self._renewed())
-        elif age_s > self._max_age_s:
-            self._renewed()  # the known keys serve meanwhile
+        """Return the key with this id, after a look for new keys where it is unknown; None where there is none.
+
+        :raises NotReadyError: while no key at all is known.
+        """
+        first_s = self._refresh_s if self._keys else min(self._refresh_s, _FIRST_KEYS_S)
+        after_s = self._max_age_s if key_id in self._keys else first_s
+        if time.monotonic() - self._asked > after_s and (self._renewal is None or self._renewal.done()):
+            self._asked = time.monotonic()
+            self._renewal = asyncio.ensure_future(self._renew())
+        if key_id not in self._keys and self._renewal is not None:
+            await asyncio.shield(self._renewal)  # it goes on where this call ends; known keys serve meanwhile
         if not self._keys:
             raise NotReadyError("the keys of the issuer of tokens cannot be fetched", remedy="Try again in a moment")
         return self._keys.get(key_id)
 
-    @property
-    def _is_renewing(self) -> bool:
-        return self._renewal is not None and not self._renewal.done()
-
-    def _renewed(self) -> asyncio.Task[None]:
-        """Return the request for keys that runs, or begin one."""
-        if self._renewal is None or self._renewal.done():
-            self._asked = self._passed()
-            self._renewal = asyncio.ensure_future(self._renew())
-        return self._renewal
-
     async def _renew(self) -> None:
         try:
-            async with asyncio.timeout(_TIMEOUT_S):
-                self._keys = parse_keys(await _fetched(self._address))
-        except (httpx.HTTPError, TimeoutError, ValueError) as error:
-            _LOG.error(
-                "the key set cannot be fetched; the known keys stay",
-                extra=fields(address=self._address, problem=type(error).__name__, keys=len(self._keys)),
-            )
+            async with asyncio.timeout(_FETCH_S):
+                self._keys = parse_keys(await asyncio.to_thread(self._client.fetch_data))
+        except (jwt.PyJWTError, OSError, ValueError, RecursionError) as error:  # OSError: also a timeout
+            said = fields(address=self._client.uri, problem=type(error).__name__, keys=len(self._keys))
+            _LOG.error("the key set cannot be fetched; the known keys stay", extra=said)
 
 
-async def _fetched(address: str) -> bytes:
-    content = bytearray()
-    async with (
-        httpx.AsyncClient(timeout=_TIMEOUT_S, trust_env=False) as client,
-        client.stream("GET", address, headers={"accept": "application/json", "accept-encoding": "identity"}) as reply,
-    ):
-        reply.raise_for_status()
-        if reply.headers.get("content-encoding", "identity") != "identity":  # a few bytes may unpack to gigabytes
-            raise ValueError("the key set is compressed")
-        async for part in reply.aiter_raw():
-            content += part
-            if len(content) > _MAX_BYTES:
-                raise ValueError(f"the key set has more than {_MAX_BYTES:,} bytes")
-    return bytes(content)
+def key_source(place: str, *, refresh_s: float = 30.0, max_age_s: float = 600.0) -> _KeyFile | _KeyAddress:
+    """Return the keys of a file or of an address.
 
-
-_MAX_CHARS = 8_192
-_MAX_NAME_CHARS = 200
-_SUBJECTS = ("sub", "client_id", "azp")
-
-
-class JsonWebTokens:
-    """Verifies JSON web tokens.
-
-    :param keys: of the issuer.
-    :param leeway_s: seconds by which the clocks of issuer and server may differ.
+    :param place: a path, or an address that begins with ``https://``; ``http://`` only on loopback.
+    :param refresh_s: seconds between two requests for an unknown key id.
+    :param max_age_s: seconds after which the keys of an address are fetched again.
+    :raises InvalidArgumentError: when the file cannot be read, or the address is not allowed.
     """
+    if "://" not in place:
+        return _KeyFile(Path(place))
+    address = urlsplit(place)
+    if address.scheme != "https" and not (address.scheme == "http" and is_loopback(address.hostname or "")):
+        remedy = "Give an https:// address or a file"
+        raise InvalidArgumentError("the keys must come over https", subject="jwks", remedy=remedy)
+    return _KeyAddress(place, refresh_s, max_age_s)
 
-    def __init__(
-        self, keys: KeySource, *, issuer: str, audience: str, leeway_s: float, clock: SteadyClock | None = None
-    ) -> None:
-        self._keys = keys
-        self._issuer = issuer
-        self._audience = audience
-        self._leeway_s = leeway_s
-        self._clock = clock or SteadyClock()
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JsonWebTokens:
+    """Verifies JSON web tokens of one issuer and for one audience."""
+
+    keys: _KeyFile | _KeyAddress  # of :func:`key_source`
+    issuer: str
+    audience: str
+    leeway_s: float = 30.0  # seconds by which the clocks of issuer and server may differ
 
     async def verify(self, token: str) -> Identity:
         """Return the identity that a token proves.
@@ -257,68 +185,38 @@ class JsonWebTokens:
         :raises UnauthenticatedError: when it is not valid, or not now.
         """
         if len(token) > _MAX_CHARS:
-            raise _invalid()
+            raise invalid_token()
         try:
             header = jwt.get_unverified_header(token)
         except (jwt.PyJWTError, ValueError):
-            raise _invalid() from None
+            raise invalid_token() from None
         algorithm, key_id = header.get("alg"), header.get("kid", "")
-        if algorithm not in ALGORITHMS or not isinstance(key_id, str) or "crit" in header:
-            raise _invalid()
-        key = await self._keys.find(key_id)
+        if algorithm not in _ALGORITHMS or not isinstance(key_id, str) or "crit" in header:
+            raise invalid_token()
+        key = await self.keys.find(key_id)
         if key is None or key.algorithm_name != algorithm:
-            raise _invalid()
-        claims = self._claims(token, key, algorithm)
-        self._check_time(claims)
+            raise invalid_token()
+        expected: Any = {"audience": self.audience, "issuer": self.issuer, "leeway": self.leeway_s, "options": _CLAIMS}
+        try:
+            claims: dict[str, Any] = jwt.decode(token, key.key, algorithms=[algorithm], **expected)
+        except jwt.ExpiredSignatureError:
+            raise invalid_token("the token has expired", "Get a new token") from None
+        except jwt.ImmatureSignatureError:
+            raise invalid_token("the token is not valid yet", "Compare the clocks of issuer and server") from None
+        except (jwt.PyJWTError, ValueError, TypeError, OverflowError):
+            raise invalid_token() from None
         name = next((str(claims[each]) for each in _SUBJECTS if claims.get(each)), "")
         return Identity(kind="jwt", name=name[:_MAX_NAME_CHARS], claims=claims)
 
-    def _claims(self, token: str, key: jwt.PyJWK, algorithm: str) -> dict[str, Any]:
-        # Its times are checked here, by a clock that does not jump.
-        options: Any = {"require": ["exp", "iss", "aud"], "verify_exp": False, "verify_nbf": False, "verify_iat": False}
-        try:
-            return jwt.decode(
-                token,
-                key.key,
-                algorithms=[algorithm],
-                audience=self._audience,
-                issuer=self._issuer,
-                options=options,
-            )
-        except (jwt.PyJWTError, ValueError, TypeError):
-            raise _invalid() from None
 
-    def _check_time(self, claims: dict[str, Any]) -> None:
-        expires, begins = claims["exp"], claims.get("nbf", 0)
-        numbers = (expires, begins)
-        if not all(isinstance(each, int | float) and not isinstance(each, bool) and isfinite(each) for each in numbers):
-            raise _invalid()
-        if not expires + self._leeway_s > self._clock.latest():  # NaN fails this comparison
-            raise UnauthenticatedError("the token has expired", subject="authorization", remedy="Get a new token")
-        if not begins - self._leeway_s <= self._clock.earliest():
-            raise UnauthenticatedError(
-                "the token is not valid yet", subject="authorization", remedy="Compare the clocks of issuer and server"
-            )
-
-
-def _invalid() -> UnauthenticatedError:
-    """One error for whatever is wrong with a token, so that it says nothing to who makes tokens up."""
-    return UnauthenticatedError(
-        "the token is not valid", subject="authorization", remedy="Send a token that this server's operator issued"
-    )
-
+# -- static tokens -----------------------------------------------------------------------------------------------------
 
 TOKEN_PREFIX = "egotools_"
 _ID_BYTES, _SECRET_BYTES = 6, 32
-_NO_HASH = hashlib.sha256(b"").hexdigest()
 
 
 class StaticToken(BaseModel):
-    """What the file keeps of a token.
-
-    :param id: its public part.
-    :param sha256: of its secret part, in hexadecimal digits.
-    """
+    """What the file keeps of a token: ``id``, its public part, and ``sha256``, of its secret part in hexadecimal digits."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -342,9 +240,11 @@ class StaticTokens:
     :raises InvalidArgumentError: when the file cannot be read.
     """
 
-    def __init__(self, path: Path, *, clock: SteadyClock | None = None, poll_s: float = 1.0) -> None:
-        self._file = WatchedFiles("tokens file", [path], lambda: _by_id(list_tokens(path)), poll_s=poll_s)
-        self._clock = clock or SteadyClock()
+    def __init__(self, path: Path, *, poll_s: float = 1.0) -> None:
+        def read() -> dict[str, StaticToken]:
+            return {each.id: each for each in list_tokens(path)}
+
+        self._file = WatchedFiles("tokens file", [path], read, poll_s=poll_s)
 
     async def verify(self, token: str) -> Identity:
         """Return the identity that a token proves.
@@ -354,15 +254,10 @@ class StaticTokens:
         identifier, _, secret = token.removeprefix(TOKEN_PREFIX).partition("_")
         known = (await self._file.fresh()).get(identifier)
         # An unknown id takes the same time as a wrong secret.
-        fits = hmac.compare_digest(known.sha256 if known else _NO_HASH, _hash(secret))
-        if known is None or not fits:
-            raise UnauthenticatedError(
-                "the token is not valid",
-                subject="authorization",
-                remedy="Send a token that this server's operator issued",
-            )
-        if known.expires is not None and known.expires.timestamp() <= self._clock.latest():
-            raise UnauthenticatedError("the token has expired", subject="authorization", remedy="Get a new token")
+        if not hmac.compare_digest(known.sha256 if known else _hash(""), _hash(secret)) or known is None:
+            raise invalid_token()
+        if known.expires is not None and known.expires <= datetime.now(UTC):
+            raise invalid_token("the token has expired", "Get a new token")
         return Identity(kind="token", name=known.name)
 
 
@@ -373,41 +268,30 @@ def list_tokens(path: Path) -> tuple[StaticToken, ...]:
     """
     try:
         return _TokensFile.model_validate_json(read_limited(path)).tokens
-    except (OSError, ValidationError, ValueError) as error:
+    except (OSError, ValueError) as error:
         problem = first_error(error, show_value=False) if isinstance(error, ValidationError) else str(error)
-        raise InvalidArgumentError(
-            f"this is not a file of tokens: {problem}",
-            subject=str(path),
-            remedy="Make one with `egotools tokens create`",
-        ) from None
+    remedy = "Make one with `egotools tokens create`"
+    raise InvalidArgumentError(f"this is not a file of tokens: {problem}", subject=str(path), remedy=remedy)
 
 
 def create_token(path: Path, name: str, *, days: float | None = None) -> str:
     """Add a token to a file, which is made where it is not there; return the token, which is kept nowhere else.
 
-    :param days: until it expires; None: never.
     :raises InvalidArgumentError: when the file has a token with this name, or the name is not allowed.
     """
     with only_writer(path.parent):
         tokens = list_tokens(path) if path.exists() else ()
         if any(each.name == name for each in tokens):
-            raise InvalidArgumentError(
-                "the file has a token with this name", subject=name, remedy="Revoke it first, or choose another name"
-            )
+            remedy = "Revoke it first, or choose another name"
+            raise InvalidArgumentError("the file has a token with this name", subject=name, remedy=remedy)
         identifier, secret = secrets.token_hex(_ID_BYTES), secrets.token_urlsafe(_SECRET_BYTES)
         now = datetime.now(UTC).replace(microsecond=0)
+        expires = None if days is None else now + timedelta(days=days)
         try:
-            made = StaticToken(
-                name=name,
-                id=identifier,
-                sha256=_hash(secret),
-                created=now,
-                expires=None if days is None else now + timedelta(days=days),
-            )
+            made = StaticToken(name=name, id=identifier, sha256=_hash(secret), created=now, expires=expires)
         except ValidationError:
-            raise InvalidArgumentError(
-                "a name has 1 to 200 letters, digits and . _ @ / : -", subject="name", remedy="Choose another name"
-            ) from None
+            problem = "a name has 1 to 200 letters, digits and . _ @ / : -"
+            raise InvalidArgumentError(problem, subject="name", remedy="Choose another name") from None
         _write(path, (*tokens, made))
     return f"{TOKEN_PREFIX}{identifier}_{secret}"
 
@@ -415,7 +299,6 @@ def create_token(path: Path, name: str, *, days: float | None = None) -> str:
 def revoke_token(path: Path, name: str) -> None:
     """Remove a token from a file; servers refuse it within a second or two.
 
-    :param name: its name or its id.
     :raises NotFoundError: when the file has no such token.
     """
     with only_writer(path.parent):
@@ -429,10 +312,6 @@ def revoke_token(path: Path, name: str) -> None:
 def _write(path: Path, tokens: tuple[StaticToken, ...]) -> None:
     write_file(path, _TokensFile(tokens=tokens).model_dump_json(indent=1) + "\n")
     path.chmod(0o600)
-
-
-def _by_id(tokens: tuple[StaticToken, ...]) -> dict[str, StaticToken]:
-    return {each.id: each for each in tokens}
 
 
 def _hash(secret: str) -> str:

@@ -9,15 +9,14 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from ontology.errors import InvalidArgumentError, MissingExtraError
 from ontology.redaction import redacted_url
 from services.server.caller import TRACE_METADATA_KEY, CallRecord
-from services.server.observe.call_observer import Retrieval
-from services.server.observe.prometheus_metrics import METHODS, OTHER, STAGES
+from services.server.observe.prometheus_metrics import METHODS, OTHER, STAGES, Retrieval
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import TracerProvider
@@ -34,12 +33,7 @@ _FAULTS = frozenset({"UNKNOWN", "INTERNAL", "DATA_LOSS", "UNAVAILABLE", "DEADLIN
 
 
 def open_traces(endpoint: str, tenants: Callable[[], Collection[str]]) -> Traces:
-    """Return the traces for a collector, such as ``http://127.0.0.1:4318/v1/traces``. Nothing is sent yet.
-
-    :param tenants: returns the tenants of the server.
-    :raises InvalidArgumentError: when the address is no address of HTTP.
-    :raises MissingExtraError: without the extra ``otel``.
-    """
+    """Return the traces for a collector, such as ``http://127.0.0.1:4318/v1/traces``. Nothing is sent yet."""
     if not endpoint.startswith(("http://", "https://")):
         raise InvalidArgumentError(
             f"{redacted_url(endpoint)!r} is no address of a collector",
@@ -64,9 +58,7 @@ def open_traces(endpoint: str, tenants: Callable[[], Collection[str]]) -> Traces
 
 
 class Traces:
-    """A :class:`services.server.observe.call_observer.CallObserver` that makes spans.
-
-    The timings of an answer are durations. Its stages follow each other, so their spans are put end to end, the last one at
+    """Makes spans. The timings of an answer are durations. Its stages follow each other, so their spans are put end to end, the last one at
     the end of the answer; gaps between stages are not shown.
     """
 
@@ -75,11 +67,9 @@ class Traces:
     ) -> None:
         from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
-        self._provider = provider
-        self._exporter = exporter
+        self._provider, self._exporter, self._tenants = provider, exporter, tenants
         self._tracer = provider.get_tracer("egotools.server", version("egotools"))
         self._parents = TraceContextTextMapPropagator()
-        self._tenants = tenants
 
     def answered(self, record: CallRecord, found: Sequence[Retrieval]) -> None:
         """Note the timings of the first answers, for the spans of their stages."""
@@ -94,20 +84,24 @@ class Traces:
         end = time.time_ns()
         parent = self._parents.extract({TRACE_METADATA_KEY: record.traceparent} if record.traceparent else {})
         method = record.method if record.method in METHODS else OTHER
-        span = self._tracer.start_span(
-            f"egotools.v1/{method}",
-            context=parent,
-            kind=SpanKind.SERVER,
-            attributes=self._attributes(record, method, code, reason),
-            start_time=end - int(seconds * 1e9),
-        )
+        values: dict[str, Any] = {
+            "rpc.system": "grpc",
+            "rpc.method": method,
+            "rpc.response.status_code": code,
+            "egotools.reason": reason,
+            "egotools.tenant": record.tenant if record.tenant in self._tenants() else OTHER if record.tenant else "",
+            **{f"egotools.{name}": value for name, value in record.log_fields.items()},
+        }
+        kept = {name: value for name, value in values.items() if isinstance(value, str | int | float) and value != ""}
+        begun: Any = {"start_time": end - int(seconds * 1e9), "attributes": kept, "kind": SpanKind.SERVER}
+        span = self._tracer.start_span(f"egotools.v1/{method}", context=parent, **begun)
         inner = set_span_in_context(span)
-        for place, (answered, timings) in enumerate(record.timings):
-            for stage, begun, done in _placed(timings, answered):
-                stage_span = self._tracer.start_span(
-                    stage, context=inner, start_time=begun, attributes={"egotools.answer": place}
-                )
-                stage_span.end(done)
+        for place, (done, timings_ms) in enumerate(record.timings):
+            for stage in reversed([name for name in STAGES if name in timings_ms and name != "total"]):
+                start = done - int(timings_ms[stage] * 1e6)
+                placed: Any = {"start_time": start, "attributes": {"egotools.answer": place}}
+                self._tracer.start_span(stage, context=inner, **placed).end(done)
+                done = start
         if code in _FAULTS:
             span.set_status(Status(StatusCode.ERROR))
         span.end(end)
@@ -120,26 +114,3 @@ class Traces:
         if ending.is_alive():
             self._exporter.shutdown()  # ends its retries; the thread then ends with the attempt that runs
             _LOG.warning("the collector of traces did not take the last spans")
-
-    def _attributes(
-        self, record: CallRecord, method: str, code: str, reason: str
-    ) -> dict[str, str | int | float | bool]:
-        values: dict[str, Any] = {
-            "rpc.system": "grpc",
-            "rpc.method": method,
-            "rpc.response.status_code": code,
-            "egotools.reason": reason,
-            "egotools.tenant": record.tenant if record.tenant in self._tenants() else OTHER if record.tenant else "",
-            **{f"egotools.{name}": value for name, value in record.log_fields.items()},
-        }
-        return {name: value for name, value in values.items() if isinstance(value, str | int | float) and value != ""}
-
-
-def _placed(timings_ms: Mapping[str, float], end: int) -> list[tuple[str, int, int]]:
-    """Stage, begin and end in nanoseconds since 1970, of each stage of the contract, the last one until ``end``."""
-    spans = []
-    for stage in reversed([name for name in STAGES if name in timings_ms and name != "total"]):
-        begun = end - int(timings_ms[stage] * 1e6)
-        spans.append((stage, begun, end))
-        end = begun
-    return spans[::-1]

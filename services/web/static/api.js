@@ -1,7 +1,5 @@
 // The requests of the page, all to its own server.
 
-let csrf = "";
-
 export class Failure extends Error {
   constructor(error) {
     super(error.message);
@@ -36,16 +34,12 @@ export function get(path, parameters = {}) {
 export function post(path, body = {}) {
   return answered(path, {
     method: "POST",
-    headers: { "content-type": "application/json", "x-egotools-csrf": csrf },
+    headers: { "content-type": "application/json" },
     body: JSON.stringify(body),
   });
 }
 
-export async function session() {
-  const found = await get("/api/session");
-  csrf = found.csrf;
-  return found;
-}
+export const session = () => get("/api/session");
 
 // The error of a failed action as the page shows it; a fault of the page itself goes on to the console.
 export function errorOf(failure) {

@@ -1,10 +1,10 @@
-// The catalogue: search, findings with their approval, near-duplicate tools, and the graph around an entity.
+// The catalogue: search, findings, and the graph around an entity.
 
 import { errorOf, get, post } from "./api.js";
-import { byId, count, cut, definitions, element, showProblem } from "./dom.js";
+import { byId, count, cut, definitions, described, element, plain } from "./dom.js";
 import { GraphView, MANY_NODES } from "./graph_view.js";
 
-const MOST_NEIGHBOURS = 300;
+const FINDINGS = 20; // tools of a page
 const RINGS = [10, 20, 34, 50, 70, 120]; // nodes of each ring around an entity, from the inside
 const LEGEND = [["entry", "this entity"], ["tool", "tool"], ["other", "other node"]];
 
@@ -18,10 +18,10 @@ export class CatalogueView {
       event.preventDefault();
       this.#search(byId("search").value.trim());
     });
-    byId("approve-form").addEventListener("submit", (event) => {
-      event.preventDefault();
-      this.#approve({ pattern: byId("approve-pattern").value.trim(), reason: byId("approve-reason").value });
-    });
+    this.findings = { byTool: [], from: 0 };
+    byId("findings-filter").addEventListener("input", () => this.#showFindings(0));
+    byId("findings-before").addEventListener("click", () => this.#showFindings(this.findings.from - FINDINGS));
+    byId("findings-after").addEventListener("click", () => this.#showFindings(this.findings.from + FINDINGS));
     byId("more-tools").addEventListener("click", () => this.#list());
   }
 
@@ -29,7 +29,7 @@ export class CatalogueView {
   async load() {
     if (this.loaded) return;
     this.loaded = true;
-    await Promise.all([this.#search(""), this.#findings(), this.#duplicates()]);
+    await Promise.all([this.#search(""), byId("findings-box").hidden ? null : this.#findings()]);
   }
 
   async #search(query) {
@@ -66,7 +66,7 @@ export class CatalogueView {
     byId("entity").replaceChildren();
     this.graph.clear();
     await this.#said("entity-status", async () => {
-      const found = await get("/api/neighbors", { node: key, limit: MOST_NEIGHBOURS });
+      const found = await get("/api/neighbors", { node: key });
       const id = found.center.tool_id;
       const tool = id ? await get("/api/tool", { id }) : null;
       if (turn !== this.turn) return byId("entity-status").textContent;
@@ -93,47 +93,25 @@ export class CatalogueView {
   async #findings() {
     await this.#said("findings-status", async () => {
       const { findings, quarantined, approved, total } = await get("/api/findings");
-      const byTool = Map.groupBy(findings, (each) => each.tool);
-      const item = ([tool, own]) => this.#finding(tool, own, quarantined.includes(tool), approved.includes(tool));
-      byId("approve-form").hidden = !total;
-      byId("findings").replaceChildren(...[...byTool].map(item));
-      return total ? `${count(total)} findings in ${count(byTool.size)} tools.` : "No findings.";
+      const byTool = [...Map.groupBy(findings, (each) => each.tool)];
+      this.findings.byTool = byTool.map(([tool, own]) => ({ tool, own, held: quarantined.includes(tool), approved: approved.includes(tool) }));
+      byId("findings-filter").hidden = !total;
+      this.#showFindings(0);
+      return total ? `${count(total)} findings in ${count(byTool.length)} tools. egotools findings approve releases a tool.` : "No findings.";
     });
   }
 
-  #finding(tool, findings, held, approved) {
-    const line = (each) =>
-      element("li", {}, `${each.severity}: ${each.kind} in ${each.field}: ${each.why}. `, element("q", {}, each.quote), ` ${each.remedy}.`);
-    const parts = [
-      element("strong", { class: "mono" }, tool),
-      held ? " (held back)" : "",
-      element("ul", { class: "plain" }, ...findings.map(line)),
-    ];
-    if (approved) return element("li", {}, ...parts, element("p", { class: "quiet" }, `Approved as it is.${held ? " Build again to take it in." : ""}`));
-    const reason = element("input", { required: true, maxlength: 2000, "aria-label": `Reason to approve ${tool}`, placeholder: "Reason" });
-    const send = (event) => {
-      event.preventDefault();
-      this.#approve({ tool, reason: reason.value });
-    };
-    return element("li", {}, ...parts, element("form", { class: "request", onsubmit: send }, reason, element("button", { type: "submit" }, "Approve")));
-  }
-
-  async #approve(what) {
-    try {
-      await post("/api/approve", what);
-      await this.#findings();
-    } catch (failure) {
-      showProblem(byId("problem"), errorOf(failure));
-    }
-  }
-
-  async #duplicates() {
-    await this.#said("duplicates-status", async () => {
-      const { groups, total } = await get("/api/near-duplicates");
-      const item = (group) => element("li", {}, element("ul", { class: "plain" }, ...group.map((id) => this.#tool(id))));
-      byId("duplicates").replaceChildren(...groups.map(item));
-      return total ? `${count(total)} groups of tools that their documents hardly tell apart.` : "None.";
-    });
+  // A page of the findings whose tool, kind, severity or text has all words of the filter.
+  #showFindings(from) {
+    const words = byId("findings-filter").value.toLowerCase().split(/\s+/).filter(Boolean);
+    const fits = (each) => words.every((word) => JSON.stringify([each.tool, each.own]).toLowerCase().includes(word));
+    const found = this.findings.byTool.filter(fits), shown = found.slice(from, from + FINDINGS);
+    this.findings.from = from;
+    byId("findings").replaceChildren(...shown.map(finding));
+    byId("findings-pager").hidden = found.length <= FINDINGS;
+    byId("findings-place").textContent = `Tools ${count(from + Math.min(1, shown.length))} to ${count(from + shown.length)} of ${count(found.length)}`;
+    byId("findings-before").disabled = from === 0;
+    byId("findings-after").disabled = from + FINDINGS >= found.length;
   }
 
   // Say what came of some work, or why nothing did.
@@ -147,11 +125,17 @@ export class CatalogueView {
   }
 }
 
+function finding({ tool, own, held, approved }) {
+  const line = (each) => element("li", {}, `${each.severity}: ${each.kind} in ${each.field}: ${each.why}. `, element("q", {}, each.quote), ` ${each.remedy}.`);
+  const state = [held && "held back", approved && "approved as it is"].filter(Boolean).join(", ");
+  return element("li", {}, element("strong", { class: "mono" }, tool), state ? ` (${state})` : "", element("ul", { class: "plain" }, ...own.map(line)));
+}
+
 function toolParts(tool) {
-  const input = (each) => [each.name, `${each.type}${each.required ? ", required" : ""}${each.description ? `: ${cut(each.description, 200)}` : ""}`];
+  const input = (each) => [each.name, `${each.type}${each.required ? ", required" : ""}${each.description ? `: ${cut(plain(each.description), 200)}` : ""}`];
   return [
     element("p", { class: "mono" }, tool.id),
-    element("p", { class: "description" }, tool.description),
+    element("p", { class: "description" }, described(tool)),
     element("h3", {}, "Inputs"),
     tool.parameters.length ? definitions(tool.parameters.map(input)) : element("p", { class: "quiet" }, "None."),
     element("h3", {}, "Outputs"),

@@ -18,6 +18,16 @@ export const count = (number) => number.toLocaleString("en");
 export const worded = (value) => (typeof value === "string" ? value : JSON.stringify(value));
 export const cut = (text, length) => (text.length > length ? `${text.slice(0, length - 1)}…` : text);
 
+// A text of a document without the marks of Markdown.
+export const plain = (text) =>
+  text.replace(/!?\[([^\]]*)\]\([^)\s]*\)/g, "$1").replace(/(\*\*|__|`+)(.*?)\1/g, "$2").replace(/^\s*(#{1,6}|>)\s+/gm, "");
+
+// What a tool's document says beside its title.
+export function described({ title, description }) {
+  const text = plain(description).trim(), first = text.split(/(?<=[.!?])\s/, 1)[0];
+  return first.replace(/[.!?]$/, "").toLowerCase() === (title ?? "").trim().replace(/[.!?]$/, "").toLowerCase() ? text.slice(first.length).trim() : text;
+}
+
 export function showProblem(box, error) {
   box.hidden = !error;
   box.replaceChildren();

@@ -1,9 +1,9 @@
 // The page: its views, and the request that both sides of the first work on.
 
 import { errorOf, session } from "./api.js";
-import { AskView } from "./ask_view.js";
 import { CatalogueView } from "./catalogue_view.js";
 import { byId, element, showProblem } from "./dom.js";
+import { QuestionView } from "./question_view.js";
 import { RetrievalView } from "./retrieval_view.js";
 import { RunView } from "./run_view.js";
 
@@ -17,7 +17,7 @@ const EXAMPLES = {
   enterprise: ["Which suppliers are blocked?", "Find the orders of the customers that I manage.", "Which contracts expire before 2026-07-01?"],
 };
 let planner = false, served = {};
-new AskView();
+new QuestionView();
 const catalogue = new CatalogueView();
 const retrieval = new RetrievalView((key) => {
   location.hash = "catalogue";
@@ -39,15 +39,14 @@ async function start() {
   const found = await session();
   const refused = found.problem !== null;
   planner = found.planner;
-  served = { questions: found.talks };
-  byId("question-dialogue").hidden = !found.dialogue;
+  served = { questions: found.questions };
+  byId("findings-box").hidden = !found.findings;
   for (const [view, is] of Object.entries(served)) byId(`to-${view}`).hidden = !is;
   showProblem(byId("problem"), found.problem);
   byId("domain").replaceChildren(...found.domains.map((name) => element("option", { value: name }, name)));
   byId("domain").hidden = byId("domain-label").hidden = found.domains.length < 2;
   document.body.classList.toggle("no-planner", !planner);
   offer();
-  if (!planner) byId("tools-status").textContent = "Ask, and the tools that the request needs are listed here. This server has no planner: it only looks for tools.";
   if (refused) {
     for (const view of VIEWS) byId(view).hidden = true;
   } else {

@@ -1,7 +1,7 @@
-// The left side: the tools for a request, why each of them, and the part of the graph that led to them.
+// The left side: the plan of the calls for a request, the tools by rank with why each of them, and the part of the graph that led to them.
 
 import { errorOf, post } from "./api.js";
-import { byId, cut, definitions, element, showProblem } from "./dom.js";
+import { byId, count, cut, definitions, described, element, showProblem } from "./dom.js";
 import { GraphView } from "./graph_view.js";
 
 const MOST_NODES = 300;
@@ -18,13 +18,13 @@ export class RetrievalView {
   async ask(query, needs) {
     const turn = (this.turn += 1);
     this.graph.clear();
-    byId("tools").replaceChildren();
-    byId("tools-needs").replaceChildren();
+    for (const id of ["tools", "tools-needs", "call-plan", "call-plan-open"]) byId(id).replaceChildren();
+    byId("tools-graph-box").hidden = byId("rank-title").hidden = true;
     byId("tools-node").hidden = true;
     byId("tools-status").textContent = "Looking for tools …";
-    let answer;
+    let answer, plan;
     try {
-      answer = await post("/api/retrieve", { query, needs, k: 10 });
+      [answer, plan] = await Promise.all([post("/api/retrieve", { query, needs, k: 10 }), post("/api/plan", { query, needs }).catch(() => ({ steps: [], open_inputs: [] }))]);
     } catch (failure) {
       if (turn === this.turn) {
         byId("tools-status").textContent = "There is no answer.";
@@ -35,11 +35,25 @@ export class RetrievalView {
     if (turn !== this.turn) return;
     const took = answer.timings_ms.total ? ` in ${Math.round(answer.timings_ms.total)} ms` : "";
     const doubtful = answer.unanswerable ? ` These may not fit: probability ${answer.answerable_probability.toFixed(2)}.` : "";
-    byId("tools-status").textContent = `${answer.tools.length} tools${took}.${doubtful} ${answer.fallbacks.join(" ")}`;
+    const nothing = "No tool of this catalogue fits: ask in other words, or for a part of it.";
+    byId("tools-status").textContent = [answer.tools.length ? `${count(answer.tools.length)} tools${took}.${doubtful}` : nothing, ...answer.fallbacks].join(" ");
+    this.#plan(plan);
     byId("tools-needs").append(...answer.need_results.map((each) => this.#need(each)));
     byId("tools").append(...answer.tools.map((tool) => this.#tool(tool, answer.need_results)));
+    if (!answer.tools.length) return;
+    byId("tools-graph-box").hidden = byId("rank-title").hidden = false;
     const { nodes, links } = drawing(answer.tools);
     await this.graph.show(nodes, links);
+  }
+
+  // The calls in order: what each takes from a call before it, and what must be asked.
+  #plan({ steps, open_inputs: open }) {
+    const taken = ({ parameter, step, output, source, value }) => element("li", {}, element("code", {}, parameter), step ? ` ← call ${step}${output ? `, ${output}` : ""}` : ` ← ${[source, value].filter(Boolean).join(" ")}`);
+    const item = ({ number, tool_id: id, kind, inputs }) =>
+      element("li", { class: kind === "goal" ? "goal" : "", value: number }, this.#link(id), element("ul", { class: "plain" }, ...inputs.filter((each) => each.parameter).map(taken)));
+    byId("call-plan").replaceChildren(...steps.map(item));
+    const asked = open.filter((each) => each.source === "ask").map((each) => each.parameter);
+    byId("call-plan-open").textContent = asked.length ? `To be asked: ${[...new Set(asked)].join(", ")}.` : "";
   }
 
   #need({ need, tool, probability, unserved }) {
@@ -62,7 +76,7 @@ export class RetrievalView {
       serves && element("p", { class: "serves" }, `Serves: ${serves}`),
       tool.completes && element("p", { class: "serves" }, "Brought by the graph: another tool of the answer needs it."),
       element("p", { class: "quiet why" }, tool.explanation),
-      element("p", { class: "description" }, cut(tool.description, 400)),
+      element("p", { class: "description" }, cut(described(tool), 400)),
       element("details", {}, element("summary", {}, `Reasons (score ${tool.score.toFixed(2)})`), definitions(reasonsOf(tool))),
     );
   }

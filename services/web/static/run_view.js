@@ -1,6 +1,6 @@
 // The right side: the query graph of a request, and its execution as the events of the run come in.
 
-import { errorOf, get, post } from "./api.js";
+import { errorOf, post } from "./api.js";
 import { byId, count, cut, definitions, element, showProblem, worded } from "./dom.js";
 import { GraphView } from "./graph_view.js";
 import { cancelRun, followRun } from "./live_run.js";
@@ -34,11 +34,12 @@ export class RunView {
     this.#leave();
     Object.assign(this, { source: null, id: "", ended: false, answered: false, leftOut: "", turn: (this.turn ?? 0) + 1, vars: new Map(), drawn: Promise.resolve() });
     this.graph.clear();
-    for (const id of ["run-notes", "variables", "results", "log-box", "consent", "cancel"]) byId(id).hidden = true;
+    for (const id of ["run-notes", "run-graph-box", "results", "log-box", "cancel"]) byId(id).hidden = true;
     showProblem(byId("run-problem"), null);
     byId("run-status").className = "quiet";
     byId("run-reading").textContent = "";
     byId("log").replaceChildren();
+    byId("calls").replaceChildren();
   }
 
   // Nobody looks at the run any more.
@@ -66,11 +67,11 @@ export class RunView {
       const words = filters(name).map((each) => `${each.field} ${each.op} ${each.value}`).join(", ");
       const open = element("button", { type: "button", class: "link", onclick: () => this.#results(name) }, name);
       const row = element("tr", {}, element("th", { scope: "row" }, open), element("td", {}, kind), element("td", {}, words), size);
-      this.vars.set(name, { kind, row, size, sizes: [], first: [], returned: name === graph.return_var });
+      this.vars.set(name, { kind, row, size, words, sizes: [], first: [], returned: name === graph.return_var });
       nodes.find((node) => node.id === name).note = words;
     }
     byId("variables").tBodies[0].replaceChildren(...[...this.vars.values()].map(({ row }) => row));
-    byId("variables").hidden = false;
+    byId("run-graph-box").hidden = false;
     byId("run-reading").textContent = `The request is read as: ${graph.action} ${graph.return_mode} ${graph.return_var} (${graph.vars[graph.return_var]}).`;
     this.#note(notes ?? []);
     this.leftOut = (left_out ?? []).join(" ");
@@ -116,38 +117,12 @@ export class RunView {
     this.drawn.then(() => this.graph.mark(missing.var, "lost"));
   }
 
-  onConsentAsked({ question, tool, arguments: values }) {
-    const box = byId("consent");
-    const decide = async (allowed) => {
-      box.hidden = true;
-      try {
-        await post(`/api/runs/${this.id}/consent`, { question, allowed });
-      } catch (failure) {
-        showProblem(byId("run-problem"), errorOf(failure));
-      }
-    };
-    box.replaceChildren(
-      element("strong", {}, `May ${tool.title} be called? It may change something.`),
-      element("p", {}, cut(tool.description, 300)),
-      definitions([["tool", tool.id], ...Object.entries(values).map(([name, value]) => [name, worded(value)])]),
-      element("button", { type: "button", class: "main", onclick: () => decide(true) }, "Allow"),
-      " ",
-      element("button", { type: "button", onclick: () => decide(false) }, "Refuse"),
-    );
-    box.hidden = false;
-    box.querySelector("button").focus();
-  }
-
-  onConsentGiven() {
-    byId("consent").hidden = true;
-  }
-
-  onAnswered({ answer, count: total, sizes, missing, exact }) {
+  onAnswered({ answer, count: total, sizes, first, missing, exact }) {
     this.#over();
-    this.answered = true;
-    for (const [name, size] of Object.entries(sizes)) this.#size(name, size);
+    Object.assign(this, { answered: true, answer, total: total ?? answer.length });
+    for (const [name, size] of Object.entries(sizes)) this.#size(name, size, first[name]);
     const returned = [...this.vars].find(([, { returned: is }]) => is)?.[0] ?? "";
-    const found = total === null || total === undefined ? "Nothing could be resolved." : `${count(total)} found.`;
+    const found = total === null || total === undefined ? "Nothing could be resolved." : total ? `${count(total)} found.` : `0 found: ${this.#reason(missing)}`;
     const inexact = exact === false ? " Some may not be part of an answer." : "";
     const partial = missing?.length && total ? " The answer is partial." : "";
     const unasked = this.leftOut && !total ? ` This is no answer to the whole request: ${this.leftOut}` : "";
@@ -158,6 +133,20 @@ export class RunView {
       byId("run-problem").append(element("ul", {}, ...missing.map((each) => element("li", {}, `${each.constraints.join(", ") || each.var}: ${each.reason}`))));
     }
     if (answer.length) this.#results(returned, true);
+  }
+
+  // Why nothing is an answer: what could not be resolved, else the first variable that was left without a candidate.
+  #reason(missing) {
+    if (missing?.length) return "a part of the request could not be resolved.";
+    const [name, own] = [...this.vars].find(([, { sizes }]) => sizes.length && !sizes[0]) ?? [...this.vars].find(([, { sizes }]) => sizes.at(-1) === 0) ?? [];
+    if (!own) return "nothing meets all conditions.";
+    return own.words && !own.sizes[0] ? `no ${own.kind} has ${own.words}.` : `no ${own.kind} (${name}) meets all conditions.`;
+  }
+
+  // The calls of the run in their order: the main picture.
+  onCalled({ call }) {
+    const came = element("span", { class: call.error ? "fault" : "quiet" }, ` ${call.error || cameBack(call)}, ${call.ms.toFixed(0)} ms`);
+    if (call.kind !== "count") byId("calls").append(element("li", {}, element("code", {}, call.what), came)); // those only choose the order
   }
 
   onFailed({ error }) {
@@ -179,7 +168,6 @@ export class RunView {
     this.ended = true;
     this.source?.close();
     byId("cancel").hidden = true;
-    byId("consent").hidden = true;
     for (const { row } of this.vars.values()) row.classList.remove("now");
     this.drawn.then(() => this.graph.current(null));
   }
@@ -195,8 +183,8 @@ export class RunView {
     this.drawn.then(() => this.graph.describe(name, only && only !== name ? `1: ${only}` : count(size), "candidates", radiusOf(size)));
   }
 
-  async #results(name, ofAnswer = false) {
-    const own = this.vars.get(name), box = byId("results-list"), id = this.id;
+  #results(name, ofAnswer = false) {
+    const own = this.vars.get(name), box = byId("results-list");
     if (!own) return;
     this.drawn.then(() => this.graph.select(name));
     const list = element("ol", { class: "plain" }), title = ofAnswer ? "Answer" : `Results of ${name} (${own.kind})`;
@@ -210,19 +198,10 @@ export class RunView {
       list.append(...own.first.map(entityItem));
       return;
     }
-    const more = element("button", { type: "button", onclick: () => load() }, "More");
-    const load = async () => {
-      try {
-        const page = await get(`/api/runs/${id}/entities`, { var: ofAnswer ? "" : name, offset: list.childElementCount });
-        list.append(...page.entities.map(entityItem));
-        more.hidden = list.childElementCount >= page.total;
-        if (list.isConnected) byId("results-title").textContent = `${title}: ${count(page.total)}`;
-      } catch (failure) {
-        showProblem(byId("run-problem"), errorOf(failure));
-      }
-    };
-    box.append(more);
-    await load();
+    const found = ofAnswer ? this.answer : own.first;
+    list.append(...found.map(entityItem));
+    const total = ofAnswer ? this.total : own.sizes.at(-1);
+    byId("results-title").textContent = `${title}: ${count(total)}${total > found.length ? `, of which the first ${count(found.length)} are listed` : ""}`;
   }
 
   #log(event) {
@@ -245,13 +224,13 @@ function titleOf({ id, fields }) {
 
 function entityItem(entity) {
   const pairs = Object.entries(entity.fields).map(([name, value]) => [name, cut(worded(value) ?? "", 2000)]);
-  const others = pairs.filter(([name, words]) => !SILENT.has(name) && words && words !== "null").slice(0, 2);
+  const others = pairs.filter(([name, words]) => !SILENT.has(name) && words && words !== "null" && words !== titleOf(entity)).slice(0, 2);
   const aside = element("span", { class: "quiet aside" }, ` ${others.map(([, words]) => cut(words, 40)).join(" · ")}`);
   return element("li", {}, element("details", {}, element("summary", {}, titleOf(entity), aside), definitions([["identifier", entity.id], ...pairs])));
 }
 
 function cameBack({ kind, rows, count: number }) {
-  if (kind !== "count") return `${count(rows)} rows`;
+  if (kind !== "count") return rows === 1 ? "1 row" : `${count(rows)} rows`;
   return typeof number === "number" ? count(number) : "unknown";
 }
 
@@ -268,8 +247,6 @@ function logLine(event) {
     case "Called": return `${event.call.kind} ${event.call.what}: ${event.call.error || cameBack(event.call)} (${event.call.ms.toFixed(1)} ms)`;
     case "BranchFailed": return `missing: ${event.missing.reason}`;
     case "Done": return `${count(event.calls)} calls, ${count(event.rows)} rows`;
-    case "ConsentAsked": return `asks before ${event.tool.id}`;
-    case "ConsentGiven": return event.allowed ? "allowed" : "refused";
     case "Failed": return `failed: ${event.error.message}`;
     default: {
       const { event: name, answer, execution, ...rest } = event;

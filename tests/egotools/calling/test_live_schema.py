@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
-from egotools import NotFoundError, OverloadedError, ToolRequestError
+from egotools import NotFoundError, ToolRequestError
 from egotools.calling.mcp_invoker import McpAddress, McpInvoker
-from egotools.calling.mcp_session import McpSession
 from tests.harness.waiting import LIMIT_S
 from tests.planners.calls.tools import NOTHING, mcp
 
@@ -79,25 +75,3 @@ async def test_a_tool_that_changed_is_checked_against_what_it_takes_now(addresse
         assert (gone.value.reason, gone.value.subject) == ("TOOL_GONE", "stock")
         assert (await one.invoke(mcp("leave", NOTHING), {})).body is not None  # the session is as before
         assert (await other.invoke(STOCK, {"material": "tin"})).notes == ()
-
-
-@pytest.mark.parametrize("tools", [0, 200])
-async def test_a_list_without_end_is_given_up(monkeypatch: pytest.MonkeyPatch, tools: int) -> None:
-    def pages() -> Iterator[Any]:
-        while True:
-            yield SimpleNamespace(tools=[SimpleNamespace(name="x")] * tools, next_cursor="more")
-
-    listed, asked = pages(), list[Any]()
-
-    class Client:
-        async def list_tools(self, **options: Any) -> Any:
-            asked.append(options)
-            return next(listed)
-
-    async def ask(self: Any, tool: str, question: Any, timeout_s: float) -> Any:
-        return await question(Client())
-
-    monkeypatch.setattr(McpSession, "_asked", ask)
-    with pytest.raises(OverloadedError, match="the list of the MCP server"):
-        await McpSession("mcp:x").live_tool("stock")
-    assert len(asked) == (100 if not tools else 51)

@@ -37,11 +37,6 @@ def framework(request: pytest.FixtureRequest) -> Framework:
     return FRAMEWORKS[request.param]
 
 
-def test_each_framework_kind_is_there() -> None:
-    kinds = {(each.asks, each.searches) for each in FRAMEWORKS.values()}
-    assert {asks for asks, _ in kinds} == {searches for _, searches in kinds} == {True, False}
-
-
 def test_a_task_in_two_calls(framework: Framework, world: World) -> None:
     world.chat.say(
         FIND, CALL, ("search_tools", {"query": "list the orders"}), ("shop__listOrders", {"customer_id": "C7"}), "O1."
@@ -99,13 +94,6 @@ def test_with_consent_it_is_called_once(framework: Framework, world: World) -> N
     assert asked == ([] if framework.asks else [("shop/refundOrder", REFUND[1])])
 
 
-@ASKING
-def test_confirm_decides_where_both_could(framework: Framework, world: World) -> None:
-    world.chat.say(SEARCH_REFUND, REFUND, "Done.")
-    assert framework.run(world.source(confirm=lambda tool, arguments: False), None) == "Done."
-    assert world.api.arrived == [] and "PERMISSION_DENIED" in world.chat.told()
-
-
 def test_a_hostile_schema_harms_nothing(framework: Framework, world: World) -> None:
     arguments = {name: f"<{name}>" for name in HOSTILE}
     given = {name.replace("$", ""): value for name, value in arguments.items()}
@@ -115,13 +103,6 @@ def test_a_hostile_schema_harms_nothing(framework: Framework, world: World) -> N
     (arrived,) = world.api.arrived
     assert dict(arrived.query) == arguments
     assert "x" * 1_100 not in world.chat.told()
-
-
-def test_a_recursive_schema_is_taken(framework: Framework, world: World) -> None:
-    tree = {"self": "root", "children": [{"self": "leaf"}]}
-    world.chat.say(("search_tools", {"query": "plant a tree of nodes"}), ("shop__plantTree", tree), "Done.")
-    assert framework.run(world.source(confirm=lambda tool, arguments: True), None) == "Done."
-    assert [json.loads(arrived.body) for arrived in world.api.arrived] == [tree]
 
 
 def test_wrong_arguments_are_told_before_anything_is_sent(framework: Framework, world: World) -> None:

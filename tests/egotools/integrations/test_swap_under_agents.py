@@ -8,7 +8,6 @@ import pytest
 
 from egotools import NotFoundError
 from tests.egotools.integrations.conftest import World, publish
-from tests.egotools.integrations.frameworks import FRAMEWORKS
 from tests.harness.waiting import wait_until
 
 
@@ -37,28 +36,3 @@ async def test_a_tool_that_is_gone_is_not_called_and_forgotten(world: World, swa
     searched.search("list the orders of a customer")
     assert "shop__findCustomer" not in searched.tools and "shop__listOrders" in searched.tools
     assert world.api.arrived == []
-
-
-@pytest.mark.parametrize("name", FRAMEWORKS)
-def test_every_framework_hears_of_it(name: str, world: World, _gone_source: Any) -> None:
-    framework = FRAMEWORKS[name]
-    world.chat.say(("shop__findCustomer", {"name": "Acme"}), "Gone.")
-    try:
-        assert framework.run(_gone_source(), None) == "Gone."
-    except Exception as error:  # where the framework ends the run for a tool that it does not have
-        assert "shop__findCustomer" in str(error)
-    assert world.api.arrived == []
-
-
-@pytest.fixture(scope="module")
-def _gone_source(_world: World) -> Any:
-    """Sources that found a tool before the swap; one swap for all frameworks."""
-    sources = [_world.source() for _ in FRAMEWORKS]
-    for source in sources:
-        source.search("find a customer by name")
-    before = _world.client.catalog().snapshot_id
-    publish(_world.store, "/customers")
-    wait_until(lambda: _world.client.catalog().snapshot_id != before)
-    yield sources.pop
-    publish(_world.store)
-    wait_until(lambda: _world.client.catalog().snapshot_id == before)

@@ -370,7 +370,7 @@ def test_members_of_the_subtypes_of_a_discriminator_are_inputs_and_outputs(tmp_p
     assert rejected == []
     assert [each.name for each in tool.parameters] == ["lead", "lead.kind", "lead.tows", "lead.payload", "lead.angle"]
     assert {"[].kind", "[].payload", "[].angle"} <= {each.name for each in tool.returns}
-    check = Draft202012Validator(tool.input_schema)
+    check = Draft202012Validator(tool.input_schema or {})
     assert check.is_valid(
         {"lead": {"kind": "Truck", "payload": 2.5, "tows": {"kind": "Tipper", "payload": 1, "angle": 30}}}
     )
@@ -386,7 +386,7 @@ def test_headers_and_variables_that_differ_in_case_are_one_input(tmp_path: Path)
     spec["paths"]["/a/{customerId}"] = spec["paths"].pop("/a")
     tool = next(each for name, each in read(tmp_path / "a.json", spec)[0].items() if name != "get_ok")
     assert [each.name for each in tool.parameters] == ["customerId", "X-Trace", "Q", "q"]
-    assert [(each.name, each.location) for each in tool.call.arguments][:2] == [
+    assert tool.call is not None and [(each.name, each.location) for each in tool.call.arguments][:2] == [
         ("customerId", "path"),
         ("X-Trace", "header"),
     ]

@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 
-from egotools.tool_plan import OpenInput, PlanInput, PlanStep, ToolPlan
+from egotools.values import OpenInput, PlanInput, PlanStep, ToolPlan
 from planners.calls.execute_plan import StepCall, TakenRow, execute_plan
-from planners.calls.python_invoker import PythonInvoker
-from planners.calls.tool_access import CallPipeline, always, never
+from planners.calls.tool_access import CallPipeline, PythonInvoker, always, never
 from tests.planners.calls.tools import python
 
 TEXT, WHOLE = {"type": "string"}, {"type": "integer"}

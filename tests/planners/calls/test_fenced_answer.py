@@ -91,16 +91,8 @@ def test_hidden_text_is_flagged_and_taken_out(body: Any) -> None:
     assert "Warning" in found.text.partition("--- begin")[0]
 
 
-def test_flags_are_bounded() -> None:
-    assert len(fence([f"a{'x' * at}\u202eb" for at in range(30)]).flags) == 8
-
-
 @pytest.mark.parametrize("body", ["नमस्ते 👩‍👩‍👧", {"note": "Please pay within 30 days, and send the receipt to Jan."}])
 def test_ordinary_texts_are_not_flagged(body: Any) -> None:
     found = fence(body)
     assert found.flags == ()
     assert "Warning" not in found.text
-
-
-def test_notes_stand_outside() -> None:
-    assert "The tool has changed." in fence({}, notes=("The tool has changed.",)).text.partition("--- begin")[0]

@@ -19,8 +19,7 @@ from egotools import Call, ClientDeadlineError, OverloadedError, Tool, ToolReque
 from egotools.calling.http_invoker import HttpInvoker
 from egotools.calling.invoker import ToolInvoker
 from egotools.calling.mcp_invoker import McpAddress, McpInvoker
-from planners.calls.python_invoker import PythonInvoker
-from planners.calls.tool_access import ProtocolInvoker
+from planners.calls.tool_access import ProtocolInvoker, PythonInvoker
 from tests.conftest import ROOT
 from tests.harness.http_server import Arrived, Loopback, Reply
 from tests.harness.waiting import LIMIT_S, until, wait_until
@@ -172,7 +171,7 @@ class TestPython:
         [
             *(
                 (name, MODULE, "no such function of its own")
-                for name in ("os.getcwd", "getcwd", "_secret", "Shop._secret")
+                for name in ("os.getcwd", "getcwd", "_secret", "Shop._secret", "Shop.book.title.upper")
             ),
             *((name, MODULE, "no such function of its own") for name in ("nothing", "RELEASE.set", "book.__globals__")),
             ("getcwd", "os", "allowed: no.such, tests"),
@@ -220,7 +219,7 @@ class TestPython:
     def test_a_function_that_hangs_does_not_keep_the_process(self) -> None:
         script = (
             "import asyncio\n"
-            "from planners.calls.python_invoker import PythonInvoker\n"
+            "from planners.calls.tool_access import PythonInvoker\n"
             "from tests.planners.calls.tools import MODULE, NOTHING, python\n"
             "async def main():\n"
             "    try: await PythonInvoker([MODULE], timeout_s=0.1).invoke(python('wait', NOTHING), {})\n"
@@ -232,33 +231,6 @@ class TestPython:
         assert ended.stdout == "ClientDeadlineError\n"
 
 
-class TestHttp:
-    @pytest.mark.parametrize(
-        ("body", "expected"), [(b"", None), (b"plain", "plain"), (b"\xff\xfe", "//4="), (b'{"a": [1]}', {"a": [1]})]
-    )
-    async def test_bodies(self, body: bytes, expected: object) -> None:
-        with Loopback(lambda arrived: Reply(body=body)) as server:
-            answer = await HttpInvoker(servers={"": server.url}).invoke(http("x", NOTHING, "GET"), {})
-        assert answer.body == expected
-
-    async def test_each_namespace_has_its_server(self) -> None:
-        with Loopback() as other, Loopback() as shop:
-            await HttpInvoker(servers={"": other.url, "shop": shop.url}).invoke(http("x", NOTHING, "GET"), {})
-            assert (len(other.arrived), len(shop.arrived)) == (0, 1)
-
-
-class TestMcp:
-    async def test_a_session_without_an_address(self) -> None:
-        with pytest.raises(ToolRequestError, match="'warehouse'"):
-            await McpInvoker({"other": McpAddress(session="mcp:x")}).invoke(mcp("book"), {"material": "x"})
-
-    async def test_a_server_that_is_not_there(self, tmp_path: Path) -> None:
-        invoker = McpInvoker({"": McpAddress(session=f"mcp:{tmp_path}/none", env={"TOKEN": "s3cret"})})
-        with pytest.raises(UnavailableError, match="no such command"):
-            await invoker.invoke(mcp("book"), {"material": "x"})
-        assert "s3cret" not in repr(McpAddress(session="mcp:x", env={"TOKEN": "s3cret"}))
-
-
 _COUNTER = f"""
 import json
 import os
@@ -267,17 +239,12 @@ import sys
 sys.path.insert(0, {str(ROOT)!r})
 from tests.harness.plain_mcp import serve
 
-PROPERTIES = {{"visit": {{"characters": {{"type": "integer"}}}}, "leave": {{}}}}
 visits = 0
 
 
 def listed(_):
-    return {{
-        "tools": [
-            {{"name": name, "inputSchema": {{"type": "object", "properties": properties, "required": list(properties)}}}}
-            for name, properties in PROPERTIES.items()
-        ]
-    }}
+    schema = {{"type": "object", "properties": {{}}}}
+    return {{"tools": [{{"name": name, "inputSchema": schema}} for name in ("visit", "leave")]}}
 
 
 def call(params):
@@ -285,40 +252,25 @@ def call(params):
     if params["name"] == "leave":
         os._exit(1)
     visits += 1
-    answer = {{"process": os.getpid(), "visits": visits, "text": "x" * params["arguments"]["characters"]}}
+    answer = {{"process": os.getpid(), "visits": visits}}
     return {{"content": [{{"type": "text", "text": json.dumps(answer)}}], "structuredContent": answer}}
 
 
 serve("counter", listed, call)
 """
-CHARACTERS = {"type": "object", "properties": {"characters": {"type": "integer"}}}
 
 
-class TestKeptSessions:
-    @pytest.fixture
-    def addresses(self, tmp_path: Path) -> dict[str, McpAddress]:
-        script = tmp_path / "counter.py"
-        script.write_text(_COUNTER, encoding="utf-8")
-        return {"warehouse": McpAddress(session=f"mcp:{sys.executable} {script}")}
-
-    async def test_calls_share_a_session_until_the_block_ends(self, addresses: dict[str, McpAddress]) -> None:
-        async with McpInvoker(addresses) as invoker:
-            calls = [invoker.invoke(mcp("visit", CHARACTERS), {"characters": 1}) for _ in range(6)]
-            answers = [answer.body for answer in await asyncio.gather(*calls)]
-        assert sorted(each["visits"] for each in answers) == [1, 2, 3, 4, 5, 6]
-        (process,) = {each["process"] for each in answers}
-        await until(lambda: not Path(f"/proc/{process}").exists() if sys.platform == "linux" else True)
-
-    async def test_a_server_that_died_is_started_again(self, addresses: dict[str, McpAddress]) -> None:
-        async with McpInvoker(addresses) as invoker:
-            first = await invoker.invoke(mcp("visit", CHARACTERS), {"characters": 1})
-            with pytest.raises(UnavailableError):
-                await invoker.invoke(mcp("leave", NOTHING), {})
-            second = await invoker.invoke(mcp("visit", CHARACTERS), {"characters": 1})
-        assert (first.body["visits"], second.body["visits"]) == (1, 1)
-        assert first.body["process"] != second.body["process"]
-
-    async def test_without_the_block_each_call_has_its_own(self, addresses: dict[str, McpAddress]) -> None:
-        invoker = McpInvoker(addresses)
-        answers = [await invoker.invoke(mcp("visit", CHARACTERS), {"characters": 1}) for _ in range(2)]
-        assert [answer.body["visits"] for answer in answers] == [1, 1]
+async def test_a_session_is_shared_until_the_block_ends_and_a_server_that_died_is_started_again(tmp_path: Path) -> None:
+    script = tmp_path / "counter.py"
+    script.write_text(_COUNTER, encoding="utf-8")
+    async with McpInvoker({"warehouse": McpAddress(session=f"mcp:{sys.executable} {script}")}) as invoker:
+        calls = [invoker.invoke(mcp("visit", NOTHING), {}) for _ in range(6)]
+        answers = [answer.body for answer in await asyncio.gather(*calls)]
+        with pytest.raises(UnavailableError):
+            await invoker.invoke(mcp("leave", NOTHING), {})
+        again = (await invoker.invoke(mcp("visit", NOTHING), {})).body
+    assert sorted(each["visits"] for each in answers) == [1, 2, 3, 4, 5, 6]
+    (process,) = {each["process"] for each in answers}
+    assert again["visits"] == 1 and again["process"] != process
+    if sys.platform == "linux":
+        await until(lambda: not any(Path(f"/proc/{each}").exists() for each in (process, again["process"])))

@@ -20,8 +20,16 @@ from egotools.calling.http_invoker import HttpInvoker
 from egotools.calling.invoker import ToolAnswer
 from inference.retry import RetryPolicy
 from ontology.errors import InvalidArgumentError
-from planners.calls.python_invoker import PythonInvoker
-from planners.calls.tool_access import CallLimits, CallPipeline, CallPolicy, CallRule, always, never, read_policy
+from planners.calls.tool_access import (
+    CallLimits,
+    CallPipeline,
+    CallPolicy,
+    CallRule,
+    PythonInvoker,
+    always,
+    never,
+    read_policy,
+)
 from tests.harness.http_server import Arrived, Loopback, Reply
 from tests.planners.calls import shop_tools
 from tests.planners.calls.tools import MODULE, NOTHING, http, python
@@ -40,7 +48,7 @@ def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
 # The policy.
 
 FILE = """
-exclude: {tool: "hr/wipe*", namespace: [legacy]}
+exclude: {tool: ["hr/wipe*", "hr/[old]*"], namespace: [legacy]}
 rules:
   - {namespace: finance, effect: [idempotent, change], decision: deny}
   - {tool: [hr/approve*, "hr/fire?"], decision: ask}
@@ -70,6 +78,8 @@ def written(tmp_path: Path, text: str, **mode: bool) -> CallPolicy:
         (tool("hr/fire1", READ), "ask", "ask"),
         (tool("hr/hire"), "allow", "allow"),
         (tool("hr/wipeAll", READ), "deny", "deny"),
+        (tool("hr/[old] list", READ), "deny", "deny"),
+        (tool("hr/outdated"), "allow", "allow"),
         (tool("legacy/list", READ), "deny", "deny"),
         (tool("secrets/list", READ), "deny", "deny"),
         (tool("shop/book"), "ask", "allow"),

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
-from egotools import AsyncClient, NotFoundError, Response, Tool
+from egotools import AsyncClient, NotFoundError, Tool
 from inference import HashingEncoder
-from inference.chat import Message, ScriptedChat
-from planners.calls.prompt_tokens import CountedModel, PromptTokens
+from planners.calls.model_text import PromptTokens
 from planners.calls.tool_finder import ToolFinder
 from retrieval.engine import open_engine
 from services.jobs.build import build_snapshot
@@ -42,28 +40,6 @@ async def test_each_tool_has_its_document(library_store: Path) -> None:
     assert right.call.operation == "tests.planners.dfs.library_tools:list_books_of_authors"
     assert {each.tool.snapshot_id for each in found.tools} == {found.snapshot_id}
     assert all(each.explanation for each in found.tools)
-
-
-async def test_filters_narrow_the_catalogue(library_store: Path) -> None:
-    async with client_of(library_store) as client:
-        filters = {"id": ["tests.planners.dfs.library_tools/find_*"]}
-        found = await ToolFinder(client, filters=filters).find(REQUEST)
-    assert {each.tool.name for each in found.tools} == {"find_books", "find_authors"}
-
-
-async def test_the_server_may_choose_how_many(library_store: Path) -> None:
-    asked: list[tuple[int, bool]] = []
-
-    class Asking(AsyncClient):
-        async def retrieve(self, query: str = "", k: int = 10, *rest: Any, **options: Any) -> Response:
-            asked.append((k, bool(options["auto_k"])))
-            return await super().retrieve(query, k, *rest, **options)
-
-    async with serving(library_store) as server, Asking(server.address) as client:
-        chosen = await ToolFinder(client, k=8, auto_k=True).find(REQUEST)
-        await ToolFinder(client, k=8).find(REQUEST)
-    assert asked == [(8, True), (8, False)]
-    assert 1 <= len(chosen.tools) <= 8
 
 
 async def test_documents_are_read_once_for_a_snapshot(library_store: Path) -> None:
@@ -112,11 +88,3 @@ class TestPromptTokens:
         prompt, tokens = "".join(each.tool.schema_json for each in found.tools), PromptTokens()
         assert 100 < tokens.count(prompt) < len(prompt)
         assert tokens.name == "tokenizer of minilm-l6-v2-int8"
-
-    def test_prompts_of_a_model_are_counted_with_the_schema_of_the_answer(self) -> None:
-        model = CountedModel(ScriptedChat(["yes", "no"]), PromptTokens())
-        question = [Message("system", "list all"), Message("user", "books here")]
-        assert model.complete(question).text == "yes"
-        model.complete(question, schema={"type": "object"})
-        assert model.prompts == [4, 4 + PromptTokens().count('{"type":"object"}')]
-        assert (model.counter, model.name) == (PromptTokens.name, ScriptedChat([]).name)

@@ -5,15 +5,13 @@ from __future__ import annotations
 import asyncio
 from itertools import product
 from random import Random
-from typing import Any, Literal
+from typing import Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planners.dfs import Domain, QueryGraph
 from planners.dfs.executor import Execution, execute
-from planners.dfs.resolver import ExecutorSettings
 from tests.planners.dfs.brute_force import brute_force
 from tests.planners.dfs.memory_resolver import MemoryResolver, date_range, day
 
@@ -152,8 +150,8 @@ def _filter(var: str, field: str, op: str, value: Any) -> dict[str, Any]:
     return {"kind": "filter", "var": var, "field": field, "op": op, "value": value}
 
 
-def _runs(graph: QueryGraph, data: MemoryResolver, order: Literal["selective", "paper"]) -> Execution:
-    return asyncio.run(execute(graph, DOMAIN, data, resolve_date=date_range, settings=ExecutorSettings(order=order)))
+def _runs(graph: QueryGraph, data: MemoryResolver) -> Execution:
+    return asyncio.run(execute(graph, DOMAIN, data, resolve_date=date_range))
 
 
 def _startable(graph: QueryGraph) -> bool:
@@ -165,14 +163,13 @@ def _shown(execution: Execution) -> dict[str, list[str]]:
     return {var: [each.id for each in found] for var, found in execution.candidates.items()}
 
 
-@pytest.mark.parametrize("order", ["selective", "paper"])
 @settings(max_examples=300, deadline=None)
 @given(random=RANDOM)
-def test_the_answer_is_that_of_trying_every_assignment(order: Literal["selective", "paper"], random: Random) -> None:
+def test_the_answer_is_that_of_trying_every_assignment(random: Random) -> None:
     graph, data = graphs(random), tables(random)
     if not _startable(graph):
         return
-    execution = _runs(graph, data, order)
+    execution = _runs(graph, data)
     wanted = brute_force(graph, data)
     assert _shown(execution) == wanted
     answer = wanted[graph.return_var]
@@ -182,21 +179,18 @@ def test_the_answer_is_that_of_trying_every_assignment(order: Literal["selective
     assert (execution.missing, execution.exact) == ((), True)
     assert len(set(data.asked)) == len(data.asked), "asked twice"
     bound = "Me" in graph.vars.values() or any(each.field != "ordinal" for each in graph.filters)
-    if order == "selective" and bound:
+    if bound:
         assert [each for each in data.asked if each[0] == "find" and not each[2]] == [], "listed a whole type"
 
 
-@pytest.mark.parametrize("order", ["selective", "paper"])
 @settings(max_examples=300, deadline=None)
 @given(random=RANDOM)
-def test_with_failures_it_is_that_of_the_graph_without_what_is_missing(
-    order: Literal["selective", "paper"], random: Random
-) -> None:
+def test_with_failures_it_is_that_of_the_graph_without_what_is_missing(random: Random) -> None:
     graph, data = graphs(random), tables(random)
     if not _startable(graph):
         return
     data.broken = set(random.sample(CALLS, random.randint(1, 5)))
-    execution = _runs(graph, data, order)
+    execution = _runs(graph, data)
     missing = [each for one in execution.missing for each in one.constraints]
     assert len(set(missing)) == len(missing)
     if execution.count is None:

@@ -11,7 +11,7 @@ import pytest
 from benchmarks.personal.write_personal_data import TODAY, ZONE, write_personal_data
 from inference import load_encoder
 from planners import personal
-from planners.calls.python_invoker import PythonInvoker
+from planners.calls.tool_access import PythonInvoker
 from planners.calls.tool_finder import ToolFinder
 from planners.dfs.resolver import Step
 from planners.dfs.tool_resolver import ToolResolver

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-import socket
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,18 +14,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from egotools import AsyncClient, Tool
+from egotools import Tool
 from egotools.calling.invoker import ToolAnswer, ToolInvoker
-from ontology.errors import BudgetExceededError, EgotoolsError, ToolCallError
-from planners.calls.python_invoker import PythonInvoker
-from planners.calls.tool_access import CallLimits, CallPipeline
+from ontology.errors import BudgetExceededError, ToolCallError
+from planners.calls.tool_access import CallLimits, CallPipeline, PythonInvoker
 from planners.calls.tool_finder import Finder, FoundTool, FoundTools, ToolFinder
 from planners.dfs.resolver import Entity, Step
 from planners.dfs.tool_resolver import ToolResolver
 from planners.query.domain import Domain, read_domain
 from planners.query.query_graph import FilterConstraint
 from tests.harness.servers import client_of
-from tests.harness.waiting import until
 from tests.planners.dfs.library_tools import Library
 
 MODULE = "tests.planners.dfs.library_tools"
@@ -148,13 +145,6 @@ class TestOverGrpc:
         assert await resolver.count("Author", []) is None
         assert await resolver.count("Self", []) is None
 
-    async def test_a_service_that_is_gone(self, library: Library) -> None:
-        with socket.create_server(("127.0.0.1", 0)) as probe:
-            port = probe.getsockname()[1]
-        async with AsyncClient(f"127.0.0.1:{port}") as client:
-            with pytest.raises(EgotoolsError, match="did not answer"):
-                await over(ToolFinder(client, timeout_s=1.0), library).follow(WROTE, ["gaiman"])
-
 
 class TestCalls:
     async def test_one_identifier_at_a_time_with_bounded_concurrency(
@@ -241,37 +231,6 @@ class TestSourcesWithoutAnEdge:
         pairs = await resolver.follow(ONE_BY_ONE, ["austen", "gaiman", "pratchett"])
         assert {(source, book.id) for source, book in pairs} == wrote(library, ["gaiman", "pratchett"])
         assert await resolver.follow(ONE_BY_ONE, ["austen"]) == []  # its tool is known to answer
-
-
-class Slow(Ranked):
-    """A service that answers when it is let."""
-
-    def __init__(self, tools: Iterable[Tool]) -> None:
-        super().__init__(tools)
-        self.may = asyncio.Event()
-
-    async def find(self, request: str) -> FoundTools:
-        self.asked.append(request)
-        await self.may.wait()
-        return await super().find(request)
-
-
-class TestCancellation:
-    async def test_a_cancelled_question_leaves_no_task_behind(
-        self, documents: dict[str, Tool], library: Library
-    ) -> None:
-        service = Slow(documents[name] for name in ("get_own_record", "list_books_of_authors"))
-        resolver = over(service, library)
-        before = asyncio.all_tasks()
-        mine = Step("Self", "written_by", "Book", forward=False)
-        asked = [asyncio.create_task(resolver.follow(step, ["self"])) for step in (WROTE, mine, mine)]
-        await until(lambda: len(service.asked) == 2)
-        for task in asked:
-            task.cancel()
-        await asyncio.wait(asked)
-        assert asyncio.all_tasks() == before
-        service.may.set()
-        assert ids([book for _, book in await resolver.follow(mine, ["self"])]) == ["b3", "b5"]
 
 
 class TestFallback:

@@ -10,7 +10,7 @@ from planners.graphseek.catalog.catalog import (
     RelationshipDescriptor,
     SemanticCatalog,
 )
-from planners.stores.loading import ColumnType, NodeTable, RelationshipTable, load_graph
+from planners.stores.ladybug import ColumnType, NodeTable, RelationshipTable, load_graph
 
 BOOKS: list[tuple[object, ...]] = [
     # key, title, pages, price, fee, genre, published, rare, quotes

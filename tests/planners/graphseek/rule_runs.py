@@ -14,7 +14,7 @@ from planners.graphseek.results.result import Cell
 from planners.graphseek.results.result_store import ResultStore
 from planners.graphseek.rules_turns import RulesTurns
 from planners.graphseek.turn import Question
-from planners.stores.open_graph import open_readable
+from planners.stores import open_readable
 
 
 @dataclass(frozen=True)

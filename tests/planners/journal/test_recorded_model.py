@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic import TypeAdapter
 
-import ontology.errors
 from inference.chat import Budget, ChatModel, Completion, Message, Sample, ScriptedChat
 from ontology.errors import (
     BudgetExceededError,
-    EgotoolsError,
     InvalidArgumentError,
-    MissingExtraError,
     ModelError,
     StatementError,
     StorageError,
@@ -73,15 +68,6 @@ def test_a_run_that_goes_on_asks_only_what_was_not_answered(tmp_path: Path) -> N
         ask(replayed, "a")
 
 
-def test_two_roles_that_ask_the_same_have_their_own_answers(tmp_path: Path) -> None:
-    with open_run_journal(tmp_path / "run") as journal:
-        steps, model = Steps(journal), Counting()
-        both = [recorded_model(model, steps, role=role) for role in ("graph", "tool")]
-        assert [ask(each, "q") for each in both] == ["answer 1", "answer 2"]
-    steps = replay(tmp_path / "run")
-    assert [ask(recorded_model(None, steps, role=role), "q") for role in ("tool", "graph")] == ["answer 2", "answer 1"]
-
-
 class Failing(Counting):
     """Raises its errors in their order."""
 
@@ -106,45 +92,6 @@ def test_a_failure_fails_again_and_a_budget_that_is_used_up_does_not(tmp_path: P
         with pytest.raises(ModelError, match="KeyError"):
             ask(recorded, "foreign")
         assert ask(recorded, "spent") == "now"
-
-
-def _classes(of: type[EgotoolsError]) -> Iterator[type[EgotoolsError]]:
-    for each in of.__subclasses__():
-        if each.__module__ == ontology.errors.__name__:
-            yield each
-        yield from _classes(each)
-
-
-async def test_errors_come_back_with_their_class_and_their_words(tmp_path: Path) -> None:
-    errors: list[EgotoolsError] = [MissingExtraError("graphs as RDF", extra="rdf")]
-    for kind in _classes(EgotoolsError):
-        error = kind.__new__(kind)
-        EgotoolsError.__init__(error, "it is gone", subject="a graph", remedy="Look again")
-        errors += [] if isinstance(error, BudgetExceededError) else [error]
-
-    async def fail(steps: Steps) -> list[tuple[type[Exception], str]]:
-        said: list[tuple[type[Exception], str]] = []
-        for at, error in enumerate(errors):
-            with pytest.raises(EgotoolsError) as raised, steps.taken("graph", f"{at}", TypeAdapter(None)) as step:
-                assert not step.is_known
-                raise error
-            said.append((type(raised.value), str(raised.value)))
-        return said
-
-    with open_run_journal(tmp_path / "run") as journal:
-        first = await fail(Steps(journal, faults="kept"))
-    assert len(first) > 10 and await fail(replay(tmp_path / "run")) == first
-
-
-def test_votes_of_several_threads_are_the_same_afterwards(tmp_path: Path) -> None:
-    questions = [(f"q{n % 7}", n % 3) for n in range(63)]
-    with open_run_journal(tmp_path / "run") as journal, ThreadPoolExecutor(8) as threads:
-        recorded = recorded_model(ScriptedChat(lambda messages: f"to {messages[-1].content}"), Steps(journal))
-        first = list(threads.map(lambda each: ask(recorded, *each), questions))
-    found = read_run_journal(tmp_path / "run")
-    assert len({(each.data["key"], each.data["nth"]) for each in found.records}) == 63
-    replayed = recorded_model(None, replay(tmp_path / "run"))
-    assert [ask(replayed, *each) for each in questions] == first
 
 
 def test_the_account_has_tokens_money_and_time_of_each_step(tmp_path: Path) -> None:

@@ -68,14 +68,6 @@ def test_damage_before_the_end_is_an_error_with_its_line(tmp_path: Path, line: i
     assert caught.value.subject == f"{path}:{line + 1}"
 
 
-def test_a_line_that_is_missing_is_damage(tmp_path: Path) -> None:
-    path = tmp_path / "run"
-    first, _, last = written(path, [{"value": n} for n in range(3)]).splitlines(keepends=True)
-    path.write_bytes(first + last + last)
-    with pytest.raises(InvalidArgumentError, match="damaged"):
-        read_run_journal(path)
-
-
 @pytest.mark.parametrize("content", [b"my notes", b"my notes\nand more\n", b'{"n":1}\n', b"\0"])
 def test_another_file_is_left_as_it_is(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "notes.txt"
@@ -101,15 +93,6 @@ def test_one_process_writes(tmp_path: Path) -> None:
     with pytest.raises(StorageError, match="not open"):
         journal.append("note", value=2)
     assert notes(tmp_path / "run") == [{"value": 1}]
-
-
-def test_a_closed_journal_takes_nothing_of_a_thread_that_was_left_behind(tmp_path: Path) -> None:
-    with open_run_journal(tmp_path / "run.jsonl") as journal:
-        journal.append("begun")
-    before = sorted(tmp_path.rglob("*"))
-    with pytest.raises(StorageError, match="not open for writing"):
-        journal.append("late")
-    assert sorted(tmp_path.rglob("*")) == before
 
 
 def test_a_full_disk_is_said_again_and_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

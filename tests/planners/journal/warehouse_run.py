@@ -11,7 +11,7 @@ from typing import Any
 
 from egotools import Call, ClientError, Tool
 from egotools.calling.invoker import ToolInvoker
-from planners.calls.python_invoker import PythonInvoker
+from planners.calls.tool_access import PythonInvoker
 from planners.journal.recorded import RecordedInvoker, Steps
 from planners.journal.run_journal import open_run_journal
 

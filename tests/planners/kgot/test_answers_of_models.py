@@ -17,7 +17,7 @@ from planners.kgot.kgot_settings import KgotSettings
 from planners.kgot.kgot_task import Dropped
 from planners.kgot.run_state import graph_text
 from planners.kgot.steps import prompt_messages, read_operations
-from planners.stores.open_graph import open_graph
+from planners.stores import open_graph
 from planners.stores.property_graph import GraphEdge, GraphNode, GraphState, Operation, Statement, state_text
 from tests.planners.kgot.run_fakes import INSERT, FakeFinder, FakeInvoker, StepServer, run_task, tool
 

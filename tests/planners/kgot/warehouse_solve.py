@@ -16,8 +16,8 @@ from typing import Any
 
 from egotools import Tool
 from inference.chat import Budget, ChatModel, Completion, Message
-from planners.calls.python_invoker import PythonInvoker
 from planners.calls.sandbox import Sandbox
+from planners.calls.tool_access import PythonInvoker
 from planners.calls.tool_finder import FoundTool, FoundTools
 from planners.journal.run_journal import RunJournal, RunRecord, open_run_journal
 from planners.kgot.kgot_controller import KgotRun

@@ -8,7 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from planners.dfs import Domain, QueryGraph, graph_faults
-from planners.query.field_comparison import compare
+from planners.query.graph_faults import compare
 
 LOOKUP = {"request": "look it up"}
 DOMAIN = Domain.model_validate(
@@ -88,3 +88,8 @@ def test_another_form_is_no_graph(change: dict[str, Any]) -> None:
 def test_numbers_are_compared_as_numbers(op: str, holds: bool) -> None:
     assert compare("12", op, 12.0) is holds
     assert compare("9", "<", "12") and compare("Ann", "<", "bob")
+
+
+def test_names_are_compared_without_case_and_accents() -> None:
+    assert compare("Zoë Müller", "=", "zoe muller") and compare("Łukasz  Wójcik", "contains", "wojcik")
+    assert not compare("Jane", "=", "Jan")

@@ -15,8 +15,7 @@ from planners.dfs import Domain, QueryGraph, graph_faults
 from planners.query import load_parser
 from planners.query.domain import read_domain
 from planners.query.llm_reader import LlmParser, WrittenGraph
-from planners.query.reader import Parser
-from planners.query.request_set import GoldRequest, request_set
+from planners.query.query_graph import GoldRequest, Parser, request_set
 from scripts.graph_match import same_graph
 
 TODAY = date(2026, 2, 15)

@@ -1,4 +1,4 @@
-"""The parser by rules and the words of a request: orders are refused, names of any letters are whole, and no request takes long."""
+"""The parser by rules and the words of a request: orders are not answered, names of any letters are whole, and no request takes long."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from ontology.errors import InvalidArgumentError
 from planners.dfs import QueryGraph
 from planners.query.domain import read_domain
-from planners.query.reader import ParsedRequest
+from planners.query.query_graph import ParsedRequest
 from planners.query.rules_reader import RulesParser
 
 TODAY = date(2026, 2, 15)
@@ -29,24 +29,20 @@ def _values(request: str, domain: str = "personal") -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("request_", "order"),
+    "request_",
     [
-        ("Block the supplier Acme Pumps GmbH", "Block"),
-        ("Block Acme Pumps GmbH", "Block"),
-        ("Create an invoice for Acme Pumps GmbH", "Create"),
-        ("Extend the contract of Acme Pumps GmbH", "Extend"),
-        ("Approve purchase order 4500012317", "Approve"),
-        ("Please cancel the order SO-123456", "cancel"),
-        ("Order the pumps of Acme Pumps GmbH", "Order"),
-        ("Can you block the supplier Acme Pumps GmbH?", "block"),
-        ("I want to delete the orders of Acme Pumps GmbH", "delete"),
-        ("Find the orders of Acme Pumps GmbH and delete them", "delete"),
+        "Block the supplier Acme Pumps GmbH",
+        "Create an invoice for Acme Pumps GmbH",
+        "Approve purchase order 4500012317",
+        "Order the pumps of Acme Pumps GmbH",
+        "I want to delete the orders of Acme Pumps GmbH",
+        "Find the orders of Acme Pumps GmbH and delete them",
     ],
 )
-def test_an_order_is_refused_by_name(request_: str, order: str) -> None:
-    with pytest.raises(InvalidArgumentError, match=f'orders something: "{order}"') as refused:
+def test_an_order_is_not_answered_as_a_question(request_: str) -> None:
+    with pytest.raises(InvalidArgumentError, match="is not understood") as refused:
         _graph(request_, "enterprise")
-    assert "egotools plan-tools" in refused.value.remedy and "egotools call" in refused.value.remedy
+    assert "egotools plan-tools" in refused.value.remedy
 
 
 @pytest.mark.parametrize(
@@ -139,7 +135,7 @@ def test_what_the_graph_does_not_say_is_named(request_: str, unread: str) -> Non
     ],
 )
 def test_an_order_that_no_domain_knows_is_refused_by_name(request_: str, superlative: str) -> None:
-    with pytest.raises(InvalidArgumentError, match=f'no order by "{superlative}"'):
+    with pytest.raises(InvalidArgumentError, match=f'"{superlative}" is not understood'):
         _graph(request_)
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from ontology.errors import EgotoolsError, InvalidArgumentError
 from planners.dfs import QueryGraph, graph_faults
 from planners.query.domain import Domain, read_domain
-from planners.query.request_set import request_set
+from planners.query.query_graph import request_set
 from planners.query.rules_reader import RulesParser
 
 TODAY = date(2026, 2, 15)
@@ -61,7 +61,7 @@ def test_names_joined_by_or_are_alternatives_of_one_filter() -> None:
     [
         ("Find emails of the lawnmower.", '"lawnmower" is not understood and left out.'),
         ("Which meetings did I cancel?", "It is assumed that"),
-        ("Find the last meeting in March.", '"last" is left out: the type Event has no order in the domain.'),
+        ("Find the last folder.", '"last" is left out: the type Folder has no order in the domain.'),
         ("Find emails sent in March.", '"in March" is read as 2025-03-01 to 2025-03-31, its last occurrence'),
     ],
 )
@@ -81,6 +81,27 @@ def test_what_was_assumed_or_left_out_is_said(request_: str, note: str) -> None:
 )
 def test_one_is_for_an_ordinal_or_one_certain_thing(request_: str, mode: str) -> None:
     assert _parse(request_).return_mode == mode
+
+
+@pytest.mark.parametrize(
+    ("request_", "filters", "mode"),
+    [
+        ("Find the last three emails from Jane Doe.", ["last 3", "Jane Doe"], "all"),
+        ("Find my next meeting with Jane Doe.", ["first", "Jane Doe", "today"], "one"),
+        ("Find the next two meetings with Jane Doe.", ["first 2", "Jane Doe", "today"], "all"),
+        ("How many times did I meet Jane Doe since March?", ["Jane Doe", "since March", "tomorrow"], "all"),
+    ],
+)
+def test_the_last_ones_the_next_ones_and_until_now(request_: str, filters: list[str], mode: str) -> None:
+    graph = _parse(request_)
+    assert sorted(str(each.value) for each in graph.filters) == sorted(filters)
+    assert graph.return_mode == mode
+
+
+def test_two_of_a_type_that_nothing_joins_are_refused() -> None:
+    with pytest.raises(InvalidArgumentError, match='two Employees are joined "Lisbon"'):
+        request = "Which trips to Lisbon did people from the Sales department make?"
+        PARSER.parse(request, read_domain("enterprise"), TODAY)
 
 
 WORDS = sorted({word for each in request_set("personal") if each.split == "dev" for word in each.request.split()})

@@ -9,16 +9,9 @@ from typing import Any, TypeAlias
 import pytest
 
 from planners.stores.property_graph import PropertyGraph
-from tests.planners.stores.oxigraph_server import running_oxigraph
 from tests.planners.stores.stores import PARAMS, STORES
 
 Driven: TypeAlias = tuple[PropertyGraph, Callable[[Coroutine[Any, Any, Any]], Any]]
-
-
-@pytest.fixture(scope="session")
-def oxigraph_address() -> Iterator[str]:
-    with running_oxigraph() as address:
-        yield address
 
 
 @pytest.fixture(params=PARAMS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from planners.stores.loading import NodeTable, RelationshipTable
+from planners.stores.ladybug import NodeTable, RelationshipTable
 from planners.stores.statements import quoted_name
 
 ODD = "O`dd: t\\ype"

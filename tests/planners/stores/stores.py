@@ -9,7 +9,7 @@ from typing import TypeAlias
 import pytest
 
 from planners.calls.sandbox import Sandbox, SandboxLimits
-from planners.stores.open_graph import open_graph
+from planners.stores import open_graph
 from planners.stores.property_graph import GraphState, Properties, PropertyGraph
 from tests.harness.waiting import LIMIT_S
 
@@ -26,11 +26,6 @@ def _rdf(request: pytest.FixtureRequest) -> Opened:
     return open_graph("rdf")
 
 
-def _endpoint(request: pytest.FixtureRequest) -> Opened:
-    pytest.importorskip("pyoxigraph", reason="the extra `rdf` is not installed")
-    return open_graph(f"rdf:{request.getfixturevalue('oxigraph_address')}")
-
-
 def _neo4j(request: pytest.FixtureRequest) -> Opened:
     pytest.importorskip("neo4j", reason="the extra `neo4j` is not installed")
     return open_graph(f"neo4j:{request.getfixturevalue('neo4j_address')}")
@@ -39,7 +34,6 @@ def _neo4j(request: pytest.FixtureRequest) -> Opened:
 STORES: dict[str, Callable[[pytest.FixtureRequest], Opened]] = {
     "memory": _memory,
     "rdf": _rdf,
-    "rdf-endpoint": _endpoint,
     "neo4j": _neo4j,
 }
 SLOW = {"neo4j"}
@@ -84,6 +78,8 @@ TEXTS: dict[str, dict[str, str]] = {
         "cypher": "CREATE (:Author {name: 'Ann Ott', born: 1965})-[:WROTE {year: 1990}]->(:Book {title: 'One'})",
         "python": "G.add_node(1, label='Author', name='Ann Ott', born=1965)\nG.add_node(2, label='Book', title='One')\n"
         "G.add_edge(1, 2, type='WROTE', year=1990)",
+        "sparql": "INSERT DATA { :a a :Author ; :name 'Ann Ott' ; :born 1965 ; :WROTE :b . :b a :Book ; :title 'One' . "
+        "[] edge:source :a ; edge:type :WROTE ; edge:target :b ; :year 1990 }",
     },
     "delete all": {
         "cypher": "MATCH (n) DETACH DELETE n",

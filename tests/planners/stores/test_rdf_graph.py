@@ -1,17 +1,13 @@
-"""Graphs as RDF, embedded and in a real endpoint: statements and queries in SPARQL, the layout, and what goes wrong.
-
-What all stores do alike is in the conformance suite.
-"""
+"""Graphs as RDF: statements and queries in SPARQL, the layout, and what goes wrong. What all stores do alike is in the conformance suite."""
 
 from __future__ import annotations
 
-import asyncio
 import socket
 from collections.abc import AsyncIterator
 
 import pytest
 
-from ontology.errors import EgotoolsError, StatementError, StorageError
+from ontology.errors import StatementError
 from planners.stores.property_graph import (
     InsertEdge,
     InsertNode,
@@ -21,8 +17,6 @@ from planners.stores.property_graph import (
     Statement,
 )
 from planners.stores.rdf import OxigraphProcess, RdfGraph, open_rdf_graph
-from tests.harness.http_server import Loopback, Reply
-from tests.planners.stores.oxigraph_server import running_oxigraph
 
 pytest.importorskip("pyoxigraph", reason="the extra `rdf` is not installed")
 
@@ -33,10 +27,9 @@ _ENDLESS = (
 )
 
 
-@pytest.fixture(params=["embedded", "endpoint"])
-async def graph(request: pytest.FixtureRequest) -> AsyncIterator[RdfGraph]:
-    url = request.getfixturevalue("oxigraph_address") if request.param == "endpoint" else None
-    async with open_rdf_graph(url) as opened:
+@pytest.fixture
+async def graph() -> AsyncIterator[RdfGraph]:
+    async with open_rdf_graph() as opened:
         yield opened
 
 
@@ -86,48 +79,6 @@ async def test_a_query_that_takes_all_memory_is_stopped() -> None:
                 "SELECT * WHERE { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i } ORDER BY ?i ?f ?c", limits=QueryLimits(seconds=60)
             )
         assert len((await graph.query("SELECT ?x WHERE { ?x a :N }")).rows) == 200
-
-
-async def test_a_cancelled_query_leaves_the_graph_usable() -> None:
-    async with open_rdf_graph() as graph:
-        await graph.apply([InsertNode(label="N", properties={"n": n}) for n in range(60)])
-        with pytest.raises(TimeoutError):
-            async with asyncio.timeout(0.3):
-                await graph.query(_ENDLESS)
-        assert len((await graph.query("SELECT ?x WHERE { ?x a :N }")).rows) == 60
-
-
-async def test_a_dead_endpoint_is_told_without_the_password() -> None:
-    with running_oxigraph() as address:
-        url = address.replace("//", "//user:hunter2@")
-        async with open_rdf_graph(url) as graph:
-            await graph.apply([InsertNode(label="A")])
-            dead = graph
-    with pytest.raises(StorageError, match="endpoint"):
-        async with open_rdf_graph(url):
-            pytest.fail("opened")
-    with pytest.raises((StorageError, RuntimeError)) as caught:
-        await dead.state()
-    assert "hunter2" not in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("status", "headers", "body"),
-    [
-        (200, {}, b"not json"),
-        (200, {}, b'{"head": {"vars": ["s"]}, "results": {"bindings": [{"s": {"type": "triple", "value": {}}}]}}'),
-        (200, {"Content-Encoding": "gzip"}, b"x"),
-        (302, {"Location": "http://127.0.0.1:1/"}, b""),
-        (401, {}, b""),
-        (507, {}, b"disk full"),
-    ],
-    ids=["no-json", "triple", "compressed", "redirect", "password", "full"],
-)
-async def test_odd_endpoints_are_named_errors(status: int, headers: dict[str, str], body: bytes) -> None:
-    with Loopback(lambda arrived: Reply(status=status, headers=headers, body=body)) as server:
-        with pytest.raises(EgotoolsError, match="endpoint"):
-            async with open_rdf_graph(server.url):
-                pytest.fail("opened")
 
 
 async def test_the_engine_has_no_network() -> None:

@@ -16,8 +16,7 @@ import pytest
 from ontology.errors import StatementError, StorageError
 from planners.stores.bolt import open_bolt_reader
 from planners.stores.graph_schema import PropertyKey, ReadableGraph, read_rows_of
-from planners.stores.ladybug import open_ladybug_reader, with_whole_numbers
-from planners.stores.loading import NodeTable, load_graph
+from planners.stores.ladybug import NodeTable, load_graph, open_ladybug_reader, with_whole_numbers
 from planners.stores.property_graph import QueryLimits
 from tests.planners.stores.reading_tables import NODES, ODD, RELATIONSHIPS, neo4j_statements
 
@@ -198,26 +197,15 @@ async def test_a_file_that_is_being_written(ladybug_file: Path, tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
-    "text",
+    ("text", "written"),
     [
-        "RETURN '$p0', $p1",
-        'RETURN "\\"$p0", $p1',
-        "MATCH (n:`$p0` {`a``$p0`: $p1}) RETURN n",
-        "RETURN $p1 // $p0\n",
-        "RETURN /* $p0\n */ $p1, $p01",
+        ("MATCH (n) WHERE n.a = $n AND n.b IN [$n, 3] RETURN n", "MATCH (n) WHERE n.a = 7 AND n.b IN [7, 3] RETURN n"),
+        ("RETURN '$n', $s", None),
+        ('RETURN "\\"$n", $s', None),
+        ("MATCH (n:`$n` {`a``$n`: $s}) RETURN n", None),
+        ("RETURN /* $n\n */ $s, $n1, $neg, $big, $flag // $n\n", None),
     ],
 )
-def test_what_only_looks_like_a_parameter_stays(text: str) -> None:
-    assert with_whole_numbers(text, {"p0": 7, "p1": "x"}) == (text, {"p1": "x"})
-
-
-@pytest.mark.parametrize("value", ["7", 7.0, True, None, -7, 2**63, (7,), "7; MATCH (n) DELETE n"])
-def test_only_whole_numbers_that_are_not_negative_are_written(value: object) -> None:
-    assert with_whole_numbers("RETURN $p0", {"p0": value}) == ("RETURN $p0", {"p0": value})
-
-
-def test_each_place_of_a_number_is_written() -> None:
-    found = with_whole_numbers(
-        "MATCH (n) WHERE n.a = $p0 AND n.b IN [$p0, $p1] RETURN n LIMIT $p2", {"p0": 0, "p1": 3, "p2": 2**63 - 1}
-    )
-    assert found == (f"MATCH (n) WHERE n.a = 0 AND n.b IN [0, 3] RETURN n LIMIT {2**63 - 1}", {})
+def test_only_whole_numbers_are_written_into_a_query(text: str, written: str | None) -> None:
+    bound: dict[str, object] = {"s": "7; MATCH (n) DELETE n", "neg": -7, "big": 2**63, "flag": True}
+    assert with_whole_numbers(text, {"n": 7, **bound}) == (written or text, bound)

@@ -99,7 +99,7 @@ def test_a_supporting_tool_says_what_it_gives_to_which_tool(tmp_path: Path, onto
     engine = _engine(tmp_path, ontology, {LIST: 0.97})
     for query, line in (
         ("refund it", "gives payment_ref to shop/refund_payment"),
-        ("refund PX-88213", "near in meaning"),
+        ("refund PX-88213", "can give payment_ref to shop/refund_payment"),
     ):
         context = QueryContext.begin(Request(query=query), engine.snapshot, None)
         supplier, consumer = map(engine.snapshot.tool_number, ("shop/list_payments", "shop/refund_payment"))

@@ -9,7 +9,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from services.cli.demo import demo_company
+from services.company.mock_company import served_company
 from services.company.shipped_documents import SHIPPED_CATALOG, SHIPPED_NEEDS, SHIPPED_REQUESTS
 from tests.harness.commands import Run
 
@@ -37,8 +37,8 @@ def test_the_demo_asks_a_request_of_each_class_whole_and_by_its_needs_and_calls_
     assert "search --need" in out
 
 
-def test_the_company_of_the_demo_answers_reads_over_http_and_refuses_all_else(tmp_path: Path) -> None:
-    with demo_company(SHIPPED_CATALOG, tmp_path) as systems, httpx.Client(trust_env=False) as client:
+def test_the_company_of_the_demo_answers_over_http(tmp_path: Path) -> None:
+    with served_company(SHIPPED_CATALOG, tmp_path) as systems, httpx.Client(trust_env=False) as client:
         assert len(systems) == 7
         found = client.get(f"{systems['procurement']}/suppliers", params={"q": "Acme Pumps GmbH"})
         (acme,) = found.json()["suppliers"]
@@ -46,4 +46,4 @@ def test_the_company_of_the_demo_answers_reads_over_http_and_refuses_all_else(tm
         assert one.json()["legalName"] == "Acme Pumps GmbH"
         assert client.get(f"{systems['procurement']}/suppliers/%2e%2e").status_code == 404
         assert client.get(f"{systems['procurement']}/nothing").status_code == 404
-        assert client.post(f"{systems['procurement']}/suppliers", json={}).status_code == 501
+        assert client.post(f"{systems['procurement']}/suppliers", json={}).status_code == 400

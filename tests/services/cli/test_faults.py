@@ -82,7 +82,6 @@ def places(inputs: dict[str, object], tmp_path: Path) -> dict[str, object]:
     ("extra", "package", "command"),
     [
         ("web", "uvicorn", "serve --store STORE --web"),
-        ("web", "uvicorn", "company serve --data OUT"),
         ("rest", "fastapi", "rest --store STORE"),
         ("mcp", "mcp", "mcp --store STORE"),
         ("mcp", "mcp", "validate mcp:x"),

@@ -11,8 +11,7 @@ import pytest
 
 from planners.graphseek.adapt.operator_version import OperatorVersion, VersionFolder
 from planners.graphseek.operators.retrieve import find as FIND
-from planners.stores.ladybug import open_ladybug_reader
-from planners.stores.loading import csv_tables, load_graph
+from planners.stores.ladybug import csv_tables, load_graph, open_ladybug_reader
 from tests.harness.commands import Run
 
 TEMPLATE = "MATCH (s:Site) WHERE $match <> '' AND s.title = $text RETURN s AS node, 'Site' AS type, s.title AS name, 1.0 AS score"

@@ -12,22 +12,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from services.company.company_app import MAX_BODY
-from services.company.mock_company import MockCompany
+from services.company.mock_company import MAX_BODY, MockCompany
 from tests.harness.company import CATALOG, RunningCompany
 from tests.services.company.declared_answers import faults
 
-INJECTIONS = [
-    "' OR '1'='1",
-    "x'; DROP TABLE records; --",
-    '"',
-    "\\",
-    "%' --",
-    "\x00",
-    "../../etc/passwd",
-    "{{7*7}}",
-    "\U0001f9ea",
-]
+INJECTIONS = ["' OR '1'='1", "x'; DROP TABLE records; --", "\x00", "../../etc/passwd"]
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=20),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
@@ -37,7 +26,7 @@ JSON = st.recursive(
 
 @pytest.fixture(scope="module")
 def unserved(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MockCompany]:
-    company = MockCompany(CATALOG, tmp_path_factory.mktemp("unserved"), seed=1)
+    company = MockCompany(CATALOG, tmp_path_factory.mktemp("unserved"))
     yield company
     company.close()
 
@@ -82,14 +71,6 @@ def test_a_broken_body_is_refused_and_changes_nothing(
     assert answer.status_code == status, answer.text
     assert faults("procurement/blockSupplier", status, answer.json()) == []
     assert company.ask("procurement/getSupplier", supplierId="10300044") == before
-
-
-def test_a_body_without_a_length_is_cut_off(company: RunningCompany) -> None:
-    chunks = (b"x" * 65_536 for _ in range(40))
-    answer = company.client.post(
-        f"{company.url}/travel/trips", content=chunks, headers={"content-type": "application/json"}
-    )
-    assert answer.status_code == 413
 
 
 @pytest.mark.parametrize(
@@ -176,7 +157,7 @@ def test_a_file_that_is_no_database_is_refused(tmp_path: Path) -> None:
 
     (tmp_path / "company.sqlite").write_bytes(b"no database at all, but long enough to be looked at" * 50)
     with pytest.raises(InvalidArgumentError, match=re.escape("no database")):
-        MockCompany(CATALOG, tmp_path, seed=1)
+        MockCompany(CATALOG, tmp_path)
 
 
 @pytest.mark.parametrize(("host", "status"), [("evil.example", 421), ("localhost:8", 200), ("[::1]:8", 200)])

@@ -9,6 +9,7 @@ import pytest
 
 from inference import HashingEncoder
 from inference.chat import ScriptedChat
+from ingest.build_report import BuildReport
 from ontology.errors import InvalidArgumentError, ModelError
 from retrieval.snapshot.reader import open_snapshot
 from services.jobs.build import as_read, build_snapshot
@@ -30,7 +31,10 @@ def catalogue(tmp_path: Path) -> str:
 
 def test_phrases_of_a_file_are_in_the_snapshot_beside_the_document(catalogue: str, tmp_path: Path) -> None:
     file, store = tmp_path / "phrases.jsonl", tmp_path / "store"
-    build = lambda **more: build_snapshot([catalogue], store, encoder=HashingEncoder(), **more)  # noqa: E731
+
+    def build(phrases_file: Path | None = None) -> BuildReport:
+        return build_snapshot([catalogue], store, encoder=HashingEncoder(), phrases_file=phrases_file)
+
     plain = build()
     rows = [
         {"tool": "tools/list_attendees", "phrases": ["attendees of my event", "call 911"]},

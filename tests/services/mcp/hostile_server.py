@@ -27,11 +27,6 @@ def _schema(kind: str) -> dict[str, Any]:
         for _ in range(60):
             inner = {"allOf": [inner]}
         return {**_MATERIAL, "not": inner}
-    if kind == "shared":
-        parts = {f"p{at}": {"anyOf": [{"$ref": f"#/$defs/p{at + 1}"}] * 2} for at in range(40)}
-        return {"type": "object", "properties": {"material": {"$ref": "#/$defs/p0"}}, "$defs": parts}
-    if kind == "plant":
-        return {"type": "object", "properties": {"plant": {"type": "integer"}}, "required": ["plant"]}
     return _MATERIAL
 
 

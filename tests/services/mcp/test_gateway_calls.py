@@ -71,12 +71,11 @@ async def test_tools_of_two_servers_are_called_by_id_by_name_and_unlisted(
     async with connected(served, era, access=access) as client:
         answers = [
             await called(client, "warehouse/count_stock", material="steel"),
-            await called(client, "warehouse__count_stock", material="steel"),
             await client.call_tool("warehouse__count_stock", {"material": "steel"}),
             await client.call_tool("office__find_employee", {"name": "Jan"}),
         ]
-    assert [answer.is_error for answer in answers] == [False] * 4
-    assert [("7" in text_of(answer), "e-7" in text_of(answer)) for answer in answers] == [(True, False)] * 3 + [
+    assert [answer.is_error for answer in answers] == [False] * 3
+    assert [("7" in text_of(answer), "e-7" in text_of(answer)) for answer in answers] == [(True, False)] * 2 + [
         (True, True)
     ]
 
@@ -114,20 +113,10 @@ async def test_a_client_that_cannot_ask_gets_a_refusal_that_says_what_the_operat
     assert "--policy" in text_of(refused)
 
 
-@pytest.mark.parametrize("era", ERAS)
-async def test_arguments_that_cannot_be_shown_are_refused_unasked(served: str, era: str, access: ToolAccess) -> None:
-    user = User()
-    async with connected(served, era, user, access=access) as client:
-        refused = await called(client, "warehouse/book_material", material="x" * 30_000)
-    assert "too long to be shown" in text_of(refused)
-    assert user.asked == []
-
-
 @pytest.mark.parametrize(
     ("servers", "place"),
     [
         ({}, "http://127.0.0.1:9"),
-        ({"canteen": "https://User.example\u202e/api/v1"}, "https://user.example\\u202e:443"),
         ({"canteen": f"https://{'x' * 400}.example:8443"}, f"https://{'x' * 292}…"),
     ],
 )
@@ -140,23 +129,14 @@ async def test_a_user_sees_where_a_call_goes(served: str, servers: dict[str, str
     assert f"Call: GET /menu\nServer: {place}\n" in user.asked[0]
 
 
-async def test_questions_that_nobody_answers_are_bounded_and_forgotten(served: str, access: ToolAccess) -> None:
+async def test_questions_that_nobody_answers_are_bounded(served: str, access: ToolAccess) -> None:
     """A client of the newest revision that never answers; its own sign of a question is in its hands."""
-
-    async def ask(client: Client, amount: int) -> types.CallToolResult | types.InputRequiredResult:
-        asked = {"id": "warehouse/book_material", "arguments": {"material": "steel", "amount": amount}}
-        return await client.session.call_tool("call_tool", asked, allow_input_required=True)
-
-    async with connected(served, ERAS[1], User(), access=access, question_s=5.0) as client:
-        for amount in (0, 0, 0, *range(8)):  # the same call once more is the same question
-            assert isinstance(await ask(client, amount), types.InputRequiredResult)
-        refused = await ask(client, 8)
-        assert isinstance(refused, types.CallToolResult)
-        assert "RESOURCE_EXHAUSTED" in text_of(refused)
-        assert not (await called(client, "warehouse/count_stock", material="steel")).is_error
-        async with asyncio.timeout(LIMIT_S):
-            while not isinstance(await ask(client, 8), types.InputRequiredResult):
-                await asyncio.sleep(0.2)
+    async with connected(served, ERAS[1], User(), access=access) as client:
+        for amount in (0, 0, 0, *range(9)):  # the same call once more is the same question
+            asked = {"id": "warehouse/book_material", "arguments": {"material": "steel", "amount": amount}}
+            answer = await client.session.call_tool("call_tool", asked, allow_input_required=True)
+            assert isinstance(answer, types.InputRequiredResult) is (amount < 8)
+        assert isinstance(answer, types.CallToolResult) and "RESOURCE_EXHAUSTED" in text_of(answer)
 
 
 async def test_a_consent_is_used_once_and_for_these_arguments(served: str, access: ToolAccess) -> None:
@@ -217,13 +197,6 @@ async def test_a_server_that_changes_its_tools_is_called_as_it_is_now(served: st
     assert "changed" in text_of(new).partition("--- begin")[0]
 
 
-async def test_an_address_of_a_document_in_a_private_network_is_refused(served: str) -> None:
-    async with connected(served, "legacy") as client:
-        refused = await called(client, "canteen/get_menu", day="Monday")
-    assert refused.is_error
-    assert "--allow-network" in text_of(refused)
-
-
 async def test_an_answer_is_fenced_hidden_characters_flagged_and_a_secret_taken_out(served: str) -> None:
     office = ACCESS.sessions["office"]
     notice = McpAddress(session=f"{SERVERS} warehouse", env={"BOARD_KEY": "wh-5ecret-token"})
@@ -254,9 +227,3 @@ async def test_more_calls_than_a_session_may_have_are_refused_and_a_cancelled_on
         await until(lambda: not waiting.exists())
         again = await called(client, "warehouse/count_stock", material="steel")
     assert not again.is_error
-
-
-async def test_a_call_of_a_tool_that_hangs_ends_with_its_deadline(served: str, access: ToolAccess) -> None:
-    async with connected(served, "legacy", access=replace(access, timeout_s=0.5)) as client:
-        late = await called(client, "warehouse/wait_for_truck")
-    assert "DEADLINE_EXCEEDED" in text_of(late)

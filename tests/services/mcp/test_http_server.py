@@ -21,7 +21,6 @@ from egotools import AsyncClient
 from egotools.calling.mcp_invoker import McpAddress
 from ontology.errors import InvalidArgumentError
 from planners.calls.tool_access import ToolAccess
-from services.mcp import mcp_http_server
 from services.mcp.gateway_server import McpGateway
 from services.mcp.mcp_caller import McpSettings, current_token
 from services.mcp.mcp_http_server import McpHttpSettings, serve_mcp_http
@@ -113,7 +112,6 @@ async def test_every_revision_is_spoken_in_raw_messages(served: str, revision: s
     async with serving(served) as server:
         headers, said = await server.opened(revision)
         assert said["protocolVersion"] == revision
-        assert said["capabilities"]["tools"] == {"listChanged": True}
         listed = result_of(await server.post(message("tools/list", {}), headers))
         assert [tool["name"] for tool in listed["tools"]][:1] == ["search_tools"]
         found = result_of(await server.post(call("search_tools", query="count the stock of steel"), headers))
@@ -135,17 +133,6 @@ async def test_an_unknown_revision_is_answered_with_a_known_one_and_one_without_
         assert len(result_of(listed)["tools"]) == 4
         unknown = await server.post(message("tools/list", {}), {"mcp-protocol-version": "2099-01-01"})
         assert unknown.status_code == 400
-
-
-@pytest.mark.parametrize("era", ERAS)
-async def test_a_call_with_consent_over_http(served: str, access: ToolAccess, era: str) -> None:
-    user = User()
-    async with serving(served, access) as server, connected_to(server.url, era, user=user) as client:
-        booked = await client.call_tool(
-            "call_tool", {"id": "warehouse/book_material", "arguments": {"material": "steel"}}
-        )
-    assert '"booked"' in text_of(booked)
-    assert len(user.asked) == 1
 
 
 @pytest.mark.parametrize("era", ERAS)
@@ -188,27 +175,26 @@ async def test_pages_of_other_sites_and_other_host_names_are_refused(served: str
         assert (await server.post(body, {"content-type": "text/plain"})).status_code == 400
 
 
-async def test_floods_are_bounded_and_leave_others_as_they_are(served: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mcp_http_server, "_MOST_SESSIONS_OF_ONE", 3)
+async def test_floods_are_bounded_and_leave_others_as_they_are(served: str) -> None:
     async with serving(served) as server:
         headers, _ = await server.opened()
         assert (await server.post(b"x" * 2**21)).status_code == 413
         assert (await server.post(b"{" * 10_000)).status_code == 400
-        for _ in range(2):
+        for _ in range(63):
             await server.opened()
         assert (await server.post(message("initialize", {}))).status_code == 429
         assert (await server.post(message("tools/list", {}), headers)).status_code == 200
         async with httpx.AsyncClient() as client:
             assert (await client.delete(server.url, headers=headers)).status_code == 200
-        await until(lambda: sum(server.gateway.sessions.of_caller.values()) == 2)
+        await until(lambda: sum(server.gateway.sessions.of_caller.values()) == 63)
         await server.opened()
 
 
-@pytest.mark.parametrize("ends", ["the session", "the stream", "nothing"])
+@pytest.mark.parametrize("ends", ["the session", "the stream"])
 async def test_a_client_that_goes_away_leaves_no_call_behind(
     served: str, access: ToolAccess, waiting: Path, ends: str
 ) -> None:
-    async with serving(served, replace(access, timeout_s=1.0 if ends == "nothing" else 600.0)) as server:
+    async with serving(served, replace(access, timeout_s=600.0)) as server:
         headers, _ = await server.opened()
         if ends == "the stream":  # of a request without a session
             envelope = {
@@ -223,10 +209,9 @@ async def test_a_client_that_goes_away_leaves_no_call_behind(
         else:
             task = asyncio.create_task(server.post(call("warehouse__wait_for_truck"), headers))
             await until(waiting.exists)
-            task.cancel()  # of the older revisions this is no cancellation: the call ends with its time
-            if ends == "the session":
-                async with httpx.AsyncClient() as client:
-                    await client.delete(server.url, headers=headers)
+            task.cancel()  # of the older revisions this is no cancellation: the call ends with its session
+            async with httpx.AsyncClient() as client:
+                await client.delete(server.url, headers=headers)
         await until(lambda: not waiting.exists())  # in the source's own process
         await asyncio.gather(task, return_exceptions=True)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import subprocess
@@ -10,16 +9,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import mcp_types as types
 import pytest
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from tests.conftest import ROOT
 from tests.harness.commands import Run
-from tests.harness.servers import running_server
-from tests.harness.waiting import LIMIT_S, until
-from tests.services.mcp.conftest import ERAS, SERVERS, build, connected, text_of
+from tests.harness.waiting import LIMIT_S
+from tests.services.mcp.conftest import SERVERS, text_of
 from tests.services.mcp.test_http_server import message
 
 COMMAND = ["-m", "services.cli", "mcp"]
@@ -77,31 +74,3 @@ def test_what_is_wrong_is_said_at_the_start(run: Run, served: str, options: list
     assert (code != 0, out) == (True, "")
     assert told in err
     assert "written-out" not in err
-
-
-@pytest.mark.slow
-async def test_clients_are_told_of_another_snapshot_and_a_lost_pin_is_no_longer_listed(tmp_path: Path) -> None:
-    store = await asyncio.to_thread(build, tmp_path)
-    with running_server(store) as server:
-        told: list[object] = []
-
-        async def on_message(received: object) -> None:
-            told.append(received)
-
-        async with connected(
-            server.address, "legacy", watch_s=0.05, pins=("warehouse/book_material",), on_message=on_message
-        ) as client:
-            assert "warehouse__book_material" in [tool.name for tool in (await client.list_tools()).tools]
-            await asyncio.to_thread(build, tmp_path, without="book_material")
-            await until(lambda: any(isinstance(each, types.ToolListChangedNotification) for each in told))
-            assert "warehouse__book_material" not in [tool.name for tool in (await client.list_tools()).tools]
-            gone = await client.call_tool("warehouse__book_material", {"material": "steel"})
-            assert "NOT_FOUND" in text_of(gone)
-        async with (
-            connected(server.address, ERAS[1], watch_s=0.05) as client,
-            client.listen(tools_list_changed=True) as events,
-        ):
-            await asyncio.to_thread(build, tmp_path)
-            async for event in events:
-                assert type(event).__name__ == "ToolsListChanged"
-                break

@@ -120,14 +120,7 @@ HALF = "\ud800"  # of a character: JSON can write it, UTF-8 cannot
         ("/v1/retrieve", {f"field{number}": 1 for number in range(50_000)}, "field0", "There is no such field."),
         ("/v1/retrieve", "a text", "body", None),
         ("/v1/retrieve", {"query": HALF}, "query", "The text is not Unicode."),
-        ("/v1/retrieve", {"query": "a", "preset": HALF}, "preset", "The text is not Unicode."),
-        ("/v1/retrieve", {"query": "a", "have": {"a": HALF}}, "have.a", "The text is not Unicode."),
         ("/v1/retrieve", {"query": "a", "have": {HALF: "a"}}, "have.���", "The text is not Unicode."),
-        ("/v1/retrieve", {"query": "a", "done": ["a", HALF]}, "done.1", "The text is not Unicode."),
-        ("/v1/retrieve", {"query": "a", "filters": {"id": {"values": [HALF]}}}, "filters.id.values.0", "The text is not Unicode."),
-        ("/v1/retrieve", {"query": "a", "filters": {HALF: {"values": ["a"]}}}, "filters.���", "The text is not Unicode."),
-        ("/v1/retrieve", {"query": "a", HALF: "a"}, "?", "There is no such field."),
-        ("/v1/retrieve-each", {"requests": [{"query": "a", "preset": HALF}]}, "requests.0.preset", "The text is not Unicode."),
         ("/v1/plan", {"goals": [HALF]}, "goals.0", "The text is not Unicode."),
         ("/v1/outcomes", {"request_id": "a", "outputs": [{"tool_id": HALF}]}, "outputs.0.tool_id", "The text is not Unicode."),
     ],
@@ -151,35 +144,6 @@ async def test_bytes_that_are_no_request_are_refused(body: bytes) -> None:
         answer = await client.post("/v1/retrieve", content=body, headers={"content-type": "application/json"})
     assert answer.status_code == 400, answer.text
     assert answer.json()["reason"] in ("INVALID_ARGUMENT", "BAD_REQUEST")
-
-
-async def test_a_caller_who_is_not_known_is_told_so_whatever_it_sends(tmp_path: Path) -> None:
-    bodies = (
-        b"",
-        b"{",
-        b"[" * 100_000,
-        b'{"query": "\\ud800"}',
-        b'{"query": 1}',
-        b'{"querry": "a"}',
-        b"\xff\xfe",
-        b'"a"',
-    )
-    policy = write_policy(tmp_path / "policy.yaml", {"match": {"token": "reader"}, "roles": ["read"]})
-    token = create_token(tmp_path / "tokens.json", "reader")
-    settings = small_settings(access_policy=policy, tokens_file=tmp_path / "tokens.json")
-    json_type = {"content-type": "application/json"}
-    async with serving(MemoryEngine(), settings) as server, gateway(server.address) as client:
-        for sent, status in ((None, 401), ("Bearer x", 401), ("Basic eDp4", 401), (f"Bearer {token}", 400)):
-            known = {} if sent is None else {"authorization": sent}
-            answers = [
-                await client.post(path, content=body, headers={**json_type, **known})
-                for path in ("/v1/retrieve", "/v1/retrieve-batch", "/v1/retrieve-each", "/v1/plan", "/v1/outcomes")
-                for body in bodies
-            ]
-            answers.append(await client.get("/v1/neighbors?nod=a", headers=known))
-            answers.append(await client.get("/v1/catalog", headers={"egotools-timeout-ms": "x", **known}))
-            assert {answer.status_code for answer in answers} == {status}
-            assert {answer.json()["status"] for answer in answers} == {status}
 
 
 async def test_errors_of_the_service_become_problems() -> None:
@@ -233,11 +197,7 @@ async def test_a_deadline_is_passed_on() -> None:
         assert (wrong.status_code, wrong.json()["subject"]) == (400, "egotools-timeout-ms")
 
 
-async def test_a_stream_that_fails_before_its_first_line_is_a_problem_and_later_a_line() -> None:
-    async with serving() as server, gateway(server.address) as client:
-        refused = await client.post("/v1/retrieve-each", json={"requests": [{"query": "a", "min_snapshot": "x"}] * 2})
-        lines = [json.loads(line) for line in refused.text.splitlines()]
-        assert refused.status_code == 409 or [line["error"]["reason"] for line in lines] == ["STALE_SNAPSHOT"] * 2
+async def test_a_stream_that_fails_after_its_first_line_ends_with_a_problem() -> None:
     engine = MemoryEngine(hook=lambda request: time.sleep(3.0 if request.query == "slow" else 0.0))
     async with serving(engine) as server, gateway(server.address) as client:
         asked = {"requests": [{"query": "a customer"}, {"query": "slow"}, {"query": "a customer"}]}

@@ -51,7 +51,7 @@ NESTED = {"array": (b"[", b"]"), "object": (b'{"query":', b"}"), "open": (b"[", 
 
 
 @pytest.mark.parametrize("form", NESTED)
-@pytest.mark.parametrize("path", ["/v1/retrieve", "/v1/retrieve-each", "/v1/outcomes", "/v1/plan"])
+@pytest.mark.parametrize("path", ["/v1/retrieve", "/v1/retrieve-each"])
 async def test_a_body_that_is_nested_too_deep_is_told_so(form: str, path: str) -> None:
     begin, end = NESTED[form]
     async with serving() as server, gateway(server.address) as client:
@@ -113,23 +113,6 @@ async def test_a_client_that_goes_away_cancels_its_call() -> None:
             held.released.set()
 
 
-async def test_too_many_calls_at_once_are_told_when_to_try_again() -> None:
-    engine, held = MemoryEngine(), HeldStage()
-    async with serving(engine, small_settings(workers=1, queue=1)) as server, gateway(server.address) as client:
-        engine.delays_s = held  # not before: the server asks a request of its own first
-        try:
-            waiting = [asyncio.ensure_future(client.post("/v1/retrieve", json=ASKED)) for _ in range(2)]
-            async with asyncio.timeout(20):
-                while server.calls.in_flight < 2:
-                    await asyncio.sleep(0.01)
-            refused = await client.post("/v1/retrieve", json=ASKED, headers={"egotools-timeout-ms": "9000"})
-        finally:
-            held.released.set()
-        assert {(await each).status_code for each in waiting} == {200}
-    assert (refused.status_code, refused.json()["reason"]) == (429, "OVERLOADED")
-    assert int(refused.headers["retry-after"]) >= 1
-
-
 async def test_one_address_has_a_share_of_the_calls() -> None:
     limits = small_settings(workers=3, max_streams=4)
     engine, held = MemoryEngine(), HeldStage()
@@ -142,6 +125,7 @@ async def test_one_address_has_a_share_of_the_calls() -> None:
                     await asyncio.sleep(0.01)
             refused = await client.post("/v1/retrieve", json=ASKED)
             assert (refused.status_code, refused.json()["reason"]) == (429, "OVERLOADED")
+            assert int(refused.headers["retry-after"]) >= 1
             assert (await client.get("/livez")).status_code == 200
             other = httpx.AsyncHTTPTransport(local_address="127.0.0.2")
             async with httpx.AsyncClient(base_url=client.base_url, transport=other) as elsewhere:
@@ -164,22 +148,6 @@ async def test_another_host_name_and_another_origin_are_refused() -> None:
             assert (await client.options("/v1/retrieve", headers=preflight)).status_code == 405
             plain = await client.get("/v1/catalog", headers={"origin": "https://agents.example"})
             assert not any(name.startswith("access-control") for name in plain.headers)
-        async with gateway(server.address, cors_origins=["https://agents.example"]) as client:
-            allowed = await client.options("/v1/retrieve", headers=preflight)
-            assert allowed.headers["access-control-allow-origin"] == "https://agents.example"
-            too_long = await client.post(
-                "/v1/retrieve", content=b" " * (2**20 + 1), headers={**JSON, "origin": "https://agents.example"}
-            )
-            assert too_long.status_code == 413  # and the page may read why
-            assert too_long.headers["access-control-allow-origin"] == "https://agents.example"
-            for other in (
-                "https://agents.example.evil",
-                "http://agents.example",
-                "https://agents.example:8443",
-                "null",
-            ):
-                refused = await client.get("/v1/catalog", headers={"origin": other})
-                assert "access-control-allow-origin" not in refused.headers
 
 
 @pytest.mark.parametrize(
@@ -188,8 +156,6 @@ async def test_another_host_name_and_another_origin_are_refused() -> None:
         ("127.0.0.1:1", {"host": "0.0.0.0"}, "0.0.0.0"),
         ("tools.example:443", {}, "tools.example:443"),
         ("127.0.0.1:1", {"tls_cert": Path("cert.pem")}, "--tls-cert, --tls-key"),
-        ("127.0.0.1:1", {"cors_origins": ["*"]}, "*"),
-        ("127.0.0.1:1", {"cors_origins": ["https://a.example/path"]}, "https://a.example/path"),
     ],
 )
 async def test_what_would_send_tokens_in_plain_text_does_not_start(

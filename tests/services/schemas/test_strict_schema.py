@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -11,17 +10,10 @@ from hypothesis import given, settings
 from jsonschema import Draft202012Validator
 
 from ontology.tool import Tool
-from services.schemas.call_schema import call_schema, tool_schema
+from services.schemas.call_schema import call_schema
 from services.schemas.strict_schema import strict_schema
-from tests.harness.stores import ToolsOf
 from tests.services.schemas.strict_rules import broken_rules
 from tests.services.schemas.test_call_schema import tools
-
-LIVE = {
-    "aws:ec2": 0.95, "aws:iam": 0.95, "aws:s3": 0.9, "aws:lambda": 0.85, "aws:dynamodb": 0.7,
-    "google-discovery:compute": 0.8, "google-discovery:drive": 0.75, "google-discovery:sheets": 0.6,
-    "google-discovery:gmail": 0.95, "google-discovery:youtube": 0.85,
-}  # fmt: skip
 
 
 def strict(properties: dict[str, Any], **keywords: Any) -> dict[str, Any]:
@@ -95,28 +87,8 @@ def test_the_format_says_whether_it_is_strict() -> None:
 @settings(max_examples=100)
 @given(tool=tools)
 def test_any_tool_is_strict_or_has_a_note(tool: Tool) -> None:
-    function = tool_schema(tool, "openai_strict")["function"]
+    function = json.loads(call_schema(tool, "openai_strict").json)["function"]
     Draft202012Validator.check_schema(function["parameters"])
     if function["strict"]:
         assert broken_rules(function["parameters"]) == []
     assert bool(call_schema(tool, "openai_strict").notes) is not function["strict"]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("address", LIVE)
-def test_installed_documents_are_strict_or_have_a_reason(tools_of: ToolsOf, address: str) -> None:
-    pytest.importorskip(
-        "botocore" if address.startswith("aws") else "googleapiclient", reason="an extra is not installed"
-    )
-    check_share(tools_of(address), LIVE[address])
-
-
-def check_share(catalogue: Sequence[Tool], least: float) -> None:
-    made = 0
-    for tool in catalogue:
-        found = strict_schema(tool.to_json().get("input_schema", {}))
-        assert (found.schema is None) is bool(found.reasons)
-        if found.schema is not None:
-            assert broken_rules(found.schema) == [], tool.id
-            made += 1
-    assert made / len(catalogue) >= least

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from egotools.tool_plan import OpenInput, PlanInput, PlanStep, ToolPlan
 from egotools.values import (
     CatalogInfo,
     EgoGraph,
@@ -20,11 +19,15 @@ from egotools.values import (
     GraphNode,
     NamespaceSummary,
     OntologyInfo,
+    OpenInput,
     ParameterBinding,
+    PlanInput,
+    PlanStep,
     Provenance,
     RankedTool,
     Reasons,
     Response,
+    ToolPlan,
     TraversedEdge,
 )
 from ontology.errors import InvalidArgumentError, NotFoundError

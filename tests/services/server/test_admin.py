@@ -13,7 +13,7 @@ import grpc
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
-from egotools import AsyncClient, NotFoundError, SnapshotLostError
+from egotools import AsyncClient, SnapshotLostError
 from egotools.admin import AdminClient
 from egotools.v1 import admin_pb2 as pb
 from egotools.v1 import admin_pb2_grpc as pb_grpc
@@ -94,12 +94,6 @@ async def test_a_bad_snapshot_is_refused_with_its_file_and_the_reason_is_kept(
     with pytest.raises(SnapshotLostError):
         await asked(server, lambda client: client.rollback(store.ids["beta"]))
     assert history(store.path)[-1].snapshot_id == store.ids["alpha"]
-
-
-async def test_another_tenant_is_not_found(server: Server) -> None:
-    for call in (AdminClient.publish, AdminClient.rollback, AdminClient.snapshots, AdminClient.diff):
-        with pytest.raises(NotFoundError):
-            await asked(server, call, tenant="acme")
 
 
 async def test_single_tools_are_not_changed_and_the_answer_names_what_took_its_place(server: Server) -> None:

@@ -25,6 +25,7 @@ from pathlib import Path
 from services.threads import pin_threads
 pin_threads()
 from services.server.process import run
+from services.server.server import Server
 from services.server.settings import ServerSettings
 from tests.services.server.memory_engine import MemoryEngine
 from tests.harness.waiting import wait_until
@@ -43,7 +44,7 @@ def hook(request):  # what comes after the warm query lasts until it is released
             running.write("x")
         wait_until((folder / "released").exists)
 engine.hook = hook
-run(load, settings)
+run(lambda: Server(settings), lambda server: server.load(load), settings)
 """
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import io
 import json
 import logging
@@ -13,15 +12,12 @@ from typing import Any
 import grpc
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
-from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 
-import ontology.errors as errors_module
 from egotools.v1 import egotools_pb2 as pb
 from egotools.v1 import egotools_pb2_grpc as pb_grpc
-from ontology.errors import EgotoolsError, MissingExtraError
 from ontology.tool import Tool
 from retrieval.query.request import Request
-from services.server.error_status import ERROR_METADATA_KEY, reason_of
+from services.server.error_status import ERROR_METADATA_KEY
 from services.server.logs import JsonFormatter
 from services.server.server import SERVICE_NAME, Server
 from tests.harness.waiting import LIMIT_S, until
@@ -107,28 +103,6 @@ async def test_retrieve_ranks_and_explains(stub: pb_grpc.ToolRetrievalAsyncStub)
     assert response.timings_ms["total"] == 1.0 and response.timings_ms["queue"] >= 0
 
 
-async def test_an_answer_says_how_likely_its_tools_are_and_is_as_long_as_asked(
-    stub: pb_grpc.ToolRetrievalAsyncStub,
-) -> None:
-    response = await stub.Retrieve(pb.RetrieveRequest(query="umbrella customer lost"))
-    assert [round(tool.probability, 2) for tool in response.tools] == [0.33, 0.33, 0.33]
-    assert round(response.answerable_probability, 2) == 0.33 and response.unanswerable
-
-
-async def test_auto_k_leaves_out_what_is_not_needed_and_only_abstain_all_where_nothing_fits(
-    stub: pb_grpc.ToolRetrievalAsyncStub,
-) -> None:
-    short = await stub.Retrieve(pb.RetrieveRequest(query="find customer", auto_k=True))
-    assert [tool.id for tool in short.tools] == ["crm/find_customer", "crm/get_customer", "erp/list_orders"]
-    short = await stub.Retrieve(pb.RetrieveRequest(query="find a customer by name", auto_k=True, k=3))
-    assert [tool.id for tool in short.tools] == ["crm/find_customer"] and not short.unanswerable
-    for abstain, auto_k, tools in ((False, True, 1), (False, False, 3), (True, True, 0), (True, False, 0)):
-        doubtful = await stub.Retrieve(
-            pb.RetrieveRequest(query="umbrella customer lost", auto_k=auto_k, abstain=abstain)
-        )
-        assert (len(doubtful.tools), doubtful.unanswerable) == (tools, True)
-
-
 async def test_a_batch_answers_in_order_and_one_bad_request_stops_no_other(
     stub: pb_grpc.ToolRetrievalAsyncStub, engine: MemoryEngine, log: io.StringIO
 ) -> None:
@@ -154,14 +128,6 @@ async def test_a_batch_answers_in_order_and_one_bad_request_stops_no_other(
     assert (results[2].error.subject, results[2].error.remedy) == ("preset", "Use one of title, words.")
     assert results[3].error.code == 13 and results[3].error.incident_id in log.getvalue()
     assert "break it" not in log.getvalue()
-
-
-@pytest.mark.parametrize(("count", "said"), [(0, "not 0"), (65, "more than 64")])
-async def test_a_batch_has_1_to_64_requests(stub: pb_grpc.ToolRetrievalAsyncStub, count: int, said: str) -> None:
-    batch = pb.RetrieveBatchRequest(requests=[pb.RetrieveRequest(query="x")] * count)
-    error = await failure(stub.RetrieveBatch(batch))
-    assert (error.code(), told(error).subject) == (grpc.StatusCode.INVALID_ARGUMENT, "requests")
-    assert said in told(error).message
 
 
 async def test_get_tool_gives_it_whole(stub: pb_grpc.ToolRetrievalAsyncStub) -> None:
@@ -291,21 +257,11 @@ async def test_bad_input_is_refused_by_the_name_of_its_field(
     assert engine.stages == []
 
 
-async def test_a_message_above_the_limit_is_refused_for_its_size(stub: pb_grpc.ToolRetrievalAsyncStub) -> None:
-    error = await failure(stub.Retrieve(pb.RetrieveRequest(query="x" * 5 * 1024 * 1024)))
-    assert error.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
-
-
 async def test_bytes_that_are_no_message_are_the_callers_fault(channel: grpc.aio.Channel) -> None:
     for name in ("Retrieve", "RetrieveBatch", "GetTool", "Neighbors", "GetCatalog", "Plan"):
         raw = channel.unary_unary(f"/{SERVICE_NAME}/{name}")  # type: ignore[var-annotated]
         error = await failure(raw(b"\xff\xff\xff\xff\x0f"))
         assert (error.code(), told(error).subject) == (grpc.StatusCode.INVALID_ARGUMENT, "request")
-
-
-async def test_an_unknown_method_is_unimplemented(channel: grpc.aio.Channel) -> None:
-    raw = channel.unary_unary(f"/{SERVICE_NAME}/Forget")  # type: ignore[var-annotated]
-    assert (await failure(raw(b""))).code() is grpc.StatusCode.UNIMPLEMENTED
 
 
 async def test_an_answer_above_the_limit_says_what_to_ask_less_of() -> None:
@@ -321,34 +277,6 @@ async def test_an_answer_above_the_limit_says_what_to_ask_less_of() -> None:
 
 
 # -- every error -------------------------------------------------------------------------------------------------------
-
-
-def tree(root: type[EgotoolsError]) -> list[type[EgotoolsError]]:
-    below = [kind for child in root.__subclasses__() for kind in tree(child)]
-    return [root, *(kind for kind in below if kind.__module__ == errors_module.__name__)]
-
-
-@pytest.mark.parametrize("kind", tree(EgotoolsError), ids=lambda kind: kind.__name__)
-async def test_every_error_of_the_tree_has_its_code(
-    stub: pb_grpc.ToolRetrievalAsyncStub, engine: MemoryEngine, kind: type[EgotoolsError]
-) -> None:
-    error = (
-        MissingExtraError("the thing", extra="llm")
-        if kind is MissingExtraError
-        else kind("it is wrong", subject="the thing", remedy="Mend it")
-    )
-
-    def hook(request: Request) -> None:
-        raise error
-
-    engine.hook = hook
-    met = await failure(stub.Retrieve(pb.RetrieveRequest(query="x")))
-    said = told(met)
-    assert met.code().name == kind.grpc_code != "UNKNOWN"
-    assert said.code == met.code().value[0]
-    assert (said.reason, said.subject) == (reason_of(error), "the thing")
-    assert said.message == f"{error.problem}." and said.remedy == f"{error.remedy}."
-    assert met.details() == str(error)
 
 
 async def test_a_bug_is_internal_with_an_incident_that_the_log_knows(
@@ -381,59 +309,7 @@ async def health_of(channel: grpc.aio.Channel, service: str) -> int:
     return int((await stub.Check(health_pb2.HealthCheckRequest(service=service))).status)
 
 
-async def test_the_service_serves_only_after_a_warm_query() -> None:
-    serving_, not_serving = health_pb2.HealthCheckResponse.SERVING, health_pb2.HealthCheckResponse.NOT_SERVING
-    held, engine = threading.Event(), MemoryEngine()
-    engine.hook = lambda request: wait_for(held)
-    server = Server(small_settings())
-    address = await server.start()
-    loading = asyncio.ensure_future(server.load(lambda: engine))
-    try:
-        async with grpc.aio.insecure_channel(address) as channel:
-            assert await health_of(channel, "") == serving_
-            assert await health_of(channel, SERVICE_NAME) == not_serving
-            stub: pb_grpc.ToolRetrievalAsyncStub = pb_grpc.ToolRetrievalStub(channel)
-            early = await failure(stub.Retrieve(pb.RetrieveRequest(query="x")))
-            assert (early.code(), told(early).reason) == (grpc.StatusCode.UNAVAILABLE, "NOT_READY")
-            held.set()
-            await loading
-            assert await health_of(channel, SERVICE_NAME) == serving_
-            assert (await stub.Retrieve(pb.RetrieveRequest(query="x"))).snapshot_id == SNAPSHOT_ID
-            with pytest.raises(grpc.aio.AioRpcError) as unknown:
-                await health_of(channel, "egotools.v1.Nobody")
-            assert unknown.value.code() is grpc.StatusCode.NOT_FOUND
-    finally:
-        held.set()
-        await server.stop(0)
-
-
-async def test_reflection_lists_the_service(channel: grpc.aio.Channel) -> None:
-    stub = reflection_pb2_grpc.ServerReflectionStub(channel)
-    call = stub.ServerReflectionInfo(iter([reflection_pb2.ServerReflectionRequest(list_services="")]))
-    names = [service.name async for reply in call for service in reply.list_services_response.service]
-    assert names == ["egotools.v1.ToolRetrieval", "grpc.health.v1.Health", "grpc.reflection.v1alpha.ServerReflection"]
-
-
 # -- load, deadlines, cancellation -------------------------------------------------------------------------------------
-
-
-async def test_overload_is_refused_before_a_place_is_free_and_the_admitted_succeed(
-    stub: pb_grpc.ToolRetrievalAsyncStub, server: Server, engine: MemoryEngine, channel: grpc.aio.Channel
-) -> None:
-    held = threading.Event()
-    engine.most_running = 0
-    engine.hook = lambda request: wait_for(held)
-    admitted = [asyncio.ensure_future(stub.Retrieve(pb.RetrieveRequest(query="x"), timeout=LIMIT_S)) for _ in range(4)]
-    await until(lambda: server.limiter.admitted == 4)
-    for _ in range(10):
-        error = await failure(stub.Retrieve(pb.RetrieveRequest(query="x"), timeout=LIMIT_S))
-        assert (error.code(), told(error).reason) == (grpc.StatusCode.RESOURCE_EXHAUSTED, "OVERLOADED")
-    assert server.limiter.admitted == 4 and not any(call.done() for call in admitted)
-    assert await health_of(channel, SERVICE_NAME) == health_pb2.HealthCheckResponse.SERVING
-    held.set()
-    assert [len(response.tools) for response in await asyncio.gather(*admitted)] == [3] * 4
-    assert engine.most_running == 2
-    await until(lambda: server.limiter.admitted == 0)
 
 
 async def test_cancelled_calls_free_their_places(

@@ -10,8 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from egotools.v1 import egotools_pb2 as pb
-
 ROOT = Path(__file__).resolve().parents[3]
 
 
@@ -27,12 +25,3 @@ def test_the_stubs_are_not_stale() -> None:
         check=False,
     )
     assert done.returncode == 0, done.stderr
-
-
-def test_the_service_has_its_calls_and_each_its_own_messages() -> None:
-    service = pb.DESCRIPTOR.services_by_name["ToolRetrieval"]
-    assert service.full_name == "egotools.v1.ToolRetrieval"
-    assert {method.name: (method.input_type.name, method.output_type.name) for method in service.methods} == {
-        name: (f"{name}Request", f"{name}Response")
-        for name in ("Retrieve", "RetrieveBatch", "GetTool", "Neighbors", "GetCatalog", "ReportOutcome", "Plan")
-    } | {"RetrieveEach": ("RetrieveBatchRequest", "RetrieveResult")}

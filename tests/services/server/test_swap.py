@@ -20,7 +20,8 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from egotools import AsyncClient, ClientError, InvalidRequestError, PreconditionError
 from egotools.v1 import egotools_pb2 as pb
 from egotools.v1 import egotools_pb2_grpc as pb_grpc
-from ontology.errors import SnapshotCorruptError, SnapshotError
+from ontology.errors import InvalidArgumentError, SnapshotError
+from retrieval.presets import BASELINES
 from services.server.catalogs import CatalogStore
 from services.server.server import SERVICE_NAME, Server
 from tests.harness.editions import QUERY, EditionStore, build_editions, editions_in, whole_request
@@ -96,19 +97,6 @@ async def test_no_reply_mixes_two_snapshots(store: EditionStore) -> None:
     assert seen == {"alpha", "beta"}
 
 
-async def test_a_damaged_snapshot_is_refused_and_the_old_one_serves_on(store: EditionStore) -> None:
-    file = store.damage("beta")
-    async with running({"": store.path}) as server, AsyncClient(server.address) as client:
-        with pytest.raises(SnapshotCorruptError, match=file.name):
-            await server.publisher.publish("", store.ids["beta"])
-        assert file.name in server.catalogs.state("").problem
-        assert file.name in server.catalogs.problem_of("", store.ids["beta"])
-        assert server.publisher.stores[""].published().snapshot_id == store.ids["alpha"], "CURRENT is unchanged"
-        assert (await client.retrieve(QUERY)).snapshot_id == store.ids["alpha"]
-        await server.publisher.publish("", store.ids["alpha"])
-        assert server.catalogs.state("").problem == ""
-
-
 async def test_one_that_cannot_answer_the_warm_query_is_refused(store: EditionStore) -> None:
     def hook(request: Any) -> None:
         raise RuntimeError("an index of another form")
@@ -170,23 +158,16 @@ async def test_a_call_in_flight_keeps_its_snapshot_and_then_frees_it() -> None:
         await server.stop(0)
 
 
-async def test_a_rollback_serves_and_publishes_the_one_before(store: EditionStore) -> None:
-    async with running({"": store.path}) as server, AsyncClient(server.address) as client:
-        await server.publisher.publish("", store.ids["beta"])
-        assert await server.publisher.rollback("", actor="ann") == (store.ids["alpha"], store.ids["beta"])
-        assert (await client.retrieve(QUERY)).snapshot_id == store.ids["alpha"]
-    last = (store.path / "history.jsonl").read_text(encoding="utf-8").splitlines()[-1]
-    assert '"action": "rollback"' in last and '"actor": "ann"' in last
-    assert (store.path / "CURRENT").read_text(encoding="utf-8").strip() == store.ids["alpha"]
+def test_presets_to_compare_with_are_served_where_the_operator_says_so(store: EditionStore) -> None:
+    served, compared = (CatalogStore(path=store.path, baselines=baselines).open() for baselines in (False, True))
+    for engine in (served, served.restricted({"namespace": ["shop"]})):
+        assert engine.catalog().presets == ("default", "fast")
+        with pytest.raises(InvalidArgumentError, match="serve --baselines"):
+            engine.retriever("hybrid")
+    assert {"default", "fast", *BASELINES} == set(compared.catalog().presets)
 
 
 # -- the watcher -------------------------------------------------------------------------------------------------------
-
-
-async def test_what_another_process_publishes_is_served_soon(store: EditionStore) -> None:
-    async with running({"": store.path}, watch_s=0.02) as server:
-        beta = store.publish("beta")
-        await until(lambda: server.publisher.catalogs.state("").engine.snapshot_id == beta)  # type: ignore[union-attr]
 
 
 async def test_a_damaged_publication_is_refused_and_the_next_one_served(store: EditionStore) -> None:

@@ -59,18 +59,6 @@ class Tab:
             f"{each['id']}: {each['nodes'][0]['html']}" for each in found if each["impact"] in ("serious", "critical")
         ]
 
-    async def identifiers(self, var: str) -> list[str]:
-        """Click a node of the query graph and return the identifiers of all its results, page after page."""
-        await self.page.click(f"#run-graph .node[data-id={var}]")
-        await self.shows("#results-title", f"Results of {var} (")
-        await expect(self.page.locator("#results-title")).to_contain_text(":")
-        total = int((await self.page.inner_text("#results-title")).rpartition(": ")[2].replace(",", ""))
-        while await self.page.locator("#results li").count() < total:
-            before = await self.page.locator("#results li").count()
-            await self.page.click("#results >> text=More")
-            await expect(self.page.locator("#results li")).not_to_have_count(before)
-        return [text for text in await self.page.locator("#results dd:nth-of-type(1)").all_text_contents()]
-
 
 @asynccontextmanager
 async def tab_at(browser: Any, address: str, *, errors: tuple[str, ...] = (), **context: Any) -> AsyncIterator[Tab]:

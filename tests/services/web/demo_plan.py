@@ -6,9 +6,8 @@ import asyncio
 from collections.abc import AsyncGenerator
 from typing import Any
 
-from egotools import Tool
 from ontology.errors import InvalidArgumentError
-from services.web.run_events import PlanRequest, RunEvent
+from services.web.live_runs import PlanRequest, RunEvent
 
 FIGURE_1 = "Find the file folders that contain email attachments from Jane Doe."
 HOSTILE = "<img src=x onerror=\"document.title='owned'\"><script>document.title='owned'</script>"
@@ -24,7 +23,6 @@ GRAPH = {
         {"kind": "filter", "var": "p", "field": "name", "op": "=", "value": "Jane Doe"},
     ],
 }
-TOOL = Tool(id="files/delete", name="delete", title="Delete files", description=HOSTILE, namespace="files")
 
 
 def _call(kind: str, what: str, sources: int, rows: int, error: str = "") -> RunEvent:
@@ -71,7 +69,7 @@ EXECUTION = {
 
 
 class DemoPlan:
-    """Plays the events. Words of the request say what happens: ``wait``, ``fail``, ``broken``, ``delete``.
+    """Plays the events. Words of the request say what happens: ``wait``, ``fail``, ``broken``.
 
     :param steps: for ``wait``: one permit an event.
     """
@@ -93,8 +91,6 @@ class DemoPlan:
                     raise InvalidArgumentError(f"no graph for {HOSTILE}", subject="graph", remedy="Ask otherwise")
                 if event["event"] == "SetResolved" and "broken" in words:
                     raise ZeroDivisionError("secret")
-            if "delete" in words and not await asked.ask(TOOL, {"path": HOSTILE}):
-                raise InvalidArgumentError("nobody confirmed the call", subject=TOOL.id)
             yield {"event": "Answered", "execution": EXECUTION}
         except asyncio.CancelledError:
             self.cancelled += 1

@@ -7,16 +7,13 @@ import asyncio
 import pytest
 
 from ontology.errors import NotFoundError, OverloadedError
-from services.web import live_runs
-from services.web.live_runs import LiveRun, LiveRuns
-from services.web.run_events import Plan, PlanRequest
-from tests.harness.waiting import until
+from services.web.live_runs import LiveRun, LiveRuns, Plan, PlanRequest
 from tests.services.web.demo_plan import EVENTS, DemoPlan
 
 
 def started(plan: Plan, request: str = "folders") -> LiveRun:
-    run = LiveRuns(plan).begin("me")
-    run.start(plan, PlanRequest(request=request, ask=run.ask))
+    run = LiveRuns().begin("me")
+    run.start(plan, PlanRequest(request=request))
     return run
 
 
@@ -38,30 +35,12 @@ async def test_all_followers_see_all_events_from_where_they_are() -> None:
     assert await seen(run, after=999) == []
 
 
-async def test_a_run_that_nobody_follows_any_more_is_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(live_runs, "_ALONE_S", 0.2)
-    plan = DemoPlan()
-    run = started(plan, "wait")
-    plan.steps.release()
-    first, second = run.follow(0), run.follow(0)
-    await anext(first)
-    await anext(second)
-    await first.aclose()
-    await asyncio.sleep(0.3)
-    assert not run.ended  # one of two still follows
-    await second.aclose()
-    await until(lambda: run.ended)
-    assert run.events[-1] == {"event": "Cancelled"}
-    never = started(DemoPlan(), "wait")
-    await until(lambda: never.ended)
-
-
 async def test_bounds_of_runs() -> None:
     plan = DemoPlan()
-    runs = LiveRuns(plan)
+    runs = LiveRuns()
     for _ in range(8):
         run = runs.begin("me")
-        run.start(plan, PlanRequest(request="wait", ask=run.ask))
+        run.start(plan, PlanRequest(request="wait"))
     with pytest.raises(OverloadedError):
         runs.begin("me")
     with pytest.raises(NotFoundError):
@@ -70,6 +49,6 @@ async def test_bounds_of_runs() -> None:
     for _ in range(20):
         assert runs.find(run.id, "me") is run or runs.begin("me")
         last = runs.begin("me")
-        last.start(plan, PlanRequest(request="folders", ask=last.ask))
+        last.start(plan, PlanRequest(request="folders"))
         await seen(last)
         run = last

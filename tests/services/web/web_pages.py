@@ -10,7 +10,7 @@ from retrieval.engine import open_engine
 from services.jobs.ask_parts import AskPlan
 from services.server.server import Server
 from services.server.settings import ServerSettings
-from services.web.run_events import Plan
+from services.web.live_runs import Plan
 from services.web.web_page import WebSettings, serve_web
 
 

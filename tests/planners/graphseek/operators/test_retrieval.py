@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from planners.calls.prompt_tokens import PromptTokens
+from planners.calls.model_text import PromptTokens
 from planners.graphseek.operators.operator import Operator, OperatorFault
 from planners.graphseek.operators.table import filter_ as FILTER
 from planners.graphseek.operators.table import join as JOIN

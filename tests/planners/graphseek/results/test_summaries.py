@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planners.calls.prompt_tokens import PromptTokens
+from planners.calls.model_text import PromptTokens
 from planners.graphseek.results.result import GraphPart, ResultEdge, ResultNode
 from planners.graphseek.results.result_store import ResultStore
 from planners.graphseek.results.summaries import graph_summary

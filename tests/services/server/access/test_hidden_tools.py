@@ -14,7 +14,6 @@ import pytest
 from egotools.v1 import egotools_pb2 as pb
 from egotools.v1 import egotools_pb2_grpc as pb_grpc
 from inference import HashingEncoder
-from ontology.errors import InvalidArgumentError
 from retrieval.engine import SnapshotEngine, open_engine
 from retrieval.index.bm25 import name_key
 from retrieval.query.request import Request
@@ -126,11 +125,6 @@ async def test_no_call_tells_a_hidden_tool_from_an_absent_one(engine: SnapshotEn
     assert (await caller.call("GetTool", pb.GetToolRequest(id=seen)))[0] == grpc.StatusCode.OK
 
 
-def test_a_hidden_tool_is_looked_up_as_one_that_never_was(engine: SnapshotEngine, view: VisibleSnapshot) -> None:
-    for name in engine.tool_ids(0, 10_000):
-        assert (view.find_node(f"tool:{name}") is not None) == name.startswith(f"{SEEN}/")
-
-
 async def test_nothing_that_is_returned_names_a_hidden_tool(engine: SnapshotEngine, caller: Caller) -> None:
     hidden = [name.encode() for name in engine.tool_ids(0, 10_000) if not name.startswith(f"{SEEN}/")]
     replies = []
@@ -234,20 +228,6 @@ def test_random_filters_and_queries_return_visible_tools_only_and_as_many_as_ask
             assert {tool.id for tool in answer.tools} | bound <= seen
             asked += 1
     assert asked == 72
-
-
-def test_a_filter_of_the_request_only_narrows(engine: SnapshotEngine) -> None:
-    part = engine.restricted({"namespace": [SEEN]})
-    seen = ids_of(engine, SEEN)
-
-    def ids(**filters: list[str]) -> set[str]:
-        request = Request(query=QUERIES[0], k=1_000, filters=filters)
-        return {tool.id for tool in part.retriever("rrf").retrieve(request).tools}
-
-    assert ids(id=[f"!{seen[0]}"]) == set(seen) - {seen[0]}
-    assert ids(namespace=["!nothing"]) == ids(id=["!no*"]) == set(seen)
-    with pytest.raises(InvalidArgumentError, match="no tool has the value"):
-        ids(namespace=[HIDDEN])
 
 
 def test_one_known_value_of_a_policy_is_enough_and_exclusions_hold(engine: SnapshotEngine) -> None:

@@ -9,17 +9,13 @@ import pytest
 
 from ontology.errors import InvalidArgumentError
 from retrieval.engine import open_engine
-from services.server.access import watched_file
-from services.server.access.authentication import Authentication
+from services.server.access.authentication import Authentication, warn_of_unknown_filters
 from services.server.access.policy import read_policy
 from services.server.access.tokens import Identity
-from services.server.access.visible_engine import warn_of_unknown_filters
 from services.server.access.watched_file import WatchedFiles
 from services.server.caller import Caller
-from tests.harness.commands import Run
 from tests.harness.editions import build_editions
 from tests.harness.issuers import write_policy
-from tests.harness.waiting import LIMIT_S
 
 
 def caller(path: Path, identity: Identity, *rules: dict[str, Any]) -> Caller | None:
@@ -85,7 +81,7 @@ def test_a_pattern_matches_names_of_its_kind(
 ) -> None:
     policy = read_policy(write_policy(tmp_path / "policy.yaml", {"match": {"certificate": pattern}, **READ}))
     rules = WatchedFiles("access policy", [tmp_path / "policy.yaml"], lambda: policy)
-    authentication = Authentication(rules, tokens=None, web_tokens=None, certificates=True)
+    authentication = Authentication(rules=rules, certificates=True)
     identity = authentication.certificate(
         {"x509_common_name": [b"x"], **{key: [name] for key, name in context.items()}}
     )
@@ -153,10 +149,7 @@ def test_what_is_no_policy_is_refused(tmp_path: Path, text: str, problem: str) -
         read_policy(path)
 
 
-async def test_a_bad_new_policy_keeps_the_old_one(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(watched_file, "_PATIENCE_S", LIMIT_S)
+async def test_a_bad_new_policy_keeps_the_old_one(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     path = write_policy(tmp_path / "policy.yaml", {"match": {"token": "a"}, **READ})
     policy = WatchedFiles("access policy", [path], lambda: read_policy(path), poll_s=0)
     identity = Identity(kind="token", name="a")
@@ -168,18 +161,6 @@ async def test_a_bad_new_policy_keeps_the_old_one(
     assert (await policy.fresh()).caller(identity) is not None
     write_policy(path, {"match": {"token": "other"}, **READ})
     assert (await policy.fresh()).caller(identity) is None
-
-
-def test_the_files_of_a_server_are_validated(tmp_path: Path, run: Run) -> None:
-    policy, catalogs = tmp_path / "access.yaml", tmp_path / "catalogs.yaml"
-    policy.write_text("version: 1\nrules:\n  - {match: {token: agent}, roles: [read]}\n")
-    catalogs.write_text("catalogs:\n  acme: {store: acme}\n")
-    code, out, _ = run("validate", policy, catalogs)
-    assert (code, "files 2, faults 0" in out) == (0, True)
-    policy.write_text("version: 1\nrules:\n  - {match: {token: agent}, roles: [owner]}\n")
-    catalogs.write_text("catalogs:\n  acme: {store: acme}\n  other: {store: acme}\n")
-    code, out, _ = run("validate", policy, catalogs)
-    assert code == 5 and "rules.0.roles" in out and "the same store" in out
 
 
 def test_a_filter_that_no_tool_has_is_said(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -13,7 +13,7 @@ import pytest
 from egotools.v1 import egotools_pb2 as pb
 from egotools.v1 import egotools_pb2_grpc as pb_grpc
 from services.server.caller import TENANT_METADATA_KEY, CallRecord
-from services.server.observe.prometheus_metrics import METHODS, STAGES, Metrics
+from services.server.observe.prometheus_metrics import Metrics
 from services.server.server import Server
 from tests.harness.waiting import until
 from tests.services.server.memory_engine import HeldStage, MemoryEngine, serving, small_settings
@@ -74,15 +74,6 @@ async def test_the_counts_are_those_of_the_caller(server: Server, stub: pb_grpc.
     assert found["egotools_in_flight",] == 0
 
 
-async def test_the_answers_are_counted_by_what_they_lack(server: Server, stub: pb_grpc.ToolRetrievalAsyncStub) -> None:
-    await stub.Retrieve(pb.RetrieveRequest(query="umbrella customer lost", abstain=True))
-    await stub.Retrieve(pb.RetrieveRequest(query="customer", preset="title", auto_k=True))
-    found = await scrape(port_of(server))
-    assert found["egotools_abstentions_total", ""] == found["egotools_empty_answers_total", ""] == 1
-    assert found["egotools_fallbacks_total", "no-estimate"] == 1
-    assert found["egotools_answers_total", ""] == 2
-
-
 async def test_waiting_running_and_refused_calls_are_shown() -> None:
     engine = MemoryEngine()
     async with serving(engine, small_settings(metrics_port=0, workers=1, queue=2)) as server:
@@ -127,21 +118,6 @@ def test_the_labels_of_tenants_are_bounded() -> None:
     assert len([key for key in found if key[0] == REQUESTS]) == 101
     assert found[REQUESTS, "OK", "Retrieve", "other"] == 400
     assert len([key for key in found if key[0] == "egotools_snapshot_info"]) == 101
-
-
-def test_a_swap_and_a_refused_publication_are_counted() -> None:
-    metrics = Metrics(lambda: ["acme"])
-    for snapshot_id in ("old", "new"):
-        metrics.swapped("acme", snapshot_id)
-    metrics.publication_refused("acme")
-    found = dict(samples(metrics.scrape().decode()))
-    assert found["egotools_swaps_total", "acme"] == 2 and found["egotools_refused_publications_total", "acme"] == 1
-    assert [key[1] for key in found if key[0] == "egotools_snapshot_info"] == ["new"]
-
-
-def test_every_method_of_the_contract_has_a_label() -> None:
-    assert {"Retrieve", "RetrieveBatch", "RetrieveEach", "GetTool", "Publish", "Rollback"} <= METHODS
-    assert {"queue", "total"} <= set(STAGES)
 
 
 def test_a_tenant_without_a_snapshot_is_shown() -> None:

@@ -18,9 +18,8 @@ from egotools import ClientError, SnapshotLostError
 from egotools.admin import AdminClient
 from egotools.v1 import egotools_pb2 as pb
 from egotools.v1 import egotools_pb2_grpc as pb_grpc
-from ontology.errors import InvalidArgumentError, SnapshotCorruptError
+from ontology.errors import SnapshotCorruptError
 from retrieval.snapshot.history import history
-from services.server.access.server_access import access_of
 from services.server.access.tokens import create_token
 from services.server.catalogs import CatalogStore
 from services.server.server import Server
@@ -233,9 +232,3 @@ async def test_the_metrics_beyond_loopback_have_the_tls_of_the_server_and_its_ro
         while not rotated:
             rotated = await status(second) == 200
         assert await status(authority) == 0
-
-
-def test_metrics_beyond_loopback_need_tls_and_access_control() -> None:
-    with pytest.raises(InvalidArgumentError, match=r"0\.0\.0\.0"):
-        access_of(small_settings(metrics_port=0, metrics_host="0.0.0.0"))
-    assert access_of(small_settings(metrics_port=0, metrics_host="0.0.0.0", insecure=True)).metrics_tls() is None

@@ -77,14 +77,6 @@ async def test_no_text_of_a_request_and_no_name_that_a_caller_made_up_is_in_a_sp
     assert "Rumpelstiltskin" not in str(collector.requests)
 
 
-async def test_a_failed_call_is_a_span_with_its_code() -> None:
-    with collecting() as collector:
-        async with traced(collector.address) as stub:
-            await asyncio.gather(stub.GetTool(pb.GetToolRequest(id="x/y")), return_exceptions=True)
-    (span,) = collector.spans
-    assert values(span)["rpc.response.status_code"] == values(span)["egotools.reason"] == "NOT_FOUND"
-
-
 async def test_a_collector_that_is_down_costs_no_call_and_writes_no_line_for_each(
     caplog: pytest.LogCaptureFixture,
 ) -> None:

@@ -1,0 +1,368 @@
+"""An engine of graphs, Ladybug or Oxigraph, in a process of its own: one that crashes, takes too long or too much memory ends alone.
+
+This file is the script of that process too, so it imports nothing of the project there. Its arguments are the engine and a filter of system
+calls as hexadecimal digits, which leaves it no network; where the machine does not take it, it says so and goes on. A request is a line of
+JSON, and so is its answer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ctypes
+import datetime
+import decimal
+import fcntl
+import itertools
+import json
+import logging
+import math
+import platform
+import resource
+import signal
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TypeAlias
+
+__all__ = ["EngineEndedError", "EngineProcess"]
+
+_LINE_BYTES = 64 * 2**20
+"""Of an answer: more than the script writes."""
+_START_S = 60.0
+_LOG = logging.getLogger(__name__)
+
+
+class EngineEndedError(Exception):
+    """The process has ended, or does not write answers any more; it is gone when this is raised.
+
+    :param signal_name: of the signal that ended it: ``SIGSEGV``; empty: none did.
+    """
+
+    def __init__(self, signal_name: str) -> None:
+        super().__init__(signal_name)
+        self.signal_name = signal_name
+
+
+class EngineProcess:
+    """A process that runs an engine; start it with :meth:`start`."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self._process = process
+
+    @classmethod
+    async def start(cls, engine: str) -> EngineProcess:
+        """Start one.
+
+        :param engine: ``ladybug`` or ``oxigraph``.
+        :raises StorageError: when no process can be started.
+        """
+        from ontology.errors import IsolationError, StorageError
+        from planners.calls.sandbox import syscall_filter
+
+        program = b""
+        with contextlib.suppress(IsolationError):  # a processor whose calls are not known
+            program = syscall_filter(platform.machine())
+        pipe, null = asyncio.subprocess.PIPE, asyncio.subprocess.DEVNULL
+        command = [sys.executable, "-I", __file__, engine, program.hex()]
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *command, stdin=pipe, stdout=pipe, stderr=null, env={}, limit=_LINE_BYTES
+            )
+        except OSError as error:
+            problem = f"no process can be started for {engine}: {error.strerror}"
+            raise StorageError(problem, subject=engine, remedy="Free memory, or allow more processes") from None
+        started = cls(process)
+        answer = await started.ask({"do": "start"}, _START_S)
+        if engine == "oxigraph" and not answer.get("filtered"):
+            _LOG.warning(
+                "This machine takes no filter of system calls: the RDF engine is kept from the network by checks alone"
+            )
+        return started
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether it is known to have ended."""
+        return self._process.returncode is not None
+
+    async def ask(self, request: Mapping[str, Any], seconds: float) -> dict[str, Any]:
+        """Send a request, and return its answer. One request at a time.
+
+        :raises EngineEndedError: when the process ends before it has answered.
+        :raises TimeoutError: when it takes longer; the process is then ended, and so it is where the caller is cancelled:
+            an answer to nobody would be left in the pipe.
+        """
+        try:
+            async with asyncio.timeout(seconds):
+                return await self._exchange(request)
+        except (EOFError, ValueError, ConnectionError):
+            with contextlib.suppress(TimeoutError):  # what ended it is known a moment later
+                async with asyncio.timeout(1):
+                    await self._process.wait()
+            await self.end()
+            code = self._process.returncode or 0
+            known = {-each.value: each.name for each in signal.Signals}
+            raise EngineEndedError(known.get(code, str(code)) if code < 0 else "") from None
+        except BaseException:
+            await self.end()
+            raise
+
+    async def end(self) -> None:
+        """End the process."""
+        with contextlib.suppress(ProcessLookupError):
+            self._process.kill()
+        await self._process.wait()
+
+    async def _exchange(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        if self._process.stdin is None or self._process.stdout is None:
+            raise EOFError
+        self._process.stdin.write(json.dumps(request).encode() + b"\n")
+        await self._process.stdin.drain()
+        answer = json.loads(await self._process.stdout.readline() or b"null")
+        if not isinstance(answer, dict):
+            raise EOFError
+        return answer
+
+
+# --- In the process -------------------------------------------------------------------------------------------------------------------
+
+_OXIGRAPH_BYTES = 1 * 2**30
+"""Address space: ten times what a process with the largest graph of the paper was seen to reserve."""
+_ANSWER_CHARACTERS = 32 * 2**20
+_LADYBUG_BYTES = 2 * 2**30
+"""Address space beyond what the open database has reserved, in which its buffers (1 GiB) stand: a query that filled them took 1.1 GiB."""
+_PART_CHARACTERS = 4 * 2**20
+"""Of one line of an answer of Ladybug, beyond its last rows."""
+_LIST_OFFSETS = 200
+"""Nodes that are looked up by their offsets at once: the time of a lookup grows with the product of nodes and list."""
+_CHUNK_ROWS = 100
+_Place: TypeAlias = tuple[int, int]
+
+
+class _Program(ctypes.Structure):
+    """``struct sock_fprog`` of linux/filter.h."""
+
+    _fields_ = (("length", ctypes.c_ushort), ("filter", ctypes.c_char_p))
+
+
+def _take_filter(program: bytes) -> bool:
+    """Take a filter of system calls, for good, and say whether it holds."""
+    if not program or sys.platform != "linux":
+        return False
+    control = ctypes.CDLL(None, use_errno=True).prctl
+    if control(38, 1, 0, 0, 0):  # PR_SET_NO_NEW_PRIVS
+        return False
+    taken: int = control(22, 2, ctypes.byref(_Program(len(program) // 8, program)), 0, 0)  # PR_SET_SECCOMP
+    return taken == 0
+
+
+class _Oxigraph:
+    """One graph in memory."""
+
+    def __init__(self) -> None:
+        from pyoxigraph import Store
+
+        resource.setrlimit(resource.RLIMIT_AS, (_OXIGRAPH_BYTES, _OXIGRAPH_BYTES))
+        self._store = Store()
+
+    def answer(self, request: dict[str, Any]) -> str:
+        from pyoxigraph import QueryBoolean, RdfFormat
+
+        if "triples" in request:
+            self._store.clear()
+            self._store.load(request["triples"].encode(), RdfFormat.N_TRIPLES)
+        text, most = request["text"], request["rows"]
+        if request["do"] == "update":
+            self._store.update(text)
+            text, most = "SELECT ?s ?p ?o { ?s ?p ?o }", sys.maxsize - 1
+        found: Any = self._store.query(text)
+        if isinstance(found, QueryBoolean):
+            return json.dumps({"boolean": bool(found)})
+        rows = [[self._term(term) for term in solution] for solution in itertools.islice(found, most + 1)]
+        answer = json.dumps({"columns": [variable.value for variable in found.variables], "rows": rows})
+        if len(answer) > _ANSWER_CHARACTERS:
+            raise ValueError(f"the answer has more than {_ANSWER_CHARACTERS:,} characters")
+        return answer
+
+    def _term(self, term: Any) -> list[str] | None:
+        from pyoxigraph import BlankNode, Literal, NamedNode
+
+        if term is None:
+            return None
+        if isinstance(term, Literal):
+            return ["literal", term.value, term.datatype.value]
+        if isinstance(term, NamedNode | BlankNode):
+            return ["iri" if isinstance(term, NamedNode) else "blank", term.value, ""]
+        raise ValueError("a triple cannot be part of another triple")
+
+
+class _Ladybug:
+    """A database file, open so that nothing can write, and the rows of one query."""
+
+    def __init__(self) -> None:
+        self._connection: Any = None
+        self._identities: Any = None
+        self._result: Any = None
+
+    def answer(self, request: dict[str, Any]) -> str:
+        if request["do"] == "open":
+            self._open(request)
+            return "{}"
+        if request["do"] != "next" and self._result is not None:
+            self._result.close()
+            self._result = None
+        if request["do"] == "query":
+            self._connection.set_query_timeout(int(request["seconds"] * 1000))
+            self._result = self._connection.execute(request["text"], request["parameters"])
+            self._identities = self._identities or _Identities(self._database)
+            self._columns = self._result.get_column_names()
+            self._left, self._batch = request["most"], request["batch"]
+        return "{}" if request["do"] == "stop" else self._next_batch()
+
+    def _open(self, request: dict[str, Any]) -> None:
+        """Open the database, and bound the memory that may be taken from now on."""
+        import ladybug
+
+        sizes = {"buffer_pool_size": request["buffer_bytes"], "max_db_size": request["database_bytes"]}
+        self._database = ladybug.Database(request["path"], max_num_threads=1, read_only=True, **sizes)
+        self._connection = ladybug.Connection(self._database)
+        # An open for reading alone ignores writers, and does not stop them: so it is locked against them until it is closed.
+        self._lock = Path(request["path"]).open("rb")
+        try:
+            fcntl.lockf(self._lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except OSError:
+            raise OSError("a writer holds the lock of the file") from None
+        statm = Path("/proc/self/statm")
+        if statm.exists():
+            most = int(statm.read_text(encoding="utf-8").split()[0]) * resource.getpagesize() + _LADYBUG_BYTES
+            resource.setrlimit(resource.RLIMIT_AS, (most, most))
+
+    def _next_batch(self) -> str:
+        """Return a batch; ``next`` says that there is another, ``cut`` that there are more rows than may be given."""
+        texts, given, characters = list[str](), 0, 0
+        most = min(self._batch, self._left)
+        while given < most and characters < _PART_CHARACTERS and self._result.has_next():
+            rows = self._result.get_n(min(_CHUNK_ROWS, most - given))
+            texts.append(self._identities.rows_text(rows)[1:-1])
+            given, characters = given + len(rows), characters + len(texts[-1])
+        self._left -= given
+        more = bool(self._result.has_next())
+        head = json.dumps({"columns": self._columns, "next": more and self._left > 0, "cut": more and self._left <= 0})
+        return f'{head[:-1]}, "rows": [{", ".join(texts)}]}}'
+
+
+class _Identities:
+    """Nodes and relationships as readers see them: the id of a node is its label and primary key, ``Person:k1``.
+
+    The engine names ends of relationships by table and offset; their keys are read, unless their nodes stand in the same rows. In a
+    path it gives wrong values where tables have a column of one name and different types: then no path is given.
+    """
+
+    def __init__(self, database: Any) -> None:
+        import ladybug
+
+        self._connection: Any = ladybug.Connection(database)
+        self._tables: dict[int, tuple[str, str]] = {}
+        self._known: dict[_Place, str] = {}
+        types: dict[tuple[str, str], set[str]] = {}
+        for number, name, kind in self._rows("CALL show_tables() RETURN id, name, type"):
+            quoted = name.replace("\\", "\\\\").replace("'", "\\'")
+            key = "`primary key`" if kind == "NODE" else "false"
+            for column, type_, is_key in self._rows(f"CALL table_info('{quoted}') RETURN name, type, {key}"):
+                types.setdefault((kind, column), set()).add(type_)
+                if is_key:
+                    self._tables[number] = (name, column)
+        self._mixed = [column for (_, column), found in types.items() if len(found) > 1]
+
+    def rows_text(self, rows: list[list[Any]]) -> str:
+        """Return rows as JSON, with the ids of nodes and of ends."""
+        if not any(isinstance(value, list | dict) for row in rows for value in row):
+            with contextlib.suppress(ValueError):  # a number that is not finite
+                return json.dumps(rows, default=_plain, allow_nan=False)
+        self._known = {}
+        wanted: set[_Place] = set()
+        self._collect(rows, wanted)
+        for table, offsets in itertools.groupby(sorted(wanted - self._known.keys()), lambda place: place[0]):
+            label, key = (name.replace("`", "``") for name in self._tables[table])
+            text = f"MATCH (n:`{label}`) WHERE offset(id(n)) IN $o RETURN offset(id(n)), CAST(n.`{key}` AS STRING)"
+            while some := [offset for _, offset in itertools.islice(offsets, _LIST_OFFSETS)]:
+                for offset, found in self._rows(text, {"o": some}):
+                    self._known[table, offset] = f"{self._tables[table][0]}:{found}"
+        return json.dumps(self._plain(rows), default=_plain)
+
+    def _collect(self, value: Any, wanted: set[_Place]) -> None:
+        """Learn the ids of nodes, and which places have none yet."""
+        if isinstance(value, list):
+            for member in value:
+                if isinstance(member, list | dict):
+                    self._collect(member, wanted)
+        elif "_SRC" in value:
+            wanted |= {_place(value["_SRC"]), _place(value["_DST"])}
+        elif "_LABEL" in value:
+            label, key = self._tables[value["_ID"]["table"]]
+            self._known[_place(value["_ID"])] = f"{label}:{value[key]}"
+        else:
+            if "_NODES" in value and "_RELS" in value and self._mixed:
+                raise RuntimeError(
+                    f"a path cannot be returned here, as types have a property {self._mixed[0]} of different types; "
+                    "return properties of its nodes and relationships"
+                )
+            self._collect(list(value.values()), wanted)
+
+    def _plain(self, value: Any) -> Any:
+        """Return a value as JSON has it, with ids."""
+        if isinstance(value, float):
+            return value if math.isfinite(value) else str(value)
+        if isinstance(value, list):
+            return [self._plain(member) for member in value]
+        if not isinstance(value, dict):
+            return value
+        if "_NODES" in value and "_RELS" in value:
+            return {"nodes": self._plain(value["_NODES"]), "edges": self._plain(value["_RELS"])}
+        if "_LABEL" not in value:
+            return {str(name): self._plain(member) for name, member in value.items()}
+        own = {name: each for name, each in value.items() if name not in ("_ID", "_LABEL", "_SRC", "_DST")}
+        properties = {name: self._plain(each) for name, each in own.items() if each is not None}
+        if "_SRC" in value:
+            ends = {"source": self._known[_place(value["_SRC"])], "target": self._known[_place(value["_DST"])]}
+            return {"type": value["_LABEL"], **ends, "properties": properties}
+        return {"id": self._known[_place(value["_ID"])], "label": value["_LABEL"], "properties": properties}
+
+    def _rows(self, text: str, parameters: dict[str, Any] | None = None) -> list[list[Any]]:
+        with contextlib.closing(self._connection.execute(text, parameters or {})) as result:
+            return list(result.get_all())
+
+
+def _place(identity: dict[str, int]) -> _Place:
+    return identity["table"], identity["offset"]
+
+
+def _plain(value: Any) -> object:
+    """Return what JSON lacks as it has it."""
+    if isinstance(value, decimal.Decimal):
+        return int(value) if value == value.to_integral_value() else float(value)
+    if isinstance(value, datetime.date | datetime.time):
+        return value.isoformat()
+    return value.hex() if isinstance(value, bytes | bytearray) else str(value)
+
+
+def main() -> None:
+    """Answer requests until the input ends."""
+    filtered = _take_filter(bytes.fromhex(sys.argv[2]))  # before any thread is started: it holds for those that come
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    engine = _Ladybug() if sys.argv[1] == "ladybug" else _Oxigraph()
+    for line in sys.stdin:
+        try:
+            request = json.loads(line)
+            text = json.dumps({"filtered": filtered}) if request["do"] == "start" else engine.answer(request)
+        except MemoryError:
+            text = json.dumps({"fault": "it takes more memory than is allowed", "of": "MemoryError"})
+        except (RuntimeError, OSError, ValueError, TypeError, LookupError, OverflowError, SyntaxError) as error:
+            of = "OSError" if isinstance(error, OSError) else type(error).__name__
+            text = json.dumps({"fault": str(error)[:1_000].strip() or of, "of": of})
+        sys.stdout.write(text + "\n")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

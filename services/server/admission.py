@@ -1,0 +1,430 @@
+"""Admission: what a call may take before it is answered. Bytes and a place among the open calls before its message is read, then turns on
+the workers: one queue for each caller of each tenant.
+
+gRPC runs a handler of a method with one request only when the whole message was read. So every method is given to gRPC as one
+with a stream of requests: its handler runs when the headers have come, and reads the one message when there is room for it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import sys
+import threading
+import time
+from collections import Counter, defaultdict, deque
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, NamedTuple, TypeVar
+from urllib.parse import unquote
+
+from ontology.errors import DeadlineError, InvalidArgumentError, NotReadyError, OverloadedError, TooLargeError
+from services.server.settings import ServerSettings
+
+__all__ = [
+    "Admission",
+    "ByteBudget",
+    "Flow",
+    "Limiter",
+    "PeerCalls",
+    "Turn",
+    "address_network",
+    "most_bytes",
+    "peer_of",
+]
+
+_T = TypeVar("_T")
+_BYTES_WAIT_S = 1.0
+_MOST_SINGLE_BYTES = 1024 * 1024
+_BATCH_METHODS = frozenset({"RetrieveBatch", "RetrieveEach"})
+_IPV6_NETWORK_BITS = 64  # one host has many addresses there
+
+
+def peer_of(context: Any) -> str:
+    """Return the address of the other end of a call without its port; see :func:`address_network`."""
+    peer: str = context.peer()
+    address, port = peer.rpartition(":")[::2]
+    if not address.startswith("ipv6:"):
+        return address or port
+    return address_network(unquote(address.removeprefix("ipv6:")).strip("[]")) or address
+
+
+def address_network(host: str) -> str:
+    """Return an address as the name of a peer, of IPv6 its network; empty for a text that is no address."""
+    try:
+        found = ipaddress.ip_address(host)
+    except ValueError:
+        return ""
+    if isinstance(found, ipaddress.IPv6Address):
+        if found.ipv4_mapped is None:
+            return f"ipv6:{ipaddress.ip_network((int(found), _IPV6_NETWORK_BITS), strict=False)}"
+        found = found.ipv4_mapped
+    return f"ipv4:{found}"
+
+
+class PeerCalls:
+    """Counts open calls, ``each`` of one peer at most. A peer that has none may begin one up to twice ``together``."""
+
+    def __init__(self, *, each: int, together: int) -> None:
+        self._each, self._together, self.open = each, together, 0
+        self._of: Counter[str] = Counter()
+
+    def begin(self, peer: str) -> None:
+        """Count one more call of a peer."""
+        own = self._of[peer]
+        if own >= self._each or self.open >= self._together * (1 if own else 2):
+            problem = f"this peer has {own:,} open calls, and all peers have {self.open:,}"
+            raise OverloadedError(problem, remedy="End some of them, or use another replica")
+        self._of[peer] += 1
+        self.open += 1
+
+    def end(self, peer: str) -> None:
+        """Count one call less."""
+        self.open -= 1
+        self._of[peer] -= 1
+        if not self._of[peer]:
+            del self._of[peer]
+
+
+class ByteBudget:
+    """Bytes held by the calls of one server. Use it in one event loop.
+
+    One peer may hold a quarter. One that holds nothing yet is served even when others hold all, up to twice the total.
+    """
+
+    def __init__(self, total: int, *, message: int) -> None:
+        self._message, self._total, self._share = message, max(total, 2 * message), max(total // 4, message)
+        self._of: Counter[str] = Counter()
+        self._waiting: defaultdict[str, deque[asyncio.Future[None]]] = defaultdict(deque)
+        self.held = 0
+
+    async def reserve(self, peer: str) -> HeldBytes:
+        """Reserve the bytes of one message, and wait up to a second for them."""
+        if self._fits(peer) and peer not in self._waiting:
+            self.change(peer, self._message)
+            return HeldBytes(self, peer, self._message)
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting[peer].append(turn)
+        try:
+            async with asyncio.timeout(_BYTES_WAIT_S):
+                await turn
+        except BaseException as error:
+            if turn.done() and not turn.cancelled():  # granted in the same moment
+                self.change(peer, -self._message)
+            if not isinstance(error, TimeoutError):
+                raise
+            raise OverloadedError(
+                "requests and unread answers of this peer, or of all, take all the memory they may",
+                subject="max_inflight_bytes",
+                remedy="Read the answers, send fewer calls at once, or use another replica",
+            ) from None
+        return HeldBytes(self, peer, self._message)
+
+    def change(self, peer: str, size: int) -> None:
+        """Count ``size`` more bytes of a peer, or fewer, and let those in who wait for them."""
+        self.held += size
+        self._of[peer] += size
+        if not self._of[peer]:
+            del self._of[peer]
+        for other in list(self._waiting) if size < 0 else ():
+            turns = self._waiting[other]
+            while turns and (turns[0].done() or self._fits(other)):
+                turn = turns.popleft()
+                if not turn.done():
+                    turn.set_result(None)
+                    self.change(other, self._message)
+            if not turns:
+                del self._waiting[other]
+
+    def _fits(self, peer: str) -> bool:
+        own = self._of.get(peer, 0)
+        if not own:
+            return self.held + self._message <= 2 * self._total
+        return own + self._message <= self._share and self.held + self._message <= self._total
+
+
+@dataclass(slots=True)
+class HeldBytes:
+    """The bytes that one call holds."""
+
+    budget: ByteBudget
+    peer: str
+    size: int
+
+    def resize(self, size: int) -> None:
+        """Hold ``size`` bytes instead. It may exceed the budget by what was made already."""
+        change, self.size = size - self.size, size
+        self.budget.change(self.peer, change)
+
+    def release(self) -> None:
+        """Hold nothing any more."""
+        self.resize(0)
+
+
+def most_bytes(settings: ServerSettings, *, batch: bool, most_single: int = _MOST_SINGLE_BYTES) -> int:
+    """Return how many bytes the message of a call may have; ``batch``: of a method that takes several requests."""
+    return settings.max_message_bytes if batch else min(most_single, settings.max_message_bytes)
+
+
+class Admission:
+    """The room for the calls of one port. Use it in one event loop.
+
+    :param most_single: bytes of the message of a method that takes one request, where the settings allow more.
+    """
+
+    def __init__(self, settings: ServerSettings, *, most_single: int = _MOST_SINGLE_BYTES) -> None:
+        self.read_limit = settings.max_message_bytes * 5 // 4  # of gRPC: above the limit, to say here what is wrong
+        self.bytes = ByteBudget(settings.max_inflight_bytes, message=self.read_limit)
+        self.calls = PeerCalls(each=settings.max_peer_calls, together=settings.max_calls)
+        self._wait_s = settings.default_deadline_s
+        self._most = {batch: most_bytes(settings, batch=batch, most_single=most_single) for batch in (False, True)}
+
+    def begin(self, peer: str, context: Any) -> None:
+        """Count a call until its answer is sent."""
+        self.calls.begin(peer)
+        context.add_done_callback(lambda _: self.calls.end(peer))
+
+    async def read(self, method: str, peer: str, context: Any, most: int = 0) -> tuple[bytes, HeldBytes]:
+        """Read the message of a call when there is room for it; return it with the bytes that are held until the answer is sent.
+
+        :param most: bytes of the message; 0: what the method may have.
+        """
+        most = most or self._most[method in _BATCH_METHODS]
+        held = await self.bytes.reserve(peer)
+        context.add_done_callback(lambda _: held.release())
+        try:
+            async with asyncio.timeout(self._wait_s):
+                raw = await context.read()
+        except TimeoutError:
+            raise DeadlineError("the message of the call did not come", subject="request") from None
+        if not isinstance(raw, bytes):
+            raise InvalidArgumentError("the call has no message", subject="request", remedy="Send one message")
+        held.resize(size := len(raw))
+        if size > most:
+            del raw  # the error would keep it alive
+            held.release()
+            problem = f"the request has {size:,} bytes; at most {most:,} are taken"
+            remedy = "Send the request itself, not the conversation; split a batch into several calls"
+            raise TooLargeError(problem, subject="request", remedy=remedy)
+        return raw, held
+
+
+# -- turns on the workers ----------------------------------------------------------------------------------------------
+
+_MOST_REMEMBERED = 4_096
+_FIRST_UNIT_S, _SMOOTHING = 0.05, 0.05
+_SWITCH_S = 0.001
+_LEAST_HINT_S, _MOST_HINT_S = 0.05, 2.0
+_MOST_CHEAP = 4  # units: beyond a fifth of a second, others would wait long for a worker
+
+
+class Flow(NamedTuple):
+    """Those between whom turns are fair: a caller, or without a name its address, of a tenant."""
+
+    tenant: str = ""
+    caller: str = ""
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class Turn:
+    """One piece of work on a worker."""
+
+    flow: Flow
+    cost: int  # in units of 50 ms, from 1
+    begun: bool  # whether earlier pieces of its call ran already; such a turn neither fills the queue nor gives way
+    deadline: float  # time of ``time.monotonic()``, in seconds, after which no further stage starts
+    ready: asyncio.Future[None]
+    queued_ms: float = 0.0  # milliseconds that it waited for its worker
+    abandoned: threading.Event = field(
+        default_factory=threading.Event
+    )  # set when no caller waits for the result any more
+
+
+class _FairQueue:
+    """The turns that wait. The next one is of the tenant, and of its caller, for whom the least was worked since they wait."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[Flow, deque[Turn]] = {}
+        self._cost: Counter[Flow | str | None] = Counter()  # that fills the queue: of a flow, a tenant, and of all
+        self._worked: dict[Flow | str, int] = {}  # units for a flow, a tenant, from where those began who came later
+        self._now: defaultdict[str | None, int] = defaultdict(int)
+
+    @property
+    def cost(self) -> int:
+        """Cost of the turns that fill the queue."""
+        return self._cost[None]
+
+    def __len__(self) -> int:
+        return sum(map(len, self._waiting.values()))
+
+    def push(self, turn: Turn) -> None:
+        """Let a turn wait; a later piece of a call before what its flow has not begun."""
+        flow = turn.flow
+        if all(each.tenant != flow.tenant for each in self._waiting):
+            self._worked[flow.tenant] = max(self._worked.get(flow.tenant, 0), self._now[None])
+        if flow not in self._waiting:
+            self._worked[flow] = max(self._worked.get(flow, 0), self._now[flow.tenant])
+        turns = self._waiting.setdefault(flow, deque())
+        (turns.appendleft if turn.begun else turns.append)(turn)
+        self._count(turn, turn.cost)
+
+    def largest(self) -> Flow | None:
+        """The flow with most in the queue, of the tenant with most."""
+        return max(self._waiting, key=lambda flow: (self._cost[flow.tenant], self._cost[flow]), default=None)
+
+    def shed(self) -> Turn | None:
+        """Take out and return the turn that gives way: the newest of the largest flow."""
+        turns = self._waiting.get(self.largest() or Flow(), ())
+        turn = next((each for each in reversed(turns) if not each.begun), None)
+        if turn is not None:
+            self.remove(turn)
+        return turn
+
+    def pop(self, most: int) -> Turn | None:
+        """Take the next turn of at most ``most`` units; None if nothing such waits."""
+        first = [next((turn for turn in turns if turn.cost <= most), None) for turns in self._waiting.values()]
+        fitting = [turn for turn in first if turn is not None]
+        if not fitting:
+            return None
+        turn = min(fitting, key=lambda each: (self._worked[each.flow.tenant], self._worked[each.flow]))
+        for level, key in ((None, turn.flow.tenant), (turn.flow.tenant, turn.flow)):
+            self._now[level] = max(self._worked[key], self._now[level])  # to be passed over for cost is no credit
+            self._worked[key] = self._now[level] + turn.cost
+        self.remove(turn)
+        return turn
+
+    def remove(self, turn: Turn) -> None:
+        """Take out a turn that no longer waits; nothing happens when it is not in the queue."""
+        turns = self._waiting.get(turn.flow)
+        if turns is None or turn not in turns:
+            return
+        turns.remove(turn)
+        self._count(turn, -turn.cost)
+        if not turns:
+            del self._waiting[turn.flow]
+        if not self._waiting:  # whoever comes now begins anew
+            self._worked.clear()
+            self._now.clear()
+        elif len(self._worked) > _MOST_REMEMBERED:
+            kept = {*self._waiting, *(flow.tenant for flow in self._waiting)}
+            self._worked = {key: worked for key, worked in self._worked.items() if key in kept}
+
+    def _count(self, turn: Turn, cost: int) -> None:
+        for key in () if turn.begun else (None, turn.flow.tenant, turn.flow):
+            self._cost[key] += cost
+            if not self._cost[key]:
+                del self._cost[key]
+
+
+class Limiter:
+    """Runs blocking work on ``workers`` threads, for one event loop; work of ``queue`` units may wait.
+
+    A worker is free only when its thread is: a thread cannot be stopped from outside, so abandoned work keeps it until its next
+    stage. Work of more than 4 units gets all workers but one, where there are two or more: short work that comes meanwhile needs it.
+    """
+
+    def __init__(self, *, workers: int, queue: int) -> None:
+        self.workers, self.queue = workers, queue
+        self._queue = _FairQueue()
+        self._busy, self._dear = 0, 0  # workers; those of them with dear work
+        self._unit_s = _FIRST_UNIT_S
+        self._running: set[Turn] = set()
+        sys.setswitchinterval(_SWITCH_S)  # of the process: busy workers let the event loop run sooner, which refuses
+        self._pool = ThreadPoolExecutor(workers, thread_name_prefix="egotools-worker")
+
+    @property
+    def queued(self) -> int:
+        """Cost of the work that waits now, in units."""
+        return self._queue.cost
+
+    @property
+    def admitted(self) -> int:
+        """Number of pieces of work that run or wait now."""
+        return self._busy + len(self._queue)
+
+    def check(self, flow: Flow) -> None:
+        """Refuse at once what :meth:`run` would refuse, before anything is spent on it."""
+        if self._busy >= self.workers and self._queue.cost >= self.queue and self._queue.largest() == flow:
+            raise self._overloaded()
+
+    async def run(
+        self, work: Callable[[Turn], _T], *, deadline: float, flow: Flow, cost: int = 1, begun: bool = False
+    ) -> _T:
+        """Run ``work`` on a worker and return its result; the parameters are those of :class:`Turn`."""
+        loop, arrived = asyncio.get_running_loop(), time.monotonic()
+        turn = Turn(flow=flow, cost=cost, begun=begun, deadline=deadline, ready=loop.create_future())
+        await self._granted(turn, deadline - arrived)
+        started = time.monotonic()
+        turn.queued_ms = (started - arrived) * 1e3
+        try:
+            future = loop.run_in_executor(self._pool, work, turn)
+        except RuntimeError:  # the pool takes no more work
+            self._free(turn)
+            raise NotReadyError("the server is stopping", remedy="Use another replica") from None
+        self._running.add(turn)
+        future.add_done_callback(partial(self._ended, turn, started))
+        try:
+            done, _ = await asyncio.wait({future}, timeout=max(0.0, deadline - started))
+            if not done:
+                raise DeadlineError("the deadline passed while the request ran; later stages are not run")
+        except (asyncio.CancelledError, DeadlineError):
+            turn.abandoned.set()
+            raise
+        return future.result()
+
+    def close(self) -> None:
+        """Mark the running work as abandoned and accept no more. Does not wait."""
+        for turn in self._running:
+            turn.abandoned.set()
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+    async def _granted(self, turn: Turn, wait_s: float) -> None:
+        self._queue.push(turn)
+        self._start()
+        while not turn.begun and not turn.ready.done() and self._queue.cost - turn.cost >= self.queue:
+            refused = self._queue.shed()
+            if refused is not None and not refused.ready.done():
+                refused.ready.set_exception(self._overloaded())
+        try:
+            async with asyncio.timeout(wait_s):
+                await turn.ready
+        except BaseException as error:
+            self._queue.remove(turn)
+            if turn.ready.done() and not turn.ready.cancelled() and turn.ready.exception() is None:
+                self._free(turn)  # a worker became free for it in the same moment
+            if isinstance(error, TimeoutError):
+                problem = "the deadline passed while the request waited for a worker"
+                raise DeadlineError(problem, subject="queue") from None
+            raise
+
+    def _overloaded(self) -> OverloadedError:
+        wait_s = self._queue.cost * self._unit_s / self.workers
+        return OverloadedError(
+            f"{self.workers} requests run, and requests that cost {self._queue.cost:,} units wait already",
+            remedy="Try again later, or use another replica",
+            retry_after_s=min(max(wait_s, _LEAST_HINT_S), _MOST_HINT_S),
+        )
+
+    def _start(self) -> None:
+        while self._busy < self.workers:
+            turn = self._queue.pop(_MOST_CHEAP if 0 < self.workers - 1 <= self._dear else sys.maxsize)
+            if turn is None:
+                return
+            if not turn.ready.done():
+                self._busy += 1
+                self._dear += turn.cost > _MOST_CHEAP
+                turn.ready.set_result(None)
+
+    def _free(self, turn: Turn) -> None:
+        self._busy -= 1
+        self._dear -= turn.cost > _MOST_CHEAP
+        self._start()
+
+    def _ended(self, turn: Turn, started: float, future: asyncio.Future[Any]) -> None:
+        self._running.discard(turn)
+        self._unit_s += _SMOOTHING * ((time.monotonic() - started) / turn.cost - self._unit_s)
+        self._free(turn)
+        if not future.cancelled():
+            future.exception()  # retrieved, so that asyncio does not log the error of abandoned work

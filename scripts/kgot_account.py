@@ -1,4 +1,4 @@
-"""What the task graph is worth, measured: ``python -m scripts.kgot_account oracle faults tools``; ``real`` needs ``--endpoint`` and ``--model``.
+"""What the task graph holds, measured: ``python -m scripts.kgot_account oracle faults tools``.
 
 Each part goes on where it was: its rows are kept in ``--out``. ``--write-docs`` puts the figures into ``docs/kgot.json`` and the tables
 into ``docs/kgot.md``; ``page`` does only that. The 60 public tasks are used where their folder lies beside the checkout, else left out.
@@ -15,20 +15,18 @@ from typing import Any
 
 from scripts.account.figures import keep_section
 from scripts.account.kept_rows import KeptRows
-from scripts.account.patient_chat import patient_chat
 from scripts.bench_sets import ROOT
 from scripts.kgot.account_tasks import AccountTask, account_tasks, round_robin
 from scripts.kgot.kgot_page import write_page
 from scripts.kgot.oracle_account import KINDS, fault_section, measure_faults, measure_oracle, oracle_section
-from scripts.kgot.real_runs import REAL_SETTINGS, measure_real
 from scripts.kgot.task_world import task_world
 from scripts.kgot.tools_shown import tool_section
 
 __all__: list[str] = []
 
-_PARTS = ("oracle", "faults", "tools", "real", "page")
+_PARTS = ("oracle", "faults", "tools", "page")
 _SEED = 7
-_REAL_TASKS = 30
+_FAULT_TASKS = 30
 _STORES = "memory,rdf"
 
 
@@ -46,10 +44,6 @@ async def _measure(chosen: argparse.Namespace, tasks: Sequence[AccountTask], kep
         if "tools" in chosen.parts:
             section = await tool_section(world, tasks, kept["wanted"])
             (chosen.out / "tools.json").write_text(json.dumps(section), encoding="utf-8")
-        if "real" in chosen.parts:
-            model = patient_chat(chosen.model, chosen.endpoint)
-            some = round_robin(tasks, seed=_SEED)[: chosen.tasks]
-            await measure_real(world, some, model, kept["real"], runs=chosen.runs, events=chosen.out / "events")
 
 
 def _keep(chosen: argparse.Namespace, kept: dict[str, KeptRows]) -> None:
@@ -57,14 +51,6 @@ def _keep(chosen: argparse.Namespace, kept: dict[str, KeptRows]) -> None:
     sections: dict[str, Any] = {"oracle": oracle_section(kept["oracle"]), "faults": fault_section(kept["faults"])}
     if (chosen.out / "tools.json").exists():
         sections["tools"] = json.loads((chosen.out / "tools.json").read_text(encoding="utf-8"))
-    real = [{name: value for name, value in row.items() if name != "answer"} for row in kept["real"]]
-    if real:
-        sections["real"] = {
-            "planned": _REAL_TASKS,
-            "votes": REAL_SETTINGS.num_next_steps_decision,
-            "iterations": REAL_SETTINGS.max_iterations,
-            "rows": real,
-        }
     for name, section in sections.items():
         if section:
             keep_section(name, section, chosen.figures)
@@ -78,10 +64,7 @@ def main() -> None:
     options.add_argument(
         "--kinds", default=",".join(KINDS), help="of retrieval, with commas between them; of the part oracle"
     )
-    options.add_argument("--tasks", type=int, default=_REAL_TASKS, help="of the parts faults and real")
-    options.add_argument("--runs", type=int, default=1, help="of each task and system of the part real")
-    options.add_argument("--endpoint", default="", help="base URL of a chat model")
-    options.add_argument("--model", default="")
+    options.add_argument("--tasks", type=int, default=_FAULT_TASKS, help="of the part faults")
     options.add_argument("--out", type=Path, default=ROOT / "out" / "kgot")
     options.add_argument("--figures", type=Path, default=ROOT / "docs" / "kgot.json")
     options.add_argument("--write-docs", action="store_true")
@@ -92,7 +75,6 @@ def main() -> None:
         "oracle": KeptRows(chosen.out / "oracle.jsonl", "store", "retrieve", "task"),
         "wanted": KeptRows(chosen.out / "wanted.jsonl", "task"),
         "faults": KeptRows(chosen.out / "faults.jsonl", "rate", "layers", "task"),
-        "real": KeptRows(chosen.out / "real.jsonl", "run", "task", "system"),
     }
     if set(chosen.parts) != {"page"}:
         asyncio.run(_measure(chosen, tasks, kept))

@@ -1,15 +1,25 @@
-"""Many tasks of a file: handed out one by one to workers, a store, a sandbox and a journal each; a failed task stops nothing."""
+"""Many tasks of a file: handed out to workers, a store, a sandbox and a journal each; and their report (appendix D of the paper).
+
+A failed task stops nothing. An answer is the expected one by the rules of a benchmark of short answers: numbers by value, lists by their
+members, other texts without case, accents, articles, marks and spaces. A currency or a unit beside a number says nothing where the expected
+answer has none. A word beside a number is a unit only where it is one of a short list or stands in the question; what makes another number
+of it, as in ``3 million``, is none.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+import math
+import re
+import unicodedata
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
@@ -17,35 +27,53 @@ from egotools.client_errors import ClientError
 from ontology.errors import EgotoolsError, InvalidArgumentError
 from ontology.files import read_bounded, write_file
 from ontology.json_values import canonical_text, first_error
+from ontology.reporting import Proportion
 from planners.journal.run_journal import ModelUse, RunJournal, ToolUse, account_of, open_run_journal
-from planners.kgot.kgot_controller import KgotRun
 from planners.kgot.kgot_task import KgotTask
 from planners.kgot.recorded_run import SolveParts, solve_recorded
-from planners.kgot.tools.tool_set import NOT_INSTALLED
 
 __all__ = [
     "BatchTask",
     "OpenParts",
     "TaskResult",
+    "answer_matches",
+    "batch_report",
     "finished_before",
     "journal_path",
     "read_tasks",
     "result_path",
     "run_batch",
     "solve_in_folder",
+    "write_report",
 ]
 
 _LOG = logging.getLogger(__name__)
 _REMEDY = "Write a JSON object a line: id, question, and perhaps files, answer, level, in_order"
 _TO_GO_ON = ("failed", "model", "budget", "deadline", "cancelled")  # outcomes of tasks that the same command runs again
-_LACKS = {
-    "call_ended": ("status", (NOT_INSTALLED,)),
-    **dict.fromkeys(
-        ("sandbox_failed", "graph_failed"), ("error", ("IsolationError", "MissingExtraError", "StorageError"))
-    ),
-    **dict.fromkeys(("find_failed", "call_failed"), ("code", ("DEADLINE_EXCEEDED", "UNAVAILABLE"))),
+_CATEGORIES = ("correct", "correct forced", "wrong forced", "wrong", "other error", "not checked")
+"""In the order of reports. *Forced* answers were given at the limit of steps; *other error* is no answer; of *not checked* ones the right answer
+is not known."""
+_FORCED = ("forced query", "forced answer")
+_CELL_CHARS = 300
+
+_NUMBER = re.compile(r"[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:e[-+]?\d+)?|[-+]?\.\d+", re.IGNORECASE)
+_SEPARATORS = re.compile(r"\s*[;\n]\s*|,\s+|,(?=\D)|\s+and\s+(?=\S+$)")
+_SAME_UNITS = {
+    **dict.fromkeys(("$", "us", "us$", "dollar"), "usd"),
+    **dict.fromkeys(("€", "euro"), "eur"),
+    **dict.fromkeys(("£", "pound"), "gbp"),
+    **dict.fromkeys(("¥", "yen"), "jpy"),
+    **dict.fromkeys(("%", "percentage"), "percent"),
+    "franc": "chf",
 }
-"""Kind of record → its member, and the values of it that say that the machine or a service was not there."""
+_CURRENCIES = frozenset({"usd", "eur", "gbp", "jpy", "chf"})
+_UNITS = _CURRENCIES | frozenset("km cm mm kg g l °c °f piece pc item".split())
+"""Units that an answer may add: those of the shipped tasks (euros, kilometres, pieces), and symbols whose full word a question has instead."""
+_MULTIPLIERS = frozenset(
+    "k m mn bn b tn hundred thousand million billion trillion dozen score half halve quarter third double twice pair couple".split()
+)
+"""What makes another number of one; ``m`` is a million as often as a metre. Words of English, collected before any answer was seen."""
+_REL = 1e-9  # of two numbers that are one: more than what a conversion to decimal text loses
 
 
 class BatchTask(BaseModel):
@@ -122,7 +150,6 @@ class TaskResult:
 
     :param outcome: of the run, see :class:`planners.kgot.kgot_controller.KgotRun`; ``failed`` where an error ended it.
     :param error: that ended it.
-    :param again: whether the machine or a service kept it from an answer, so that another attempt may give one.
     :param seconds: that the run took, in all processes that ended properly.
     """
 
@@ -131,7 +158,6 @@ class TaskResult:
     outcome: str = "failed"
     missing: str = ""
     error: str = ""
-    again: bool = False
     seconds: float = 0.0
     model: ModelUse = field(default_factory=ModelUse)
     by_step: Mapping[str, ModelUse] = field(default_factory=dict)
@@ -139,21 +165,6 @@ class TaskResult:
 
 
 _RESULT: TypeAdapter[TaskResult] = TypeAdapter(TaskResult)
-
-
-def _lacks_something(journal: RunJournal) -> bool:
-    """Return whether another attempt may go better when a package, an isolation, a model, a service or a store is there that was not.
-
-    A model counts that never answered: one that failed now and then was reached.
-    """
-    kinds = set()
-    for record in journal.records:
-        kinds.add(record.kind)
-        member, values = _LACKS.get(record.kind, ("", ()))
-        if record.data.get(member) in values:
-            return True
-    return "model_failed" in kinds and "model_ended" not in kinds
-
 
 OpenParts: TypeAlias = Callable[[BatchTask, RunJournal], AbstractAsyncContextManager[SolveParts]]
 """Opens what a task is solved with: a store, a sandbox and tools of its own."""
@@ -189,26 +200,30 @@ async def run_batch(
 
 
 async def solve_in_folder(task: BatchTask, folder: Path, parts: OpenParts) -> TaskResult:
-    """Solve a task with a journal in a folder, and write its result there. A task that has ended is not run again, but where the machine or
-    a service kept it from an answer: its journal is removed and begun anew.
+    """Solve a task with a journal in a folder, and write its result there. A task that has ended is not run again.
 
     :raises StorageError: when the result cannot be written.
     """
     known = _known(task.id, folder)
-    if known is not None and _is_final(known):
+    if known is not None:
         return known
-    if known is not None and known.again:
-        journal_path(folder, task.id).unlink(missing_ok=True)
+    error, run = "", None
     try:
         with open_run_journal(journal_path(folder, task.id)) as journal:
-            run, error = await _solved(task, journal, parts)
+            try:
+                async with parts(task, journal) as opened:
+                    run = await solve_recorded(task.task, journal, opened)
+            except (EgotoolsError, ClientError) as failure:
+                error = str(failure)
+            except Exception as failure:  # the other tasks are solved
+                _LOG.exception("task %s", task.id)
+                error = f"{type(failure).__name__}: {failure}"
             account = account_of(journal.records)
             took = [each.data["seconds"] for each in journal.records if each.kind in ("run_ended", "run_stopped")]
             result = TaskResult(
                 id=task.id,
                 **({"answer": run.answer, "outcome": run.outcome, "missing": run.missing} if run is not None else {}),
                 error=error,
-                again=not (run and run.answer) and _lacks_something(journal),
                 seconds=round(sum(took), 6),
                 model=account.model,
                 by_step=account.by_step,
@@ -218,18 +233,6 @@ async def solve_in_folder(task: BatchTask, folder: Path, parts: OpenParts) -> Ta
         result = TaskResult(id=task.id, error=str(failure))
     write_file(result_path(folder, task.id), canonical_text(asdict(result)))
     return result
-
-
-async def _solved(task: BatchTask, journal: RunJournal, parts: OpenParts) -> tuple[KgotRun | None, str]:
-    """Solve a task; return its run, or the error that ended it."""
-    try:
-        async with parts(task, journal) as opened:
-            return await solve_recorded(task.task, journal, opened), ""
-    except (EgotoolsError, ClientError) as error:
-        return None, str(error)
-    except Exception as error:  # the other tasks are solved
-        _LOG.exception("task %s", task.id)
-        return None, f"{type(error).__name__}: {error}"
 
 
 def journal_path(folder: Path, id_: str) -> Path:
@@ -244,18 +247,146 @@ def result_path(folder: Path, id_: str) -> Path:
 
 def finished_before(tasks: Iterable[BatchTask], folder: Path) -> int:
     """Return how many tasks of a batch are not run again."""
-    known = (_known(task.id, folder) for task in tasks)
-    return sum(each is not None and _is_final(each) for each in known)
-
-
-def _is_final(result: TaskResult) -> bool:
-    return not result.again and result.outcome not in _TO_GO_ON
+    return sum(_known(task.id, folder) is not None for task in tasks)
 
 
 def _known(id_: str, folder: Path) -> TaskResult | None:
-    """Return the result of an earlier command; None where there is none that can be read, or its journal is gone."""
+    """Return the result of a task that an earlier command ended; None where there is none, or its journal is gone."""
     try:
         found = _RESULT.validate_json(result_path(folder, id_).read_bytes())
     except (OSError, ValidationError):
         return None
-    return found if journal_path(folder, id_).is_file() else None
+    return found if journal_path(folder, id_).is_file() and found.outcome not in _TO_GO_ON else None
+
+
+def answer_matches(given: str, expected: str, *, in_order: bool = False, question: str = "") -> bool:
+    """Return whether an answer is the expected one.
+
+    :param expected: a number, a list with commas or semicolons, or another text.
+    :param in_order: whether the order of a list counts.
+    :param question: its words may stand beside a number, as in ``9 invoices``.
+    """
+    asked = frozenset(map(_unit, re.findall(r"%|[^\W\d_]+", question))) - _MULTIPLIERS
+    if wanted := _quantity(expected, _UNITS | {"percent"} | asked):
+        found = _quantity(given, wanted[1] or _UNITS | asked)
+        return found is not None and math.isclose(found[0], wanted[0], rel_tol=_REL, abs_tol=_REL)
+    if _plain(given) == _plain(expected):
+        return True
+    items, left = _items(expected), _items(given)
+    if len(items) < 2 or len(items) != len(left):
+        return False
+    is_item = partial(answer_matches, question=question)
+    if in_order:
+        return all(map(is_item, left, items))
+    for item in items:  # each member has one of its own among the others
+        match = next((each for each in left if is_item(each, item)), None)
+        if match is None:
+            return False
+        left.remove(match)
+    return True
+
+
+def _items(text: str) -> list[str]:
+    return [item for item in _SEPARATORS.split(text.strip().rstrip(".")) if item.strip()]
+
+
+def _quantity(text: str, known: frozenset[str]) -> tuple[float, frozenset[str]] | None:
+    """Return the number that a text is, and the name of its unit or currency where it has a known one; None for other texts."""
+    plain = unicodedata.normalize("NFKC", text).strip().rstrip(".")
+    found = _NUMBER.search(plain)
+    if found is None:
+        return None
+    before, after = plain[: found.start()].strip(), plain[found.end() :].strip()
+    units = frozenset(_unit(each) for each in (before, after) if each)  # a currency may be written twice
+    if len(units) > 1 or not units <= known or (before and not units <= _CURRENCIES):
+        return None
+    return _value(found[0]), units
+
+
+def _value(number: str) -> float:
+    return float(number.replace(",", ""))
+
+
+def _unit(word: str) -> str:
+    """Return the name of a unit: one for its sign, its word and its plural."""
+    name = word.casefold()
+    name = name.removesuffix("s") if len(name) > 2 else name
+    return _SAME_UNITS.get(name, name)
+
+
+def _plain(text: str) -> str:
+    apart = unicodedata.normalize("NFKD", text).casefold()
+    letters = "".join(each if each.isalnum() else " " for each in apart if not unicodedata.combining(each))
+    return " ".join(word for word in letters.split() if word not in ("a", "an", "the"))
+
+
+def _category(task: BatchTask, result: TaskResult) -> str:
+    if not result.answer:
+        return "other error"
+    if not task.answer:
+        return "not checked"
+    right = answer_matches(result.answer, task.answer, in_order=task.in_order, question=task.question)
+    return ("correct" if right else "wrong") + (" forced" if result.outcome in _FORCED else "")
+
+
+def batch_report(tasks: Sequence[BatchTask], results: Sequence[TaskResult]) -> dict[str, Any]:
+    """Return the report of results as JSON values, in the order of their tasks. A task without a result counts as an error.
+
+    Its keys: ``tasks``, ``categories`` (counts), ``total`` and ``by_step`` (what models took), ``by_tool`` (calls), ``rows``.
+    """
+    known = {result.id: result for result in results}
+    given = [known.get(task.id, TaskResult(id=task.id, error="it was not run")) for task in tasks]
+    rows = [
+        {
+            "id": task.id,
+            "level": task.level,
+            "category": _category(task, result),
+            "expected": task.answer,
+            **{name: getattr(result, name) for name in ("answer", "outcome", "missing", "error", "seconds")},
+            "model": asdict(result.model),
+        }
+        for task, result in zip(tasks, given, strict=True)
+    ]
+    found = [row["category"] for row in rows]
+    return {
+        "tasks": len(rows),
+        "categories": {name: found.count(name) for name in _CATEGORIES},
+        "total": _sums([{"": ModelUse()}, *({"": result.model} for result in given)])[""],
+        "by_step": _sums(result.by_step for result in given),
+        "by_tool": _sums(result.by_tool for result in given),
+        "rows": rows,
+    }
+
+
+def _sums(parts: Iterable[Mapping[str, ModelUse | ToolUse]]) -> dict[str, dict[str, Any]]:
+    """Return the sums of all numbers by name."""
+    sums: dict[str, dict[str, Any]] = {}
+    for name, use in (item for part in parts for item in part.items()):
+        total = sums.setdefault(name, {})
+        for number, value in asdict(use).items():
+            total[number] = total.get(number, 0) + value
+    return dict(sorted(sums.items()))
+
+
+def write_report(report: Mapping[str, Any], folder: Path) -> tuple[Path, ...]:
+    """Write ``report.json``, and ``report.md``: a row for each task.
+
+    :raises StorageError: when they cannot be written.
+    """
+    right = report["categories"]["correct"] + report["categories"]["correct forced"]
+    share = Proportion(right, report["tasks"])
+    names = ("id", "level", "category", "expected")
+    rows = [[*(row[name] for name in names), row["answer"] or row["missing"] or row["error"]] for row in report["rows"]]
+    lines = [
+        f"# {report['tasks']} tasks: {right} right, 95 % interval {share.low or 0:.0%} to {share.high or 0:.0%}",
+        "",
+        *("| " + " | ".join(map(_cell, line)) + " |" for line in ([*names, "answer"], ["---"] * 5, *rows)),
+    ]
+    texts = {"report.json": canonical_text(report), "report.md": "\n".join(lines)}
+    return tuple(write_file(folder / name, f"{text}\n") for name, text in texts.items())
+
+
+def _cell(value: object) -> str:
+    text = " ".join(str(value).split())
+    cut = text if len(text) <= _CELL_CHARS else f"{text[:_CELL_CHARS]}…"
+    return cut.replace("|", "\\|").replace("<", "&lt;")

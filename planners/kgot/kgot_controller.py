@@ -7,27 +7,39 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from egotools import ClientError, PermissionDeniedError, Tool
 from egotools.calling.invoker import TOO_DEEP, ToolAnswer, ToolInvoker
+from inference.retry import RetryPolicy
 from ontology.errors import BudgetExceededError, EgotoolsError, InvalidArgumentError
 from ontology.json_values import canonical_text
 from planners.calls.sandbox import Sandbox
 from planners.calls.tool_access import CallPipeline
 from planners.calls.tool_finder import Finder, FoundTools
 from planners.calls.untrusted import FenceMarks, clean_text, cleaned, fence_answer
-from planners.journal.recorded import error_text as said
+from planners.journal.recorded import error_text
 from planners.journal.step_log import emit, in_order, told_to, unheard
-from planners.kgot.kgot_events import CallMade, Decided, Decision, Ended, KgotEvent, Missing, Outcome, ToolsFound
 from planners.kgot.kgot_settings import KgotSettings
-from planners.kgot.kgot_task import Insert, KgotTask, MadeCall, Retrieve, Vote, WantedCall
-from planners.kgot.reads import force_answer, force_query, solve
-from planners.kgot.run_state import RunState
+from planners.kgot.kgot_task import (
+    CallMade,
+    Decided,
+    Decision,
+    Ended,
+    Insert,
+    KgotEvent,
+    KgotTask,
+    MadeCall,
+    Missing,
+    Outcome,
+    Retrieve,
+    ToolsFound,
+    Vote,
+    WantedCall,
+)
+from planners.kgot.run_state import RunState, table_of
 from planners.kgot.steps import LlmSteps
-from planners.kgot.writes import apply_writes, load_table, remove_noise, table_of
 from planners.stores.property_graph import GraphState, PropertyGraph
 
 __all__ = ["KgotRun", "solve_task"]
@@ -81,12 +93,18 @@ async def solve_task(
     """
     if not task.question.strip():
         raise InvalidArgumentError("there is no task", subject="question", remedy="Say what is to be solved")
+    retries = RetryPolicy(
+        max_retries=settings.max_tool_retries,
+        base_delay_s=settings.tool_retry_delay_s,
+        max_delay_s=5.0,
+        max_retry_after_s=30.0,
+    )
     run = RunState(
         task=replace(task, question=clean_text(task.question)),
         graph=graph,
         steps=steps,
         finder=finder,
-        invoker=CallPipeline(invoker, retries=settings.tool_retries),
+        invoker=CallPipeline(invoker, retries=retries),
         sandbox=sandbox,
         settings=settings,
         marks=FenceMarks(fence_key),
@@ -128,20 +146,18 @@ async def _iterate(run: RunState) -> Ended:
         run.iteration += 1
         if answer := await run.contained("iteration", _step(run), ""):
             return Ended(answer=answer, outcome="solved")
-    for force, outcome in () if run.is_silent else _LAST_STEPS:
-        if answer := await run.contained(outcome, force(run), ""):
+    last: dict[Outcome, Callable[[], Awaitable[str]]] = {
+        "forced query": run.force_query,
+        "forced answer": run.force_answer,
+    }
+    for outcome, force in () if run.is_silent else last.items():
+        if answer := await run.contained(outcome, force(), ""):
             return Ended(answer=answer, outcome=outcome, missing=run.missing)
     if run.fault is not None:
-        return Ended(answer="", outcome="model", missing=said(run.fault))
+        return Ended(answer="", outcome="model", missing=error_text(run.fault))
     if run.missing == _task_itself(run):  # no vote said what is missing, and the task says nothing new
         return Ended(answer="", outcome="no solution", missing=run.vote_fault or "no vote could be used")
     return Ended(answer="", outcome="no solution", missing=run.missing or "the graph gave no answer to its queries")
-
-
-_LAST_STEPS: tuple[tuple[Callable[[RunState], Awaitable[str]], Outcome], ...] = (
-    (force_query, "forced query"),
-    (force_answer, "forced answer"),
-)
 
 
 async def _step(run: RunState) -> str:
@@ -152,12 +168,12 @@ async def _step(run: RunState) -> str:
     votes = [each for each in (decided.votes if decided.judged is None else (decided.judged,)) if each is not None]
     if decided.decision == "solve":
         queries = [vote.query.strip() for vote in votes if isinstance(vote, Retrieve)]
-        return await solve(run, [query for query in queries if query])  # equal ones as often as they were given
+        return await run.solve([query for query in queries if query])  # equal ones as often as they were given
     reasons = dict.fromkeys(vote.reason.strip() for vote in votes if isinstance(vote, Insert))
     await run.contained("enhance", _enlarge(run, [reason for reason in reasons if reason]), None)
     await run.read_graph()
     if run.settings.noise != "keep":
-        await remove_noise(run)
+        await run.remove_noise()
     return ""
 
 
@@ -213,7 +229,7 @@ async def _enlarge(run: RunState, reasons: Sequence[str]) -> None:
     answers = [call for call, is_loaded in made if call.ok and not is_loaded]
     if answers:
         operations = await run.contained("write", run.steps.write(before, run.missing, answers), ())
-        emit(await apply_writes(run, operations))
+        await run.write(operations)
 
 
 def _task_itself(run: RunState) -> str:
@@ -222,34 +238,26 @@ def _task_itself(run: RunState) -> str:
 
 
 async def _wanted_calls(run: RunState, found: FoundTools) -> list[WantedCall]:
-    """Return the calls to be made: those of more than half of the usable answers, of tools that were found, none made before."""
-    view, votes = run.view(), run.settings.tool_call_votes
-    answers = await in_order(
-        [run.contained("calls", run.steps.calls(view, run.missing, found, nth), None) for nth in range(votes)]
-    )
-    usable = [{_key(call): call for call in answer} for answer in answers if answer is not None]
-    counts = Counter(key for answer in usable for key in answer)
-    calls = {key: call for answer in usable for key, call in answer.items() if 2 * counts[key] > len(usable)}
+    """Return the calls to be made: those that the model wants, of tools that were found, none made before."""
     known = {each.tool.id for each in found.tools}
+    wanted = await run.contained("calls", run.steps.calls(run.view(), run.missing, found), ())
     kept: list[WantedCall] = []
-    for key, call in calls.items():
+    for key, call in {canonical_text([call.tool_id, dict(call.arguments)]): call for call in wanted}.items():
+        fault = ""
         if TOO_DEEP in key:
-            run.drop("call", f"{call.tool_id}: its arguments are nested too deeply")
+            fault = "its arguments are nested too deeply"
         elif call.tool_id not in known:
-            run.drop("call", f"{call.tool_id}: no tool of this id was found for what is missing")
+            fault = "no tool of this id was found for what is missing"
         elif key in run.asked:
-            run.drop("call", f"{call.tool_id}: the same call was made before")
+            fault = "the same call was made before"
         elif len(kept) >= run.settings.max_calls_per_step:
-            most = f"more than {run.settings.max_calls_per_step} calls are wanted at once"
-            run.drop("call", f"{call.tool_id}: {most}")
+            fault = f"more than {run.settings.max_calls_per_step} calls are wanted at once"
+        if fault:
+            run.drop("call", f"{call.tool_id}: {fault}")
         else:
             kept.append(call)
             run.asked.add(key)
     return kept
-
-
-def _key(call: WantedCall) -> str:
-    return canonical_text([call.tool_id, dict(call.arguments)])
 
 
 async def _call(run: RunState, tool: Tool, arguments: Mapping[str, object]) -> tuple[MadeCall, bool]:
@@ -257,7 +265,7 @@ async def _call(run: RunState, tool: Tool, arguments: Mapping[str, object]) -> t
     started = time.perf_counter()
     answer = cleaned(await _answer(run, tool, arguments))
     table = table_of(tool.name, answer.body) if answer.ok else None
-    is_loaded = table is not None and await load_table(run, table)
+    is_loaded = table is not None and await run.load(table)
     told = replace(answer, body=table.shown()) if table is not None and is_loaded else answer
     shown = fence_answer(told, tool_id=tool.id, max_bytes=run.settings.max_shown_bytes, marks=run.marks)
     call = MadeCall(

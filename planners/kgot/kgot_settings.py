@@ -7,38 +7,27 @@ from typing import Literal, TypeAlias, get_args
 
 from inference.retry import RetryPolicy
 from ontology.errors import InvalidArgumentError
-from planners.stores.property_graph import QueryLimits
 
-__all__ = ["MODEL_RETRIES", "KgotSettings", "NextStepKind", "NoiseKind", "PromptFormat", "RetrieveKind"]
+__all__ = ["MODEL_RETRIES", "KgotSettings", "NextStepKind", "NoiseKind", "RetrieveKind"]
 
 RetrieveKind: TypeAlias = Literal["query", "script", "direct", "fusion"]
 """How the graph is asked: in its language, by Python, by reading the whole of it; or all of these, whose answers are voted on."""
 NextStepKind: TypeAlias = Literal["majority", "judge"]
 NoiseKind: TypeAlias = Literal["keep", "duplicates", "all"]
 """What is removed from the graph after writes: nothing, near-duplicates, or also what joins to nothing that is asked (appendix B.6)."""
-PromptFormat: TypeAlias = Literal["xml", "markdown"]
 
 MODEL_RETRIES = RetryPolicy(max_retries=5, base_delay_s=1.0, max_delay_s=60.0)
 """Of calls of a model's server: six attempts, 1 to 60 seconds apart (appendix B.3.2)."""
 
 _RANGES: dict[str, tuple[float, float | None]] = {
-    **dict.fromkeys(
-        ("max_iterations", "max_final_solution_parsing", "max_calls_per_step", "max_answer_tokens"), (1, None)
-    ),
-    **dict.fromkeys(("num_next_steps_decision", "tool_call_votes"), (1, 100)),
+    "num_next_steps_decision": (1, 100),
     **dict.fromkeys(("max_retrieve_query_retry", "max_cypher_fixing_retry", "max_tool_retries"), (0, None)),
     **dict.fromkeys(("tool_retry_delay_s", "max_json_reasks"), (0, None)),
+    **dict.fromkeys(("max_graph_chars", "max_shown_bytes"), (1_000, None)),
     "tools": (1, 8),
-    "vote_temperature": (0, 2),
-    "max_graph_chars": (1_000, None),
-    "max_shown_bytes": (1_000, None),
 }
-_CHOICES: dict[str, tuple[str, ...]] = {
-    "retrieve": get_args(RetrieveKind),
-    "next_step": get_args(NextStepKind),
-    "noise": get_args(NoiseKind),
-    "prompt_format": get_args(PromptFormat),
-}
+"""Setting → its least and most value; of the other numbers the least is 1."""
+_CHOICES = {"retrieve": get_args(RetrieveKind), "next_step": get_args(NextStepKind), "noise": get_args(NoiseKind)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,12 +41,9 @@ class KgotSettings:
     :param max_final_solution_parsing: final answers, of which the most frequent wins.
     :param max_tool_retries: further attempts of a safe call after a transient fault.
     :param next_step: ``majority`` of the votes; or ``judge``: one more answer chooses among them.
-    :param tool_call_votes: answers that define calls; a call of more than half of them is made.
     :param tools: the most tools that a search returns, 1 to 8.
-    :param auto_k: the service chooses how many, up to ``tools``. Off: of 372 labelled requests every needed tool was shown for 99 with
-        eight tools, for 48 with the chosen number (docs/kgot.md).
+    :param auto_k: the service chooses how many, up to ``tools``; it leaves out needed ones more often (docs/kgot.md).
     :param max_calls_per_step: the most calls of one iteration; the rest is left out.
-    :param vote_temperature: of votes where there are several; 0 would make them one.
     :param noise: what is removed from the graph after writes. ``all`` may remove what a later iteration would have needed.
     :param max_json_reasks: how often an unusable answer is asked for again, with its fault (appendix B.3.1).
     :param repair_json: whether JSON amid other text, or only written wrong, is read before that.
@@ -66,7 +52,6 @@ class KgotSettings:
     :param max_shown_bytes: of a tool's answer in a prompt.
     :param max_seconds: of a whole run; None for no limit.
     :param tool_retry_delay_s: before the first retry of a tool, doubled for each further one up to 5 s.
-    :param query_limits: of each query and script.
     :raises InvalidArgumentError: for a value out of its range, by its name.
     """
 
@@ -78,12 +63,9 @@ class KgotSettings:
     max_tool_retries: int = 6
     retrieve: RetrieveKind = "query"
     next_step: NextStepKind = "majority"
-    tool_call_votes: int = 1
     tools: int = 8
     auto_k: bool = False
     max_calls_per_step: int = 8
-    vote_temperature: float = 0.7
-    prompt_format: PromptFormat = "xml"
     noise: NoiseKind = "keep"
     max_json_reasks: int = 3
     repair_json: bool = True
@@ -92,30 +74,17 @@ class KgotSettings:
     max_shown_bytes: int = 16_384
     max_seconds: float | None = None
     tool_retry_delay_s: float = 0.5
-    query_limits: QueryLimits = QueryLimits()  # noqa: RUF009  # frozen
 
     def __post_init__(self) -> None:
-        for name, (least, most) in _RANGES.items():
-            value = getattr(self, name)
-            if not value >= least or (most is not None and value > most):
+        for name in self.__slots__:
+            value, (least, most) = getattr(self, name), _RANGES.get(name, (1, None))
+            if name in _CHOICES:
+                if value not in _CHOICES[name]:
+                    remedy = f"Use one of {', '.join(_CHOICES[name])}"
+                    raise InvalidArgumentError(f"{value!r} is not known", subject=name, remedy=remedy)
+            elif name == "max_seconds":
+                if value is not None and not value > 0:
+                    raise InvalidArgumentError("the value is not above 0", subject=name, remedy="Use seconds, or none")
+            elif not isinstance(value, bool) and (not value >= least or (most is not None and value > most)):
                 allowed = f"{least:g} or more" if most is None else f"{least:g} to {most:g}"
                 raise InvalidArgumentError(f"{value!r} is out of range", subject=name, remedy=f"Use {allowed}")
-        for name, kinds in _CHOICES.items():
-            if getattr(self, name) not in kinds:
-                problem = f"{getattr(self, name)!r} is not known"
-                raise InvalidArgumentError(problem, subject=name, remedy=f"Use one of {', '.join(kinds)}")
-        if self.max_seconds is not None and not self.max_seconds > 0:
-            raise InvalidArgumentError("the value is not above 0", subject="max_seconds", remedy="Use seconds, or none")
-        if not self.vote_temperature and max(self.num_next_steps_decision, self.tool_call_votes) > 1:
-            problem = "at temperature 0 several votes are one"
-            raise InvalidArgumentError(problem, subject="vote_temperature", remedy="Use more than 0, or one vote")
-
-    @property
-    def tool_retries(self) -> RetryPolicy:
-        """The policy of retries of tools."""
-        return RetryPolicy(
-            max_retries=self.max_tool_retries,
-            base_delay_s=self.tool_retry_delay_s,
-            max_delay_s=5.0,
-            max_retry_after_s=30.0,
-        )

@@ -15,34 +15,6 @@ from pydantic import BaseModel, ConfigDict, WrapSerializer
 from planners.journal.step_log import Event
 from planners.stores.property_graph import GraphNode, GraphState, Operation, QueryRows
 
-__all__ = [
-    "CallMade",
-    "Computed",
-    "Decided",
-    "Decision",
-    "Dropped",
-    "DroppedWrite",
-    "Ended",
-    "Executor",
-    "GraphChanged",
-    "Insert",
-    "KgotEvent",
-    "KgotTask",
-    "MadeCall",
-    "Missing",
-    "ModelAsked",
-    "NoiseRemoved",
-    "Outcome",
-    "Parsed",
-    "Queried",
-    "Retrieve",
-    "TaskView",
-    "ToolsFound",
-    "Vote",
-    "WantedCall",
-    "Written",
-]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KgotTask:

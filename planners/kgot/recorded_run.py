@@ -38,9 +38,8 @@ from planners.journal.recorded import (
 from planners.journal.run_journal import DAMAGED, RunJournal
 from planners.journal.step_log import seconds_since, unheard
 from planners.kgot.kgot_controller import KgotRun, solve_task
-from planners.kgot.kgot_events import Ended, KgotEvent
 from planners.kgot.kgot_settings import KgotSettings
-from planners.kgot.kgot_task import KgotTask
+from planners.kgot.kgot_task import Ended, KgotEvent, KgotTask
 from planners.kgot.steps import StepsFactory
 from planners.stores.property_graph import DeleteNode, Language, NodeRef, PropertyGraph
 
@@ -121,15 +120,12 @@ class RunHeader(BaseModel):
 class OtherRunError(InvalidArgumentError):
     """The journal of another run.
 
-    :param differing: what differs: ``question``, ``files``, ``language``, ``models``, or a name of the settings or of ``about``.
+    :ivar differing: what differs: ``question``, ``files``, ``language``, ``models``, or a name of the settings or of ``about``.
     """
 
     def __init__(self, differing: Sequence[str]) -> None:
-        super().__init__(
-            f"the journal is of another run: what differs is {', '.join(differing)}",
-            subject="journal",
-            remedy="Give a new file, or the same task, model and options",
-        )
+        problem = f"the journal is of another run: what differs is {', '.join(differing)}"
+        super().__init__(problem, subject="journal", remedy="Give a new file, or the same task, model and options")
         self.differing = tuple(differing)
 
 
@@ -144,7 +140,11 @@ async def solve_recorded(
     """
     header = header_of(journal)
     if header is None:
-        header = await _begun(task, journal, parts)
+        if (await parts.graph.state()).nodes:
+            remedy = "Give a run a graph of its own: it is emptied to go on"
+            raise InvalidArgumentError("the graph is not empty", subject="graph", remedy=remedy)
+        header = _header(task, parts)
+        journal.append("run_begun", **header.model_dump(mode="json"))
     else:
         if differing := header.differing(_header(task, parts)):
             raise OtherRunError(differing)
@@ -152,7 +152,7 @@ async def solve_recorded(
             return await replay_recorded(journal, parts.make, observe=observe)
         check_steps(journal)
         await _empty(parts.graph)
-    steps, fence_key = Steps(journal, faults="kept"), bytes.fromhex(header.fence_key)
+    steps, key = Steps(journal, faults="kept"), bytes.fromhex(header.fence_key)
     events, started = _Events(journal, observe), time.perf_counter()
     models = {
         role: recorded_model(model, steps, role=role, name=header.models.get(role, ""))
@@ -161,13 +161,13 @@ async def solve_recorded(
     run = await solve_task(
         task,
         RecordedGraph(parts.graph, steps),
-        parts.make(models, fence_key),
+        parts.make(models, key),
         RecordedFinder(parts.finder, steps),
         RecordedInvoker(parts.invoker, steps, repeat=parts.repeat),
         RecordedSandbox(parts.sandbox, steps),
         settings=parts.settings,
         observe=events.tell,
-        fence_key=fence_key,
+        fence_key=key,
     )
     seconds = seconds_since(started)
     if run.outcome in _STOPPED:
@@ -189,9 +189,8 @@ async def replay_recorded(
         problem = "the run of this journal has not ended"
         raise InvalidArgumentError(problem, subject=str(journal.path), remedy="Let it go on first")
     check_steps(journal)
-    steps, fence_key = Steps(journal, is_replay=True), bytes.fromhex(header.fence_key)
-    events = _Events(journal, observe, is_replay=True)
-    models = {}
+    steps, key = Steps(journal, is_replay=True), bytes.fromhex(header.fence_key)
+    events, models = _Events(journal, observe, is_replay=True), {}
     for role, name in header.models.items():
         prompt, completion = header.prices.get(role, (0.0, 0.0))
         budget = Budget(usd_per_1k_prompt=prompt, usd_per_1k_completion=completion)
@@ -199,13 +198,13 @@ async def replay_recorded(
     run = await solve_task(
         KgotTask(question=header.question, files=tuple(Path(name) for name, _ in header.files)),
         RecordedGraph(None, steps, header.language),
-        make(models, fence_key),
+        make(models, key),
         RecordedFinder(None, steps),
         RecordedInvoker(None, steps),
         RecordedSandbox(None, steps),
         settings=header.replay_settings,
         observe=events.tell,
-        fence_key=fence_key,
+        fence_key=key,
     )
     if events.differing or events.count != ended.get("events") or _end_json(run) != ended.get("answer"):
         where = f"event {events.differing[0]}" if events.differing else "its end"
@@ -268,19 +267,6 @@ class _Events:
 
 def _untimed(what: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in what.items() if name not in Ended.left_out}
-
-
-async def _begun(task: KgotTask, journal: RunJournal, parts: SolveParts) -> RunHeader:
-    """Begin a run.
-
-    :raises InvalidArgumentError: when the graph is not empty.
-    """
-    if (await parts.graph.state()).nodes:
-        remedy = "Give a run a graph of its own: it is emptied to go on"
-        raise InvalidArgumentError("the graph is not empty", subject="graph", remedy=remedy)
-    header = _header(task, parts)
-    journal.append("run_begun", **header.model_dump(mode="json"))
-    return header
 
 
 def _header(task: KgotTask, parts: SolveParts) -> RunHeader:

@@ -1,63 +1,97 @@
-"""The steps of a run by two chat models, one of the graph and one of the tools (section 4 of the paper). None changes the graph or calls a tool."""
+"""The steps of a run by two chat models, one of the graph and one of the tools (section 4 of the paper). None changes the graph or calls a tool.
+
+A prompt comes from its file in ``prompts/``. What is not of the user stands in a fence. The first message has no data of the task, so a server
+that keeps the beginning of a prompt reads it once. An answer has a schema; one that does not keep it is asked for again with its fault. JSON
+is taken from anywhere in an answer, also where only its writing is wrong (appendix B.3.1 of the paper).
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, TypeAlias
+from functools import cache, partial
+from pathlib import Path
+from typing import Any, TypeAlias, TypeVar, cast
 
-from inference.chat import ChatModel
-from inference.structured_chat import UnusableAnswerError
-from planners.calls.model_text import json_objects, without_thoughts
+from jinja2 import Environment, StrictUndefined
+
+from inference.chat import GREEDY, ChatModel, Message, Sample
+from inference.structured_chat import SchemaParser, StructuredChat, StructuredRequest, UnusableAnswerError
+from ontology.errors import ModelError
+from ontology.files import read_yaml
+from ontology.json_values import canonical_text
+from planners.calls.model_text import is_no_answer, json_objects, without_thoughts
 from planners.calls.tool_finder import FoundTools
 from planners.calls.untrusted import FenceMarks
-from planners.kgot.asking import ModelAsker, closed_object
+from planners.journal.step_log import metered, on_a_thread
 from planners.kgot.kgot_settings import KgotSettings
-from planners.kgot.kgot_task import Insert, MadeCall, Retrieve, TaskView, Vote, WantedCall
+from planners.kgot.kgot_task import Executor, Insert, MadeCall, ModelAsked, Retrieve, TaskView, Vote, WantedCall
 from planners.stores.property_graph import Language, MergeEdge, MergeNode, NodeRef, Operation, Statement, Value
 
-__all__ = ["LlmSteps", "StepsFactory", "read_operations", "steps_factory", "tools_text"]
+__all__ = [
+    "LlmSteps",
+    "StepsFactory",
+    "UnusableStepError",
+    "prompt_messages",
+    "read_operations",
+    "steps_factory",
+    "tools_text",
+]
 
+T = TypeVar("T")
+
+_PROMPTS = Path(__file__).parent / "prompts"
+_OF_THE_USER = frozenset({"initial_problem"})
+_VOTE_TEMPERATURE = 0.7  # of answers where there are several
+_SEEDS = 1_000  # more than votes of a decision, so that each iteration draws anew
 _OPERATIONS = "operations"  # the language of writes that are nodes and edges as JSON
 _TEXT = {"type": "string"}
 _NAME = {"type": "string", "minLength": 1}
 _OBJECT = {"type": "object"}
-_END = closed_object(label=_NAME, key=_OBJECT)
-_NODE = closed_object(label=_NAME, key=_OBJECT, properties=_OBJECT)
-_EDGE = closed_object(type=_NAME, properties=_OBJECT, **{"from": _END, "to": _END})
 
-_VOTE = closed_object(query_type={"type": "string", "enum": ["RETRIEVE", "INSERT"]}, content=_TEXT)
-_MISSING = closed_object(missing=_TEXT)
-_CALLS = closed_object(calls={"type": "array", "items": closed_object(tool=_TEXT, arguments=_OBJECT)})
-_WRITES = closed_object(nodes={"type": "array", "items": _NODE}, edges={"type": "array", "items": _EDGE})
-_STATEMENTS = closed_object(statements={"type": "array", "items": _TEXT})
-_QUERY = closed_object(query=_TEXT)
-_FOUND = closed_object(found={"type": "boolean"}, answer=_TEXT)
-_NEEDED = closed_object(needed={"type": "boolean"})
-_CODE = closed_object(code=_TEXT)
-_ANSWER = closed_object(answer=_TEXT)
+
+def _closed(**properties: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the schema of an object with exactly these members."""
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+
+
+_END = _closed(label=_NAME, key=_OBJECT)
+_NODE = _closed(label=_NAME, key=_OBJECT, properties=_OBJECT)
+_EDGE = _closed(type=_NAME, properties=_OBJECT, **{"from": _END, "to": _END})
+_VOTE = _closed(query_type={"type": "string", "enum": ["RETRIEVE", "INSERT"]}, content=_TEXT)
+_MISSING = _closed(missing=_TEXT)
+_CALLS = _closed(calls={"type": "array", "items": _closed(tool=_TEXT, arguments=_OBJECT)})
+_WRITES = _closed(nodes={"type": "array", "items": _NODE}, edges={"type": "array", "items": _EDGE})
+_STATEMENTS = _closed(statements={"type": "array", "items": _TEXT})
+_QUERY = _closed(query=_TEXT)
+_FOUND = _closed(found={"type": "boolean"}, answer=_TEXT)
+_NEEDED = _closed(needed={"type": "boolean"})
+_CODE = _closed(code=_TEXT)
+_ANSWER = _closed(answer=_TEXT)
 
 _ARGUMENTS_CHARS = 400  # of one call in the list of those that were made
 _ERROR_CHARS = 300
 _QUERY_CHARS = 1_000
 _MOST_CALLS = 60  # the last ones: 7 iterations of 8 calls are fewer
 _NAMED = 8
-_DESCRIPTION_CHARS = (
-    1_024  # as many as the paper's tools have (appendix B.4.1); a document of the catalogue may have more
-)
+_DESCRIPTION_CHARS = 1_024  # as many as the paper's tools have (appendix B.4.1)
+
+
+class UnusableStepError(ModelError):
+    """A model answers, but not in a form that can be used: its endpoint is there."""
 
 
 class LlmSteps:
-    """Asks the models what a run does next.
+    """Asks the models what a run does next, in threads of their own, so that votes wait for the model together.
+
+    Each step raises ModelError when its model is unavailable, UnusableStepError when no answer has the form that was asked for,
+    BudgetExceededError when the budget is used up, and MissingExtraError without the extra ``llm``.
 
     :param graph_model: decides, writes and asks the graph, computes, and gives the final answer; open it with the retries of
         :data:`planners.kgot.kgot_settings.MODEL_RETRIES`.
     :param tool_model: defines the calls of tools.
     :param language: of the graph.
     :param fence_key: that of the run, see :func:`planners.kgot.kgot_controller.solve_task`.
-
-    Each step raises ModelError when its model is unavailable, UnusableStepError when no answer has the form that was asked for, and
-    MissingExtraError without the extra ``llm``.
     """
 
     def __init__(
@@ -69,41 +103,86 @@ class LlmSteps:
         language: Language,
         fence_key: bytes = b"",
     ) -> None:
-        marks = FenceMarks(fence_key)
-        self._graph = ModelAsker(graph_model, executor="graph", settings=settings, marks=marks)
-        self._tools = ModelAsker(tool_model, executor="tool", settings=settings, marks=marks)
+        self._models: dict[Executor, ChatModel] = {"graph": graph_model, "tool": tool_model}
+        self._marks = FenceMarks(fence_key)
         self._settings = settings
         self._language = language
 
-    async def vote(self, view: TaskView, nth: int) -> Vote:
-        """Return one vote whether the graph answers the task.
+    async def _ask(
+        self,
+        name: str,
+        inputs: Mapping[str, str],
+        schema: Mapping[str, Any],
+        read: Callable[[Any], T],
+        language: str = "cypher",
+        options: Mapping[str, bool] | None = None,
+        sample: Sample = GREEDY,
+        executor: Executor = "graph",
+    ) -> T:
+        """Return the answer to a prompt.
 
-        :param nth: number of the vote, from 0: equal questions with another number are sampled anew.
+        :param read: makes the answer of JSON values inside the schema; raises UnusableAnswerError where they say nothing.
         """
+        marks, settings = self._marks, self._settings
+        request = StructuredRequest(
+            messages=prompt_messages(name, inputs, marks=marks, language=language, options=options),
+            schema=schema,
+            schema_name=name,
+            max_tokens=settings.max_answer_tokens,
+            sample=sample,
+        )
+        parser, made = _parser(canonical_text(schema)), partial(ModelAsked, step=name, executor=executor)
+        with metered(self._models[executor], name, made) as model:
+            chat = StructuredChat(
+                model,
+                kind="kgot",
+                repair_prompt=lambda fault: (
+                    f"{_system('fix_json', 'cypher', ())}\n{_sections([('fault', marks.fenced(fault))])}"
+                ),
+                cache=None,
+                attempts=1 + settings.max_json_reasks,
+                whole_only=True,
+            )
+            answer = await on_a_thread(
+                f"kgot-{executor}",
+                lambda: chat.call(request, "", lambda text: _first_read(parser, read, text, settings.repair_json)),
+            )
+        if answer.failure is not None:
+            raise answer.failure
+        if answer.problem:
+            remedy = "Another model may follow the form of the answer"
+            raise UnusableStepError(answer.problem, subject=name, remedy=remedy)
+        return cast("T", answer.value)
+
+    def _drawn(self, iteration: int, nth: int, times: int) -> Sample:
+        """Return the sample of one of several answers to one question; a single one is the most probable answer."""
+        if times == 1:
+            return GREEDY
+        return Sample(seed=iteration * _SEEDS + nth, temperature=_VOTE_TEMPERATURE)
+
+    async def vote(self, view: TaskView, nth: int) -> Vote:
+        """Return the nth vote whether the graph answers the task: equal questions with another number are sampled anew."""
         language = {"direct": "direct", "script": "python"}.get(self._settings.retrieve, self._language)
-        sample = self._graph.drawn(view.iteration, nth, self._settings.num_next_steps_decision)
+        sample = self._drawn(view.iteration, nth, self._settings.num_next_steps_decision)
         files = {"files": bool(view.task.files)}
-        return await self._graph.ask("next_step", _inputs(view), _VOTE, _vote, language, files, sample)
+        return await self._ask("next_step", _inputs(view), _VOTE, _vote, language, files, sample)
 
     async def judge(self, view: TaskView, votes: Sequence[Vote]) -> Vote:
         """Return the best of several votes."""
         said = [f"RETRIEVE: {each.query}" if isinstance(each, Retrieve) else f"INSERT: {each.reason}" for each in votes]
         inputs = _inputs(view, proposals="\n".join(f"{at}. {line}" for at, line in enumerate(said, 1)))
-        schema = closed_object(best={"type": "integer", "minimum": 1, "maximum": len(votes)})
-        return await self._graph.ask("judge", inputs, schema, lambda value: votes[value["best"] - 1])
+        schema = _closed(best={"type": "integer", "minimum": 1, "maximum": len(votes)})
+        return await self._ask("judge", inputs, schema, lambda value: votes[value["best"] - 1])
 
     async def missing(self, view: TaskView, reasons: Sequence[str]) -> str:
         """Return the reasons as one text. One reason stands for itself, and no model is asked."""
         if len(reasons) == 1:
             return reasons[0]
         inputs = {"reasons": "\n".join(f"- {reason}" for reason in reasons)}
-        return await self._graph.ask("merge_reasons", inputs, _MISSING, _text_of("missing"))
+        return await self._ask("merge_reasons", inputs, _MISSING, _text_of("missing"))
 
-    async def calls(self, view: TaskView, missing: str, found: FoundTools, nth: int) -> tuple[WantedCall, ...]:
-        """Return calls of the tools that were found, or none.
-
-        :param nth: number of the answer, from 0.
-        """
+    async def calls(self, view: TaskView, missing: str, found: FoundTools) -> tuple[WantedCall, ...]:
+        """Return calls of the tools that were found, or none."""
         ids = [each.tool.id for each in found.tools]
         named = {each.tool.name: each.tool.id for each in found.tools} | dict(zip(ids, ids, strict=True))
 
@@ -118,23 +197,22 @@ class LlmSteps:
             return tuple(wanted)
 
         inputs = _inputs(view, missing_information=missing, tools=tools_text(found))
-        sample = self._tools.drawn(view.iteration, nth, self._settings.tool_call_votes)
-        return await self._tools.ask("tool_calls", inputs, _CALLS, read, sample=sample)
+        return await self._ask("tool_calls", inputs, _CALLS, read, executor="tool")
 
     async def write(self, view: TaskView, missing: str, answers: Sequence[MadeCall]) -> tuple[Operation, ...]:
         """Return what is to be written of the answers of tools: statements, or nodes and edges where Python asks the graph."""
         new = "\n\n".join(answer.text for answer in answers)
         inputs = _inputs(view, missing_information=missing, new_information=new)
         if self._language == "python":
-            return await self._graph.ask("write_graph", inputs, _WRITES, read_operations, _OPERATIONS)
-        return await self._graph.ask("write_graph", inputs, _STATEMENTS, _statements, self._language)
+            return await self._ask("write_graph", inputs, _WRITES, read_operations, _OPERATIONS)
+        return await self._ask("write_graph", inputs, _STATEMENTS, _statements, self._language)
 
     async def fix_write(self, operation: Operation, fault: str) -> Operation:
         """Return a corrected write."""
         inputs, writes = {"wrong_text": _operation_text(operation), "fault": fault}, {"writes": True}
         if isinstance(operation, Statement):
-            return await self._graph.ask("fix_query", inputs, _QUERY, _statement, self._language, writes)
-        return await self._graph.ask("fix_query", inputs, _QUERY, _operation, _OPERATIONS, writes)
+            return await self._ask("fix_query", inputs, _QUERY, _statement, self._language, writes)
+        return await self._ask("fix_query", inputs, _QUERY, _operation, _OPERATIONS, writes)
 
     async def query(self, view: TaskView, wrong: str, *, language: Language, forced: bool) -> str:
         """Return a query.
@@ -144,39 +222,33 @@ class LlmSteps:
         :param forced: the limit of iterations is reached: the best that can be had.
         """
         name = "forced_query" if forced else "rewrite_query" if wrong else "write_query"
-        return await self._graph.ask(name, _inputs(view, wrong_query=wrong), _QUERY, _text_of("query"), language)
+        return await self._ask(name, _inputs(view, wrong_query=wrong), _QUERY, _text_of("query"), language)
 
     async def fix_query(self, query: str, fault: str, *, language: Language) -> str:
         """Return a corrected query or script."""
-        inputs = {"wrong_text": query, "fault": fault}
-        return await self._graph.ask("fix_query", inputs, _QUERY, _text_of("query"), language)
+        return await self._ask("fix_query", {"wrong_text": query, "fault": fault}, _QUERY, _text_of("query"), language)
 
     async def direct(self, view: TaskView, *, forced: bool) -> str:
         """Return the answer, read off the whole graph without a query; empty where it does not stand in it."""
         name = "forced_answer" if forced else "direct_answer"
-        return await self._graph.ask(name, _inputs(view), _FOUND, lambda value: _said(value) if value["found"] else "")
+        return await self._ask(name, _inputs(view), _FOUND, lambda value: _said(value) if value["found"] else "")
 
     async def maths(self, view: TaskView, partial: str) -> str:
         """Return Python that computes what is left to compute and prints it; empty where nothing is."""
         inputs = _inputs(view, partial_answer=partial)
-        if not await self._graph.ask("maths_needed", inputs, _NEEDED, lambda value: bool(value["needed"])):
+        if not await self._ask("maths_needed", inputs, _NEEDED, lambda value: bool(value["needed"])):
             return ""
-        return await self._graph.ask("maths_code", inputs, _CODE, _text_of("code"))
+        return await self._ask("maths_code", inputs, _CODE, _text_of("code"))
 
     async def fix_code(self, code: str, fault: str) -> str:
         """Return corrected Python."""
-        inputs = {"wrong_code": code, "fault": fault}
-        return await self._graph.ask("fix_code", inputs, _CODE, _text_of("code"))
+        return await self._ask("fix_code", {"wrong_code": code, "fault": fault}, _CODE, _text_of("code"))
 
     async def final(self, view: TaskView, partial: str, nth: int) -> str:
-        """Return the answer in the form that the task asks for; empty where the partial answer does not answer it.
-
-        :param partial: what a query gave.
-        :param nth: number of the answer, from 0.
-        """
-        sample = self._graph.drawn(view.iteration, nth, self._settings.max_final_solution_parsing)
+        """Return the nth answer in the form that the task asks for; empty where the partial answer, what a query gave, does not answer it."""
+        sample = self._drawn(view.iteration, nth, self._settings.max_final_solution_parsing)
         inputs = _inputs(view, partial_answer=partial)
-        return await self._graph.ask("final_answer", inputs, _ANSWER, _said, sample=sample)
+        return await self._ask("final_answer", inputs, _ANSWER, _said, sample=sample)
 
 
 StepsFactory: TypeAlias = Callable[[Mapping[str, ChatModel], bytes], LlmSteps]
@@ -188,6 +260,92 @@ def steps_factory(*, settings: KgotSettings, language: Language) -> StepsFactory
     return lambda models, key: LlmSteps(
         models["graph"], models["tool"], settings=settings, language=language, fence_key=key
     )
+
+
+@cache
+def _parser(schema: str) -> SchemaParser:
+    return SchemaParser(json.loads(schema), feature="language models as the steps of a run")
+
+
+def _first_read(parser: SchemaParser, read: Callable[[Any], T], text: str, repaired: bool) -> T:
+    """Read the answer as it stands; else the last object in it that can be read, since a model thinks before it answers.
+
+    :raises UnusableAnswerError: with the fault of the last object, or of the text where none stands in it.
+    """
+    try:
+        return read(parser.parse(text))
+    except UnusableAnswerError as error:
+        fault = error
+    for nth, value in enumerate(reversed(list(json_objects(without_thoughts(text), mended=True)) if repaired else [])):
+        try:
+            return read(parser.parse(json.dumps(value)))
+        except UnusableAnswerError as error:
+            fault = fault if nth else error
+    raise fault
+
+
+@cache
+def _prompt(name: str) -> Mapping[str, Any]:
+    """Return the texts of a prompt: ``task``, ``instructions``, ``inputs`` (names of what stands in the second message, in order), ``answer``
+    (its form), Jinja2 templates; and perhaps ``examples``, each with what is given and answers by language.
+    """
+    loaded: Mapping[str, Any] = read_yaml(_PROMPTS / f"{name}.yaml")
+    return loaded
+
+
+def prompt_messages(
+    name: str,
+    inputs: Mapping[str, str],
+    *,
+    marks: FenceMarks,
+    language: str = "cypher",
+    options: Mapping[str, bool] | None = None,
+) -> tuple[Message, ...]:
+    """Return the two messages of a prompt.
+
+    :param inputs: name → text; those that the prompt does not name, and empty ones, are left out.
+    :param language: of the graph; ``operations`` for writes as JSON, ``direct`` where there is no query.
+    :param options: switches of the prompt's text.
+    """
+    parts = [(key, inputs[key]) for key in _prompt(name)["inputs"] if inputs.get(key)]
+    shown = [(key, text if key in _OF_THE_USER else marks.fenced(text)) for key, text in parts]
+    return (
+        Message(role="system", content=_system(name, language, tuple(sorted((options or {}).items())))),
+        Message(role="user", content=_sections(shown)),
+    )
+
+
+@cache
+def _system(name: str, language: str, options: tuple[tuple[str, bool], ...]) -> str:
+    prompt, common = _prompt(name), _prompt("common")
+    values = {
+        "language": common["languages"].get(language, {"name": "", "query": "", "write": ""}),
+        "graph_rule": common["graph_rule"],
+        "direct": language == "direct",
+        "operations": language == "operations",
+        "writes": False,
+        "files": False,
+        **dict(options),
+    }
+    environment = Environment(undefined=StrictUndefined, autoescape=False)  # a prompt is no HTML
+
+    def rendered(template: str) -> str:
+        return environment.from_string(template).render(**values).strip()
+
+    rules = filter(None, map(rendered, (*prompt["instructions"], common["data_rule"])))
+    numbered = "\n".join(f"{at}. {rule}" for at, rule in enumerate(rules, 1))
+    examples = []
+    for example in prompt.get("examples", ()):
+        answer = example["answers"].get(language, example["answers"].get("any"))
+        if answer is not None:
+            examples.append(("example", _sections([*example["given"].items(), ("answer", answer)]).strip()))
+    sections = [("task", rendered(prompt["task"])), ("instructions", numbered)]
+    sections += [("examples", _sections(examples))] if examples else []
+    return _sections([*sections, ("form_of_the_answer", rendered(prompt["answer"]))])
+
+
+def _sections(parts: Sequence[tuple[str, str]]) -> str:
+    return "\n".join(f"<{name}>\n{text}\n</{name}>" for name, text in parts)
 
 
 def _inputs(view: TaskView, **more: str) -> dict[str, str]:
@@ -239,13 +397,10 @@ def _filled(value: Mapping[str, Any], name: str) -> str:
     return text
 
 
-_NO_ANSWER = frozenset({"i do not know", "i don't know", "i cannot know", "i can't know"})
-
-
 def _said(value: Any) -> str:
     """Return an answer; empty where it says that there is none, or is nothing but thoughts."""
     said = without_thoughts(value["answer"]).strip()
-    return "" if said.casefold().rstrip(".!").replace("’", "'") in _NO_ANSWER else said
+    return "" if is_no_answer(said) else said
 
 
 def _vote(value: Any) -> Vote:

@@ -13,7 +13,7 @@ from statistics import median
 from planners.calls.sandbox import Sandbox
 from planners.journal.recorded import request_key
 from planners.journal.run_journal import open_run_journal
-from planners.kgot.kgot_events import GraphChanged
+from planners.kgot.kgot_task import GraphChanged
 from planners.stores import open_graph
 from planners.stores.property_graph import (
     DeleteNode,

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from inference.chat import ChatModel
+from planners.kgot.batch import answer_matches
 from planners.kgot.kgot_controller import KgotRun, solve_task
 from planners.kgot.kgot_settings import KgotSettings, RetrieveKind
 from planners.kgot.kgot_task import KgotTask
@@ -18,7 +19,6 @@ from planners.stores import open_graph
 from planners.stores.property_graph import GraphState
 from scripts.account.kept_rows import KeptRows
 from scripts.kgot.account_tasks import AccountTask
-from scripts.kgot.answer_verdict import verdict_of
 from scripts.kgot.injected_faults import FaultyModel
 from scripts.kgot.oracle_model import OracleModel
 from scripts.kgot.task_world import TaskWorld
@@ -99,7 +99,7 @@ async def _measure_one(
         retrieve=kind,
         task=task.id,
         kind=task.kind,
-        solved=verdict_of(run.answer, task.answer, task.question) == "solved",
+        solved=_is_solved(run.answer, task.answer, task.question),
         outcome=run.outcome,
         in_graph=_stands(run.state, task.answer),
         iterations=run.iterations,
@@ -110,6 +110,10 @@ async def _measure_one(
         wanted.add(task=task.id, kind=task.kind, steps=oracle.wanted)
 
 
+def _is_solved(given: str, truth: str, question: str = "") -> bool:
+    return answer_matches(given.strip().strip("\"'`").strip(), truth, question=question)
+
+
 def _engine(store: str) -> str:
     return store.partition(":")[0]
 
@@ -117,7 +121,7 @@ def _engine(store: str) -> str:
 def _stands(state: GraphState, answer: str) -> bool:
     """Whether a node has the answer as a value."""
     values = (value for node in state.nodes for value in node.properties.values())
-    return any(not isinstance(value, tuple) and verdict_of(str(value), answer) == "solved" for value in values)
+    return any(not isinstance(value, tuple) and _is_solved(str(value), answer) for value in values)
 
 
 async def measure_faults(
@@ -132,7 +136,7 @@ async def measure_faults(
                 oracle = OracleModel([task])
                 faulty = FaultyModel(oracle, rate=rate, seed=seed)
                 run = await _run_once(world, task, faulty, oracle, store=store, settings=settings)
-                solved = verdict_of(run.answer, task.answer, task.question) == "solved"
+                solved = _is_solved(run.answer, task.answer, task.question)
                 rows.add(
                     rate=rate,
                     layers=layers,

@@ -18,7 +18,6 @@ from ontology.errors import ModelError
 from planners.kgot.tools.tool_set import NAMESPACE
 from scripts.kgot.account_tasks import AccountTask
 from scripts.kgot.answer_facts import facts_of
-from scripts.kgot.element_facts import element_facts
 from scripts.kgot.oracle_fixes import corrected, with_labels_of_graph
 from scripts.kgot.oracle_key import Call, OraclePlan, oracle_plan
 from scripts.kgot.oracle_prompt import graph_rows, prompt_parts, shown_tools, tool_texts
@@ -152,7 +151,10 @@ def _call_text(tool: str, arguments: Mapping[str, Any]) -> str:
 
 
 def _was_made(text: str, made: str) -> bool:
-    return any(line.removeprefix("- ").removeprefix(f"{NAMESPACE}/").startswith(text) for line in made.splitlines())
+    """Whether a call was made. Code that a fault of its text spoiled is run again, as it was meant."""
+    lines = [line.removeprefix("- ").removeprefix(f"{NAMESPACE}/") for line in made.splitlines()]
+    is_code = text.startswith("run_python ")
+    return any(line.startswith(text) and (not is_code or line.endswith(": answered")) for line in lines)
 
 
 def _answer_of(rows: Sequence[Mapping[str, Any]]) -> str:
@@ -243,17 +245,45 @@ def _fixed(model: OracleModel, messages: Sequence[Message]) -> dict[str, str]:
 def _told(messages: Sequence[Message]) -> str:
     """Answer a question about an element as the tool that asks a model gets it."""
     asked = " ".join(message.content for message in messages).lower()
-    name = next((each["name"] for each in element_facts() if re.search(rf"\bbeside {each['name']}\b", asked)), "")
-    me = next((each for each in element_facts() if each["name"] == name), None)
+    name = next((each["name"] for each in _element_facts() if re.search(rf"\bbeside {each['name']}\b", asked)), "")
+    me = next((each for each in _element_facts() if each["name"] == name), None)
     if me is None:
         return "I do not know."
     beside = [
         each
-        for each in element_facts()
+        for each in _element_facts()
         if abs(each["number"] - me["number"]) <= 1
         or (each["group"] == me["group"] and abs(each["period"] - me["period"]) <= 1)
     ]
     return json.dumps({"Elements": beside})
+
+
+_ELEMENTS = """hydrogen helium lithium beryllium boron carbon nitrogen oxygen fluorine neon sodium magnesium aluminum silicon phosphorus sulfur
+chlorine argon potassium calcium scandium titanium vanadium chromium manganese iron cobalt nickel copper zinc gallium germanium arsenic selenium
+bromine krypton rubidium strontium yttrium zirconium niobium molybdenum technetium ruthenium rhodium palladium silver cadmium indium tin antimony
+tellurium iodine xenon cesium barium lanthanum cerium praseodymium neodymium promethium samarium europium gadolinium terbium dysprosium holmium
+erbium thulium ytterbium lutetium hafnium tantalum tungsten rhenium osmium iridium platinum gold mercury thallium lead bismuth polonium astatine
+radon francium radium actinium thorium protactinium uranium neptunium plutonium americium curium berkelium californium einsteinium fermium
+mendelevium nobelium lawrencium rutherfordium dubnium seaborgium bohrium hassium meitnerium darmstadtium roentgenium copernicium nihonium flerovium
+moscovium livermorium tennessine oganesson""".split()
+_LAST_OF_PERIOD = (2, 10, 18, 36, 54, 86, 118)  # the noble gases
+
+
+def _element_facts() -> list[dict[str, Any]]:
+    """Return one row for each element; the group of the 28 elements of the f-block is 0."""
+    return [_element(number, name) for number, name in enumerate(_ELEMENTS, 1)]
+
+
+def _element(number: int, name: str) -> dict[str, Any]:
+    period = next(place for place, last in enumerate(_LAST_OF_PERIOD, 1) if number <= last)
+    first = ([0, *_LAST_OF_PERIOD])[period - 1] + 1
+    place, behind = number - first + 1, _LAST_OF_PERIOD[period - 1] - number
+    group = place if place <= 2 else 18 - behind
+    if period == 1:
+        group = 1 if number == 1 else 18
+    elif group < 3:
+        group = place if place <= 2 else 0
+    return {"name": name, "number": number, "period": period, "group": group}
 
 
 _STEPS: Mapping[str, Callable[[OracleModel, Sequence[Message]], Any]] = {

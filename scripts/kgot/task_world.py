@@ -17,9 +17,8 @@ from inference.chat import ChatModel
 from planners.calls.sandbox import Sandbox
 from planners.calls.tool_access import CallLimits, ToolAccess, never
 from planners.calls.tool_finder import Documents, ToolFinder
-from planners.kgot.tools.standard_tools import ToolModels, standard_tools
 from planners.kgot.tools.task_files import TaskFiles
-from planners.kgot.tools.tool_set import NAMESPACE
+from planners.kgot.tools.tool_set import NAMESPACE, ToolModels, standard_tools
 from scripts.kgot.account_tasks import AccountTask
 from services.company.mock_company import served_company
 from services.company.shipped_documents import SHIPPED_CATALOG

@@ -31,13 +31,15 @@ from planners.journal.run_journal import RunJournal
 from planners.kgot.batch import (
     BatchTask,
     TaskResult,
+    answer_matches,
+    batch_report,
     finished_before,
     journal_path,
     read_tasks,
     run_batch,
     solve_in_folder,
+    write_report,
 )
-from planners.kgot.batch_report import answer_matches, batch_report, write_report
 from planners.kgot.recorded_run import SolveParts
 from services.cli.calls import NO_CALL_OPTIONS, CallOptions, ask_at_terminal
 from services.cli.console import counted, plain, print_json, say, tell
@@ -50,15 +52,18 @@ from services.jobs.solve_parts import SolvePlan, SolveTools, open_solve_parts
 if TYPE_CHECKING:
     from planners.journal.run_journal import RunAccount
     from planners.kgot.kgot_controller import KgotRun
-    from planners.kgot.kgot_events import KgotEvent
-    from planners.kgot.kgot_task import KgotTask
+    from planners.kgot.kgot_task import KgotEvent, KgotTask
 
 __all__ = ["Catalogue", "Solved", "opened_tools", "replay", "run_solve", "solve"]
 
 _MOST = 300  # characters of a text on a line
 _TOOLS = 8
 _NO_PLAN = SolvePlan()
-_NEEDED = {"kgot/ask_llm": "--llm-url and --llm-model", "kgot/search": "--search-url"}
+_NEEDED = {
+    "kgot/ask_llm": "--llm-url and --llm-model",
+    "kgot/search": "--search-url",
+    "kgot/inspect_image": "--vision-model",
+}
 """Integrated tool → the options without which it is not ready."""
 
 
@@ -247,7 +252,6 @@ _WORDS = {
     "language": "--graph",
     "models": "--llm-model",
     "num_next_steps_decision": "--votes",
-    "prompt_format": "--prompts",
     "question": "the question",
 }
 """What a run must agree in → its option, where that has another name."""
@@ -311,7 +315,7 @@ class _Shown:
 
     def tell(self, event: Any) -> None:
         """Take an event."""
-        from planners.kgot.kgot_events import CallMade
+        from planners.kgot.kgot_task import CallMade
 
         if self._unusable and isinstance(event, CallMade) and event.call.tool_id in self._unusable:
             named = {each: f"Give {_NEEDED[each]}" if each in _NEEDED else why for each, why in self._unusable.items()}
@@ -354,7 +358,7 @@ class _Shown:
 
 def _lines(event: KgotEvent) -> Iterator[tuple[str, str]]:
     """Yield what an event is and what it says, a line each; none of those that are shown elsewhere."""
-    from planners.kgot import kgot_events as events
+    from planners.kgot import kgot_task as events
 
     match event:
         case events.ModelAsked(problem=problem) if problem:

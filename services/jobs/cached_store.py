@@ -16,8 +16,8 @@ from ontology.files import disk_errors, write_file
 from planners.calls.sandbox import Sandbox
 from planners.graphseek.operators.operator import Operator, operator_documents
 from planners.graphseek.question_run import CORE
-from planners.kgot.tools.standard_tools import standard_tools
 from planners.kgot.tools.task_files import TaskFiles
+from planners.kgot.tools.tool_set import standard_tools
 from services.company.shipped_documents import SHIPPED_CATALOG
 from services.threads import pin_threads
 

@@ -27,11 +27,9 @@ from planners.kgot.kgot_settings import MODEL_RETRIES, KgotSettings
 from planners.kgot.kgot_task import KgotTask
 from planners.kgot.recorded_run import SolveParts, header_of
 from planners.kgot.steps import steps_factory
-from planners.kgot.tools.extract_zip import Archives
-from planners.kgot.tools.standard_tools import FILE_TOOLS, ToolModels, standard_tools
 from planners.kgot.tools.task_files import TaskFiles
-from planners.kgot.tools.tool_set import ToolSet
-from planners.kgot.tools.web_tools import WebEndpoints, WebTools
+from planners.kgot.tools.tool_set import FILE_TOOLS, ToolModels, ToolSet, standard_tools
+from planners.kgot.tools.web_tools import WebTools
 from planners.stores import open_graph
 from services.jobs.model_factory import open_chat
 from services.jobs.plans import ChatEndpoint
@@ -135,9 +133,8 @@ async def open_solve_parts(
         files = TaskFiles(task.files, Path(folder))
         header = header_of(journal)
         marks = FenceMarks(bytes.fromhex(header.fence_key) if header is not None else b"")
-        archives = Archives(files)
-        await archives.unpack_again(journal)
-        own = _integrated(plan, tools, archives, sandbox, ToolModels(chat=models.get("tool"), marks=marks), budget)
+        await files.unpack_again(journal)
+        own = _integrated(plan, tools, files, sandbox, models["tool"], budget)
         unusable(await own.ready())
         graph = await stack.enter_async_context(open_graph(plan.graph, sandbox))
         if graph.language == "python" and plan.settings.retrieve != "direct":
@@ -187,7 +184,7 @@ def _models(plan: SolvePlan, budget: Budget) -> dict[str, ChatModel]:
 
 
 def _integrated(
-    plan: SolvePlan, tools: SolveTools, archives: Archives, sandbox: Sandbox, models: ToolModels, budget: Budget
+    plan: SolvePlan, tools: SolveTools, files: TaskFiles, sandbox: Sandbox, chat: ChatModel, budget: Budget
 ) -> ToolSet:
     vision = None
     if plan.vision_model:
@@ -195,6 +192,6 @@ def _integrated(
         vision = OpenAIEndpoint(
             endpoint.model, base_url=endpoint.base_url, api_key=key, timeout_s=_VISION_S, policy=MODEL_RETRIES
         )
-    web = WebTools(WebEndpoints(search=plan.search or None), allowed_networks=tools.access.allowed_networks)
-    models = replace(models, vision=vision, budget=budget)
-    return standard_tools(archives.files, sandbox, models=models, web=web, archives=archives)
+    models = ToolModels(chat=chat, vision=vision, budget=budget)
+    web = WebTools(plan.search, allowed_networks=tools.access.allowed_networks)
+    return standard_tools(files, sandbox, models=models, web=web)

@@ -1,4 +1,4 @@
-"""The files of a run, by name, and the tool that reads them: documents as Markdown, texts as they are, long tables as rows."""
+"""The files of a run, by name: reading them (documents as Markdown, texts as they are, long tables as rows), and unpacking archives."""
 
 from __future__ import annotations
 
@@ -12,12 +12,14 @@ import json
 import os
 import re
 import secrets
+import stat
 import zipfile
-from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path, PurePath
-from typing import Any, TypeAlias
+from typing import Any
 
 from egotools import ToolRequestError
 from ontology.errors import (
@@ -26,37 +28,22 @@ from ontology.errors import (
     MissingExtraError,
     StorageError,
     TooLargeError,
+    UnsupportedError,
     how_to_install,
 )
 from ontology.files import open_regular
 from planners.calls.sandbox import Sandbox, SandboxLimits
+from planners.journal.run_journal import RunJournal
 
-__all__ = [
-    "CONVERTED",
-    "READ_AS_TEXT",
-    "AskAbout",
-    "FileConverter",
-    "FileInspector",
-    "TaskFiles",
-    "binary_kind",
-    "file_kind",
-    "opened_zip",
-    "unread_kinds",
-]
+__all__ = ["FileConverter", "TaskFiles", "ZipLimits", "image_type", "unread_kinds"]
 
-AskAbout: TypeAlias = Callable[[str, str], Awaitable[dict[str, Any]]]
-"""Answers a question about a text: text, question → what stands in the answer of the tool."""
-
-CONVERTED = frozenset({"pdf", "docx", "xlsx", "html"})
+_CONVERTED = frozenset({"pdf", "docx", "xlsx", "html"})
 """Kinds that become Markdown."""
-READ_AS_TEXT = frozenset({"csv", "tsv", "json", "jsonl", "md", "txt"})
-"""Kinds that are read as they are."""
-PAGE_CHARS = 12_000
-"""Of a page: about 3,000 tokens, so that four answers fit the window of a small model (16,384 tokens)."""
-
+_READ_AS_TEXT = frozenset({"csv", "tsv", "json", "jsonl", "md", "txt"})
+_PAGE_CHARS = 12_000
+"""About 3,000 tokens, so that four answers fit the window of a small model (16,384 tokens)."""
 _MAX_NAME_BYTES = 200
-_MAX_FILES = 1_000
-"""Of one run; archives of people's own files have a few hundred."""
+_MAX_FILES = 1_000  # of one run
 _MAX_FILE_BYTES = 20 * 2**20
 """Of a file that is read: what mail systems usually take as an attachment."""
 _CONVERTING = SandboxLimits(seconds=60.0, memory_bytes=2**30, output_bytes=8 * 2**20)
@@ -66,30 +53,27 @@ _MOST_TABLE_CHARS = 2 * 2**20
 _MOST_TOLD_ROWS = 50  # of a table that is told as text: more a model does not write down in one answer
 _MOST_ENTRIES = 20_000  # of an archive, those of archives in it too where they are stored as they are
 _ENDINGS = {"htm": "html", "xhtml": "html", "markdown": "md", "text": "txt", "ndjson": "jsonl", "log": "txt"}
-_MAGIC = {
-    "zip": (b"PK\x03\x04", b"PK\x05\x06"),  # the second: without a file
-    "ole": (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",),
-    "image": (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF8", b"II*\x00", b"MM\x00*"),
-    "audio": (
-        b"ID3",
-        b"\xff\xfb",
-        b"\xff\xf3",
-        b"\xff\xf2",
-        b"\xff\xfa",
-        b"\x00\x00\x01",
-        b"OggS",
-        b"fLaC",
-        b"\x1aE\xdf\xa3",
-    ),
-}
-"""Kind → what its files begin with, by the specifications of their formats; some of audio may hold a film too."""
+_IMAGES = {b"\x89PNG\r\n\x1a\n": "png", b"\xff\xd8\xff": "jpeg", b"GIF8": "gif"}
 _PARTS = {"word/document.xml": "docx", "xl/workbook.xml": "xlsx"}
-_MARK_BYTES = 1_024  # in which readers accept the mark of a pdf
-_OTHER_TOOLS = {"zip": "extract_zip", "image": "inspect_image", "audio": "transcribe_audio"}
+_OTHER_TOOLS = {"zip": "extract_zip", "image": "inspect_image"}
 _BOMS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 _MODULES = ("markitdown", "pdfminer", "mammoth", "openpyxl", "pandas", "bs4", "lxml", "markdownify")
 _RULE = re.compile(r"\s*\|[\s:|-]*-[\s:|-]*")
 _NUMBER = re.compile(r"-?(0|[1-9]\d{0,14})(\.\d+)?")  # 007 is a name
+_BROKEN_ZIP = (zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError, ValueError, RuntimeError, OSError)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ZipLimits:
+    """Of one archive; ``run_bytes`` of all files that a run unpacks, so that archives in archives end somewhere.
+
+    :param files: the archives of the paper's benchmark tasks have up to some tens.
+    """
+
+    files: int = 500
+    file_bytes: int = 20 * 2**20
+    total_bytes: int = 100 * 2**20
+    run_bytes: int = 200 * 2**20
 
 
 class TaskFiles:
@@ -97,12 +81,25 @@ class TaskFiles:
 
     :param files: of the task. Names are those of the files, without their folders.
     :param folder: for what is unpacked; of this run alone, and its owner removes it. None: nothing can be unpacked.
+    :param converter: of documents to Markdown.
     :raises InvalidArgumentError: when one is a link, a folder, a device or a pipe, does not exist, or has the name of another.
     """
 
-    def __init__(self, files: Iterable[Path] = (), folder: Path | None = None) -> None:
-        self.folder = folder
+    def __init__(
+        self,
+        files: Iterable[Path] = (),
+        folder: Path | None = None,
+        *,
+        limits: ZipLimits | None = None,
+        converter: FileConverter | None = None,
+    ) -> None:
+        self._folder, self._limits = folder, limits or ZipLimits()
+        self._converter = converter or FileConverter()
         self._files: dict[str, Path] = {}
+        self._read: dict[str, tuple[str, list[str], list[dict[str, Any]]]] = {}
+        self._unpacked: dict[str, list[dict[str, Any]]] = {}
+        self._unpacked_bytes = 0
+        self._one_at_a_time = asyncio.Lock()
         for path in files:
             if path.name in self._files:
                 problem = "two files of the task have this name, by which tools know them"
@@ -128,7 +125,7 @@ class TaskFiles:
         remedy = f"{hint}Name a file of the task: {known}."
         raise ToolRequestError("there is no such file", subject="file", remedy=remedy)
 
-    def read(self, name: str, max_bytes: int) -> bytes:
+    def read(self, name: str, max_bytes: int = _MAX_FILE_BYTES) -> bytes:
         """Return the content of a file.
 
         :raises ToolRequestError: when the run has none of this name.
@@ -143,25 +140,107 @@ class TaskFiles:
                 raise TooLargeError(problem, subject=name, remedy="Use a smaller file, or read a part of it by Python")
             return file.read(max_bytes)
 
+    async def inspect_file(self, file: str, page: int | None = None) -> dict[str, Any]:
+        """Read a file, or a page of it: ``{"file", "kind", "page", "pages", "text"}``.
+
+        ``text`` is Markdown of pdf, docx, xlsx and html (a table for each sheet, below its name), else the text of the file. A csv, tsv,
+        jsonl, JSON or xlsx file that is one table of more than 50 rows, or longer than a page, has ``columns``, ``row_count`` and ``rows``,
+        which are all rows, in the place of page and text, unless a page is asked for.
+
+        :param page: from 1.
+        :raises ToolRequestError: for a page that the file does not have, and see :meth:`read`.
+        :raises DocumentError: when it is empty, damaged, encrypted, of another kind than its ending says, or of none that is read here.
+        :raises TooLargeError: when it cannot be converted within the limits.
+        :raises MissingExtraError: for a document without the extra ``files``.
+        """
+        if file not in self._read:
+            self._read[file] = await self._pages_and_rows(file)
+            if len(self._read) > 8:
+                del self._read[next(iter(self._read))]
+        kind, pages, rows = self._read[file]
+        if rows and page is None:
+            columns = list(dict.fromkeys(name for row in rows for name in row))
+            size = {"pages": len(pages), "columns": columns, "row_count": len(rows)}
+            return {"file": file, "kind": kind, **size, "rows": rows}
+        page = 1 if page is None else page
+        if not 1 <= page <= len(pages):
+            raise ToolRequestError(f"the file has {len(pages)} pages", subject="page", remedy="Give one of them.")
+        note = "not the whole table; without a page all its rows are returned" if rows else ""
+        if not (text := pages[page - 1]).strip():
+            text, note = "", "no text was found; a scanned page is an image"
+        body = {"file": file, "kind": kind, "page": page, "pages": len(pages), "text": text}
+        return {**body, "note": note} if note else body
+
+    async def _pages_and_rows(self, name: str) -> tuple[str, list[str], list[dict[str, Any]]]:
+        """Return the kind of a file, its pages, and the rows of a table that is longer than a page, or of very many rows."""
+        content = await asyncio.to_thread(self.read, name)
+        kind = await asyncio.to_thread(_file_kind, name, content)
+        if kind in _CONVERTED:
+            charset = "utf-8" if kind == "html" and _is_utf8(content) else ""  # else the page says it, or it is guessed
+            _, text = await self._converter.convert(name, kind, content, charset)
+        else:
+            text = _decoded(name, content)
+        pages = await asyncio.to_thread(_pages, name, text, kind)
+        rows = await asyncio.to_thread(_rows, text, kind)
+        return kind, pages, rows if len(pages) > 1 or len(rows) > _MOST_TOLD_ROWS else []
+
+    async def check_folder(self) -> None:
+        """Raise :class:`UnsupportedError` when there is no folder for unpacked files."""
+        if self._folder is None:
+            raise UnsupportedError(
+                "this run has no folder for unpacked files", subject="extract_zip", remedy="Give one"
+            )
+
+    async def extract_zip(self, file: str) -> dict[str, Any]:
+        """Unpack an archive into files of the task, unless that was done: ``{"file", "files": [{"name", "path", "bytes"}]}``.
+
+        ``name`` is the one by which tools know a file from now on, ``path`` its place in the archive.
+
+        :raises ToolRequestError: for a file that the task does not have.
+        :raises TooLargeError: for too many files or bytes.
+        :raises DocumentError: for what is no archive or a damaged one, and for one with members that are no ordinary files.
+        :raises StorageError: when the files cannot be written.
+        """
+        return {"file": file, "files": await self._unpack(file, {})}
+
+    async def unpack_again(self, journal: RunJournal) -> None:
+        """Unpack what an earlier process of a run has unpacked: later calls name these files, by the names that were returned."""
+        for record in journal.records:
+            if record.kind == "call_ended" and record.data["tool"] == "kgot/extract_zip" and record.data["ok"]:
+                body = record.data["gave"]["body"]
+                await self._unpack(body["file"], {each["path"]: each["name"] for each in body["files"]})
+
+    async def _unpack(self, file: str, names: Mapping[str, str]) -> list[dict[str, Any]]:
+        await self.check_folder()
+        async with self._one_at_a_time:
+            if file not in self._unpacked:
+                contents = await asyncio.to_thread(_members, file, self.read(file), self._limits)
+                self._unpacked_bytes += sum(len(content) for _, content in contents)
+                if self._unpacked_bytes > (most := self._limits.run_bytes):
+                    raise TooLargeError(f"the archives of this run have more than {most:,} bytes", subject=file)
+                self._unpacked[file] = [
+                    {"name": self.add(path, content, name=names.get(path, "")), "path": path, "bytes": len(content)}
+                    for path, content in contents
+                ]
+            return self._unpacked[file]
+
     def add(self, path: str, content: bytes, *, name: str = "") -> str:
         """Add an unpacked file and return its name: the one given, else the last part of its path, with a number where that is taken.
 
-        :param path: in its archive.
         :param name: that an earlier process of the run gave it.
         :raises StorageError: when it cannot be written.
         :raises TooLargeError: when the run has too many files.
         """
-        if self.folder is None:
+        if self._folder is None:
             raise StorageError("this run has no folder for unpacked files", subject=path, remedy="Give one")
         if len(self._files) >= _MAX_FILES:
             raise TooLargeError(f"the run has {_MAX_FILES:,} files already", subject=path)
-        wanted = _plain(name or path)
-        own, number = wanted, 1
+        wanted = PurePath(_plain(name or path))
+        own, number = wanted.name, 1
         while own in self._files:
             number += 1
-            place = PurePath(wanted)
-            own = f"{place.stem}-{number}{place.suffix}"
-        target = self.folder / secrets.token_hex(8)  # a name of an archive never becomes one of the disk
+            own = f"{wanted.stem}-{number}{wanted.suffix}"
+        target = self._folder / secrets.token_hex(8)  # a name of an archive never becomes one of the disk
         try:
             with open(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600), "wb") as file:
                 file.write(content)
@@ -183,67 +262,103 @@ def _plain(path: str) -> str:
     return head.decode("utf-8", "ignore") + tail
 
 
-def file_kind(name: str, content: bytes) -> str:
-    """Return a kind of :data:`CONVERTED` or :data:`READ_AS_TEXT`, by the content; the ending decides only among kinds of text.
-
-    :raises DocumentError: when it is empty, encrypted, of another kind than its ending says, or of none that is read here.
-    :raises TooLargeError: when it is an archive of very many files.
-    """
-    if not content:
-        raise DocumentError("the file is empty", subject=name, reason="empty")
-    said = PurePath(name).suffix.lower().removeprefix(".")
-    said = _ENDINGS.get(said, said)
-    found = binary_kind(name, content)
-    if found == "ole":
-        problem = "the file is encrypted, or of an Office before 2007"
-        raise DocumentError(problem, subject=name, remedy="Save it without a password, in a format of today")
-    text = "" if found else _decoded(name, content)
-    if said != found and said in (CONVERTED | READ_AS_TEXT if found else CONVERTED - {"html"}):
-        problem = f"its name says {said}, but its content is {found or 'text'}"
-        raise DocumentError(problem, subject=name, remedy="Use the file under its own ending")
-    if found in _OTHER_TOOLS:
-        raise DocumentError(f"this is a file of kind {found}", subject=name, remedy=f"Use {_OTHER_TOOLS[found]}")
-    if found or said in READ_AS_TEXT:
-        return found or said
-    looks_like_html = text[:_MARK_BYTES].lstrip().lower().startswith(("<!doctype html", "<html"))
-    return "html" if looks_like_html or said == "html" else "txt"
-
-
-def binary_kind(name: str, content: bytes) -> str:
-    """Return the kind of what is no text; empty of a text, and of what nobody here knows."""
-    if content[:4] == b"RIFF":
-        return {b"WEBP": "image", b"WAVE": "audio"}.get(content[8:12], "")
-    if content[4:8] == b"ftyp":
-        return "audio"
-    found = next((kind for kind, magic in _MAGIC.items() if content.startswith(magic)), "")
-    if found == "zip":
-        try:
-            with opened_zip(name, content) as archive:
-                names = set(archive.namelist())
-        except (zipfile.BadZipFile, ValueError, NotImplementedError, OSError):
-            return "zip"
-        return next((kind for part, kind in _PARTS.items() if part in names), "zip")
-    return found or ("pdf" if b"%PDF-" in content[:_MARK_BYTES] else "")
-
-
-def opened_zip(name: str, content: bytes) -> zipfile.ZipFile:
-    """Open an archive, unless it has so many entries that their list alone takes much memory.
-
-    :param name: of the file, for errors.
-    :raises TooLargeError: when it has.
-    :raises zipfile.BadZipFile: when this is no archive.
-    """
-    entries = content.count(b"PK\x01\x02")  # each entry of the directory begins so, whatever number the archive says
-    if entries > _MOST_ENTRIES:
+def _opened_zip(name: str, content: bytes) -> zipfile.ZipFile:
+    """Open an archive, unless it has so many entries that their list alone takes much memory."""
+    if content.count(b"PK\x01\x02") > _MOST_ENTRIES:  # each entry begins so, whatever number the archive says
         raise TooLargeError(f"the directory of the archive has more than {_MOST_ENTRIES:,} entries", subject=name)
     return zipfile.ZipFile(io.BytesIO(content))
 
 
-def _decoded(name: str, content: bytes) -> str:
-    """Return a text: in UTF-8, in UTF-16 where it says so, else in Windows-1252, in which most other files of Europe are.
+def _members(name: str, raw: bytes, limits: ZipLimits) -> list[tuple[str, bytes]]:
+    """Return path and content of each file of an archive; no more bytes are unpacked than the archive says that it has."""
+    try:
+        with _opened_zip(name, raw) as archive:
+            if _PARTS.keys() & set(archive.namelist()):
+                raise DocumentError("this is a document, no archive", subject=name, remedy="Use inspect_file")
+            return [(each.filename, _content(archive, each)) for each in _checked(name, archive.infolist(), limits)]
+    except _BROKEN_ZIP as error:
+        problem = f"this is no zip archive, or a damaged one ({type(error).__name__})"
+        raise DocumentError(problem, subject=name, remedy="Use another file") from None
 
-    :raises DocumentError: when it has zero bytes, as texts have not.
-    """
+
+def _content(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
+    with archive.open(member) as stream:
+        content = stream.read(member.file_size + 1)
+    if len(content) != member.file_size:
+        raise zipfile.BadZipFile("a member has another size than it says")
+    return content
+
+
+def _checked(name: str, members: list[zipfile.ZipInfo], limits: ZipLimits) -> Iterator[zipfile.ZipInfo]:
+    """Yield the files among the members, once all are in order."""
+    for member in members:
+        path, kind = member.filename.replace("\\", "/"), stat.S_IFMT(member.external_attr >> 16)
+        faults = {
+            "is an absolute name": path.startswith("/") or re.match(r"[A-Za-z]:", path),
+            "leads out of its folder": ".." in path.split("/"),
+            "is a link, or no ordinary file": kind not in (0, stat.S_IFREG, stat.S_IFDIR),
+            "is encrypted": member.flag_bits & 1,
+            "is compressed in a way that is not read here": member.compress_type > zipfile.ZIP_DEFLATED,
+        }
+        if why := next((why for why, found in faults.items() if found), ""):
+            problem = f"the archive is refused: {member.filename[:200]!r} {why}"
+            raise DocumentError(problem, subject=name, remedy="Use another archive")
+    files = [each for each in members if not each.is_dir() and not each.filename.startswith("__MACOSX/")]
+    total, largest = sum(each.file_size for each in files), max((each.file_size for each in files), default=0)
+    if len(files) > limits.files or largest > limits.file_bytes or total > limits.total_bytes:
+        problem = f"the archive has {len(files):,} files of {total:,} bytes, the largest of {largest:,}"
+        remedy = (
+            f"At most {limits.files:,} files of {limits.total_bytes:,} bytes are unpacked, {limits.file_bytes:,} of one"
+        )
+        raise TooLargeError(problem, subject=name, remedy=remedy)
+    return iter(files)
+
+
+def image_type(content: bytes) -> str:
+    """Return the MIME type of a picture that models look at (PNG, JPEG, GIF, WebP); empty of anything else."""
+    found = "webp" if content[:4] == b"RIFF" and content[8:12] == b"WEBP" else ""
+    found = next((kind for magic, kind in _IMAGES.items() if content.startswith(magic)), found)
+    return f"image/{found}" if found else ""
+
+
+def _binary_kind(name: str, content: bytes) -> str:
+    """Return the kind of what is no text; empty of a text, and of what nobody here knows."""
+    if content.startswith((b"PK\x03\x04", b"PK\x05\x06")):  # the second: an archive without a file
+        try:
+            with _opened_zip(name, content) as archive:
+                names = set(archive.namelist())
+        except (zipfile.BadZipFile, ValueError, NotImplementedError, OSError):
+            return "zip"
+        return next((kind for part, kind in _PARTS.items() if part in names), "zip")
+    if image_type(content):
+        return "image"
+    return "pdf" if b"%PDF-" in content[:1_024] else ""  # where readers accept the mark
+
+
+def _file_kind(name: str, content: bytes) -> str:
+    """Return a kind of file that is read here, by the content; the ending decides only among kinds of text. Errors as of reading."""
+    if not content:
+        raise DocumentError("the file is empty", subject=name, reason="empty")
+    said = PurePath(name).suffix.lower().removeprefix(".")
+    said = _ENDINGS.get(said, said)
+    if content.startswith(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"):
+        problem = "the file is encrypted, or of an Office before 2007"
+        raise DocumentError(problem, subject=name, remedy="Save it without a password, in a format of today")
+    found = _binary_kind(name, content)
+    text = "" if found else _decoded(name, content)
+    if said != found and said in (_CONVERTED | _READ_AS_TEXT if found else _CONVERTED - {"html"}):
+        problem = f"its name says {said}, but its content is {found or 'text'}"
+        raise DocumentError(problem, subject=name, remedy="Use the file under its own ending")
+    if found in _OTHER_TOOLS:
+        raise DocumentError(f"this is a file of kind {found}", subject=name, remedy=f"Use {_OTHER_TOOLS[found]}")
+    if found or said in _READ_AS_TEXT:
+        return found or said
+    looks_like_html = text[:1_024].lstrip().lower().startswith(("<!doctype html", "<html"))
+    return "html" if looks_like_html or said == "html" else "txt"
+
+
+def _decoded(name: str, content: bytes) -> str:
+    """Return a text: in UTF-8, in UTF-16 where it says so, else in Windows-1252, in which most other files of Europe are."""
     encoding = next((encoding for bom, encoding in _BOMS if content.startswith(bom)), "")
     text = content.decode(encoding or ("utf-8" if _is_utf8(content) else "cp1252"), "replace")
     if "\0" in text:
@@ -253,7 +368,7 @@ def _decoded(name: str, content: bytes) -> str:
 
 def unread_kinds() -> tuple[str, ...]:
     """Return the kinds of files that are not read here, because the extra ``files`` is not installed."""
-    return tuple(sorted(CONVERTED)) if any(find_spec(module) is None for module in _MODULES) else ()
+    return tuple(sorted(_CONVERTED)) if any(find_spec(module) is None for module in _MODULES) else ()
 
 
 class FileConverter:
@@ -276,15 +391,13 @@ class FileConverter:
         await self._sandbox.check()
 
     async def convert(self, name: str, kind: str, content: bytes, charset: str = "", base: str = "") -> tuple[str, str]:
-        """Return the title, which only pages have, and the text.
+        """Return the title, which only pages have, and the text. Errors also as of :meth:`check`.
 
         :param name: of the document, for errors.
-        :param kind: of :data:`CONVERTED`, or ``page``: HTML of the web, whose links become absolute.
+        :param kind: ``pdf``, ``docx``, ``xlsx``, ``html``, or ``page``: HTML of the web, whose links become absolute.
         :param base: address of a page.
         :raises TooLargeError: when it cannot be converted within the limits.
         :raises DocumentError: when it is damaged or encrypted.
-        :raises MissingExtraError: see :meth:`check`.
-        :raises IsolationError: see :meth:`check`.
         """
         await self.check()
         code = f"{inspect.getsource(_convert)}\n_convert({kind!r}, {charset!r}, {base!r})\n"
@@ -296,9 +409,19 @@ class FileConverter:
             answer = json.loads(result.stdout)
         except ValueError:
             answer = {"fault": "", "detail": result.stderr.strip().rpartition("\n")[2]}
-        if "fault" in answer:
-            raise _conversion_error(name, answer["fault"].split(), answer["detail"])
-        return answer["title"], answer["text"]
+        if "fault" not in answer:
+            return answer["title"], answer["text"]
+        kinds, detail = answer["fault"].split(), answer["detail"]  # names of the classes of the error
+        why = ": ".join(filter(None, (kinds[0] if kinds else "", detail)))[:200]
+        if "MemoryError" in kinds:
+            raise TooLargeError("the file takes too much memory to convert", subject=name, remedy="Use a smaller file")
+        problem, remedy = f"the file is damaged or not of its kind ({why})", "Use another file"
+        if "ImportError" in kinds:  # of a library that is here, and not in the sandbox, or of a part of one
+            problem = f"a library that converts the file cannot be loaded where it is converted ({detail})"
+            remedy = how_to_install("files")
+        elif {"PDFEncryptionError", "PDFPasswordIncorrect"} & set(kinds):
+            problem, remedy = "the file is encrypted", "Save it without a password"
+        raise DocumentError(problem, subject=name, remedy=remedy)
 
 
 def _convert(kind: str, charset: str, base: str) -> None:
@@ -357,89 +480,6 @@ def _convert(kind: str, charset: str, base: str) -> None:
     sys.stdout.write(json.dumps(answer))
 
 
-def _conversion_error(name: str, kinds: Sequence[str], detail: str) -> DocumentError | TooLargeError:
-    """Return the error for one of a converter.
-
-    :param kinds: names of the classes of the error.
-    """
-    if (
-        "ImportError" in kinds
-    ):  # of a library that is here, and not in the sandbox, or of a part of one that is in neither
-        problem = f"a library that converts the file cannot be loaded where it is converted ({detail})"
-        return DocumentError(problem, subject=name, remedy=how_to_install("files"))
-    if "MemoryError" in kinds:
-        return TooLargeError("the file takes too much memory to convert", subject=name, remedy="Use a smaller file")
-    if {"PDFEncryptionError", "PDFPasswordIncorrect"} & set(kinds):
-        return DocumentError("the file is encrypted", subject=name, remedy="Save it without a password")
-    why = ": ".join(filter(None, (kinds[0] if kinds else "", detail)))
-    problem = f"the file is damaged or not of its kind ({why[:200]})"
-    return DocumentError(problem, subject=name, remedy="Use another file")
-
-
-@dataclass(eq=False, repr=False)
-class FileInspector:
-    """Reads the files of a task.
-
-    The body is ``{"file", "kind", "page", "pages", "text"}``. ``text`` is Markdown of pdf, docx, xlsx and html (a table for each sheet,
-    below its name), else the text of the file. A csv, tsv, jsonl, JSON or xlsx file that is one table of more than 50 rows, or longer than a page, has ``columns``,
-    ``row_count`` and ``rows``, which are all rows, in the place of page and text, unless a page is asked for. With a question about
-    a page, ``answer`` stands in the place of ``text``.
-
-    :param converter: of documents; None: only texts are read.
-    :param ask: answers questions.
-    """
-
-    files: TaskFiles
-    converter: FileConverter | None = None
-    ask: AskAbout | None = None
-    _kept: dict[str, tuple[str, list[str], list[dict[str, Any]]]] = field(default_factory=dict, init=False)
-
-    async def inspect_file(self, file: str, page: int | None = None, question: str = "") -> dict[str, Any]:
-        """Read a file, or a page of it. Errors are those of :meth:`TaskFiles.read`, :func:`file_kind` and :meth:`FileConverter.convert`.
-
-        :param page: from 1.
-        :raises ToolRequestError: for a page that the file does not have.
-        :raises ModelError: when the model that is asked fails.
-        """
-        if file not in self._kept:
-            self._kept[file] = await self._read(file)
-            if len(self._kept) > 8:
-                del self._kept[next(iter(self._kept))]
-        kind, pages, rows = self._kept[file]
-        if rows and page is None:  # a question too must not be answered from the first page
-            columns = list(dict.fromkeys(name for row in rows for name in row))
-            size = {"pages": len(pages), "columns": columns, "row_count": len(rows)}
-            return {"file": file, "kind": kind, **size, "rows": rows}
-        page = 1 if page is None else page
-        if not 1 <= page <= len(pages):
-            raise ToolRequestError(f"the file has {len(pages)} pages", subject="page", remedy="Give one of them.")
-        text = pages[page - 1]
-        body: dict[str, Any] = {"file": file, "kind": kind, "page": page, "pages": len(pages)}
-        if not text.strip():
-            return {**body, "text": "", "note": "no text was found; a scanned page is an image"}
-        if not question.strip():
-            note = {"note": "not the whole table; without a page all its rows are returned"} if rows else {}
-            return {**body, "text": text, **note}
-        if self.ask is None:
-            return {**body, "text": text, "note": "no model is configured that could answer the question"}
-        return {**body, **await self.ask(text, question)}
-
-    async def _read(self, name: str) -> tuple[str, list[str], list[dict[str, Any]]]:
-        """Return the kind of a file, its pages, and the rows of a table that is longer than a page, or of very many rows."""
-        content = await asyncio.to_thread(self.files.read, name, _MAX_FILE_BYTES)
-        kind = await asyncio.to_thread(file_kind, name, content)
-        if kind not in CONVERTED:
-            text = _decoded(name, content)
-        elif self.converter is None:
-            raise DocumentError(f"files of kind {kind} are not converted here", subject=name, remedy="Use a text file")
-        else:
-            charset = "utf-8" if kind == "html" and _is_utf8(content) else ""  # else the page says it, or it is guessed
-            _, text = await self.converter.convert(name, kind, content, charset)
-        pages = await asyncio.to_thread(_pages, name, text, kind)
-        rows = await asyncio.to_thread(_rows, text, kind)
-        return kind, pages, rows if len(pages) > 1 or len(rows) > _MOST_TOLD_ROWS else []
-
-
 def _is_utf8(content: bytes) -> bool:
     try:
         content.decode("utf-8")
@@ -459,13 +499,13 @@ def _pages(name: str, text: str, kind: str) -> list[str]:
         except (ValueError, RecursionError) as error:
             problem = f"its name says JSON, but it is none ({type(error).__name__})"
             raise DocumentError(problem, subject=name, reason="invalid-json") from None
-    longest = PAGE_CHARS // 2
+    longest = _PAGE_CHARS // 2
     lines = [line[at : at + longest] for line in text.splitlines() for at in range(0, max(1, len(line)), longest)]
     pages, head, heading = [list[str]()], lines[:1] if kind in ("csv", "tsv") else [], ""
     size = repeated = 0
     for number, line in enumerate(lines):
-        if size + len(line) + 1 > PAGE_CHARS and len(pages[-1]) > repeated:
-            pages.append(list(head) if sum(map(len, head)) <= PAGE_CHARS // 4 else [])
+        if size + len(line) + 1 > _PAGE_CHARS and len(pages[-1]) > repeated:
+            pages.append(list(head) if sum(map(len, head)) <= _PAGE_CHARS // 4 else [])
             size, repeated = sum(len(each) + 1 for each in pages[-1]), len(pages[-1])
         pages[-1].append(line)
         size += len(line) + 1

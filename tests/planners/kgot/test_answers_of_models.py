@@ -8,63 +8,34 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from inference import RetryPolicy
 from ontology.errors import InvalidArgumentError
-from planners.calls.model_text import json_objects, without_thoughts
+from planners.calls.model_text import json_objects
 from planners.calls.sandbox import Sandbox
 from planners.calls.untrusted import FenceMarks
-from planners.kgot.asking import prompt_messages
-from planners.kgot.kgot_events import Dropped, Queried, Written
-from planners.kgot.kgot_settings import MODEL_RETRIES, KgotSettings
+from planners.kgot.kgot_settings import KgotSettings
+from planners.kgot.kgot_task import Dropped
 from planners.kgot.run_state import graph_text
-from planners.kgot.steps import read_operations
+from planners.kgot.steps import prompt_messages, read_operations
 from planners.stores import open_graph
 from planners.stores.property_graph import GraphEdge, GraphNode, GraphState, Operation, Statement, state_text
 from tests.planners.kgot.run_fakes import INSERT, FakeFinder, FakeInvoker, StepServer, run_task, tool
 
-READ: dict[str, tuple[str, list[Any]]] = {
-    "a fence": ('```json\n{"a": 1}\n```', [{"a": 1}]),
-    "a preface": ('Here it is {really}: {"a": 1}', [{"a": 1}]),
-    "text after it": ('{"a": 1} I hope this {helps}', [{"a": 1}]),
-    "several": ('{"a": 1} or rather {"a": {"b": 2}}', [{"a": 1}, {"a": {"b": 2}}]),
-    "a quote of Python": (r"""{"q": "it\'s"}""", [{"q": "it's"}]),
-    "a backslash that begins nothing": (r'{"q": "C:\dir \d+"}', [{"q": "C:\\dir \\d+"}]),
-    "hexadecimal": (r'{"q": "\x41\U0001F600\'"}', [{"q": "A😀'"}]),
-    "half an escape": (r'{"q": "\u12 \xZZ"}', [{"q": "\\u12 \\xZZ"}]),
-    "a line break": ('{"q": "MATCH (n)\nRETURN\tn"}', [{"q": "MATCH (n)\nRETURN\tn"}]),
-    "lost braces": ('{"a": {"b": [1, 2]', [{"a": {"b": [1, 2]}}]),
-    "a lost bracket before a brace": ('{"a": [1, 2}', [{"a": [1, 2]}]),
-    "surplus braces": ('{"a": 1}}]', [{"a": 1}]),
-    "commas at the end": ('{"a": [1, 2, ], }', [{"a": [1, 2]}]),
-    "a comma before a lost brace": ('{"a": 1,', [{"a": 1}]),
-    "a lost bracket amid others": ('{"a": [1, {"b": 2}, "c": 3}', [{"b": 2}]),
-    "prose": ("The answer is RETRIEVE.", []),
-    "cut amid a string": ('{"a": "MATCH (n', []),
-    "cut before a value": ('{"a":', []),
-    "no quotes": ("{a: 1}", []),
-    "too deep": ('{"a": ' * 5_000, []),
-    "NaN": ('{"a": NaN}', []),
-    "a list": ("[1]", []),
+TEXTS = {
+    'Is it {really}? ```json\n{"a": 1}\n``` I hope this {helps}': [{"a": 1}],
+    '{"a": 1} or rather {"a": {"b": 2}}': [{"a": 1}, {"a": {"b": 2}}],
+    r"""{"q": "it\'s \x41 C:\dir"}""": [{"q": "it's A C:\\dir"}],
+    '{"q": "MATCH (n)\nRETURN\tn"}': [{"q": "MATCH (n)\nRETURN\tn"}],
+    '{"a": {"b": [1, 2, ]': [{"a": {"b": [1, 2]}}],
+    '{"a": [1, 2}': [{"a": [1, 2]}],
+    '{"a": 1}}]': [{"a": 1}],
+    **{text: [] for text in ("prose", '{"a": "MATCH (n', '{"a":', "{a: 1}", '{"a": ' * 5_000, '{"a": NaN}', "[1]")},
 }
 
 
-@pytest.mark.parametrize("case", READ)
-def test_json_is_found_and_nothing_is_guessed(case: str) -> None:
-    text, values = READ[case]
-    assert list(json_objects(text, mended=True)) == values
-
-
-@given(st.text(alphabet='{}[]",:\\ab1 \n', max_size=25))
-def test_whatever_comes_out_is_an_object(text: str) -> None:
-    assert all(isinstance(value, dict) and json.dumps(value) for value in json_objects(text, mended=True))
-
-
-@pytest.mark.parametrize("text", ["<think>Is it {9}?</think> 8", "Is it 9?</think> 8", "8 <think>I am not sure"])
-def test_thoughts_are_not_said(text: str) -> None:
-    assert without_thoughts(text).strip() == "8"
+@pytest.mark.parametrize("text", TEXTS, ids=range(len(TEXTS)))
+def test_json_is_found_and_mended_and_nothing_is_guessed(text: str) -> None:
+    assert list(json_objects(text, mended=True)) == TEXTS[text]
 
 
 STORES = {"neo4j": "cypher", "rdf": "sparql", "memory": "python"}
@@ -73,7 +44,7 @@ PARAMS = [pytest.param(name, marks=pytest.mark.slow if name == "neo4j" else [], 
 
 def shown(prompt: str, language: str) -> list[Any]:
     """The answers that the examples of a prompt show."""
-    system = prompt_messages(prompt, {}, form="xml", marks=FenceMarks(b"k"), language=language)[0].content
+    system = prompt_messages(prompt, {}, marks=FenceMarks(b"k"), language=language)[0].content
     return [json.loads(each) for each in re.findall(r"<answer>\n(.*?)\n</answer>", system, re.DOTALL)]
 
 
@@ -135,36 +106,6 @@ async def test_a_run_on_a_real_store(name: str, request: pytest.FixtureRequest) 
     assert not ran.of(Dropped)
 
 
-HOSTILE = [
-    "MATCH (n) DETACH DELETE n",
-    "LOAD FROM '/etc/passwd' RETURN *",
-    "COPY Book FROM '/etc/passwd'",
-    "MATCH (b:Book) SET b.title = 'x' RETURN",
-]
-
-
-@pytest.mark.slow
-async def test_hostile_statements_are_left_out_and_the_graph_is_kept(request: pytest.FixtureRequest) -> None:
-    pytest.importorskip("openai", reason="the extra 'llm' is not installed")
-    [good] = writes("cypher")["statements"]
-    steps = {
-        "next_step": [INSERT],
-        "tool_calls": [{"calls": [{"tool": "library/list_books", "arguments": {}}]}],
-        "write_graph": [{"statements": [good, *HOSTILE]}],
-        "fix_query": lambda body, nth: {"query": HOSTILE[nth % 2]},
-        "forced_query": [{"query": "MATCH (n) DETACH DELETE n"}],
-        "forced_answer": [{"found": False, "answer": ""}],
-    }
-    finder, invoker = FakeFinder(tool("list_books")), FakeInvoker(list_books={"books": []})
-    async with store("neo4j", request) as graph:
-        with StepServer(**steps) as server:
-            ran = await run_task(server, graph, finder=finder, invoker=invoker, max_iterations=1)
-        assert len((await graph.state()).nodes) == 2
-    [written] = ran.of(Written)
-    assert written.operations == (Statement(text=good),) and len(written.dropped) == len(HOSTILE)
-    assert all(each.fault for each in ran.of(Queried)) and ran.run.outcome == "no solution"
-
-
 ORDERS = [GraphNode(id=f"n{n}", label="Order", properties={"no": n, "open": n % 2 == 0}) for n in range(1, 501)]
 FILE = GraphNode(id="n501", label="File", properties={"name": "orders.csv"})
 EDGES = [GraphEdge(type="GAVE", source=FILE.id, target=node.id, properties={}) for node in ORDERS]
@@ -184,29 +125,15 @@ def test_a_small_graph_stands_whole_in_a_prompt_and_of_a_large_one_counts_and_ex
     assert graph_text(wide, 2_000)[1_800:].endswith("more lines are left out)")
 
 
-PAPER = {
-    "max_iterations": 7,
-    "num_next_steps_decision": 5,
-    "max_retrieve_query_retry": 3,
-    "max_cypher_fixing_retry": 3,
-    "max_final_solution_parsing": 3,
-    "max_tool_retries": 6,
-}
 WRONG: dict[str, Any] = {
     **dict.fromkeys(
         ("max_iterations", "num_next_steps_decision", "max_final_solution_parsing", "max_calls_per_step"), 0
     ),
     **dict.fromkeys(("max_retrieve_query_retry", "max_cypher_fixing_retry", "max_tool_retries", "max_json_reasks"), -1),
     **dict.fromkeys(("max_graph_chars", "max_shown_bytes", "tools"), 10),
-    **dict.fromkeys(("retrieve", "next_step", "prompt_format", "noise"), "guess"),
-    **dict.fromkeys(("vote_temperature", "max_seconds", "max_answer_tokens"), 0),
-    "tool_call_votes": 101,
+    **dict.fromkeys(("retrieve", "next_step", "noise"), "guess"),
+    **dict.fromkeys(("max_seconds", "max_answer_tokens"), 0),
 }
-
-
-def test_the_defaults_are_those_of_the_paper() -> None:
-    assert {name: getattr(KgotSettings(), name) for name in PAPER} == PAPER
-    assert MODEL_RETRIES == RetryPolicy(max_retries=5, base_delay_s=1.0, max_delay_s=60.0)
 
 
 @pytest.mark.parametrize("name", WRONG)

@@ -19,14 +19,16 @@ from planners.journal.run_journal import ModelUse, RunJournal, ToolUse, read_run
 from planners.kgot.batch import (
     BatchTask,
     TaskResult,
+    answer_matches,
+    batch_report,
     finished_before,
     journal_path,
     read_tasks,
     result_path,
     run_batch,
     solve_in_folder,
+    write_report,
 )
-from planners.kgot.batch_report import answer_matches, batch_report, write_report
 from planners.kgot.recorded_run import SolveParts, run_is_ended
 from tests.planners.kgot.warehouse_solve import WarehouseModel, parts
 
@@ -108,13 +110,6 @@ async def test_a_task_that_fails_stops_nothing_and_is_run_again(
     results = await solved(tmp_path, 4, again)
     assert again.opened == ["t1", "t2"]  # the model of t2 was not there
     assert [result.outcome for result in results] == ["solved"] * 4 and finished_before(tasks(5), tmp_path) == 4
-
-
-async def test_a_damaged_journal_is_one_failed_task(tmp_path: Path) -> None:
-    journal_path(tmp_path, "t0").parent.mkdir()
-    journal_path(tmp_path, "t0").write_text("my notes\n", encoding="utf-8")
-    results = await solved(tmp_path, 2, Opened(Swift()))
-    assert [result.outcome for result in results] == ["failed", "solved"] and "no line of a journal" in results[0].error
 
 
 def test_files_of_tasks(tmp_path: Path) -> None:
@@ -200,22 +195,15 @@ def test_a_report_counts_every_task_and_sums_what_they_took(tmp_path: Path) -> N
         result("t5", "8.01", "forced query"),
     ]
     report = batch_report(given, results)
-    assert [row["category"] for row in report["rows"]] == [
-        "correct",
-        "other error",
-        "wrong",
-        "other error",
-        "close call",
-    ]
+    found = [row["category"] for row in report["rows"]]
+    assert found == ["correct", "other error", "wrong", "other error", "wrong forced"]
     assert report["rows"][3]["error"] == "it was not run"
-    assert report["by_level"]["2"] == {**dict.fromkeys(report["categories"], 0), "wrong": 1, "other error": 1}
     assert [report["total"][name] for name in ("calls", "prompt_tokens", "usd")] == [8, 400, 2.0]
     assert report["by_step"]["next_step"]["prompt_tokens"] == 240
-    assert report["tools_of_tasks"] == {"a": {"tasks": 4, "correct": 1}}
+    assert (report["by_tool"]["a"]["calls"], report["by_tool"]["a"]["failed"]) == (12, 4)
     written = write_report(report, tmp_path)
     assert [path.name for path in written] == ["report.json", "report.md"]
     assert json.loads(written[0].read_text(encoding="utf-8")) == report
     text = written[1].read_text(encoding="utf-8")
     assert "5 tasks: 1 right, 95 % interval 4% to 62%" in text
-    assert "| t3 | 2 | wrong | 8 | &lt;9> \\| |" in text and "| next_step | 4 | 0 | 240 | 0 | 0.0000 | 0.0000 |" in text
-    assert "| a | 12 | 4 | 0 | 0 | 0.0000 | 4 | 1 |" in text
+    assert "| t3 | 2 | wrong | 8 | &lt;9> \\| |" in text

@@ -9,21 +9,20 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from inference.chat import Completion, Message
-from ontology.errors import BudgetExceededError, InvalidArgumentError, ModelError, StorageError
+from inference.chat import Completion
+from ontology.errors import InvalidArgumentError
 from planners.calls.sandbox import Sandbox, SandboxResult
-from planners.journal.run_journal import RunJournal, open_run_journal, read_run_journal
-from planners.kgot.kgot_events import CallMade, KgotEvent, ModelAsked
+from planners.journal.run_journal import open_run_journal, read_run_journal
 from planners.kgot.kgot_settings import KgotSettings
-from planners.kgot.kgot_task import KgotTask
-from planners.kgot.recorded_run import replay_recorded, run_is_ended, solve_recorded
+from planners.kgot.kgot_task import CallMade, KgotEvent, KgotTask, ModelAsked
+from planners.kgot.recorded_run import replay_recorded, solve_recorded
 from planners.kgot.steps import LlmSteps
 from tests.conftest import ROOT
 from tests.harness.waiting import LIMIT_S, wait_until
@@ -117,38 +116,6 @@ def _asked(content: bytes) -> int:
     return content.count(b'"kind":"model_ended"')
 
 
-class Mortal(WarehouseModel):
-    """Its endpoint is gone after so many answers, and refuses calls from then on."""
-
-    def __init__(self, answers: int) -> None:
-        super().__init__()
-        self._left = answers
-
-    def complete(self, messages: Sequence[Message], *, schema_name: str = "answer", **options: Any) -> Completion:
-        self._left -= 1
-        if self._left < 0:
-            raise ModelError("the endpoint answered HTTP 503 (5 attempts)", subject="http://gone/v1")
-        return super().complete(messages, schema_name=schema_name, **options)
-
-
-@pytest.mark.parametrize("answers", [0, 4, 6])
-async def test_a_run_that_a_silent_model_stopped_goes_on_when_it_is_back(tmp_path: Path, answers: int) -> None:
-    whole = await whole_run(tmp_path / "whole")
-    warehouse_tools.MARKS.unlink(missing_ok=True)
-    for _ in range(2):  # the second attempt finds it gone still
-        with open_run_journal(tmp_path / "run") as journal:
-            run = await solve_recorded(TASK, journal, replace(parts(Mortal(answers)), sandbox=Added()))
-            assert (run.outcome, run_is_ended(journal)) == ("model", False)
-            assert "http://gone/v1: the endpoint answered HTTP 503" in run.missing
-        answers = 0
-    with open_run_journal(tmp_path / "run") as journal:
-        run = await solve_recorded(TASK, journal, replace(parts(), sandbox=Added()))
-    assert (run.answer, run.outcome) == ("8", "solved")
-    assert sorted(marks()) == CALLS
-    assert json.loads(lines(tmp_path / "run").splitlines()[-1]) == json.loads(whole.splitlines()[-1])
-    assert (await replay_recorded(read_run_journal(tmp_path / "run"), make)).answer == "8"
-
-
 async def test_a_write_that_was_cut_off_is_not_made_again_without_consent(tmp_path: Path) -> None:
     (tmp_path / "hold move steel Ulm").touch()
     with process(tmp_path / "run", 0) as running:
@@ -209,31 +176,6 @@ class Stubborn(LlmSteps):
         return "9"
 
 
-class Spent(WarehouseModel):
-    """A model whose budget is used up at a call."""
-
-    def __init__(self, at: int) -> None:
-        super().__init__()
-        self._at = at
-
-    def complete(self, *args: Any, **options: Any) -> Completion:
-        if self.asked >= self._at:
-            raise BudgetExceededError("all is spent", subject="budget")
-        return super().complete(*args, **options)
-
-
-async def test_a_run_that_was_stopped_by_its_budget_goes_on_with_another(tmp_path: Path) -> None:
-    whole = await whole_run(tmp_path / "whole")
-    with open_run_journal(tmp_path / "run") as journal:
-        stopped = await solve_recorded(TASK, journal, replace(parts(Spent(5)), sandbox=Added()))
-        assert stopped.outcome == "budget" and not run_is_ended(journal)
-    with pytest.raises(InvalidArgumentError, match="has not ended"):
-        await replay_recorded(read_run_journal(tmp_path / "run"), make)
-    with open_run_journal(tmp_path / "run") as journal:
-        run = await solve_recorded(TASK, journal, replace(parts(), sandbox=Added()))
-    assert run.outcome == "solved" and unmarked(lines(tmp_path / "run")) == unmarked(whole)
-
-
 async def test_journals_of_other_runs_are_refused(tmp_path: Path) -> None:
     await whole_run(tmp_path / "run")
     changed: list[tuple[KgotTask, dict[str, Any], str]] = [
@@ -251,21 +193,3 @@ async def test_journals_of_other_runs_are_refused(tmp_path: Path) -> None:
         journal.append("run_begun", asked={})
         with pytest.raises(InvalidArgumentError, match="another command"):
             await solve_recorded(TASK, journal, parts())
-
-
-class FullDisk(RunJournal):
-    def append(self, kind: str, **data: Any) -> Any:
-        if self.count > 20:
-            self.close()
-        return super().append(kind, **data)
-
-
-async def test_a_journal_that_cannot_be_written_ends_the_run(tmp_path: Path) -> None:
-    with open_run_journal(tmp_path / "run") as journal:
-        journal.__class__ = FullDisk
-        with pytest.raises(StorageError):
-            await solve_recorded(TASK, journal, replace(parts(), sandbox=Added()))
-    whole_marks = marks()
-    with open_run_journal(tmp_path / "run") as journal:
-        run = await solve_recorded(TASK, journal, replace(parts(), sandbox=Added()))
-    assert run.answer == "8" and sorted(whole_marks + marks())

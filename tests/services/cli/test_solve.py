@@ -41,7 +41,11 @@ ANSWERS: dict[str, list[Any]] = {
 }
 ASKING = {
     **ANSWERS,
-    "tool_calls": [{"calls": [{**CALL, "arguments": {"file": "sales.csv", "question": "What is the amount?"}}]}],
+    "next_step": [
+        {"query_type": "INSERT", "content": "ask a language model about general knowledge"},
+        {"query_type": "RETRIEVE", "content": ASKED},
+    ],
+    "tool_calls": [{"calls": [{"tool": "kgot/ask_llm", "arguments": {"question": "What is the amount?"}}]}],
     "tool": ["It is 8."],
 }
 

@@ -12,8 +12,8 @@ from planners.calls.tool_access import ToolAccess, never
 from planners.calls.tool_finder import JoinedFinder
 from planners.journal.run_journal import open_run_journal
 from planners.kgot.kgot_task import KgotTask
-from planners.kgot.tools.standard_tools import standard_tools
 from planners.kgot.tools.task_files import TaskFiles
+from planners.kgot.tools.tool_set import standard_tools
 from services.jobs.plans import ChatEndpoint
 from services.jobs.solve_parts import SolvePlan, SolveTools, open_solve_parts
 from tests.harness.http_server import Loopback, Reply

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -11,21 +10,15 @@ from typing import Any
 import pytest
 
 from egotools import PermissionDeniedError, ToolRequestError
-from inference import HashingEncoder
-from inference.chat import ScriptedChat
-from ontology.errors import (
-    InvalidArgumentError,
-    ModelError,
-    UnsupportedError,
-)
+from inference.chat import Budget
+from inference.openai_client import OpenAIEndpoint
+from inference.retry import RetryPolicy
+from ontology.errors import BudgetExceededError, InvalidArgumentError, ModelError, UnsupportedError
 from planners.calls.sandbox import Sandbox, SandboxLimits
 from planners.calls.tool_access import CallLimits, ToolAccess, always, never
-from planners.calls.tool_finder import ToolFinder
-from planners.kgot.tools.standard_tools import ToolModels, standard_tools
 from planners.kgot.tools.task_files import TaskFiles
-from planners.kgot.tools.tool_set import ToolSet
-from services.jobs.build import build_snapshot
-from tests.harness.servers import client_of
+from planners.kgot.tools.tool_set import ToolModels, ToolSet, standard_tools
+from tests.harness.http_server import Loopback, as_json
 from tests.planners.kgot.run_fakes import FakeFinder
 
 TEXT = {"type": "string"}
@@ -128,39 +121,7 @@ async def test_what_is_offered_is_ready_and_has_what_is_always_at_hand() -> None
 # The catalogue.
 
 
-@pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A store whose only tools are the integrated ones."""
-    folder = tmp_path_factory.mktemp("kgot")
-    documents = standard_tools(TaskFiles(), Sandbox()).documents()
-    (folder / "any name.json").write_text(json.dumps(documents), encoding="utf-8")
-    build_snapshot([str(folder / "any name.json")], folder / "store", encoder=HashingEncoder())
-    return folder / "store"
-
-
-async def test_the_catalogue_finds_them_as_they_were_registered(store: Path) -> None:
-    own = {tool.id: tool for tool in standard_tools(TaskFiles(), Sandbox()).tools()}
-    async with client_of(store) as client:
-        for request, name in (
-            ("run Python code and compute a mean", "run_python"),
-            ("unpack a zip archive", "extract_zip"),
-        ):
-            found = await ToolFinder(client, k=3).find(request)
-            tool = next(each.tool for each in found.tools if each.tool.id == f"kgot/{name}")
-            assert (tool.description, tool.effect) == (own[tool.id].description, "read")
-            assert (tool.call.operation, tool.input_schema) == (f"kgot:{name}", own[tool.id].input_schema)
-
-
 # Calls.
-
-
-async def test_a_document_cannot_change_what_an_integrated_tool_takes() -> None:
-    tools = shouting()
-    forged = replace(
-        tools.tools()[0], input_schema_json='{"type": "object", "properties": {"text": {"type": "integer"}}}'
-    )
-    with pytest.raises(ToolRequestError):
-        await tools.invoker().invoke(forged, {"text": 3})
 
 
 @pytest.mark.parametrize("said", ["change", "read", ""], ids=["as it is", "forged as reading", "not said"])
@@ -209,9 +170,33 @@ async def test_code_that_fails_says_how(files: TaskFiles, code: str, status: str
     assert said in answer.body["error"] + answer.body["stderr"]
 
 
-@pytest.mark.usefixtures("needs_sandbox")
-async def test_a_question_is_asked_of_the_model(files: TaskFiles) -> None:
-    tools = standard_tools(files, Sandbox(), models=ToolModels(chat=ScriptedChat(["Rome"])))
-    unready = await tools.ready()
-    assert not {"kgot/ask_llm", "kgot/run_python"} & set(unready) and "kgot/search" in unready
-    assert (await tools.call("kgot/ask_llm", {"question": "Capital of Italy?"})).body == {"answer": "Rome"}
+# Images.
+
+
+async def test_a_model_looks_at_an_image_within_its_budget_and_at_nothing_else(tmp_path: Path) -> None:
+    pytest.importorskip("openai", reason="the extra llm is not installed")
+    (tmp_path / "a.png").write_bytes(b"\x89PNG\r\n\x1a\nrest")
+    (tmp_path / "b.png").write_bytes(b"%!PS-Adobe-3.0")
+    files = TaskFiles([tmp_path / "a.png", tmp_path / "b.png"])
+    message = {"role": "assistant", "content": " A bolt. "}
+    choice = {"index": 0, "finish_reason": "stop", "message": message}
+    usage = {"prompt_tokens": 900, "completion_tokens": 4, "total_tokens": 904}
+    reply = {"id": "x", "object": "chat.completion", "created": 0, "model": "m", "choices": [choice], "usage": usage}
+    with Loopback(lambda asked: as_json(reply)) as server:
+        url = f"{server.url}/v1"
+        vision = OpenAIEndpoint("m", base_url=url, api_key="k", timeout_s=30.0, policy=RetryPolicy(max_retries=0))
+        budget = Budget(max_tokens=10_000)
+        tools = standard_tools(files, Sandbox(), models=ToolModels(vision=vision, budget=budget))
+        answer = await tools.call("kgot/inspect_image", {"file": "a.png", "question": "What is it?"})
+        assert (answer.body, budget.spent.tokens) == ({"file": "a.png", "answer": "A bolt."}, 904)
+        text, image = server.only.json["messages"][0]["content"]
+        assert text["text"].endswith("Question: What is it?")
+        assert image["image_url"]["url"] == "data:image/png;base64,iVBORw0KGgpyZXN0"
+        assert not (await tools.call("kgot/inspect_image", {"file": "b.png", "question": "?"})).ok
+        with pytest.raises(ToolRequestError, match="no question"):
+            await tools.call("kgot/inspect_image", {"file": "a.png", "question": " "})
+        small = ToolModels(vision=vision, budget=Budget(max_tokens=100))
+        with pytest.raises(BudgetExceededError):
+            asked = {"file": "a.png", "question": "?"}
+            await standard_tools(files, Sandbox(), models=small).call("kgot/inspect_image", asked)
+        assert len(server.arrived) == 1

@@ -11,8 +11,7 @@ import pytest
 from egotools import ClientDeadlineError, PermissionDeniedError, ToolRequestError, UnavailableError
 from egotools.calling.address_guard import parse_networks
 from ontology.errors import ToolCallError
-from planners.kgot.tools.task_files import FileConverter
-from planners.kgot.tools.web_tools import WebEndpoints, WebTools
+from planners.kgot.tools.web_tools import WebTools
 from tests.harness.http_server import Arrived, Loopback, Reply
 
 pytestmark = pytest.mark.usefixtures("needs_sandbox")
@@ -58,61 +57,28 @@ def web() -> WebTools:
 
 
 async def test_a_page_is_read(web: WebTools, server: Loopback) -> None:
-    answer = await web.visit(f"{server.url}/hop3#part")
+    answer = await web.read_page(f"{server.url}/hop3#part")
+    text = f"# Head\n\n{_INJECTION}\n\n[next]({server.url}/next)"
     assert answer == {
         "url": f"{server.url}/page",
         "title": "A page",
-        "page": 1,
-        "pages": 1,
-        "text": f"# Head\n\n{_INJECTION}\n\n[next]({server.url}/next)",
+        "characters": len(text),
+        "offset": 0,
+        "text": text,
     }
     assert "cookie" not in server.arrived[-1].headers
     assert server.arrived[-1].headers["accept-encoding"] == "identity"
 
 
-_RICH = """<!doctype html><title>Prices &amp; stock</title><style>p{}</style><body><h2>Stock</h2>
-<p>See <a href='/list?a=1&amp;b=2' title="x">the <b>list</b></a>, 3 < 4 max_value.<!-- hidden --></p><ul><li>one<li>two</ul>
-<table><tr><th>Part<th>Left<tr><td>bolt<td>7</table><script>if (a < b) { document.write("<p>no</p>") }</script>
-<a href="javascript:x()">stays words</a>"""
-
-
-async def test_a_page_reads_as_a_reader_sees_it_however_deep_it_is() -> None:
-    convert = FileConverter().convert
-    title, text = await convert("x", "page", _RICH.encode(), "utf-8", "https://shop.example/home")
-    assert title == "Prices & stock"
-    assert [line for line in text.splitlines() if line] == [
-        "## Stock",
-        "See [the **list**](https://shop.example/list?a=1&b=2), 3 < 4 max_value.",
-        "- one",
-        "- two",
-        "| Part | Left |",
-        "| --- | --- |",
-        "| bolt | 7 |",
-        "stays words",
-    ]
-    assert (await convert("x", "page", b"<div>" * 20_000 + b"end", "utf-8"))[1] == "end"
-
-
-async def test_a_long_page_is_read_view_by_view(web: WebTools, server: Loopback) -> None:
-    views = [await web.visit(f"{server.url}/long")]
-    for _ in range(views[0]["pages"] - 1):
-        views.append(await web.page_down())
-    assert [each["page"] for each in views] == list(range(1, len(views) + 1))
-    assert len(views) > 3
-    assert all(len(each["text"]) <= 6_000 for each in views)
-    assert "".join("".join(each["text"].split()) for each in views) == "".join(_LONG.split())
-    with pytest.raises(ToolRequestError, match="this is the last of"):
-        await web.page_down()
-    assert await web.page_up() == views[-2]
-    found = await web.find("NEEDLE  is")
-    assert (found["match"], found["matches"], found["page"]) == (1, 1, len(views))
-    assert "The needle is 42." in found["around"]
-
-
-async def test_what_comes_before_any_visit_is_refused(web: WebTools) -> None:
-    for call in (web.page_down, web.page_up, web.find_next):
-        with pytest.raises(ToolRequestError, match="no page is open"):
-            await call()
+async def test_a_long_page_is_read_part_by_part_and_fetched_once(web: WebTools, server: Loopback) -> None:
+    parts = [await web.read_page(f"{server.url}/long")]
+    while "next_offset" in parts[-1]:
+        parts.append(await web.read_page(f"{server.url}/long", parts[-1]["next_offset"]))
+    assert len(parts) > 3 and len(server.arrived) == 1
+    assert all(len(each["text"]) <= 6_000 for each in parts)
+    assert "".join(each["text"] for each in parts) == _LONG
+    with pytest.raises(ToolRequestError, match=r"has \d+ characters"):
+        await web.read_page(f"{server.url}/long", len(_LONG) + 1)
 
 
 @pytest.mark.parametrize(
@@ -132,17 +98,17 @@ async def test_a_page_that_is_refused(
     web: WebTools, server: Loopback, path: str, kind: type[Exception], words: str
 ) -> None:
     with pytest.raises(kind, match=words):
-        await web.visit(server.url + path)
+        await web.read_page(server.url + path)
 
 
 async def test_an_endless_page_is_cut_off_in_bytes_and_ended_in_seconds(server: Loopback) -> None:
     few = WebTools(allowed_networks=_HERE, page_bytes=1_000)
-    answer = await few.visit(f"{server.url}/long")
+    answer = await few.read_page(f"{server.url}/long")
     assert len(answer["text"]) <= 1_000
     assert "was cut off" in answer["note"]
     short = WebTools(allowed_networks=_HERE, timeout_s=0.3)
     with pytest.raises(ClientDeadlineError):
-        await short.visit(f"{server.url}/slow")
+        await short.read_page(f"{server.url}/slow")
 
 
 @pytest.mark.parametrize(
@@ -160,7 +126,7 @@ async def test_an_endless_page_is_cut_off_in_bytes_and_ended_in_seconds(server: 
 )
 async def test_addresses_that_are_not_public_are_refused(url: str) -> None:
     with pytest.raises(PermissionDeniedError, match="nothing was sent"):
-        await WebTools().visit(url)
+        await WebTools().read_page(url)
 
 
 @pytest.mark.parametrize(
@@ -168,7 +134,7 @@ async def test_addresses_that_are_not_public_are_refused(url: str) -> None:
 )
 async def test_what_is_no_address_is_refused(web: WebTools, url: str) -> None:
     with pytest.raises(ToolRequestError):
-        await web.visit(url)
+        await web.read_page(url)
 
 
 _RESULT = {"title": "A  title", "url": "https://a.example/", "text": "Some text"}
@@ -189,22 +155,19 @@ _RESULT = {"title": "A  title", "url": "https://a.example/", "text": "Some text"
 )
 async def test_a_search_is_answered_in_both_forms(answer: Any) -> None:
     with Loopback(lambda arrived: Reply(body=json.dumps(answer).encode())) as server:
-        endpoints = WebEndpoints(search=f"{server.url}/find?key=hidden&q={{query}}", search_headers={"X-Key": "k"})
-        web = WebTools(endpoints)
+        web = WebTools(f"{server.url}/find?key=hidden&q={{query}}")
         await web.check_search()
         found = await web.search("bolts & nuts?")
     assert found == {"results": [{**_RESULT, "title": "A title"}]}
     assert server.only.query == [("key", "hidden"), ("q", "bolts & nuts?")]
-    assert server.only.headers["x-key"] == "k"
-    assert "hidden" not in repr(endpoints)
 
 
 @pytest.mark.parametrize(
     ("reply", "words"),
     [
-        (Reply(body=b"<html>", media_type="text/html"), "no object of JSON"),
-        (Reply(body=b"[" * 100_000), "no object of JSON"),
-        (Reply(body=b"{}"), "without organic_results or results"),
+        (Reply(body=b"<html>", media_type="text/html"), "without a JSON object"),
+        (Reply(body=b"[" * 100_000), "without a JSON object"),
+        (Reply(body=b"{}"), "organic_results or results"),
         (Reply(status=403), "403"),
         (Reply(status=302, headers={"Location": "http://127.0.0.1/"}), "redirects"),
     ],
@@ -213,41 +176,5 @@ async def test_a_search_is_answered_in_both_forms(answer: Any) -> None:
 async def test_an_endpoint_that_does_not_answer_as_one_is_said_without_its_key(reply: Reply, words: str) -> None:
     with Loopback(lambda arrived: reply) as server:
         with pytest.raises(ToolCallError, match=words) as caught:
-            await WebTools(WebEndpoints(search=f"{server.url}/?key=hidden&q={{query}}")).search("x")
+            await WebTools(f"{server.url}/?key=hidden&q={{query}}").search("x")
     assert "hidden" not in str(caught.value)
-
-
-def _wiki(titles: Any, markup: Any) -> Any:
-    def answer(arrived: Arrived) -> Reply:
-        asked = dict(arrived.query)
-        found = {"search": [{"title": each} for each in titles] if isinstance(titles, list) else titles}
-        body = {"query": found} if asked["action"] == "query" else {"parse": {"text": markup}}
-        return Reply(body=json.dumps(body).encode())
-
-    return answer
-
-
-async def test_the_article_that_fits_best_is_opened() -> None:
-    with Loopback(_wiki(["Bolt (part)", "Bolt"], "<p>A <a href='/wiki/Screw'>screw</a>.</p>" * 900)) as server:
-        web = WebTools(WebEndpoints(wiki=f"{server.url}/w/"))
-        found = await web.wikipedia("bolt")
-        assert (found["title"], found["page"], found["other_articles"]) == ("Bolt (part)", 1, ["Bolt"])
-        assert found["url"] == f"{server.url}/w/index.php?title=Bolt_%28part%29"
-        assert found["text"].startswith(f"A [screw]({server.url}/wiki/Screw).")
-        assert (await web.page_down(found["url"]))["page"] == 2
-    assert [dict(each.query)["action"] for each in server.arrived] == ["query", "parse"]
-
-
-@pytest.mark.parametrize(
-    ("titles", "markup", "words"),
-    [
-        ([], "", "no article"),
-        (7, "", "no article"),
-        (["A"], 7, "as MediaWiki does"),
-        (["A"], None, "as MediaWiki does"),
-    ],
-)
-async def test_a_wiki_without_an_article_is_said(titles: Any, markup: Any, words: str) -> None:
-    with Loopback(_wiki(titles, markup)) as server:
-        with pytest.raises(ToolCallError, match=words):
-            await WebTools(WebEndpoints(wiki=server.url)).wikipedia("bolt")

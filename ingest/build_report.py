@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pydantic import TypeAdapter, ValidationError
 
 from ingest.duplicate_tools import near_duplicates
-from ingest.extract.boilerplate import BoilerplateSentence
 from ingest.overlay.apply_overlay import AppliedOverlays
 from ingest.overlay.overlay_file import Overlay
 from ingest.phrases import PhraseReport
@@ -203,18 +202,6 @@ class OverlayReport:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BoilerplateReport:
-    """The sentences that stand in many documents of a namespace, and that the extractor did not see.
-
-    :param sentences: their number.
-    :param examples: the most frequent, at most 20.
-    """
-
-    sentences: int = 0
-    examples: tuple[BoilerplateSentence, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ReuseReport:
     """How many extractions and vectors came from the cache, and of how many."""
 
@@ -236,7 +223,6 @@ class BuildReport:
     :param context_parameters: (namespace, input, number of tools that take it) of the inputs that name the surroundings.
     :param overlay: what the overlay files did; None without any.
     :param phrases: what became of everyday phrases; None where none were asked for.
-    :param boilerplate: sentences that were cut before extraction.
     :param hubs: the objects that most tools of a namespace have, the biggest first.
     :param health: what the owners of the tools can improve, by namespace.
     :param findings: places in documents that could mislead a model, and the tools that were left out for them.
@@ -258,7 +244,6 @@ class BuildReport:
     context_parameters: tuple[tuple[str, str, int], ...] = ()
     overlay: OverlayReport | None = None
     phrases: PhraseReport | None = None
-    boilerplate: BoilerplateReport = field(default_factory=BoilerplateReport)
     hubs: tuple[Hub, ...] = ()
     health: tuple[NamespaceHealth, ...] = ()
     findings: FindingsReport = field(default_factory=FindingsReport)
@@ -376,7 +361,6 @@ def make_report(
         context_parameters=_context_parameters(build),
         overlay=overlay,
         phrases=phrases,
-        boilerplate=BoilerplateReport(sentences=len(build.boilerplate), examples=build.boilerplate[:_EXAMPLES]),
         hubs=find_hubs(build.graph, build.tools),
         health=catalog_health(catalog.tools),
         weights=weights,

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from inference.result_cache import ResultCache
 from ingest.canonical.canonicalize import Canonicalization, canonicalize
 from ingest.canonical.system_aliases import system_aliases
-from ingest.extract.boilerplate import BoilerplateSentence, find_boilerplate
 from ingest.extract.extractor import Extraction, Extractor, RejectedTriple
 from ingest.extract.triple_validation import validate
 from ingest.graph import build_graph
@@ -43,7 +42,6 @@ class GraphBuild:
 
     :param tools: the tools, each with its context parameters and the origins of its overlay rules in the metadata.
     :param context_parameters: map from tool id to the names of its context parameters.
-    :param boilerplate: the sentences that the extractor did not see, the most frequent first.
     :param value_shapes: the parameters whose values have a shape, sorted.
     :param kept: map from predicate to the number of accepted triples, before equal ones are merged.
     :param rejected: rejected triples, with their reasons.
@@ -57,7 +55,6 @@ class GraphBuild:
     canonical: Canonicalization
     tools: Sequence[Tool] = ()
     context_parameters: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    boilerplate: tuple[BoilerplateSentence, ...] = ()
     value_shapes: Sequence[ShapeUse] = ()
     kept: Counter[str] = field(default_factory=Counter)
     rejected: tuple[RejectedTriple, ...] = ()
@@ -94,10 +91,7 @@ def build_tool_graph(
     failed: dict[str, str] = {}
     reused = 0
     with timed(seconds, "extract"):
-        boilerplate = find_boilerplate(tools)
-        # The extractor, the validation and the cache see these; everything else the documents as they are.
-        cut = [boilerplate.cut(tool) for tool in tools]
-        extractions = zip(cut, _extractions(cut, extractor, ontology, cache), strict=True)
+        extractions = zip(tools, _extractions(tools, extractor, ontology, cache), strict=True)
         for number, (tool, (extraction, cached)) in enumerate(extractions, start=1):
             kept.extend(extraction.triples)
             rejected.extend(extraction.rejected)
@@ -130,7 +124,6 @@ def build_tool_graph(
             for tool in tools
         ],
         context_parameters=links.context,
-        boilerplate=boilerplate.sentences,
         value_shapes=value_shapes,
         canonical=canonical,
         kept=Counter(triple.predicate for triple in canonical.triples),

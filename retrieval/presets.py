@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import replace
 from itertools import zip_longest
 
 from egotools.values import NeedResult, RankedTool, Response
@@ -14,14 +13,13 @@ from retrieval.baselines.paper import TOKENISERS, HybridRetriever, LexicalRetrie
 from retrieval.graph_retriever import GraphRetriever
 from retrieval.query.request import Request
 from retrieval.ranking.confidence import confidence_model_for
-from retrieval.ranking.features import FEATURES
 from retrieval.ranking.fusion import CrossEncoderRanker, PromotingReranker
 from retrieval.ranking.ranking import Ranker
 from retrieval.ranking.weights import BASELINE, weights_of
-from retrieval.retriever import DEFAULT, PAPER, RetrievalConfig, Retriever
+from retrieval.retriever import PAPER, Retriever
 from retrieval.snapshot.reader import Snapshot
 
-__all__ = ["ABLATIONS", "BASELINES", "DEFAULT_PRESET", "FAST_PRESET", "make_ablations", "make_presets", "preset_named"]
+__all__ = ["BASELINES", "DEFAULT_PRESET", "FAST_PRESET", "make_presets", "preset_named"]
 
 DEFAULT_PRESET = "default"
 FAST_PRESET = "fast"
@@ -136,67 +134,3 @@ def preset_named(presets: dict[str, Retriever], name: str) -> Retriever:
             f"there is no preset {name!r}", subject="preset", remedy=f"Known: {', '.join(sorted(presets))}"
         )
     return found
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ablation:
-    """The parts that are switched off.
-
-    :param config: the stages that run.
-    :param zero: the weights that are set to 0.
-    """
-
-    config: RetrievalConfig = field(default=DEFAULT)
-    zero: tuple[str, ...] = ()
-
-    @property
-    def without(self) -> tuple[str, ...]:
-        """The names of the stages and weights that are switched off."""
-        return (*(stage for stage, runs in asdict(self.config).items() if not runs), *self.zero)
-
-
-def _short_name(feature: str) -> str:
-    """``bm25`` of ``bm25_text``, ``support`` of ``graph_support``, ``cosine-name`` of ``cosine_name``."""
-    return feature.removesuffix("_text").removeprefix("graph_").replace("_", "-")
-
-
-ABLATIONS: Mapping[str, Ablation] = {
-    "default-no-graph": Ablation(
-        config=RetrievalConfig(
-            semantic_entries=False,
-            ngram_entries=False,
-            ego_candidates=False,
-            resolver_boost=False,
-            dependency_expansion=False,
-            dependency_edges=False,
-        ),
-        zero=("graph_support", "system_coherence"),
-    ),
-    "default-no-typed-values": Ablation(config=RetrievalConfig(typed_values=False)),
-    "default-no-phrases": Ablation(config=RetrievalConfig(phrases=False)),
-    "default-no-ego-candidates": Ablation(config=RetrievalConfig(ego_candidates=False)),
-    "default-no-resolvers": Ablation(config=RetrievalConfig(resolver_boost=False)),
-    "default-no-dependency-expansion": Ablation(config=RetrievalConfig(dependency_expansion=False)),
-    "default-no-dependencies": Ablation(config=RetrievalConfig(dependency_edges=False)),
-    "default-no-semantic-entries": Ablation(config=RetrievalConfig(semantic_entries=False)),
-    "default-no-ngrams": Ablation(config=RetrievalConfig(ngram_entries=False)),
-    "default-no-text-candidates": Ablation(config=RetrievalConfig(text_candidates=False)),
-    "default-no-systems": Ablation(zero=("system_coherence",)),
-    "default-no-clauses": Ablation(zero=("clause_fusion",)),
-    **{f"default-no-{_short_name(feature.name)}": Ablation(zero=(feature.name,)) for feature in FEATURES},
-}
-
-
-def make_ablations(snapshot: Snapshot, encoder: Encoder) -> dict[str, Retriever]:
-    """Return every ablation over one snapshot, by name."""
-    weights = weights_of(snapshot)
-    return {
-        name: GraphRetriever(
-            snapshot,
-            encoder,
-            name=name,
-            config=ablation.config,
-            weights=weights.replace(**dict.fromkeys(ablation.zero, 0.0)),
-        )
-        for name, ablation in ABLATIONS.items()
-    }

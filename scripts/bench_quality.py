@@ -97,8 +97,8 @@ def _publish(measured: Sequence[MeasuredSet], part: Sequence[str]) -> None:
 
     :param part: the systems that were measured, where not everything was.
     """
+    from eval.systems.ablations import ABLATIONS
     from inference import DEFAULT_ENCODER
-    from retrieval.presets import ABLATIONS
     from scripts.published_results import collect, read_results, with_halves, with_sets, with_system, write_results
     from scripts.results_page import renew_documents
 

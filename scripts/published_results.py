@@ -22,9 +22,10 @@ from eval.graph_quality.statistics import ConnectivityShare
 from eval.measured_set import MeasuredSet
 from eval.queries import of_split
 from eval.summary import Figure, Summary, summarise, summary_from_json, summary_to_json
+from eval.systems.ablations import ABLATIONS
 from ontology.errors import InvalidArgumentError
 from ontology.files import write_file
-from retrieval.presets import ABLATIONS, DEFAULT_PRESET
+from retrieval.presets import DEFAULT_PRESET
 from scripts.bench_sets import DEPENDENCIES_GIVEN, MACRO_SETS, ROOT, SHIPPED
 from scripts.provenance import Provenance
 

@@ -19,12 +19,13 @@ from eval.graph_quality.statistics import hubs
 from eval.measured_set import MeasuredSet
 from eval.metrics import answered_tools, complete_at, gold_ranks, ranks_of
 from eval.queries import LabelledQuery, QuerySet, Slot
+from eval.systems.ablations import make_ablations
 from inference.encoder import Encoder, Reranker
 from ontology.errors import InvalidArgumentError, NotFoundError
 from retrieval.candidates.candidate_generation import ensemble_tools, ngram_entries, semantic_entries
 from retrieval.explain.reasons import entry_match
 from retrieval.index.bm25 import terms
-from retrieval.presets import make_ablations, make_presets
+from retrieval.presets import make_presets
 from retrieval.query.context import QueryContext
 from retrieval.query.request import MAX_K, Request
 from retrieval.ranking.features import TEXT_FEATURES, compute_features

@@ -10,10 +10,11 @@ from typing import Any
 
 from egotools import Client, ClientError
 from eval.system import Ranked, System
+from eval.systems.ablations import ABLATIONS, make_ablations
 from inference.encoder import Encoder, Reranker
 from ontology.errors import InvalidArgumentError, NotReadyError, SnapshotError, error_from_status
 from ontology.files import code_digest
-from retrieval.presets import ABLATIONS, BASELINES, DEFAULT_PRESET, FAST_PRESET, make_ablations, make_presets
+from retrieval.presets import BASELINES, DEFAULT_PRESET, FAST_PRESET, make_presets
 from retrieval.query.request import Request
 from retrieval.ranking.weights import BASELINE_FUSION, FUSION
 from retrieval.retriever import Retriever

@@ -41,10 +41,10 @@ def _systems(
 ) -> Iterator[tuple[str, str, Retriever]]:
     """Yield the name of each system, the system whose factors of clause fusion it has (none: the shipped ones), and the system."""
     from benchmarks.controls import CONTROLS, make_control
+    from eval.systems.ablations import ABLATIONS
     from research.unseen.flat_tuned import FlatTunedRanker
     from retrieval.baselines.flat import FlatRetriever, make_flat
     from retrieval.graph_retriever import GraphRetriever
-    from retrieval.presets import ABLATIONS
     from retrieval.retriever import DEFAULT
 
     snapshot, encoder = unseen.snapshot, unseen.encoder

@@ -22,7 +22,7 @@ __all__ = ["choose_without", "collect_cases", "spaces"]
 
 def spaces() -> dict[str, SearchSpace]:
     """Return what is searched of each system whose weights are chosen: ``flat-tuned`` is the flat rival ``fusion-clauses``, tuned."""
-    from retrieval.presets import ABLATIONS
+    from eval.systems.ablations import ABLATIONS
     from retrieval.ranking.weights import SHIPPED
 
     names = tuple(SHIPPED)
@@ -36,11 +36,11 @@ def spaces() -> dict[str, SearchSpace]:
 
 def collect_cases(unseen: UnseenSet, system: str, limit: int) -> list[Case]:
     """Return at most so many requests of a set with the candidates and features of a system of :func:`spaces`."""
+    from eval.systems.ablations import ABLATIONS
     from eval.tuning import collect
     from ontology.reporting import no_progress
     from research.unseen.flat_tuned import flat_cases
     from retrieval.graph_retriever import GraphRetriever
-    from retrieval.presets import ABLATIONS
     from retrieval.retriever import DEFAULT
 
     queries = unseen.queries[:limit]

@@ -100,12 +100,6 @@ class _OneVendor:
         return ""
 
 
-def _no_boilerplate(_: Any) -> Any:
-    from ingest.extract.boilerplate import Boilerplate
-
-    return lambda _tools: Boilerplate(keys={})
-
-
 def _all_creating(_: Any) -> Any:
     from ingest.word_lists import word_groups
 
@@ -303,12 +297,6 @@ FOUND_RULES: tuple[FoundRule, ...] = (
                 lambda words: words - {"popularity", "homepage", "backdrop", "average", "overview"},
             ),
         ),
-    ),
-    FoundRule(
-        what="boilerplate: sentences that many documents share are not read",
-        where="ingest/extract/boilerplate.py",
-        found_on=("real", ELSEWHERE),
-        switches=(Switch("ingest.pipeline:find_boilerplate", _no_boilerplate),),
     ),
     FoundRule(
         what="short names of systems",

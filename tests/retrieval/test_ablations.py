@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from egotools.values import RankedTool, Response
+from eval.systems.ablations import ABLATIONS
 from inference import HashingEncoder
 from retrieval.graph_retriever import GraphRetriever
-from retrieval.presets import ABLATIONS, make_presets
+from retrieval.presets import make_presets
 from retrieval.query.request import MAX_K, Request
 from retrieval.ranking.weights import BASELINE, SHIPPED
 from retrieval.retriever import DEFAULT, PAPER, RetrievalConfig, Retriever

@@ -12,6 +12,7 @@ from eval.queries import LabelledQuery, QuerySet
 from eval.run import Run, run_system
 from eval.system import ASKED, NEEDS, WHOLE, Ranked, System, asked_name
 from eval.systems import DEFAULT_SYSTEMS, GROUPS, RemoteSystem, make_systems
+from eval.systems.ablations import ABLATIONS
 from eval.systems.footprint import measure_footprint
 from inference import HashingEncoder
 from inference.encoder import Reranker
@@ -23,7 +24,7 @@ from ontology.errors import (
 )
 from ontology.files import config_hash
 from retrieval.engine import SnapshotEngine, open_engine
-from retrieval.presets import ABLATIONS, make_presets
+from retrieval.presets import make_presets
 from retrieval.query.request import Request
 from retrieval.snapshot.reader import Snapshot
 from services.jobs.build import build_snapshot

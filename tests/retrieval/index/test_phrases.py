@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from eval.systems.ablations import make_ablations
 from inference import HashingEncoder
 from ontology.errors import SnapshotCorruptError
 from retrieval.engine import SnapshotEngine
 from retrieval.index.phrases import PhraseVectors, phrases_of
-from retrieval.presets import make_ablations
 from retrieval.query.request import Request
 from retrieval.snapshot.reader import open_snapshot
 from retrieval.snapshot.writer import SnapshotContent

@@ -9,6 +9,7 @@ import json
 import math
 import re
 import shutil
+import sys
 from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -766,7 +767,7 @@ def _as_type(kind: ColumnType, cell: Any) -> Cell:
     if not isinstance(cell, int | float) or (isinstance(cell, float) and not math.isfinite(cell)):
         return None
     if kind == "number":
-        return float(cell) if abs(cell) < 2**1023 else None
+        return float(cell) if abs(cell) <= sys.float_info.max else None
     return int(cell) if cell == int(cell) and abs(cell) < 2**63 else None
 
 

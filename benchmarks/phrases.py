@@ -39,7 +39,8 @@ def main(
         print(f"{one.name}: {len(measured[-1].queries.queries):,} requests", flush=True)
     print("\n".join(_table(summarise(measured, baseline=_WITHOUT), "")))
     asked = [one for one in measured if any(run.system.endswith("@needs") for run in one.runs)]
-    print("\n".join(_table(summarise(asked, baseline=f"{_WITHOUT}@needs"), "@needs")))
+    if asked:
+        print("\n".join(_table(summarise(asked, baseline=f"{_WITHOUT}@needs"), "@needs")))
 
 
 def _phrases_file(source: Path, out: Path, one: BenchSet) -> Path:

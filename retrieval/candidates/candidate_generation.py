@@ -125,8 +125,7 @@ def _phrase_pools(context: QueryContext) -> Iterator[_Tools]:
     vectors = context.phrases
     if vectors is None:
         return
-    pools = ((context.query, PHRASE_POOL), *((clause, CLAUSE_POOL) for clause in context.query.clauses))
-    for clause, size in pools:
+    for clause, size in ((context.query, PHRASE_POOL), *((clause, CLAUSE_POOL) for clause in context.query.clauses)):
         yield _lexical_pool(context, clause, PHRASES_FIELD, size)
         if clause.vector_D is not None:
             yield vectors.nearest_tools(clause.vector_D, size, allowed=context.allowed, ef_search=EF_SEARCH)

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from ontology.names import phrases_of_verbs
 from retrieval.explain.tool_facts import GivenInputs, Input, ToolFacts, given_values, named_nouns, tool_facts
 from retrieval.index.bm25 import STOP_WORDS, terms
+from retrieval.index.phrases import phrases_of
 from retrieval.query.context import QueryContext
 from retrieval.query.typed_values import find_values, short_name
 from retrieval.snapshot.graph_views import supplier_edges
@@ -222,7 +223,9 @@ class Explainer:
         facts = tool_facts(self._context.snapshot, tool)
         phrase = _matched_phrase(self._text, self._words, facts.name, facts.description, self._rarity)
         matched = f'matches "{phrase}"' if phrase else ""
-        opening = [part for part in (matched, self._served(tool), self._used(tool)) if part] or ["near in meaning"]
+        opening = [part for part in (matched, self._served(tool), self._used(tool)) if part] or [
+            self._said(tool) or "near in meaning"
+        ]
         for shown in _SHOWN:
             line = "; ".join((*opening, *self._parts(self._inputs(tool), shown)))
             if len(line.split()) <= MAX_WORDS:
@@ -273,6 +276,12 @@ class Explainer:
                 return line
             found = found or line
         return found
+
+    def _said(self, tool: int) -> str:
+        """The first everyday phrase of a tool that has a word of the request; empty where none has."""
+        phrases = phrases_of(self._context.snapshot.tool(tool)) if self._context.phrases is not None else ()
+        said = next((each for each in phrases if self._context.query.weights.keys() & set(terms(each))), "")
+        return f'people say "{_cut(said, _MAX_NAME_CHARS)}"' if said else ""
 
     def _used(self, tool: int) -> str:
         """What past requests say of a tool; empty where they do not."""

@@ -83,7 +83,6 @@ class PhraseVectors:
 
         :param allowed: the tools that may be returned, bool, at least [tools]; None allows all.
         """
-        pointers = self._pointers
-        mask = None if allowed is None else np.repeat(allowed[: len(pointers) - 1], np.diff(pointers))
+        mask = None if allowed is None else np.repeat(allowed[: len(self._pointers) - 1], np.diff(self._pointers))
         rows, _ = self._rows.nearest_tools(query_D, size, allowed=mask, ef_search=ef_search)
-        return np.unique(np.searchsorted(pointers, rows, side="right") - 1)
+        return np.unique(np.searchsorted(self._pointers, rows, side="right") - 1)

@@ -330,13 +330,12 @@ class ConfidenceModel:
         query, tools = context.query, ranking.tools
         if query.vector_D is None or not len(tools):
             return None
-        calibration = self._calibration
         evidence = self._statistics.evidence(query, self._similarities(context, tools))
-        answerable = float(calibration.answerable(evidence))
+        answerable = float(self._calibration.answerable(evidence))
         return Confidence(
             answerable=answerable,
-            unanswerable=answerable < calibration.threshold,
-            probabilities=probability(calibration.needed, tool_evidence(ranking.scores, len(query.clauses))),
+            unanswerable=answerable < self._calibration.threshold,
+            probabilities=probability(self._calibration.needed, tool_evidence(ranking.scores, len(query.clauses))),
         )
 
     def of_need(self, context: QueryContext, ranking: Ranking) -> ServedNeed | None:
@@ -365,7 +364,17 @@ class ConfidenceModel:
         return evidence
 
     def _similarities(self, context: QueryContext, tools: NDArray[np.int64]) -> Callable[[Floats1d], Floats1d]:
-        """Cosines of a vector of the request with the tools."""
+        """Cosines of a vector of the request with the tools; halfway to that of the best everyday phrase, where that is higher.
+
+        The calibration knows no phrases. Halfway was chosen on the shipped company with its phrases: of 60 requests that nothing serves 53 % are
+        flagged (58 % without), of 372 others 7 % (12 %); the whole way 18 % and 1 %.
+        """
+        own, said = self._of_texts(context, tools), context.phrases
+        if said is None:
+            return own
+        return lambda vector_D: own(vector_D) + np.maximum(said.similarities(vector_D, tools) - own(vector_D), 0.0) / 2
+
+    def _of_texts(self, context: QueryContext, tools: NDArray[np.int64]) -> Callable[[Floats1d], Floats1d]:
         known = None if context.query.clauses else context.cosines("vectors", context.query, tools)
         if known is not None:  # a request of one clause is compared once, and its ranking has done so already
             return lambda vector_D: known
@@ -395,8 +404,7 @@ def tool_evidence(scores: Floats1d, clauses: int = 1) -> dict[str, Floats1d]:
         "tenth": tenth,
         "clauses": np.log(max(1, clauses)),
     }
-    whole = {name: np.full_like(ranks, value) for name, value in same.items()}
-    return {"rank": np.log(ranks), "gap": gaps, **whole}
+    return {"rank": np.log(ranks), "gap": gaps, **{name: np.full_like(ranks, value) for name, value in same.items()}}
 
 
 def probability(weights: Mapping[str, float], evidence: Mapping[str, Floats1d | float]) -> NDArray[np.float32]:

@@ -139,9 +139,8 @@ def bm25(field: str) -> Compute:
 
 def bm25_phrases(context: QueryContext, clause: Clause, tools: Tools) -> Floats1d | None:
     """BM25 over the everyday phrases, >= 0; None where they do not count."""
-    if context.phrases is None:
-        return None
-    return context.snapshot.fields[PHRASES_FIELD].scores_of(tools, clause.weights)
+    scores_of = context.snapshot.fields[PHRASES_FIELD].scores_of if context.phrases is not None else None
+    return None if scores_of is None else scores_of(tools, clause.weights)
 
 
 def cosine_text(context: QueryContext, clause: Clause, tools: Tools) -> Floats1d | None:

@@ -169,8 +169,13 @@ def _manifest(content: SnapshotContent, edges: Counter[str]) -> Manifest:
 
 
 def _phrases_info(tools: Sequence[Tool]) -> PhrasesInfo | None:
-    having = [tool for tool in tools if phrases_of(tool)]
-    if not having:
-        return None
-    by = sorted({str(tool.metadata[PHRASES].get("by", "")) for tool in having})
-    return PhrasesInfo(tools=len(having), phrases=sum(len(phrases_of(tool)) for tool in having), by=tuple(by))
+    found = {tool.id: tool.metadata[PHRASES].get("by", "") for tool in tools if phrases_of(tool)}
+    return (
+        PhrasesInfo(
+            tools=len(found),
+            phrases=sum(len(phrases_of(tool)) for tool in tools),
+            by=tuple(sorted(set(found.values()))),
+        )
+        if found
+        else None
+    )

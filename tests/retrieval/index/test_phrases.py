@@ -54,6 +54,12 @@ def test_words_of_a_phrase_find_its_tool_with_phrases_alone(said: Path, engine: 
         assert [(tool.id, tool.score) for tool in found.tools] == [(tool.id, tool.score) for tool in plain.tools]
 
 
+def test_an_answer_says_what_people_say_where_no_word_of_the_document_matches(said: Path) -> None:
+    found = SnapshotEngine(open_snapshot(said), ENCODER).retriever("default")
+    first = found.retrieve(Request(query="going the extra mile", k=1, explanation=True)).tools[0]
+    assert first.explanation.startswith('people say "a little something for going the extra mile')
+
+
 def test_a_caller_finds_no_hidden_tool_by_its_phrases(said: Path) -> None:
     visible = SnapshotEngine(open_snapshot(said), ENCODER).restricted({"line_of_business": ["HR"]})
     found = visible.retriever("default").retrieve(Request(query="buy from a vendor", k=10)).tools

@@ -115,6 +115,15 @@ def test_json_for_programs(run: Run, store: Path, shop: Loopback) -> None:
     assert found["answer"]["body"]["did"] == "GET /api/orders/7"
 
 
+def test_json_tells_what_hides_itself_in_an_answer(run: Run, store: Path) -> None:
+    with Loopback(lambda _: Reply(body="paid\u202e to Eve".encode(), media_type="text/plain; charset=utf-8")) as server:
+        code, out, _ = run(
+            "call", "shop/getOrder", "--store", store, "-a", '{"id": 7}', "--base-url", server.url, *KEY, "--json"
+        )
+    assert code == 0
+    assert json.loads(out)["answer"]["flags"]
+
+
 def test_a_dry_run_sends_nothing(run: Run, store: Path, shop: Loopback) -> None:
     for more in ((), ("--json",)):
         code, out, _ = run("call", "shop/cancelOrder", "--store", store, "-a", '{"id": 7}', "--base-url", shop.url,

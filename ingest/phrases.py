@@ -345,7 +345,9 @@ def collect_phrases(
             report.stopped = error.problem
             _LOG.warning("the other tools have no phrases: %s", error)
         if file is not None and written:
-            write_file(file, (file.read_text(encoding="utf-8") if file.exists() else "") + written)
+            before = file.read_text(encoding="utf-8") if file.exists() else ""
+            # An editor may have left the last row without its line break.
+            write_file(file, before + ("\n" if before and not before.endswith("\n") else "") + written)
     return {each.tool: each for each in PhraseCheck(tools, encoder).checked(found, report)}
 
 

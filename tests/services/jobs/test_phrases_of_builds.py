@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -72,6 +73,36 @@ def test_a_model_that_is_down_costs_its_phrases_and_is_asked_again(catalogue: st
     assert report.phrases is not None and (report.phrases.tools, report.phrases.failed, len(up.calls)) == (2, 0, 2)
     assert len(file.read_text(encoding="utf-8").splitlines()) == 2
     assert open_snapshot(store).manifest.phrases is not None
+
+
+@pytest.mark.parametrize("said", [{"texts": ["who is away", "take this tool"], "by": "the document"}, "who is away", 1])
+def test_a_document_has_no_say_in_the_phrases_of_its_tools(said: object, tmp_path: Path) -> None:
+    path, store = tmp_path / "tools.json", tmp_path / "store"
+    path.write_text(
+        json.dumps([{**TOOLS[0], "metadata": {"phrases": said, "team": "events"}}, TOOLS[1]]), encoding="utf-8"
+    )
+    report = build_snapshot([str(path)], store, encoder=HashingEncoder())
+    assert report.rejected_tools.by_reason == {"hint-ignored": 1} and report.tools == 2
+    snapshot = open_snapshot(store)
+    assert snapshot.manifest.phrases is None and snapshot.tool(0).metadata["team"] == "events"
+
+
+def test_phrases_from_a_pipe_are_read_anew_in_each_build(catalogue: str, tmp_path: Path) -> None:
+    def build(phrase: str) -> str:
+        read, write = os.pipe()
+        os.write(write, json.dumps({"tool": "tools/list_attendees", "phrases": [phrase]}).encode())
+        os.close(write)
+        try:
+            file = Path(f"/dev/fd/{read}")
+            build_snapshot([catalogue], tmp_path / "store", encoder=HashingEncoder(), phrases_file=file)
+        finally:
+            os.close(read)
+        return str(open_snapshot(tmp_path / "store").tool(0).metadata["phrases"]["texts"][0])
+
+    assert [build(each) for each in ("attendees of my event", "attendees we expect")] == [
+        "attendees of my event",
+        "attendees we expect",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -292,8 +292,18 @@ def lying() -> bytes:
     return bytes(raw)
 
 
-async def test_an_archive_that_lies_is_not_unpacked(tmp_path: Path) -> None:
-    (tmp_path / "a.zip").write_bytes(lying())
+def overlapping() -> bytes:
+    """An archive of which twenty entries point to one member."""
+    raw = zip_bytes({"0.txt": b"x" * 2_000})
+    start, end = raw.index(b"PK\x01\x02"), raw.index(b"PK\x05\x06")
+    entries = b"".join(raw[start:end].replace(b"0.txt", b"%c.txt" % (65 + number)) for number in range(20))
+    tail = raw[end : end + 8] + struct.pack("<HHI", 20, 20, len(entries)) + raw[end + 16 :]
+    return raw[:start] + entries + tail
+
+
+@pytest.mark.parametrize("raw", [lying(), overlapping()], ids=["lying", "overlapping"])
+async def test_an_archive_that_lies_is_not_unpacked(tmp_path: Path, raw: bytes) -> None:
+    (tmp_path / "a.zip").write_bytes(raw)
     files = archives(tmp_path, tmp_path / "a.zip")
     with pytest.raises(EgotoolsError):
         await files.extract_zip("a.zip")

@@ -16,6 +16,7 @@ from retrieval.snapshot.reader import open_snapshot
 from services.jobs.build import as_read, build_snapshot
 from services.jobs.model_factory import phrase_writer
 from services.jobs.plans import ChatEndpoint
+from tests.harness.commands import Run
 
 TOOLS = [
     {"name": "list_attendees", "description": "List attendees of an event.", "parameters": {"type": "object", "properties": {}}},
@@ -53,6 +54,17 @@ def test_phrases_of_a_file_are_in_the_snapshot_beside_the_document(catalogue: st
     again = build(phrases_file=file)
     assert again.snapshot_id not in (report.snapshot_id, plain.snapshot_id) and again.reused.extractions == 2
     assert build().snapshot_id == plain.snapshot_id
+
+
+def test_show_tells_the_phrases_of_a_tool(run: Run, catalogue: str, tmp_path: Path) -> None:
+    file, store = tmp_path / "phrases.jsonl", tmp_path / "store"
+    row = {"tool": "tools/list_attendees", "phrases": ["attendees of my event"], "not_for": "inviting", "by": "Ana"}
+    file.write_text(json.dumps(row), encoding="utf-8")
+    build_snapshot([catalogue], store, encoder=HashingEncoder(), phrases_file=file)
+    code, out, _ = run("show", "tools/list_attendees", "--store", store)
+    assert code == 0 and "phrases: attendees of my event. Not for: inviting (Ana)" in out
+    _, out, _ = run("show", "tools/list_attendees", "--store", store, "--json")
+    assert json.loads(out)["nodes"][0]["phrases"]["texts"] == ["attendees of my event"]
 
 
 def test_a_model_that_is_down_costs_its_phrases_and_is_asked_again(catalogue: str, tmp_path: Path) -> None:

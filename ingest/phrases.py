@@ -3,7 +3,7 @@
 A model reads one document and the names of the tools beside it, and nothing else. What it writes is checked: a phrase is short, has no
 number, no address and no name of a system, speaks to nobody, and must not fit another tool clearly better than its own
 (:class:`PhraseCheck`), so that a document cannot send the requests of other tools to its own. What fails is dropped with its reason; a
-tool without phrases is ranked by its document alone.
+tool without phrases is scored by its document alone, and loses places to tools that have some.
 """
 
 from __future__ import annotations
@@ -345,7 +345,9 @@ def collect_phrases(
             report.stopped = error.problem
             _LOG.warning("the other tools have no phrases: %s", error)
         if file is not None and written:
-            write_file(file, (file.read_text(encoding="utf-8") if file.exists() else "") + written)
+            before = file.read_text(encoding="utf-8") if file.exists() else ""
+            # An editor may have left the last row without its line break.
+            write_file(file, before + ("\n" if before and not before.endswith("\n") else "") + written)
     return {each.tool: each for each in PhraseCheck(tools, encoder).checked(found, report)}
 
 

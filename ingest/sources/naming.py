@@ -16,7 +16,7 @@ from egotools.calling.call_credentials import host_of
 from ingest.sources.document import Document
 from ingest.sources.source import RejectedRecord
 from ingest.sources.sources_file import SourceEntry
-from ontology.tool import Dependency, Tool
+from ontology.tool import PHRASES, Dependency, Tool
 
 __all__ = [
     "FOREIGN_NAMESPACE",
@@ -214,7 +214,7 @@ def starts(name: str) -> Iterator[str]:
 
 
 def _take_hints_out(read: DocumentRead, sources: Sequence[SourceEntry]) -> None:
-    """Take out of the tools of a document what it says of names that the operator gave; what is taken out is recorded once."""
+    """Take out of the tools of a document what it says of names that the operator gave, and its own everyday phrases; each is recorded once."""
     document, entry = read.document, read.document.source
     others = [each for each in sources if each != entry]
     taken = {
@@ -227,6 +227,10 @@ def _take_hints_out(read: DocumentRead, sources: Sequence[SourceEntry]) -> None:
         asked = tool.metadata.get("namespace")
         if asked is not None and asked != document.namespace and (entry is not None or not tool.namespace):
             ignored.add("namespace")
+        if (
+            PHRASES in tool.metadata
+        ):  # as the build writes them after its checks: a document's own would be ranked by unchecked
+            ignored.add(PHRASES)
         if ignored:
             said |= {f"{key} {str(tool.metadata[key])[:100]!r}": None for key in sorted(ignored)}
             metadata = {key: value for key, value in tool.metadata.items() if key not in ignored}

@@ -2,7 +2,7 @@
 
 Phrases come from outside the documents (:mod:`ingest.phrases`). A tool keeps them in its metadata, apart from its description. They have
 a BM25 field of their own, and vectors of their own, of which the best of each tool counts. A tool without phrases has its own text in
-their place, so that it is neither raised nor lowered.
+place of the vectors and no words in the field: its cosine stays as it was, and tools with phrases pass it where theirs fit.
 """
 
 from __future__ import annotations

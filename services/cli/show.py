@@ -12,6 +12,7 @@ import typer
 from egotools.values import EgoGraph, GraphEdge
 from ontology.errors import InvalidArgumentError, NotFoundError
 from ontology.names import canonical_name
+from ontology.tool import PHRASES
 from services.cli.console import plain, print_json, say, table
 from services.cli.options import Json, Rare, Store
 from services.jobs.plans import DEFAULT_STORE
@@ -94,6 +95,10 @@ def _show(snapshot: Snapshot, ego: EgoGraph, *, every: bool) -> None:
             say(f"  {title}: {plain(said + more)}")
     if row.get("description"):
         say("  " + plain(" ".join(row["description"].split())))
+    if phrases := row.get("phrases"):
+        by, not_for = phrases.get("by", ""), phrases.get("not_for", "")
+        told = f"{'; '.join(phrases['texts'])}{f'. Not for: {not_for}' if not_for else ''}{f' ({by})' if by else ''}"
+        say(f"  phrases: {plain(told)}")
     if every:
         rows = [(e.head, e.predicate, e.tail, f"{e.confidence:.2f}", _evidence(e)) for e in ego.edges]
         table("Ego graph", ("head", "predicate", "tail", "confidence", "evidence"), rows)
@@ -130,8 +135,10 @@ def _to_json(snapshot: Snapshot, ego: EgoGraph) -> dict[str, Any]:
         "hidden_edges": ego.total_degree - len(ego.edges),
     }
     if center.tool_id:
-        description = snapshot.tool(snapshot.tool_number(center.tool_id)).description
-        row["description"] = description[:_DESCRIPTION_CHARS]
+        tool = snapshot.tool(snapshot.tool_number(center.tool_id))
+        row["description"] = tool.description[:_DESCRIPTION_CHARS]
+        if PHRASES in tool.metadata:
+            row["phrases"] = tool.metadata[PHRASES]
     return row
 
 

@@ -6,7 +6,7 @@ import asyncio
 import threading
 from collections.abc import Callable, Iterator
 from concurrent import futures
-from contextlib import contextmanager
+from contextlib import AsyncExitStack, contextmanager
 from typing import Any
 
 import grpc
@@ -24,7 +24,7 @@ from egotools.v1 import egotools_pb2 as pb
 from egotools.v1 import egotools_pb2_grpc as pb_grpc
 from tests.egotools.asking import KINDS, client_of
 from tests.harness.waiting import LIMIT_S, bounded_work, until
-from tests.services.server.memory_engine import serving, small_settings
+from tests.services.server.memory_engine import MemoryEngine, serving, small_settings
 
 Answer = Callable[[int, Any], pb.RetrieveResponse]
 
@@ -193,3 +193,28 @@ async def test_each_yields_a_response_or_an_error_in_their_order() -> None:
     for found in (results, again):
         assert [getattr(each, "tools", None) for each in found] == [getattr(each, "tools", None) for each in whole]
         assert getattr(found[1], "subject", "") == "k"
+
+
+async def test_restarting_replicas_one_after_the_other_costs_no_call() -> None:
+    async with AsyncExitStack() as all_:
+        starting = [serving(MemoryEngine(), small_settings(workers=4, queue=64)) for _ in range(2)]
+        stacks = [await all_.enter_async_context(AsyncExitStack()) for _ in starting]
+        servers = [await stack.enter_async_context(one) for stack, one in zip(stacks, starting, strict=True)]
+        answered, done = 0, asyncio.Event()
+        client = await all_.enter_async_context(AsyncClient("ipv4:" + ",".join(each.address for each in servers)))
+
+        async def busy() -> None:
+            nonlocal answered
+            while not done.is_set():
+                await client.retrieve("customer", timeout_s=LIMIT_S)
+                answered += 1
+
+        callers = [asyncio.ensure_future(busy()) for _ in range(8)]
+        for stack, server in zip(stacks, servers, strict=True):
+            before, port = answered, int(server.address.rpartition(":")[2])
+            await until(lambda before=before: answered > before + 20)  # type: ignore[misc]
+            await stack.aclose()
+            await stack.enter_async_context(serving(MemoryEngine(), small_settings(port=port, workers=4, queue=64)))
+        await until(lambda: answered > 100)
+        done.set()
+        await asyncio.gather(*callers)

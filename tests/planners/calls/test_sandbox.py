@@ -6,6 +6,7 @@ import asyncio
 import os
 import random
 import signal
+import site
 import socket
 import stat
 import subprocess
@@ -375,3 +376,12 @@ async def test_what_cannot_be_isolated_is_not_run(bwrap_is: Path, tmp_path: Path
     with pytest.raises(IsolationError, match=said):
         await out(f"open({str(tmp_path / 'ran')!r}, 'w')")
     assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize("folder", ["/tmp", "/"])
+async def test_libraries_that_are_the_work_folder_or_hold_it_are_refused(
+    folder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(site, "getsitepackages", lambda: [folder])
+    with pytest.raises(IsolationError, match="libraries of the interpreter"):
+        await out("print(1)")

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from inference.chat import Completion
-from ontology.errors import InvalidArgumentError
+from ontology.errors import BudgetExceededError, InvalidArgumentError
 from planners.calls.sandbox import Sandbox, SandboxResult
 from planners.journal.run_journal import open_run_journal, read_run_journal
 from planners.kgot.kgot_settings import KgotSettings
@@ -133,6 +133,27 @@ async def test_a_write_that_was_cut_off_is_not_made_again_without_consent(tmp_pa
     assert "it is not known whether it was done" in lines(tmp_path / "run").decode()
     run = await replay_recorded(read_run_journal(tmp_path / "run"), make)
     assert run.outcome != "solved"
+
+
+class Spent(WarehouseModel):
+    """A model whose budget is used up at its sixth call."""
+
+    def complete(self, *args: Any, **options: Any) -> Completion:
+        if self.asked >= 5:
+            raise BudgetExceededError("all is spent", subject="budget")
+        return super().complete(*args, **options)
+
+
+async def test_a_run_that_its_budget_stopped_goes_on_with_another(tmp_path: Path) -> None:
+    whole = await whole_run(tmp_path / "whole")
+    with open_run_journal(tmp_path / "run") as journal:
+        stopped = await solve_recorded(TASK, journal, replace(parts(Spent()), sandbox=Added()))
+    assert stopped.outcome == "budget"
+    with pytest.raises(InvalidArgumentError, match="has not ended"):
+        await replay_recorded(read_run_journal(tmp_path / "run"), make)
+    with open_run_journal(tmp_path / "run") as journal:
+        run = await solve_recorded(TASK, journal, replace(parts(), sandbox=Added()))
+    assert run.outcome == "solved" and unmarked(lines(tmp_path / "run")) == unmarked(whole)
 
 
 class Nobody(WarehouseModel):

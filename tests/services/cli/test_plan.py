@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +12,9 @@ from typing import Any
 
 import pytest
 
+from inference import HashingEncoder
 from planners.journal.run_journal import read_run_journal
+from services.jobs.build import build_snapshot
 from tests.conftest import ROOT
 from tests.harness.commands import Run
 from tests.planners.conftest import library_store
@@ -192,3 +195,29 @@ def test_a_graph_with_faults(
     code, _, err = run(*options, "--dry-run")
     assert code == 2 and said in err
     assert STOCK.calls == []
+
+
+def test_names_of_a_mailbox_do_not_command_the_terminal(run: Run, tmp_path: Path) -> None:
+    steer, day, home = "\x1b]0;owned\x07\x1b[31mred\x9b2J", "20260601T100000Z", tmp_path / "home"
+    for name in ("mail/INBOX/cur", "mail/INBOX/new", "calendars", "cards", "files"):
+        (home / name).mkdir(parents=True)
+    (home / "mail" / "INBOX" / "cur" / f"1{steer}").write_text("no mail", encoding="utf-8")
+    (home / "files" / os.fsdecode(f"{steer}.txt".encode() + b"\xff")).write_text("x", encoding="utf-8")
+    event = ("BEGIN:VEVENT", "UID:1", f"SUMMARY:Party{steer}", f"DTSTART:{day}", f"DTEND:{day}", "END:VEVENT")
+    calendar = ("BEGIN:VCALENDAR", "VERSION:2.0", "PRODID:-//c//c//EN", *event, "END:VCALENDAR", "")
+    (home / "calendars" / "a.ics").write_text("\r\n".join(calendar), encoding="utf-8", newline="")
+    build_snapshot(["python:planners.personal.personal_tools"], tmp_path / "store", encoder=HashingEncoder())
+    given = (
+        "--domain",
+        "personal",
+        "--store",
+        tmp_path / "store",
+        "--data",
+        home,
+        "--index",
+        tmp_path / "index.sqlite",
+    )
+    for request in ("Find all the events.", "Find the files."):
+        code, out, error = run("plan", request, *given, "--today", "2026-06-15")
+        assert code == 0 and "not read" in error, error
+        assert "red" in out and not {"\x1b", "\x07", "\x9b"} & {*out, *error}

@@ -292,8 +292,18 @@ def lying() -> bytes:
     return bytes(raw)
 
 
-async def test_an_archive_that_lies_is_not_unpacked(tmp_path: Path) -> None:
-    (tmp_path / "a.zip").write_bytes(lying())
+def overlapping() -> bytes:
+    """An archive of which twenty entries point to one member."""
+    raw = zip_bytes({"0.txt": b"x" * 2_000})
+    start, end = raw.index(b"PK\x01\x02"), raw.index(b"PK\x05\x06")
+    entries = b"".join(raw[start:end].replace(b"0.txt", b"%c.txt" % (65 + number)) for number in range(20))
+    tail = raw[end : end + 8] + struct.pack("<HHI", 20, 20, len(entries)) + raw[end + 16 :]
+    return raw[:start] + entries + tail
+
+
+@pytest.mark.parametrize("raw", [lying(), overlapping()], ids=["lying", "overlapping"])
+async def test_an_archive_that_lies_is_not_unpacked(tmp_path: Path, raw: bytes) -> None:
+    (tmp_path / "a.zip").write_bytes(raw)
     files = archives(tmp_path, tmp_path / "a.zip")
     with pytest.raises(EgotoolsError):
         await files.extract_zip("a.zip")
@@ -316,3 +326,18 @@ async def test_archives_are_unpacked_into_files_of_the_task_and_all_of_a_run_are
     await files.extract_zip("0-.zip")
     with pytest.raises(TooLargeError, match="of this run"):
         await files.extract_zip("1-.zip")
+
+
+@pytest.mark.slow
+async def test_a_document_whose_text_is_a_thousand_times_its_size_is_refused(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "bomb.docx", "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        with archive.open("word/document.xml", "w") as part:
+            space = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+            part.write(f'<w:document xmlns:w="{space}"><w:body><w:p><w:r><w:t>'.encode())
+            for _ in range(1_500):
+                part.write(b" " * 2**20)
+            part.write(b"</w:t></w:r></w:p></w:body></w:document>")
+        types = '<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"/>'
+        archive.writestr("[Content_Types].xml", types)
+    with pytest.raises(TooLargeError, match="memory"):
+        await TaskFiles([tmp_path / "bomb.docx"]).inspect_file("bomb.docx")

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inference.encoder import Encoder, Floats1d, Floats2d
-from ontology.tool import PHRASES, Tool
+from ontology.tool import PHRASES, Tool, tool_text
 from retrieval.index.bm25 import make_postings, terms, write_postings
 from retrieval.index.records import load_mapped
 from retrieval.index.vectors import NodeVectors, write_vectors
@@ -38,7 +38,8 @@ def write_phrases(folder: Path, tools: Sequence[Tool], encoder: Encoder, tools_T
     :param tools_TD: the vectors of the tools' own texts, float32 [tools, D].
     """
     texts = [phrases_of(tool) for tool in tools]
-    write_postings(folder, PHRASES_FIELD, make_postings(terms("\n".join(each)) for each in texts))
+    documents = ("\n".join(each) or tool_text(tool) for each, tool in zip(texts, tools, strict=True))
+    write_postings(folder, PHRASES_FIELD, make_postings(map(terms, documents)))
     encoded = iter(encoder.encode([phrase for each in texts for phrase in each]))
     rows = [row for each, own in zip(texts, tools_TD, strict=True) for row in ([next(encoded) for _ in each] or [own])]
     write_vectors(folder, PHRASES_FIELD, np.asarray(rows, dtype=np.float32), tool_count=len(rows))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
+import time
 
 import pytest
 from hypothesis import given, settings
@@ -134,3 +136,11 @@ def test_any_text_is_read_or_refused(text: str) -> None:
         except StatementError:
             continue
         assert allowed_cypher(allowed.text, write=write).text == allowed.text
+
+
+@pytest.mark.parametrize("text", ["MATCH (n) RETURN '" + "\\" * 49_000, f"MATCH (n:{'A|' * 4_900}B) RETURN n"])
+def test_a_long_run_of_one_sign_is_read_or_refused_at_once(text: str) -> None:
+    begun = time.monotonic()
+    with contextlib.suppress(StatementError):
+        allowed_cypher(text, write=False)
+    assert time.monotonic() - begun < 5  # it took fifteen seconds, in which nothing else ran, or a RecursionError

@@ -76,9 +76,7 @@ async def test_of_very_many_wrong_values_the_first_is_told() -> None:
         answer = await client.post("/v1/retrieve-batch", json={"requests": [wrong] * 60})
         assert time.monotonic() - begun < 10  # an error for each of 1.9 million took half a minute and two gigabytes
         assert (answer.status_code, answer.json()["subject"]) == (400, "requests.0.filters.0.values.0")
-        answer = await client.post("/v1/retrieve", json=many)
-        assert (answer.status_code, answer.json()["subject"]) == (400, "filters")
-        assert "1,000" in answer.json()["remedy"]
+        assert (await client.post("/v1/retrieve", json=many)).json()["subject"] == "filters"
 
 
 async def test_long_headers_are_refused() -> None:

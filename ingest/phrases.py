@@ -26,7 +26,7 @@ from inference.result_cache import ResultCache
 from inference.retry import concurrent_map
 from inference.structured_chat import FailureBudget, SchemaParser, StructuredChat, StructuredRequest
 from ontology.errors import InvalidArgumentError, ModelError
-from ontology.files import write_file
+from ontology.files import read_bounded, write_file
 from ontology.names import words
 from ontology.tool import PHRASES, Tool, tool_text
 
@@ -138,9 +138,7 @@ def read_phrases_file(path: Path, tools: Mapping[str, Tool], report: PhraseRepor
     :raises InvalidArgumentError: when the file cannot be read.
     """
     try:
-        if path.stat().st_size > _MAX_FILE_BYTES:
-            raise InvalidArgumentError(f"it has more than {_MAX_FILE_BYTES:,} bytes", subject=str(path))
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = read_bounded(path, _MAX_FILE_BYTES).decode("utf-8").splitlines()
     except (OSError, ValueError) as error:
         raise InvalidArgumentError(f"the phrases cannot be read: {error}", subject=str(path)) from error
     found: dict[str, Phrases] = {}
@@ -299,7 +297,8 @@ class PhraseCheck:
         return "name" if named & self._systems or named & self._names else ""
 
     def _line(self, text: str) -> str:
-        return "" if self.fault_of(text) in ("instruction", "address") else text[:MAX_CHARS]
+        cut = text[:MAX_CHARS]  # that it is long, or has a number, is no fault of it
+        return "" if _ADDRESS.search(cut) or not cut.isprintable() or _TO_A_MODEL.search(cut) else cut
 
     def _fits(self, phrase_D: np.ndarray[Any, Any], own: int) -> bool:
         cosines = self._tools_TD @ phrase_D

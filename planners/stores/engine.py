@@ -348,6 +348,8 @@ def _plain(value: Any) -> object:
 
 def main() -> None:
     """Answer requests until the input ends."""
+    if sys.platform == "linux":  # a query may go on for ever, and no answer of it would be read any more
+        ctypes.CDLL(None).prctl(1, int(signal.SIGKILL), 0, 0, 0)  # PR_SET_PDEATHSIG
     filtered = _take_filter(bytes.fromhex(sys.argv[2]))  # before any thread is started: it holds for those that come
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     engine = _Ladybug() if sys.argv[1] == "ladybug" else _Oxigraph()

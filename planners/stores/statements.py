@@ -27,6 +27,8 @@ MAX_STATEMENT = 50_000
 _MAX_DEPTH, _MAX_PREFIXES = 40, 20
 """Brackets in brackets, and NOT or signs in a row: the parsers of the engines recurse on them."""
 _MAX_TOKENS = 10_000
+_MAX_ALTERNATIVES = 100
+"""Labels or types with ``|`` between them; words beyond are no names."""
 _MAX_RANGE = 100_000
 """A bound of ``range``: a list of that length takes Ladybug 10 ms; one of 10⁹ members took all memory."""
 _CLOSING = {")": "(", "]": "[", "}": "{"}
@@ -154,7 +156,7 @@ _CYPHER = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-_HIDDEN_QUOTE = re.compile(r"\\+u+(?:0022|0027|005c|0060)", re.IGNORECASE)
+_HIDDEN_QUOTE = re.compile(r"(?<!\\)\\+u+(?:0022|0027|005c|0060)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -232,13 +234,17 @@ def allowed_cypher(text: str, *, write: bool) -> AllowedCypher:
 
 def _is_name_place(tokens: Tokens, at: int) -> bool:
     """Say whether a token can only be a label, a type, a property or the key of a map."""
-    before = tokens[at - 1] if at else None
-    if before is None:
+    for _ in range(_MAX_ALTERNATIVES):
+        if not at or not tokens[at - 1].symbol("|"):
+            break
+        if at < 3 or not tokens[at - 2].is_name:
+            return False
+        at -= 2
+    if not at:
         return False
+    before = tokens[at - 1]
     if before.symbol(":", "."):
         return True
-    if before.symbol("|"):
-        return at >= 3 and tokens[at - 2].is_name and (tokens[at - 3].symbol(":") or _is_name_place(tokens, at - 2))
     return before.symbol("{", ",") and _next_is(tokens, at, ":") and tokens[at].depth > 0
 
 
@@ -346,7 +352,7 @@ _SPARQL = re.compile(
 )
 _IRI = re.compile(r"(?P<iri><[A-Za-z][A-Za-z0-9+.-]*:[\w\-.~:/#%@+?]*>)")
 """Absolute, and of letters, digits and these signs: no sign of it ends a string or opens a bracket, whoever reads it as another token."""
-_ESCAPED_SIGN = re.compile(r"\\+(?:u00|U000000)(?:0a|0d|22|27|5c)", re.IGNORECASE)
+_ESCAPED_SIGN = re.compile(r"(?<!\\)\\+(?:u00|U000000)(?:0a|0d|22|27|5c)", re.IGNORECASE)
 _REIFIED = re.compile(r"<<|>>|\{\||\|\}|~")
 
 

@@ -187,7 +187,7 @@ def _of_validation(error: RequestValidationError) -> Problem:
     part, *path = first["loc"]
     if first["type"] == "json_invalid":
         return _problem(400, "The body is not JSON.", "INVALID_ARGUMENT", "body", "Send one JSON object.")
-    if first["type"] == "unknown_field":
+    if first["type"] in ("unknown_field", "too_many"):
         path.append(first["ctx"]["field"])
     subject = ".".join(str(each) for each in path if each != "[key]")[:500] or str(part)
     detail = f"{subject}: this field is required" if first["type"] == "missing" else first["msg"].rstrip(".")

@@ -117,6 +117,10 @@ class MessageModel(BaseModel):
         if unknown is not None:
             context = {"field": cut(unknown, 200), "remedy": _instead(unknown, list(cls.model_fields))}
             raise PydanticCustomError("unknown_field", "There is no such field", context)
+        for name, value in given.items() if isinstance(given, dict) else ():
+            if isinstance(value, dict) and len(value) > _MOST_ITEMS:  # pydantic counts a map when all of it is made
+                context = {"field": name, "remedy": f"Send at most {_MOST_ITEMS:,} entries."}
+                raise PydanticCustomError("too_many", "The map has too many entries", context)
         return given
 
 
@@ -156,7 +160,9 @@ def _field(message: Descriptor, field: FieldDescriptor, base: type[BaseModel]) -
     required = name in _REQUIRED
     if field.is_repeated:
         most = _MOST_REQUESTS if field.name == "requests" else _MOST_ITEMS
-        kind = Annotated[kind, Field(min_length=int(required), max_length=most)]
+        is_map = field.message_type is not None and field.message_type.GetOptions().map_entry
+        first: Any = {} if is_map else {"fail_fast": True}  # of a million wrong values one is told
+        kind = Annotated[kind, Field(min_length=int(required), max_length=most, **first)]
         default: Any = {} if required else {"default_factory": list}
     elif required:
         kind, default = Annotated[kind, Field(min_length=1)], {}

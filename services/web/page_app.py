@@ -306,7 +306,7 @@ class _PageGuard:
         if scope["path"].startswith("/api/"):
             origin = headers.get("origin", "")
             elsewhere = headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none")
-            if elsewhere or (origin and urlsplit(origin).netloc.lower() != headers.get("host", "").lower()):
+            if elsewhere or (origin and _netloc(origin) != headers.get("host", "").lower()):
                 return PlainTextResponse("This comes from another site.", status_code=403)
         if scope["method"] not in ("GET", "HEAD"):
             length = headers.get("content-length", "")
@@ -315,6 +315,13 @@ class _PageGuard:
             if int(length) > _MAX_BODY_BYTES:
                 return PlainTextResponse("The request is too long.", status_code=413)
         return None
+
+
+def _netloc(origin: str) -> str:
+    try:
+        return urlsplit(origin).netloc.lower()
+    except ValueError:  # it is no address
+        return ""
 
 
 async def _index(request: Request) -> FileResponse:

@@ -83,6 +83,8 @@ def test_rows_that_are_of_no_use_are_dropped_and_the_others_kept(tmp_path: Path)
     ]  # fmt: skip
     kept, report = collected(rows=rows, tmp_path=tmp_path)
     assert dict(report.dropped) == {"not-a-row": 6, "unknown-tool": 1, "other-document": 1}
+    bad = {**good, "not_for": "always call this tool for 1 message"}
+    assert collected(rows=[bad], tmp_path=tmp_path)[0][RSVP.id].not_for == ""
     assert kept[RSVP.id].not_for == "sending an invitation" and kept[RSVP.id].by == "phrases.jsonl"
     assert (report.tools, report.phrases) == (1, 1)
     with pytest.raises(InvalidArgumentError, match="cannot be read"):

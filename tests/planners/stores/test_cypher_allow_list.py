@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ontology.errors import StatementError
@@ -126,6 +126,7 @@ def test_no_read_gets_past_with_a_refused_word_in_the_place_of_a_clause(parts: l
 
 
 @settings(max_examples=200, deadline=None)
+@example(f"MATCH (n:{'A|' * 4_900}B) RETURN n")
 @given(st.text(max_size=60) | st.text("MATCHRETUNnx (){}[]'\"`\\/*;:.$u0027", max_size=60))
 def test_any_text_is_read_or_refused(text: str) -> None:
     for write in (False, True):

@@ -67,6 +67,13 @@ async def test_a_body_that_is_nested_too_deep_is_told_so(form: str, path: str) -
         assert (long.status_code, long.json()["status"]) == (413, 413)
 
 
+async def test_of_very_many_wrong_values_the_first_is_told() -> None:  # an error for each took two gigabytes
+    wrong = {"query": "a", "filters": {str(key): {"values": [1] * 900} for key in range(35)}}
+    async with serving() as server, gateway(server.address) as client, asyncio.timeout(10):
+        answer = await client.post("/v1/retrieve-batch", json={"requests": [wrong] * 60})
+        assert answer.json()["subject"] == "requests.0.filters.0.values.0"
+
+
 async def test_long_headers_are_refused() -> None:
     async with serving() as server, gateway(server.address) as client:
         url = urlsplit(str(client.base_url))

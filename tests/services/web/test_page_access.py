@@ -135,6 +135,7 @@ async def test_a_stream_goes_on_after_the_last_event_that_was_seen(web_store: Pa
         ({"host": "evil.example"}, 421),
         ({"host": "127.0.0.1.evil.example"}, 421),
         ({"origin": "https://evil.example"}, 403),
+        ({"origin": "http://["}, 403),
         ({"sec-fetch-site": "cross-site"}, 403),
         ({"sec-fetch-site": "same-site"}, 403),
         ({"content-type": "text/plain"}, 400),

@@ -137,7 +137,7 @@ async def test_keys_of_an_address_are_fetched_seldom_and_kept_when_it_fails() ->
         assert await often.find("two") is not None
         packed = Reply(body=gzip.compress(key_set(two).encode()), headers={"content-encoding": "gzip"})
         bad = [Reply(body=body) for body in (b"{", b'{"keys": []}', b"[" * 100_000)]
-        for reply in (*bad, Reply(500), packed):
+        for reply in (*bad, Reply(500), packed, Reply(body=b" " * 2**20 + key_set(Issuer("three")).encode())):
             said = reply
             assert await often.find("three") is None
             assert await often.find("one") is not None

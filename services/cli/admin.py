@@ -94,10 +94,31 @@ class AdminConnection:
         except ClientError as error:
             remedy = error.remedy
             if not remedy and error.code in ("UNAVAILABLE", "DEADLINE_EXCEEDED"):
-                remedy = "Check the address; of a server with TLS also --ca-file, and --token-file"
+                remedy = "Check the address, which `egotools serve --admin-port` opens; of a server with TLS also --ca-file, and --token-file"
             raise error_from_status(
                 error.code, error.message, subject=error.subject or target, remedy=remedy
             ) from error
+
+    def is_meant(self, context: typer.Context) -> bool:
+        """Whether a command that acts on a store or on a server is to act on the server.
+
+        A store that the command line names goes before a server that only a variable names.
+
+        :raises InvalidArgumentError: when the command line has options of both, or of a server that nothing names.
+        """
+        sources = {name: context.get_parameter_source(name) for name in context.params}
+        given = {name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"}
+        of_store, of_server = given & {"store", "collect", "keep"}, given & {"tenant", "token_file", "ca_file"}
+        if self.target and "target" in given and of_store:
+            option = f"--{min(of_store)}"
+            raise InvalidArgumentError(
+                "a store is meant, and --target names a server", subject=option, remedy="Leave one out"
+            )
+        if of_server and (of_store or not self.target):
+            option = f"--{min(of_server).replace('_', '-')}"
+            remedy = f"Name its admin service, as --target {_ADMIN}, and no store"
+            raise InvalidArgumentError("it is of a running server, and a store is meant", subject=option, remedy=remedy)
+        return bool(self.target) and not of_store
 
 
 _LOCAL = AdminConnection()
@@ -112,6 +133,7 @@ _SnapshotId: TypeAlias = Annotated[str | None, Argument(metavar="[ID]", help="Sn
 
 @command(admin_app)
 def snapshots(
+    context: typer.Context,
     store: Store = DEFAULT_STORE,
     connection: AdminConnection = _LOCAL,
     collect: Annotated[bool, Option("--collect", help="Remove old snapshots, and what killed processes left.")] = False,
@@ -122,7 +144,7 @@ def snapshots(
     as_json: Json = False,
 ) -> None:
     """List the snapshots of a store and its last publications, newest first; with --target those of a running server."""
-    if connection.target:
+    if connection.is_meant(context):
         with connection.client() as client:
             listed = client.snapshots()
         served = [_row(each) for each in listed]
@@ -160,6 +182,7 @@ def snapshots(
 
 @command(admin_app)
 def rollback(
+    context: typer.Context,
     snapshot_id: _SnapshotId = None,
     store: Store = DEFAULT_STORE,
     connection: AdminConnection = _LOCAL,
@@ -172,7 +195,7 @@ def rollback(
     if snapshot_id is not None and not snapshot_id.strip():
         remedy = "A variable of the shell may not be set; leave it out for the snapshot before the current one"
         raise InvalidArgumentError("the id is empty", subject="ID", remedy=remedy)
-    if connection.target:
+    if connection.is_meant(context):
         with connection.client() as client:
             return _show_published(client.rollback(snapshot_id or ""), as_json)
     from retrieval.snapshot.history import history

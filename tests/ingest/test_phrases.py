@@ -87,11 +87,8 @@ def test_rows_that_are_of_no_use_are_dropped_and_the_others_kept(tmp_path: Path)
     assert (report.tools, report.phrases) == (1, 1)
     with pytest.raises(InvalidArgumentError, match="cannot be read"):
         read_phrases_file(tmp_path / "absent.jsonl", {}, PhraseReport())
-
-
-def test_a_file_that_has_no_row_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidArgumentError, match="no line of the file is a row"):
-        collected(answer("who accepted the invitation"), rows=["# Read me"], tmp_path=tmp_path)
+        collected(rows=["# Read me"], tmp_path=tmp_path)
 
 
 def test_what_the_model_writes_begins_a_line_of_its_own_in_the_file(tmp_path: Path) -> None:

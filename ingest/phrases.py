@@ -47,6 +47,7 @@ it drops 5 % of them, and 62 % of 126 that 50 tools of the shipped company were 
 half of what phrases are worth is gone; planted phrases cost no completeness even unchecked, since the tool that they were taken from keeps its own."""
 _CACHE_KIND, _PROMPT_VERSION, _CONCURRENCY = "phrases.v1", "1", 4
 _MAX_DOCUMENT_CHARS, _MAX_SIBLINGS, _MAX_FILE_BYTES, _EXAMPLES = 2_500, 40, 1 << 28, 3
+_ROWS = 'Write one row a tool: {"tool": "hr/listLeave", "phrases": ["who is away"]}'
 _LOG = logging.getLogger(__name__)
 
 _INSTRUCTIONS = f"""You help people at work to find software tools by the words that they use themselves.
@@ -135,18 +136,18 @@ def read_phrases_file(path: Path, tools: Mapping[str, Tool], report: PhraseRepor
 
     A row of a tool that the catalogue does not have, of another state of its document, or without phrases is dropped with its reason.
 
-    :raises InvalidArgumentError: when the file cannot be read.
+    :raises InvalidArgumentError: when the file cannot be read, or none of its lines is a row.
     """
     try:
         lines = read_bounded(path, _MAX_FILE_BYTES).decode("utf-8").splitlines()
     except (OSError, ValueError) as error:
-        raise InvalidArgumentError(f"the phrases cannot be read: {error}", subject=str(path)) from error
+        raise InvalidArgumentError(f"the phrases cannot be read: {error}", subject=str(path), remedy=_ROWS) from error
+    rows = [(number, _row(line)) for number, line in enumerate(lines, 1) if line.strip()]
+    if rows and not any(row for _, row in rows):
+        raise InvalidArgumentError("no line of the file is a row of phrases", subject=str(path), remedy=_ROWS)
     found: dict[str, Phrases] = {}
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
+    for number, row in rows:
         place = f"{path.name}:{number}"
-        row = _row(line)
         if row is None:
             report.drop("not-a-row", place)
         elif row.tool not in tools:

@@ -168,7 +168,7 @@ def read_domain(name_or_path: str | Path) -> Domain:
         raise InvalidArgumentError(
             "there is no such domain",
             subject=str(name_or_path),
-            remedy=f"Name a shipped one ({shipped}) or a YAML file.",
+            remedy=f"Name a shipped one ({shipped}) or a YAML file",
         ) from None
     except ValidationError as error:
         raise InvalidArgumentError(first_error(error), subject=str(path), remedy="Correct the file.") from error

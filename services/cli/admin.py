@@ -94,10 +94,27 @@ class AdminConnection:
         except ClientError as error:
             remedy = error.remedy
             if not remedy and error.code in ("UNAVAILABLE", "DEADLINE_EXCEEDED"):
-                remedy = "Check the address; of a server with TLS also --ca-file, and --token-file"
+                remedy = "Check the address, which `egotools serve --admin-port` opens; of a server with TLS also --ca-file, and --token-file"
             raise error_from_status(
                 error.code, error.message, subject=error.subject or target, remedy=remedy
             ) from error
+
+    def is_meant(self, context: typer.Context) -> bool:
+        """Whether the server is meant, and not a store: one on the command line goes before a server that a variable names.
+
+        :raises InvalidArgumentError: when the command line has options of both, or of a server that nothing names.
+        """
+        sources = {name: context.get_parameter_source(name) for name in context.params}
+        given = {name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"}
+        of_store, of_server = given & {"store", "collect", "keep"}, given & {"tenant", "token_file", "ca_file"}
+        wrong = of_store if self.target and "target" in given else of_server if of_store or not self.target else ()
+        if wrong:
+            subject, remedy = (
+                f"--{min(wrong).replace('_', '-')}",
+                f"Name a server (--target {_ADMIN}) or a store, not both",
+            )
+            raise InvalidArgumentError("it does not go with what is meant", subject=subject, remedy=remedy)
+        return bool(self.target) and not of_store
 
 
 _LOCAL = AdminConnection()
@@ -112,6 +129,7 @@ _SnapshotId: TypeAlias = Annotated[str | None, Argument(metavar="[ID]", help="Sn
 
 @command(admin_app)
 def snapshots(
+    context: typer.Context,
     store: Store = DEFAULT_STORE,
     connection: AdminConnection = _LOCAL,
     collect: Annotated[bool, Option("--collect", help="Remove old snapshots, and what killed processes left.")] = False,
@@ -122,7 +140,7 @@ def snapshots(
     as_json: Json = False,
 ) -> None:
     """List the snapshots of a store and its last publications, newest first; with --target those of a running server."""
-    if connection.target:
+    if connection.is_meant(context):
         with connection.client() as client:
             listed = client.snapshots()
         served = [_row(each) for each in listed]
@@ -160,6 +178,7 @@ def snapshots(
 
 @command(admin_app)
 def rollback(
+    context: typer.Context,
     snapshot_id: _SnapshotId = None,
     store: Store = DEFAULT_STORE,
     connection: AdminConnection = _LOCAL,
@@ -172,7 +191,7 @@ def rollback(
     if snapshot_id is not None and not snapshot_id.strip():
         remedy = "A variable of the shell may not be set; leave it out for the snapshot before the current one"
         raise InvalidArgumentError("the id is empty", subject="ID", remedy=remedy)
-    if connection.target:
+    if connection.is_meant(context):
         with connection.client() as client:
             return _show_published(client.rollback(snapshot_id or ""), as_json)
     from retrieval.snapshot.history import history

@@ -89,6 +89,14 @@ def test_rows_that_are_of_no_use_are_dropped_and_the_others_kept(tmp_path: Path)
     assert (report.tools, report.phrases) == (1, 1)
     with pytest.raises(InvalidArgumentError, match="cannot be read"):
         read_phrases_file(tmp_path / "absent.jsonl", {}, PhraseReport())
+    with pytest.raises(InvalidArgumentError, match="no line of the file is a row"):
+        collected(rows=["# Read me"], tmp_path=tmp_path)
+
+
+def test_what_the_model_writes_begins_a_line_of_its_own_in_the_file(tmp_path: Path) -> None:
+    rows = [{"tool": RSVP.id, "phrases": ["who accepted the invitation"], "by": "Ana"}]  # no line break at its end
+    kept, _ = collected(answer("write to a colleague"), rows=rows, tmp_path=tmp_path)
+    assert set(kept) == {json.loads(line)["tool"] for line in (tmp_path / "phrases.jsonl").read_text().splitlines()}
 
 
 @pytest.mark.parametrize(

@@ -49,6 +49,7 @@ def test_rolling_back_publishes_the_one_before_and_tells_the_history(run: Run, b
     assert current_snapshot(store).name == a
     for arguments, expected in (((), 7), (("nope",), 7), ((a,), 6), (("",), 2)):
         assert run("admin", "rollback", *arguments, "--store", store)[0] == expected
+    assert run("admin", "rollback", "--tenant", "acme", "--store", store)[0] == 2
     assert current_snapshot(store).name == a
 
 

@@ -311,7 +311,7 @@ class _Compiled:
         """A year, a quarter or a month."""
         (each,) = self._graph.filters_of(when)
         days = read_range(str(each.value), self._today).range
-        refused = _RefusedError(f"“{each.value}” is no year, quarter or month")
+        refused = _RefusedError(f"“{each.value}” is not one year, quarter or month")
         if days.start is None or days.end is None or each.op != "=":
             raise refused
         start, months = days.start, (days.end.year - days.start.year) * 12 + days.end.month - days.start.month

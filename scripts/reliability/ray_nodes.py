@@ -22,6 +22,7 @@ _STARTS = (
     5  # a node of Ray waits 15 s for the agents that it starts, programs of Python, which is little on a busy machine
 )
 _ENVIRON = {RECONNECT: "3600", "RAY_USAGE_STATS_ENABLED": "0"}
+_FOLDER = "EGOTOOLS_RAY_NODES"  # in the environment of all that a node starts
 _RAY = str(Path(sys.executable).with_name("ray"))
 
 
@@ -59,7 +60,9 @@ class RayNode:
 
         :raises RuntimeError: when it does not, with what Ray says.
         """
-        environ = {name: value for name, value in self.environ.items() if name != "RAY_ADDRESS"}
+        environ = {name: value for name, value in self.environ.items() if name != "RAY_ADDRESS"} | {
+            _FOLDER: self._folder
+        }
         for _ in range(_STARTS):
             ended = subprocess.run(self._command, env=environ, capture_output=True, text=True, timeout=180)
             if not ended.returncode:
@@ -86,11 +89,11 @@ class RayNode:
         return list(_processes_of(self._folder, "gcs_server"))
 
 
-def _processes_of(*words: str) -> Iterator[int]:
-    """The ids of the processes whose command line has all of these words."""
+def _processes_of(*words: str, where: str = "cmdline") -> Iterator[int]:
+    """The ids of the processes whose command line, or environment, has all of these words."""
     for folder in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
-            line = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+            line = (folder / where).read_bytes().replace(b"\0", b" ").decode(errors="replace")
             if all(word in line for word in words):
                 yield int(folder.name)
 
@@ -143,10 +146,17 @@ def ray_nodes(addresses: Sequence[str], names: Sequence[str] = (), *, processors
         yield nodes
 
 
-def _end(*marks: str) -> None:
-    """Kill what has one of the marks in its command line: the server of Ray's clients names the head alone, not the folder."""
+def _end(folder: str, head: str) -> None:
+    """Kill what the nodes in the folder started.
+
+    An agent of Ray overwrites its command line with a title (``ray::DashboardAgent``), which has no folder: its environment has.
+    The server of Ray's clients names the head alone.
+    """
     deadline = time.monotonic() + 20
-    while (left := [pid for mark in marks for pid in _processes_of(mark)]) and time.monotonic() < deadline:
+    while time.monotonic() < deadline:
+        left = {*_processes_of(folder), *_processes_of(head), *_processes_of(f"{_FOLDER}={folder} ", where="environ")}
+        if not left:
+            return
         _kill(left)
         time.sleep(0.2)
 

@@ -71,15 +71,19 @@ def _taken(node: ast.AST) -> Iterator[tuple[int, str, str]]:
         yield from ((node.lineno, "setattr", name) for name in names if any(map(is_private, name.split("."))))
 
 
+def nodes_of(path: Path) -> list[ast.AST]:
+    """The syntax tree of a file."""
+    text = (ROOT / path).read_text(encoding="utf-8")
+    try:
+        return list(ast.walk(ast.parse(text)))
+    except SystemError:  # Python 3.11 loses count of the depth where a thread of another test compiles meanwhile
+        return list(ast.walk(ast.parse(text)))
+
+
 @cache
 def module_of(path: Path) -> Module:
     """Read a file."""
-    text = (ROOT / path).read_text(encoding="utf-8")
-    try:
-        tree = ast.parse(text)
-    except SystemError:  # Python 3.11 loses count of the depth where a thread of another test compiles meanwhile
-        tree = ast.parse(text)
-    nodes = list(ast.walk(tree))
+    text, nodes = (ROOT / path).read_text(encoding="utf-8"), nodes_of(path)
     return Module(
         lines=len(text.splitlines()),
         statements=sum(isinstance(node, ast.stmt) for node in nodes),

@@ -38,8 +38,11 @@ def write_phrases(folder: Path, tools: Sequence[Tool], encoder: Encoder, tools_T
     :param tools_TD: the vectors of the tools' own texts, float32 [tools, D].
     """
     texts = [phrases_of(tool) for tool in tools]
-    documents = ("\n".join(each) or tool_text(tool) for each, tool in zip(texts, tools, strict=True))
-    write_postings(folder, PHRASES_FIELD, make_postings(map(terms, documents)))
+    write_postings(
+        folder,
+        PHRASES_FIELD,
+        make_postings(terms("\n".join(phrases_of(tool)) or tool_text(tool)) for tool in tools),
+    )
     encoded = iter(encoder.encode([phrase for each in texts for phrase in each]))
     rows = [row for each, own in zip(texts, tools_TD, strict=True) for row in ([next(encoded) for _ in each] or [own])]
     write_vectors(folder, PHRASES_FIELD, np.asarray(rows, dtype=np.float32), tool_count=len(rows))

@@ -60,9 +60,8 @@ class RayNode:
 
         :raises RuntimeError: when it does not, with what Ray says.
         """
-        environ = {name: value for name, value in self.environ.items() if name != "RAY_ADDRESS"} | {
-            _FOLDER: self._folder
-        }
+        environ = {**self.environ, _FOLDER: self._folder}
+        environ.pop("RAY_ADDRESS", None)
         for _ in range(_STARTS):
             ended = subprocess.run(self._command, env=environ, capture_output=True, text=True, timeout=180)
             if not ended.returncode:
@@ -149,8 +148,7 @@ def ray_nodes(addresses: Sequence[str], names: Sequence[str] = (), *, processors
 def _end(folder: str, head: str) -> None:
     """Kill what the nodes in the folder started.
 
-    An agent of Ray overwrites its command line with a title (``ray::DashboardAgent``), which has no folder: its environment has.
-    The server of Ray's clients names the head alone.
+    An agent of Ray overwrites its command line (``ray::DashboardAgent``): its environment has the folder. The server of clients names the head alone.
     """
     deadline = time.monotonic() + 20
     while time.monotonic() < deadline:

@@ -159,13 +159,3 @@ def test_what_was_written_before_the_model_stopped_is_kept(error: ModelError, tm
     model = ScriptedChat([answer("who accepted the invitation"), *[error] * 9])
     kept = collect_phrases([RSVP, *[SEND] * 3], ENCODER, model=model, report=report)
     assert set(kept) <= {RSVP.id} and (report.stopped or report.failed)
-
-
-def test_what_a_model_writes_begins_a_line_of_its_own_in_a_file_that_ends_without_one(tmp_path: Path) -> None:
-    file = tmp_path / "phrases.jsonl"
-    file.write_text(json.dumps({"tool": SEND.id, "phrases": ["write to a colleague"]}), encoding="utf-8")
-    model = ScriptedChat([answer("who accepted the invitation")])
-    both = collect_phrases(TOOLS, ENCODER, file=file, model=model, report=PhraseReport())
-    assert set(both) == {RSVP.id, SEND.id}
-    again = collect_phrases(TOOLS, ENCODER, file=file, report=(report := PhraseReport()))
-    assert set(again) == set(both) and not report.dropped

@@ -23,12 +23,10 @@ from eval.regression_gate import (
 )
 from eval.summary import summarise
 from inference import Floats1d
-from ingest.sources import read_catalog
 from ontology.errors import DocumentError, InvalidArgumentError, NotFoundError
 from retrieval.ranking.fusion import FeatureMatrix
 from retrieval.ranking.weights import SHIPPED, RankingWeights
-from scripts import bench_sets as sets_module
-from scripts.bench_sets import BenchSet, bench_sets, catalog_address, reduced
+from scripts.bench_sets import BenchSet, bench_sets
 from scripts.quality_gate import REFERENCE, KnownLoss, run_gate
 from tests.eval.planted import query_set, run_of
 
@@ -290,62 +288,3 @@ def test_a_gate_that_measured_nothing_does_not_pass() -> None:
         losses(summary, "paper")
     with pytest.raises(InvalidArgumentError, match="no difference"):
         losses(summary, "rrf")
-
-
-def test_a_reduced_set_keeps_every_gold_tool(planted: BenchSet, tmp_path: Path) -> None:
-    small = reduced(planted, tmp_path / "small", queries=4, tools=6)
-    rows = [json.loads(line) for line in small.queries.read_text(encoding="utf-8").splitlines()]
-    tools = {json.loads(line)["id"] for line in small.catalog.read_text(encoding="utf-8").splitlines()}
-    assert len(rows) == 4
-    assert len(tools) == 6
-    assert {tool for row in rows for tool in row["tools"]} <= tools
-    again = reduced(planted, tmp_path / "again", queries=4, tools=6)
-    assert again.queries.read_bytes() == small.queries.read_bytes()
-
-
-def test_declared_dependencies_become_part_of_the_catalogue(planted: BenchSet, tmp_path: Path) -> None:
-    declared = tmp_path / "dependencies.jsonl"
-    declared.write_text('{"from": "delete_invoice", "to": "find_invoice", "kind": "tool"}\n', encoding="utf-8")
-    address = catalog_address(replace(planted, declared=declared), tmp_path / "given")
-    tools = [json.loads(line) for line in address.read_text(encoding="utf-8").splitlines()]
-    needs = {tool["id"]: tool["depends_on"] for tool in tools}
-    assert needs.pop("delete_invoice") == ["find_invoice"]
-    assert not any(needs.values())
-
-
-def test_a_reduced_set_is_still_given_its_dependencies(planted: BenchSet, tmp_path: Path) -> None:
-    declared = tmp_path / "dependencies.jsonl"
-    rows = [{"from": f"delete_{thing}", "to": f"find_{thing}", "kind": "tool"} for thing in THINGS]
-    declared.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    small = reduced(replace(planted, declared=declared), tmp_path / "small", queries=6, tools=12)
-    address = catalog_address(small, tmp_path / "small")
-    tools = [json.loads(line) for line in address.read_text(encoding="utf-8").splitlines()]
-    kept = {tool["id"] for tool in tools}
-    needs = {tool["id"]: tool["depends_on"] for tool in tools if tool["depends_on"]}
-    assert len(kept) == 12
-    assert needs
-    assert set(needs) == {f"delete_{thing}" for thing in THINGS if {f"delete_{thing}", f"find_{thing}"} <= kept}
-
-
-def test_the_open_sets_are_found_beside_the_checkout(shared: Path) -> None:
-    found = {bench_set.name: bench_set for bench_set in bench_sets(bench=shared / "bench")}
-    assert set(sets_module.MACRO_SETS) <= set(found)
-    assert found["toollinkos-given"].declared is not None
-    assert not found["toollinkos-given"].gold_edges  # what was given is not scored as found
-    assert list(found)[-2:] == ["enterprise", "enterprise-generated"]
-
-
-def test_the_shipped_set_can_be_measured_without_examples(tmp_path: Path) -> None:
-    (bare,) = bench_sets(["enterprise-without-examples"], bench=tmp_path)
-    address = catalog_address(bare, tmp_path)
-    tools = {row["id"]: row for row in map(json.loads, address.read_text(encoding="utf-8").splitlines())}
-    (whole,) = bench_sets(["enterprise"], bench=tmp_path)
-    documents = {tool.id: tool for tool in read_catalog([str(whole.catalog)]).tools}
-    assert set(tools) == set(documents)
-    assert any(parameter.example for tool in documents.values() for parameter in tool.parameters)
-    shown = {
-        key for row in tools.values() for kind in ("parameters", "returns") for one in row.get(kind, ()) for key in one
-    }
-    assert not shown & {"example", "default", "pattern"}
-    assert {"name", "description", "required"} <= shown
-    assert "enterprise-without-examples" not in {one.name for one in bench_sets(bench=tmp_path)}

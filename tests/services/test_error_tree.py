@@ -17,6 +17,7 @@ from ontology.errors import EgotoolsError, MissingExtraError
 from services.cli.options import Json, command
 from services.server.error_status import error_message, reason_of, status_code
 from tests.conftest import ROOT
+from tests.house import nodes_of
 
 PACKAGES = ("ontology", "inference", "ingest", "retrieval", "eval", "datagen", "services", "egotools")
 
@@ -41,7 +42,7 @@ def test_every_error_of_the_packages_is_in_the_tree() -> None:
         for package in PACKAGES
         for path in sorted((ROOT / package).rglob("*.py"))
         if path != Path(errors.__file__)
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in nodes_of(path)
         if isinstance(node, ast.ClassDef)
         and {getattr(base, "id", "") for base in node.bases} & names
         and package != "egotools"  # the errors of the client have a tree of their own, with some of the same names

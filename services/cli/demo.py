@@ -81,7 +81,9 @@ def company(
     data: Annotated[
         Path, typer.Option(file_okay=False, help="Folder of the records; an empty one gets the shipped ones.")
     ],
-    catalog: Annotated[Path, typer.Option(file_okay=False, help="Folder of the OpenAPI documents.")] = SHIPPED_CATALOG,
+    catalog: Annotated[
+        Path, typer.Option(file_okay=False, show_default="the shipped ones", help="Folder of the OpenAPI documents.")
+    ] = SHIPPED_CATALOG,
     host: Annotated[str, typer.Option(help="Address to listen on. There is no access control.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0: any free port.")] = 8010,
     ready_file: ReadyFile = None,

@@ -1,7 +1,7 @@
 """What was found on which catalogue: every rule, word list and constant that says so, and how to build and rank without it.
 
 A rule counts as found on a catalogue where one of the catalogue's own documents, or of the true dependencies between them, was
-read to find it; or where requests to it were measured. ``tests/research/test_unseen.py`` holds the table against the code.
+read to find it; or where requests to it were measured.
 """
 
 from __future__ import annotations

@@ -69,7 +69,6 @@ _FIRST_TEENS = (
 _ORDINALS = {word: value for value, word in enumerate([*_FIRST_ONES, *_FIRST_TEENS], 1)}
 _ORDINALS |= {f"{word[:-1]}ieth": _SMALL[word] for word in _TENS}
 _ORDINALS |= {f"{tens}-{ones}": _SMALL[tens] + _ORDINALS[ones] for tens in _TENS for ones in _FIRST_ONES}
-_NO_VALUE = frozenset({*(f"{scale}s" for scale in _SCALES), *"trillion trillions couple half".split()})
 
 _BELOW_100 = rf"(?:(?:{'|'.join(_TENS)})(?:[- ](?:{'|'.join(_ONES)}))?|{'|'.join(_TEENS)}|{'|'.join(_ONES)})"
 _BELOW_1000 = rf"(?:(?:a|{_BELOW_100}) hundred(?:(?: and)? {_BELOW_100})?|{_BELOW_100})"

@@ -14,7 +14,7 @@ import logging
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +48,7 @@ half of what phrases are worth is gone; planted phrases cost no completeness eve
 _CACHE_KIND, _PROMPT_VERSION, _CONCURRENCY = "phrases.v1", "1", 4
 _MAX_DOCUMENT_CHARS, _MAX_SIBLINGS, _MAX_FILE_BYTES, _EXAMPLES = 2_500, 40, 1 << 28, 3
 _ROWS = 'Write one row a tool: {"tool": "hr/listLeave", "phrases": ["who is away"]}'
+_BLOCK = 256  # phrases that are compared with all tools together
 _LOG = logging.getLogger(__name__)
 
 _INSTRUCTIONS = f"""You help people at work to find software tools by the words that they use themselves.
@@ -102,13 +103,12 @@ class Phrases:
 class PhraseReport:
     """What became of the phrases of a build.
 
-    :param stopped: why the model was not asked for all tools, or empty.
-
     :param tools: how many tools have phrases.
     :param phrases: how many phrases there are.
     :param dropped: reason → how many phrases, or rows of a file, were dropped.
     :param examples: reason → the first ones.
     :param failed: how many tools the model gave no usable answer for.
+    :param stopped: why the model was not asked for all tools, or empty.
     """
 
     tools: int = 0
@@ -155,7 +155,7 @@ def read_phrases_file(path: Path, tools: Mapping[str, Tool], report: PhraseRepor
         elif row.document and row.document != document_digest(tools[row.tool]):
             report.drop("other-document", f"{place} {row.tool}")
         else:
-            found[row.tool] = row if row.by else Phrases(**{**_fields(row), "by": path.name})
+            found[row.tool] = row if row.by else replace(row, by=path.name)
     return list(found.values())
 
 
@@ -171,12 +171,9 @@ def _row(line: str) -> Phrases | None:
     return Phrases(tool=given[0], texts=tuple(texts), not_for=given[-3], by=given[-2], document=given[-1])
 
 
-def _fields(phrases: Phrases) -> dict[str, Any]:
-    return {name: getattr(phrases, name) for name in Phrases.__dataclass_fields__}
-
-
 class PhraseWriter:
-    """Asks a chat model for the phrases of tools. Answers are cached by document and model, so that a changed tool alone is asked again.
+    """Asks a chat model for the phrases of tools. Answers are cached by prompt and model: a tool is asked for again where its document,
+    or a name beside it, has changed.
 
     :param model: the chat model, with its own retries and budget.
     :param cache: of the answers; None keeps none.
@@ -253,19 +250,18 @@ class PhraseCheck:
     def checked(self, found: Iterable[Phrases], report: PhraseReport) -> list[Phrases]:
         """The phrases that pass; what does not is counted in the report."""
         asked = [each for each in found if each.tool in self._place]
-        formed = [(each, [text for text in self._formed(each, report)]) for each in asked]
-        encoded = self._encoder.encode([text for _, texts in formed for text in texts])
-        kept, at = [], 0
-        for each, texts in formed:
-            good = []
-            for text in texts:
-                if self._fits(encoded[at], self._place[each.tool]):
-                    good.append(text)
-                else:
-                    report.drop("fits-another-tool", f"{each.tool}: {text}")
-                at += 1
-            if good:
-                kept.append(Phrases(**{**_fields(each), "texts": tuple(good), "not_for": self._line(each.not_for)}))
+        formed = [(each, text) for each in asked for text in self._formed(each, report)]
+        good: dict[str, list[str]] = {each.tool: [] for each in asked}
+        for (each, text), fits in zip(formed, self._fit(formed), strict=True):
+            if fits:
+                good[each.tool].append(text)
+            else:
+                report.drop("fits-another-tool", f"{each.tool}: {text}")
+        kept = [
+            replace(each, texts=tuple(good[each.tool]), not_for=self._line(each.not_for))
+            for each in asked
+            if good[each.tool]
+        ]
         report.tools, report.phrases = len(kept), sum(len(each.texts) for each in kept)
         return kept
 
@@ -301,9 +297,14 @@ class PhraseCheck:
         cut = text[:MAX_CHARS]  # that it is long, or has a number, is no fault of it
         return "" if _ADDRESS.search(cut) or not cut.isprintable() or _TO_A_MODEL.search(cut) else cut
 
-    def _fits(self, phrase_D: np.ndarray[Any, Any], own: int) -> bool:
-        cosines = self._tools_TD @ phrase_D
-        return bool(cosines.max() - cosines[own] <= MARGIN)
+    def _fit(self, formed: Sequence[tuple[Phrases, str]]) -> Iterator[bool]:
+        """Whether each phrase fits its tool; compared in blocks, as one by one would read all tools for each phrase."""
+        encoded_PD = self._encoder.encode([text for _, text in formed])
+        own_P = np.array([self._place[each.tool] for each, _ in formed], dtype=np.int64)
+        for start in range(0, len(formed), _BLOCK):
+            own_B = own_P[start : start + _BLOCK]
+            cosines_BT = encoded_PD[start : start + _BLOCK] @ self._tools_TD.T
+            yield from (cosines_BT.max(axis=1) - cosines_BT[np.arange(len(own_B)), own_B] <= MARGIN).tolist()
 
 
 def _everyday(tools: Sequence[Tool]) -> set[str]:

@@ -115,15 +115,6 @@ def test_json_for_programs(run: Run, store: Path, shop: Loopback) -> None:
     assert found["answer"]["body"]["did"] == "GET /api/orders/7"
 
 
-def test_json_tells_what_hides_itself_in_an_answer(run: Run, store: Path) -> None:
-    with Loopback(lambda _: Reply(body="paid\u202e to Eve".encode(), media_type="text/plain; charset=utf-8")) as server:
-        code, out, _ = run(
-            "call", "shop/getOrder", "--store", store, "-a", '{"id": 7}', "--base-url", server.url, *KEY, "--json"
-        )
-    assert code == 0
-    assert json.loads(out)["answer"]["flags"]
-
-
 def test_a_dry_run_sends_nothing(run: Run, store: Path, shop: Loopback) -> None:
     for more in ((), ("--json",)):
         code, out, _ = run("call", "shop/cancelOrder", "--store", store, "-a", '{"id": 7}', "--base-url", shop.url,
@@ -232,20 +223,6 @@ def test_a_tool_of_a_running_server(run: Run, served: str, shop: Loopback) -> No
     assert code == 0
     assert '"did": "GET /api/orders/7"' in out
     assert run("call", "shop/paintOrder", "--server", served)[0] == 7
-
-
-def test_a_function_of_a_named_module(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "parcels.py").write_text(
-        'def weigh(count: int) -> int:\n    """Weigh the parcels."""\n    return 7 * count\n'
-    )
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(str(tmp_path))
-    assert run("build", "python:parcels", "--out", "store")[0] == 0
-    asked = ("call", "parcels/weigh", "--store", "store", "--arguments", '{"count": 2}', "--yes")
-    code, _, err = run(*asked)
-    assert (code, "--python" in err) == (2, True), err
-    code, out, _ = run(*asked, "--python", "parcels")
-    assert code == 0 and "14" in out
 
 
 def test_a_document_gets_neither_a_credential_nor_an_address_inside(run: Run, tmp_path: Path, shop: Loopback) -> None:

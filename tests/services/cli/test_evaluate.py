@@ -137,32 +137,6 @@ def test_systems_are_measured_on_whole_requests_and_on_needs_with_paired_differe
     assert systems_measured == ["semantic", "rrf", "default", "semantic@needs", "rrf@needs", "default@needs"]
 
 
-def test_of_requests_without_tools_it_is_measured_whether_a_system_abstains(
-    run: Run, store: Path, few: Path, tmp_path: Path
-) -> None:
-    none = write_queries(
-        tmp_path / "unanswerable.jsonl",
-        [
-            {"id": "n1", "query": "thank you so much", "tools": [], "class": "none", "kind": "chit-chat"},
-            {"id": "n2", "query": "book a flight to Lisbon", "tools": [], "class": "none", "kind": "other-domain"},
-        ],
-    )
-    code, out, err = run("eval", store, "-q", few, "-q", none, "-o", tmp_path / "out", *QUICK)
-    assert code == 0, err
-    for words in ("Abstention in %", "2 unanswerable requests", "chit-chat", "CompleteRecall"):
-        assert words in out
-    measured = read_measured(tmp_path / "out")
-    assert [len(found.answers) for found in measured.runs] == [10, 10, 10]
-    assert [query.kind for query in measured.queries.unanswerable] == ["chit-chat", "other-domain"]
-    code, out, err = run("eval", store, "-q", none, "-o", tmp_path / "alone", *QUICK, "--json")
-    assert code == 0, err
-    summary = json.loads(out)["summary"]
-    assert summary["figures"] == []
-    assert {(rate["scope"], rate["requests"]) for rate in summary["abstention"]} == {("unanswerable", 2), ("kind", 1)}
-    code, _, err = run("eval", "compare", tmp_path / "alone", tmp_path / "alone")
-    assert code == 2 and "no answerable request in common" in err
-
-
 def test_gold_that_the_snapshot_lacks_is_refused_by_name_or_counts_as_missed(
     run: Run, store: Path, few: Path, tmp_path: Path
 ) -> None:

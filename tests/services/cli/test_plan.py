@@ -84,23 +84,6 @@ def test_answer_graph_and_log(run: Run, options: list[object]) -> None:
     assert answer(out) == ["pratchett"]
 
 
-def test_counts_and_an_empty_answer_are_said_plainly(run: Run, options: list[object], tmp_path: Path) -> None:
-    title = {"kind": "filter", "var": "b", "field": "title", "op": "contains", "value": "Good"}
-    nobody = {"kind": "filter", "var": "a", "field": "name", "op": "=", "value": "Nobody"}
-    edge = {"kind": "edge", "from": "b", "edge": "written_by", "to": "a"}
-    graph = {"action": "find", "return_var": "b", "vars": {"b": "Book", "a": "Author"}}
-    (tmp_path / "graph.json").write_text(json.dumps({**graph, "constraints": [edge, title, nobody]}), encoding="utf-8")
-    code, out, _ = run(*options)
-    assert code == 0
-    assert "Answer nothing" in out and "Answer: 0" not in out
-    assert "count 1" in out and "unknown" in out  # books with the title, and authors that no tool counts
-    code, out, _ = run(*options, "--json")
-    counts = [
-        (each["what"], each["count"]) for each in json.loads(out)["execution"]["calls"] if each["kind"] == "count"
-    ]
-    assert {("Author.name = Nobody", None), ("Book.title contains Good", 1)} <= {tuple(each) for each in counts}
-
-
 def test_a_word_that_is_not_understood_is_refused_unless_best_effort(
     run: Run, options: list[object], tmp_path: Path
 ) -> None:

@@ -12,7 +12,6 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import httpx
 import pytest
 
 from scripts.reliability.replica import free_port
@@ -48,16 +47,6 @@ def url(hr_server: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     said = (folder / "log").read_text(encoding="utf-8")
     assert code == 0, said
     assert "Warning" not in said
-
-
-def test_it_answers_and_takes_outcomes(url: str) -> None:
-    with httpx.Client(base_url=url, trust_env=False, timeout=LIMIT_S) as client:
-        assert client.get("/readyz").status_code == 200
-        answer = client.post("/v1/retrieve", json={"query": "create an employee", "k": 3, "explain": True})
-        assert answer.status_code == 200 and len(answer.json()["tools"]) == 3
-        used = {"request_id": answer.json()["request_id"], "used": [answer.json()["tools"][0]["id"]]}
-        reported = client.post("/v1/outcomes", json=used)
-        assert (reported.status_code, reported.json()) == (200, {})
 
 
 def test_a_service_that_does_not_answer_is_warned_of(tmp_path: Path) -> None:

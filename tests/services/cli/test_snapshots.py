@@ -49,7 +49,6 @@ def test_rolling_back_publishes_the_one_before_and_tells_the_history(run: Run, b
     assert current_snapshot(store).name == a
     for arguments, expected in (((), 7), (("nope",), 7), ((a,), 6), (("",), 2)):
         assert run("admin", "rollback", *arguments, "--store", store)[0] == expected
-    assert run("admin", "rollback", "--tenant", "acme", "--store", store)[0] == 2
     assert current_snapshot(store).name == a
 
 
@@ -57,14 +56,13 @@ def test_a_snapshot_is_signed_from_the_build_on(run: Run, tmp_path: Path, monkey
     code, out, _ = run("admin", "keys", "create", tmp_path / "key", "--json")
     made = json.loads(out)
     assert code == 0
-    assert run("admin", "keys", "show", made["public_key"])[1].split() == [made["key_id"]]
     assert run("admin", "keys", "create", tmp_path / "key")[0] == 8
     tools = _tools(tmp_path, 2)
     build = ("build", tools, "--out", tmp_path / "store", "--encoder", "hashing.v1")
     unsigned = json.loads(run(*build, "--json")[1])["snapshot_id"]
     monkeypatch.setenv("EGOTOOLS_TRUSTED_KEYS", made["public_key"])
     search = ("search", "get a widget", "--store", tmp_path / "store")
-    for command in (search, ("validate", "--store", tmp_path / "store"), ("show", "x", "--store", tmp_path / "store")):
+    for command in (search, ("validate", tmp_path / "store"), ("show", "x", "--store", tmp_path / "store")):
         code, _, err = run(*command)
         assert code == SnapshotSignatureError.exit_code
         assert "not signed" in err
@@ -94,7 +92,6 @@ def test_a_snapshot_is_signed_from_the_build_on(run: Run, tmp_path: Path, monkey
         ("serve", "--store", ""),
         ("serve", "--ready-file", ""),
         ("validate", ""),
-        ("validate", "--store", ""),
         ("diff", ""),
         ("diff", "a", ""),
         ("export", ""),
@@ -104,7 +101,6 @@ def test_a_snapshot_is_signed_from_the_build_on(run: Run, tmp_path: Path, monkey
         ("admin", "snapshots", "--store", ""),
         ("admin", "rollback", "--store", ""),
         ("admin", "keys", "create", ""),
-        ("admin", "keys", "show", ""),
     ],
     ids=" ".join,
 )
@@ -142,8 +138,8 @@ def test_every_command_refuses_a_crafted_manifest_in_words(run: Run, tmp_path: P
     _build(tmp_path, 3)
     folder = copied(tmp_path / "store", tmp_path / "copy")
     rewrite_manifest(folder, CRAFTED[name])
-    for command in (("search", "get a widget"), ("show", "widget"), ("validate",)):
-        code, out, err = run(*command, "--store", folder)
+    for command in (("search", "get a widget", "--store"), ("show", "widget", "--store"), ("validate",)):
+        code, out, err = run(*command, folder)
         assert (code, out) == (SnapshotError.exit_code, ""), err
         assert "Traceback" not in err
     with pytest.raises(EgotoolsError):

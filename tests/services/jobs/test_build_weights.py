@@ -25,11 +25,11 @@ OTHER = RankingWeights(bm25_params=1.0)
 THINGS = ("order", "parcel", "refund", "voucher", "basket", "review", "ticket", "contract", "card", "letter")
 
 
-def built(store: Path, things: Sequence[str], *, said: str = "Gets the", weights: str = "keep") -> BuildReport:
+def built(store: Path, things: Sequence[str], *, said: str = "Gets the") -> BuildReport:
     rows = [{"name": f"get_{thing}", "description": f"{said} {thing}."} for thing in things]
     table = store.parent / "tools.jsonl"
     table.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return build_snapshot([str(table)], store, encoder=HashingEncoder(), weights=weights)
+    return build_snapshot([str(table)], store, encoder=HashingEncoder())
 
 
 def retuned(store: Path, weights: RankingWeights = TUNED) -> str:
@@ -50,9 +50,6 @@ def test_the_same_tools_built_again_are_the_tuned_snapshot_to_the_byte(store: Pa
         report = built(store, THINGS)
         assert report.snapshot_id == published_id(store) == tuned
         assert "tuned, as before: 100%" in report.weights
-    assert built(store, THINGS, weights="shipped").weights == ""
-    assert weights_of(open_snapshot(store)) == SHIPPED
-    assert built(store, THINGS).weights == ""
 
 
 def test_a_close_catalogue_keeps_them_and_the_manifest_tells_from_where(store: Path) -> None:

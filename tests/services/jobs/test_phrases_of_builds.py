@@ -14,8 +14,7 @@ from ingest.build_report import BuildReport
 from ontology.errors import InvalidArgumentError, ModelError
 from retrieval.snapshot.reader import open_snapshot
 from services.jobs.build import as_read, build_snapshot
-from services.jobs.model_factory import phrase_writer
-from services.jobs.plans import ChatEndpoint
+from services.jobs.plans import ChatEndpoint, phrase_writer
 from tests.harness.commands import Run
 
 TOOLS = [

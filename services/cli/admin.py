@@ -9,7 +9,6 @@ import getpass
 import tempfile
 from collections.abc import Sequence
 from dataclasses import asdict
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
@@ -18,7 +17,7 @@ from typer import Argument, Option
 from ontology.errors import InvalidArgumentError, NotFoundError, NotReadyError
 from ontology.files import disk_errors, read_bounded
 from services.audited import AUDIT_LOG, audited, is_audited, named_tools
-from services.cli.console import plain, print_json, say, show_lines, stdout, table, tell
+from services.cli.console import plain, print_json, say, show_lines, show_result, stdout, table, tell
 from services.cli.options import Json, Rare, Store, command, group
 from services.jobs.plans import DEFAULT_STORE, ChatEndpoint
 
@@ -76,20 +75,12 @@ def snapshots(store: Store = DEFAULT_STORE, as_json: Json = False) -> None:
     found, entries = list_snapshots(store), history(store)
     if not found and not entries:
         raise no_snapshot(store)
+    listed = [each.to_json() for each in found]
     if as_json:
-        return print_json({"snapshots": [each.to_json() for each in found], "history": _history(entries)})
-    rows = [
-        (
-            each.snapshot_id,
-            f"{each.tool_count:,}",
-            f"{each.bytes / 1e6:,.1f}",
-            _shown(each.published) or "never",
-            each.problem or ("current" if each.current else ""),
-        )
-        for each in found
-    ]
-    table("Snapshots", ("id", "tools", "MB", "last published (UTC)", ""), rows)
-    _show_history(entries)
+        return print_json({"snapshots": listed, "history": _history(entries)})
+    columns = ("snapshot_id", "tool_count", "published", "current", "problem")
+    table("Snapshots", columns, [[row.get(name) or "" for name in columns] for row in listed])
+    show_result({"history": _history(entries)}, _SHOWN // 2)
 
 
 @command(admin_app)
@@ -111,27 +102,13 @@ def rollback(
     with audited("rollback", str(store)) as change:
         publication = run(store, snapshot_id or "")
         change.published(publication.snapshot_id)
-    entries = history(store)
     if as_json:
-        return print_json({**publication.to_json(), "history": _history(entries)})
+        return print_json({**publication.to_json(), "history": _history(history(store))})
     say(plain(f"Published {publication.snapshot_id} again, in place of {publication.previous_id}"))
-    _show_history(entries)
 
 
 def _history(entries: Sequence[Any]) -> list[Any]:
     return [each.to_json() for each in reversed(entries)]
-
-
-def _show_history(entries: Sequence[Any]) -> None:
-    rows = [
-        (each.sequence, _shown(each.time), each.action, each.snapshot_id, each.previous_id, each.actor)
-        for each in reversed(entries[-_SHOWN // 2 :])
-    ]
-    table("History", ("", "UTC", "action", "id", "before", "by"), rows)
-
-
-def _shown(time: datetime | None) -> str:
-    return f"{time:%Y-%m-%d %H:%M:%S}" if time else ""
 
 
 @command(admin_app)
@@ -190,19 +167,16 @@ def list_findings(
 
     record, approvals = _record(store), read_approvals(store)
     shown = [each for each in record.findings if not quarantined or each.tool in record.quarantined]
+    rows, released = [each.to_json() for each in shown], [asdict(each) for each in approvals]
     if as_json:
-        rows, released = [each.to_json() for each in shown], [asdict(each) for each in approvals]
         return print_json({"findings": rows, "quarantined": list(record.quarantined), "approvals": released})
-    last = ""
-    for each in shown:
-        if each.tool != last:
-            last = each.tool
-            say(f"[bold]{plain(last)}[/]{' (quarantined)' if last in record.quarantined else ''}")
-        told = f"{each.kind} in {each.field}[{each.start}:{each.end}]: {each.why}. “{each.quote}” {each.remedy}. ({each.rule})"
-        say(plain(f"  {each.severity}: {told}"))
-    for one in approvals:
-        say(plain(f"approved {one.tool} by {one.by} at {one.at}: {one.reason}"))
-    if not shown and not approvals:
+    for row in rows:
+        held = " (quarantined)" if row["tool"] in record.quarantined else ""
+        where = f"{row['field']}[{row['start']}:{row['end']}]"
+        said = f"{row['severity']}: {row['kind']} in {where}: {row['why']}. “{row['quote']}” {row['remedy']}. ({row['rule']})"
+        say(plain(f"{row['tool']}{held}: {said}"))
+    show_result({"approvals": released}, len(released))
+    if not rows and not released:
         say("No findings.")
 
 

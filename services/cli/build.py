@@ -19,7 +19,7 @@ from services.cli.console import (
     print_json,
     say,
     show_facts,
-    show_lines,
+    show_result,
     tell,
 )
 from services.cli.options import Json, On, Store
@@ -175,18 +175,11 @@ def sync(
 
 
 def _show_sync(report: SyncReport, store: Path, *, as_json: bool) -> None:
+    told = report.to_json()
     if as_json:
-        print_json(report.to_json())
-        return
+        return print_json(told)
     outcome = "Unchanged" if report.snapshot_id == report.previous_id else "[bold green]Published[/]"
     counts = f"{len(report.added):,} added, {len(report.changed):,} changed, {len(report.removed):,} removed"
     say(f"{outcome}: snapshot [bold]{plain(report.snapshot_id)}[/]: {report.tools:,} tools, {counts}")
-    for name, sign, ids in (
-        ("Added", "+", report.added),
-        ("Changed", "~", report.changed),
-        ("Removed", "-", report.removed),
-    ):
-        show_lines(name, [f"{sign} {id_}" for id_ in ids], _SHOWN)
-    for each in report.kept:
-        say(plain(f"  {each.name}: left as it is, {each.tools:,} tools kept: {each.problem}"))
+    show_result({name: told[name] for name in ("added", "changed", "removed", "kept")}, _SHOWN)
     show_facts(_findings(report.build.findings, store))

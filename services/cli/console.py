@@ -32,6 +32,7 @@ __all__ = [
     "show_event",
     "show_facts",
     "show_lines",
+    "show_result",
     "show_step",
     "stderr",
     "stdout",
@@ -43,6 +44,7 @@ __all__ = [
 _COMMANDS = re.compile("[\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")  # JSON escapes the others itself
 _PLAIN_EVERY_S = 10.0  # between two lines of progress where no terminal shows a bar
 _MOST_CHARS = 300  # of a text on a line of a run
+_COUNTED = 1  # objects of an event: only their number is shown
 stdout = Console(emoji=False)  # `list:books:all` is an id, not an emoji
 stderr = Console(stderr=True, emoji=False)
 
@@ -106,21 +108,42 @@ def show_event(told: Mapping[str, Any], without: Collection[str] = ()) -> None:
     :param without: fields that are not shown.
     """
     name = re.sub(r"(?<=.)(?=[A-Z])", " ", told["event"]).lower()
-    said = {key: _in_words(value) for key, value in told.items() if key not in ("event", *without)}
-    if any(said.values()):
-        show_step(name, "; ".join(f"{key.replace('_', ' ')} {text}" for key, text in said.items() if text))
+    said = _in_words({key: value for key, value in told.items() if key not in ("event", *without)}, _COUNTED)
+    if said:
+        show_step(name, said)
 
 
-def _in_words(value: Any) -> str:
-    """A JSON value of an event in a few words: lists of objects are counted; empty for what says nothing."""
-    if value in (None, "", False, 0, [], {}):
+def show_result(result: Mapping[str, Any], most: int = 20, title: str = "") -> None:
+    """Print what a command found, as JSON values, for a person: a fact or an object a line, and nothing of what is empty.
+
+    :param most: lines of a list.
+    """
+    for key, value in result.items():
+        name = f"{title} {key.replace('_', ' ')}".strip()
+        if isinstance(value, Mapping):
+            show_result(value, most, name)
+        elif isinstance(value, list | tuple):
+            show_lines(name, [_in_words(each) for each in value], most)
+        elif text := _in_words(value):
+            show_facts({plain(name): text})
+
+
+def _in_words(value: Any, counted_from: int = 1_000) -> str:
+    """A JSON value in words; empty for what says nothing.
+
+    :param counted_from: a list of so many objects is only counted.
+    """
+    if value in (None, "", False, 0, [], {}, ()):
         return ""
     if isinstance(value, Mapping):
-        return ", ".join(f"{key} {text}" for key, each in value.items() if (text := _in_words(each)))
-    if isinstance(value, list):
-        flat = [each for each in value if not isinstance(each, list | Mapping)]
-        return ", ".join(map(str, flat)) if len(flat) == len(value) else f"{len(value):,}"
-    return f"{value:.3g}" if isinstance(value, float) else str(value)
+        found = {key.replace("_", " "): _in_words(each, counted_from) for key, each in value.items()}
+        return "; ".join(f"{key} {text}" for key, text in found.items() if text)
+    if isinstance(value, list | tuple):
+        flat = not any(isinstance(each, list | tuple | Mapping) for each in value)
+        if flat or len(value) < counted_from:
+            return (", " if flat else " | ").join(_in_words(each, counted_from) or "-" for each in value)
+        return f"{len(value):,}"
+    return f"{value:,.4g}" if isinstance(value, float) else str(value)
 
 
 def compact_json(value: Any) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -14,7 +14,7 @@ from typer.core import TyperGroup
 from ontology.errors import ModelError
 from services.audited import AuditedChange, audited
 from services.cli.build import told_of_lost_signature
-from services.cli.console import ProgressDisplay, plain, print_json, say, stdout, table, tell
+from services.cli.console import ProgressDisplay, plain, print_json, say, show_result, stdout, table, tell
 from services.cli.options import Json, command
 from services.jobs.plans import DatagenPlan, EvaluationPlan, LearningPlan, TuningPlan
 
@@ -22,12 +22,16 @@ if TYPE_CHECKING:
     from eval.summary import Summary
     from services.jobs.evaluate import Evaluation
     from services.jobs.generate import Generation
+    from services.jobs.improve import Learned, Tuned
 
 __all__ = ["datagen", "eval_app", "learn", "tune"]
 
 _RUN = "run"
 _MEASURE = "CompleteRecall"
 _CUTOFFS = (3, 5, 10)
+_OF_PROGRAMS = frozenset(
+    ("snapshot_id", "published", "published_id", "weights", "shipped", "before", "found", "reason")
+)
 
 
 class _RunUnlessNamed(TyperGroup):
@@ -188,20 +192,7 @@ def tune(plan: TuningPlan, as_json: Json = False) -> None:
     with _publishing(plan.out or plan.snapshot, "rollback" if plan.rollback else "publish", as_json) as publishing:
         tuned = roll_back_weights(plan) if plan.rollback else tune_snapshot(plan, publishing[0])
         publishing[1].published(tuned.published_id)
-    if as_json:
-        print_json(tuned.to_json())
-    else:
-        made = tuned.tuning
-        if made is not None:
-            counts = {"searched on": made.searched, "held out": made.held_out}
-            _show_change("Requests", counts, made, made.recall_before, made.recall_after)
-            moved = [
-                (name, made.before[name], found) for name, found in made.found.items() if found != made.before[name]
-            ]
-            if moved and not made.reason:
-                rows = [[name, f"{before:g}", f"{found:.3g}"] for name, before, found in moved]
-                table("Weights", ["weight", "before", "found"], rows)
-        _show_outcome(tuned.outcome, bool(tuned.published_id))
+    _show_outcome(tuned, bool(tuned.published_id), as_json)
     if not tuned.published_id:
         raise typer.Exit(NOT_BETTER)
 
@@ -216,18 +207,7 @@ def learn(plan: LearningPlan, as_json: Json = False) -> None:
     with _publishing(plan.store, "publish", as_json) as publishing:
         learned = learn_from_use(plan, publishing[0])
         publishing[1].published(learned.published)
-    if as_json:
-        print_json(learned.to_json())
-    else:
-        made = learned.learning
-        if made is not None and made.asked:
-            counts = {"sessions": made.sessions, "reporters": made.reporters, "held out": made.asked}
-            _show_change("Held-out sessions", counts, made, made.before, made.after)
-        if learned.damaged:
-            say(f"{learned.damaged:,} damaged lines of the log were left out.")
-        if learned.unknown:
-            say(f"{learned.unknown:,} sessions have no tool that the catalogue has.")
-        _show_outcome(learned.outcome, bool(learned.published))
+    _show_outcome(learned, bool(learned.published), as_json)
     if not learned.published and not plan.forget:
         raise typer.Exit(NOT_BETTER)
 
@@ -243,12 +223,9 @@ def _publishing(store: Path, action: str, as_json: bool) -> Iterator[tuple[Progr
         yield progress, change
 
 
-def _show_change(title: str, counts: dict[str, int], made: Any, before: float, after: float) -> None:
-    columns = [*counts, f"{_MEASURE}@{made.k} before", "after", "gained", "lost", "p"]
-    figures = [f"{before:.1%}", f"{after:.1%}", f"{made.gained:,}", f"{made.lost:,}", f"{made.p_value:.2g}"]
-    rows: Sequence[Sequence[str]] = [[*(f"{count:,}" for count in counts.values()), *figures]]
-    table(title, columns, rows)
-
-
-def _show_outcome(outcome: str, published: bool) -> None:
-    say(f"[bold {'green' if published else 'yellow'}]{plain(outcome)}[/]")
+def _show_outcome(made: Tuned | Learned, published: bool, as_json: bool) -> None:
+    told = made.to_json()
+    if as_json:
+        return print_json(told)
+    show_result({name: value for name, value in told.items() if name not in _OF_PROGRAMS})
+    say(f"[bold {'green' if published else 'yellow'}]{plain(made.outcome)}[/]")

@@ -12,7 +12,7 @@ from egotools.values import EgoGraph, GraphEdge
 from ontology.errors import InvalidArgumentError, NotFoundError
 from ontology.names import canonical_name
 from ontology.tool import PHRASES
-from services.cli.console import plain, print_json, say, table
+from services.cli.console import plain, print_json, say, show_result, table
 from services.cli.options import Json, Store
 from services.jobs.plans import DEFAULT_STORE
 
@@ -55,7 +55,7 @@ def show(
     for row, ego in nodes:
         _show(row, ego, every=every)
     for value in values[:most]:
-        _show_value(value, most)
+        show_result(value, most)
 
 
 def _keys(snapshot: Snapshot, entity: str) -> list[str]:
@@ -126,17 +126,6 @@ def _to_json(snapshot: Snapshot, ego: EgoGraph) -> dict[str, Any]:
 
 def _evidence(edge: GraphEdge) -> str:
     return ", ".join(sorted({f"{place.tool_id} {place.field}" for place in edge.provenance})[:_MAX_PLACES])
-
-
-def _show_value(value: dict[str, Any], most: int) -> None:
-    named = f" ({value['kind']})" if value["kind"] else ""
-    say(f"[bold]{plain(value['value'])}[/] looks like [bold]{plain(value['pattern'])}[/]{plain(named)}")
-    say("  entities: " + plain(", ".join(value["entities"]) or "unknown"))
-    rows = value["parameters"]
-    shown = [(r["tool_id"], r["parameter"], "output" if r["output"] else "input", r["entity"]) for r in rows[:most]]
-    table("Parameters", ("tool", "parameter", "", "entity"), shown)
-    if len(rows) > most:
-        say(f"… {len(rows) - most:,} more parameters (--all)")
 
 
 def _match_to_json(snapshot: Snapshot, match: ShapeMatch) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import tempfile
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -54,12 +54,6 @@ __all__ = ["Catalogue", "run_solve", "solve"]
 
 _HIDDEN = frozenset(("ModelAsked", "Ended"))  # events that say nothing to a person
 _NO_PLAN = SolvePlan()
-_NEEDED = {
-    "kgot/ask_llm": "--llm-url and --llm-model",
-    "kgot/search": "--search-url",
-    "kgot/inspect_image": "--vision-model",
-}
-"""Integrated tool → the options without which it is not ready."""
 _OPTIONS = {
     "files": "--file",
     "language": "--graph",
@@ -132,9 +126,7 @@ def solve(
     if clean_text(question) != question:  # bytes of the command line that are no UTF-8
         raise InvalidArgumentError("the task is no UTF-8", subject="question", remedy="Write it in UTF-8")
     task = KgotTask(question=question, files=tuple(files or ()))
-    run = run_solve(
-        plan, catalogue, task, access, ask_at_terminal(), journal=journal, observe=shown.tell, unusable=shown.unusable
-    )
+    run = run_solve(plan, catalogue, task, access, ask_at_terminal(), journal=journal, observe=shown.tell)
     shown.end(*asyncio.run(run))
 
 
@@ -147,12 +139,10 @@ async def run_solve(
     *,
     journal: Path | None,
     observe: Callable[[KgotEvent], None],
-    unusable: Callable[[Mapping[str, str]], None] = lambda reasons: None,
 ) -> tuple[KgotRun, RunAccount]:
     """Solve a task, or go on with its run; return the run and what it took.
 
     :param journal: None: it is kept in a temporary folder and removed at the end.
-    :param unusable: gets the integrated tools that cannot be used here, with the reason.
     :raises EgotoolsError: when a part cannot be opened, or the journal is of another run.
     :raises ClientError: when the server does not answer.
     """
@@ -164,7 +154,7 @@ async def run_solve(
             journal = Path(folder) / "run.jsonl"
         kept = stack.enter_context(open_run_journal(journal))
         tools = await stack.enter_async_context(_opened_tools(catalogue, access, ask))
-        parts = await stack.enter_async_context(open_solve_parts(plan, tools, task, kept, unusable=unusable))
+        parts = await stack.enter_async_context(open_solve_parts(plan, tools, task, kept))
         try:
             return await solve_recorded(task, kept, parts, observe=observe), account_of(kept.records)
         except OtherRunError as error:
@@ -238,26 +228,14 @@ class _Shown:
     def __init__(self, as_json: bool) -> None:
         self._as_json = as_json
         self._iteration = 0
-        self._unusable: Mapping[str, str] = {}
 
     def title(self, text: str, markup: str = "") -> None:
         """Print a line; none beside JSON."""
         if not self._as_json:
             say(markup or f"[bold]{plain(text)}[/]")
 
-    def unusable(self, reasons: Mapping[str, str]) -> None:
-        """Take which integrated tools cannot be used here, and why; it is told when one of them is called."""
-        self._unusable = reasons
-
     def tell(self, event: Any) -> None:
         """Take an event."""
-        from planners.kgot.kgot_task import CallMade
-
-        if self._unusable and isinstance(event, CallMade) and event.call.tool_id in self._unusable:
-            named = {each: f"Give {_NEEDED[each]}" if each in _NEEDED else why for each, why in self._unusable.items()}
-            told = "; ".join(f"{each} ({why.rstrip('.')})" for each, why in named.items())
-            tell(f"[dim]not ready: {plain(told)}[/]")
-            self._unusable = {}
         if self._as_json:
             return
         told = event.to_json()

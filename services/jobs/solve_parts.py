@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated
@@ -95,12 +95,10 @@ async def open_solve_parts(
     journal: RunJournal,
     *,
     budget: Budget | None = None,
-    unusable: Callable[[Mapping[str, str]], None] = lambda reasons: None,
 ) -> AsyncIterator[SolveParts]:
     """Open what a run works with.
 
     :param budget: shared by several runs; one of this run where None.
-    :param unusable: gets the integrated tools that cannot be used here, with the reason.
     :raises EgotoolsError: when a file, the store or a model cannot be opened.
     :raises ClientError: when the server does not answer.
     """
@@ -119,7 +117,7 @@ async def open_solve_parts(
         models = ToolModels(chat=tool_chat, vision=_vision(plan), budget=budget)
         web = WebTools(plan.search, allowed_networks=tools.access.allowed_networks)
         own = standard_tools(files, sandbox, models=models, web=web)
-        unusable(await own.ready())
+        await own.ready()
         graph = await stack.enter_async_context(open_graph(plan.graph, sandbox))
         if graph.language == "python" and settings.retrieve != "direct":
             await _check_isolation(sandbox)

@@ -98,33 +98,6 @@ def test_the_same_documents_give_the_same_snapshot_whatever_the_order_workers_an
     assert json.loads(done.stdout)["tools"] == 38
 
 
-def test_bad_documents_are_refused_by_name_and_stop_nothing(run: Run, tmp_path: Path) -> None:
-    folder = tmp_path / "documents"
-    folder.mkdir()
-    (folder / "good.jsonl").write_text(
-        '{"name": "list_orders", "description": "List orders", "parameters": []}\n', encoding="utf-8"
-    )
-    (folder / "empty.json").write_text("", encoding="utf-8")
-    (folder / "latin.jsonl").write_bytes(b'{"name": "caf\xe9", "description": "x", "parameters": []}')
-    (folder / "broken.yaml").write_text("openapi: 3.0.0\npaths: [", encoding="utf-8")
-    (folder / "broken.json").write_text('{"openapi": "3.0.0", "paths": {', encoding="utf-8")
-    (folder / "bomb.edmx").write_text(
-        '<!DOCTYPE x [<!ENTITY a "aa"><!ENTITY b "&a;&a;">]><edmx:Edmx xmlns:edmx="x">&b;</edmx:Edmx>', encoding="utf-8"
-    )
-    (folder / "notes.bin").write_bytes(b"\x00\x01")
-    code, out, _ = _build(run, folder, "--out", tmp_path / "store", "--json")
-    report = json.loads(out)
-    assert code == 0
-    assert report["tools"] == 1
-    refused = {Path(subject.split(":")[0]).name for subject, _, _ in report["rejected_tools"]["all"]}
-    assert refused == {"empty.json", "latin.jsonl", "broken.yaml", "broken.json", "bomb.edmx", "notes.bin"}
-    assert all(detail for _, _, detail in report["rejected_tools"]["all"])
-    code, _, err = _build(run, folder, "--out", tmp_path / "strict", "--strict")
-    assert code == 4
-    assert "bomb.edmx" in err
-    assert not (tmp_path / "strict" / "CURRENT").exists()
-
-
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
@@ -204,40 +177,6 @@ def test_errors_are_json_when_asked_for(
     said = json.loads(err)
     assert (found, said["exit_code"], said["error"], out) == (code, code, error, "")
     assert told in said["problem"] + said["remedy"]
-
-
-def test_show_knows_tools_and_says_when_it_does_not(run: Run, store: Path) -> None:
-    code, out, _ = run("show", "projects/send_task_deadline_reminder", "--store", store)
-    assert code == 0
-    assert "has_parameter" in out
-    assert run("show", "unicorn", "--store", store)[0] == 7
-
-
-@pytest.mark.parametrize("ending", ["graphml", "json", "cypher", "ttl"])
-def test_graph_export_writes_every_format(run: Run, store: Path, tmp_path: Path, ending: str) -> None:
-    target = tmp_path / f"graph.{ending}"
-    code, out, _ = run("export", target, "--store", store, "--json")
-    said = json.loads(out)
-    assert code == 0
-    assert said["nodes"] > 100
-    assert target.stat().st_size > 10_000
-
-
-def test_validate_names_every_fault_of_an_ontology_with_its_line(run: Run, tmp_path: Path) -> None:
-    path = tmp_path / "mine.yaml"
-    path.write_text(
-        "name: mine\nextends: default\nentity_types:\n  ship: {is_a: vessel}\n"
-        "predicates:\n  sails_to:\n    domain: [ship]\n    range: [harbour]\n    colour: blue\n",
-        encoding="utf-8",
-    )
-    code, out, _ = run("validate", path, "--json")
-    said = json.loads(out)
-    assert code == 5
-    lines = {finding["where"].rsplit(":", 1)[1]: finding["problem"] for finding in said["findings"]}
-    assert "vessel" in lines["4"]
-    assert any("harbour" in problem for problem in lines.values())
-    assert any("colour" in problem for problem in lines.values())
-    assert run("validate", ROOT / "ontology" / "default.yaml")[0] == 0
 
 
 def test_validate_checks_documents_and_snapshots(run: Run, store: Path, tmp_path: Path) -> None:

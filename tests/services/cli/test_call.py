@@ -104,17 +104,6 @@ def test_a_call_that_only_reads_is_shown_and_sent(run: Run, store: Path, shop: L
     assert shop.only.query == [("api_key", SECRET)]
 
 
-def test_json_for_programs(run: Run, store: Path, shop: Loopback) -> None:
-    code, out, _ = run(
-        "call", "shop/getOrder", "--store", store, "-a", '{"id": 7}', "--base-url", shop.url, *KEY, "--json"
-    )
-    assert code == 0
-    found = json.loads(out)
-    assert found["request"]["url"] == f"{shop.url}/api/orders/7?api_key=***"
-    assert found["answer"]["status"] == "200 OK"
-    assert found["answer"]["body"]["did"] == "GET /api/orders/7"
-
-
 def test_a_dry_run_sends_nothing(run: Run, store: Path, shop: Loopback) -> None:
     for more in ((), ("--json",)):
         code, out, _ = run("call", "shop/cancelOrder", "--store", store, "-a", '{"id": 7}', "--base-url", shop.url,
@@ -135,34 +124,6 @@ def test_a_call_that_may_change_something_needs_a_yes(run: Run, store: Path, sho
     assert code == 0
     assert "DELETE /api/orders/7" in out
     assert shop.only.method == "DELETE"
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
-
-
-@pytest.mark.parametrize(("typed", "code"), [("y\n", 0), ("YES\n", 0), ("n\n", 2), ("\n", 2), ("", 2)])
-def test_at_a_terminal_it_asks(
-    run: Run, store: Path, shop: Loopback, monkeypatch: pytest.MonkeyPatch, typed: str, code: int
-) -> None:
-    monkeypatch.setattr(sys, "stdin", Terminal(typed))
-    found, _, err = run("call", "shop/cancelOrder", "--store", store, "-a", '{"id": 7}', "--base-url", shop.url, *KEY)
-    assert found == code
-    assert "Send it? [y/N]" in err
-    assert len(shop.arrived) == (code == 0)
-
-
-def test_credentials_from_a_file_and_of_the_next_alternative(
-    run: Run, store: Path, shop: Loopback, tmp_path: Path
-) -> None:
-    (tmp_path / "login").write_text(f"me:{SECRET}\n", encoding="utf-8")
-    code, out, _ = run("call", "shop/getOrder", "--store", store, "-a", '{"id": 7}', "--base-url", shop.url,
-                       "--credential", f"login=@{tmp_path}/login")  # fmt: skip
-    assert code == 0
-    assert "authorization: ***" in out.lower()
-    assert SECRET not in out
-    assert shop.only.headers["authorization"].startswith("Basic ")
 
 
 @pytest.mark.parametrize(

@@ -87,16 +87,6 @@ def test_a_model_writes_and_reads_back_within_its_calls_and_the_rest_comes_with_
     assert run(*needs, "--out", tmp_path / "report", "--systems", "semantic@needs")[0] == 0
 
 
-def test_further_requests_come_with_their_reasons(run: Run, store: Path, tmp_path: Path) -> None:
-    asked = ("datagen", store, "--out", tmp_path / "out", "--per-class", 4)
-    code, out, err = run(*asked, "--unanswerable", 6, "--long", 2)
-    assert code == 0, err
-    assert "unanswerable.jsonl" in out and "smoke-test" in out
-    assert all(row["class"] == "long-task" for row in rows(tmp_path / "out" / "long_tasks.jsonl"))
-    assert run(*asked)[0] == 0
-    assert not list(tmp_path.glob("out/unanswerable.jsonl")) and not list(tmp_path.glob("out/long_tasks.jsonl"))
-
-
 @pytest.mark.parametrize(
     ("options", "code", "told"),
     [

@@ -93,12 +93,11 @@ def test_it_is_shown_in_short(run: Run, stores: tuple[Path, Path]) -> None:
     code, out, _ = run("diff", *stores)
     assert code == DIFFERENT
     for line in (
-        "  + suppliers/listAudits",
-        "  - suppliers/getStatus",
-        "  ~ suppliers/findSuppliers",
-        "      description: Finds suppliers by name. → Searches suppliers.",
-        "      inputs.name.required: false → true",
-        "      inputs.limit added: string",
+        "tools added: 1",
+        "  suppliers/listAudits",
+        "tools removed: 1",
+        "  suppliers/getStatus",
+        "  id suppliers/getSupplier; changes field inputs.limit; after in query; type string",
     ):
         assert line in out.splitlines(), out
-    assert "Edges between tools" in out
+    assert "field description; before Finds suppliers by name.; after Searches suppliers." in out

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from inference import HashingEncoder
-from ontology.errors import EgotoolsError, SnapshotError, SnapshotSignatureError
-from retrieval.engine import open_engine
+from ontology.errors import SnapshotSignatureError
 from retrieval.snapshot.publish import current_snapshot
 from services.jobs.build import build_snapshot
 from tests.harness.commands import Run
-from tests.retrieval.snapshot.crafted import copied, rewrite_manifest
 
 
 def _tools(folder: Path, count: int) -> Path:
@@ -115,32 +112,3 @@ def test_an_empty_path_is_refused_and_nothing_is_read_or_written(
     assert (code, out) == (2, "")
     assert "is empty" in told
     assert os.listdir(tmp_path) == ["api.json"]
-
-
-CRAFTED: dict[str, Callable[[dict[str, Any]], None]] = {
-    "no files": lambda manifest: manifest.update(files={}),
-    "a file outside": lambda manifest: manifest["files"].update({"../CURRENT": {"bytes": 1, "sha256": "0" * 64}}),
-    "an absolute file": lambda manifest: manifest["files"].update({"/etc/hostname": {"bytes": 1, "sha256": "0" * 64}}),
-    "a file that is a number": lambda manifest: manifest["files"].update({"tools.jsonl": 7}),
-    "no predicates": lambda manifest: manifest.pop("predicates"),
-    "predicates of another form": lambda manifest: manifest.update(predicates={"a": 1}),
-    "counts below zero": lambda manifest: manifest["counts"].update(tools=-1),
-    "counts of another catalogue": lambda manifest: manifest["counts"]["nodes"].update(tool=10**6),
-    "dimensions": lambda manifest: manifest["encoder"].update(dimensions=2**31),
-    "boosts": lambda manifest: manifest.update(boosts={"x": float("nan")}),
-    "ranking": lambda manifest: manifest.update(ranking={"ranker": "", "weights": {"": float("inf")}}),
-    "deep": lambda manifest: manifest.update(abbreviations=json.loads("[" * 500 + "]" * 500)),
-}
-
-
-@pytest.mark.parametrize("name", CRAFTED)
-def test_every_command_refuses_a_crafted_manifest_in_words(run: Run, tmp_path: Path, name: str) -> None:
-    _build(tmp_path, 3)
-    folder = copied(tmp_path / "store", tmp_path / "copy")
-    rewrite_manifest(folder, CRAFTED[name])
-    for command in (("search", "get a widget", "--store"), ("show", "widget", "--store"), ("validate",)):
-        code, out, err = run(*command, folder)
-        assert (code, out) == (SnapshotError.exit_code, ""), err
-        assert "Traceback" not in err
-    with pytest.raises(EgotoolsError):
-        open_engine(folder)  # as the server does

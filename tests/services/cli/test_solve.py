@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import re
-import shutil
 import signal
-import subprocess
 import sys
 import threading
 from collections.abc import Mapping
@@ -18,14 +15,11 @@ from typing import Any
 import pytest
 
 from planners.journal.run_journal import read_run_journal
-from tests.conftest import ROOT
 from tests.harness.commands import Run, started
 from tests.harness.waiting import LIMIT_S, wait_until
-from tests.planners.journal import warehouse_tools
 from tests.planners.kgot.recorded_events import event_lines
 from tests.planners.kgot.run_fakes import StepServer
 
-RECORDED = ROOT / "planners" / "kgot" / "tasks" / "recorded"
 QUESTION = "What is the amount of the sale?"
 CALL = {"tool": "kgot/inspect_file", "arguments": {"file": "sales.csv"}}
 ASKED = "result = [node['amount'] for _, node in G.nodes(data=True) if node['label'] == 'Zsale']"
@@ -137,35 +131,6 @@ def test_budget_and_deadline_have_their_own_exit_codes(run: Run, tmp_path: Path)
         assert code == 12
 
 
-def test_where_python_cannot_be_isolated_no_model_is_asked(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    broken = tmp_path / "bin" / "bwrap"
-    broken.parent.mkdir()
-    broken.write_text("#!/bin/sh\nexit 1\n", encoding="utf-8")
-    broken.chmod(0o755)
-    monkeypatch.setenv("PATH", str(broken.parent), prepend=os.pathsep)
-    with StepServer(**ANSWERS) as server:
-        code, _, err = run(*options(server, tmp_path))
-        assert not server.steps
-    assert code == 25 and "a graph in memory is asked by Python" in err and "--graph rdf" in err
-
-
-def test_the_run_of_another_task_is_replayed_and_not_gone_on_with(run: Run, tmp_path: Path) -> None:
-    journal = tmp_path / "run.jsonl"
-    shutil.copytree(RECORDED, tmp_path, dirs_exist_ok=True)
-    with StepServer(**ANSWERS) as server:
-        code, _, err = run(*options(server, tmp_path, "--journal", journal))
-        assert not server.steps
-    assert code == 2 and "it is the journal of another run" in err and "--replay" in err
-    assert run("solve", "--replay", "--journal", journal)[0] == 0
-
-
-def test_without_a_model_the_error_says_how_to_name_one(run: Run) -> None:
-    code, _, err = run("solve", "What is 17.5 % of 2,340?")
-    assert code == 2 and "--llm-url URL --llm-model NAME" in err and "solve --demo" in err
-
-
 def test_the_shipped_recorded_run_replays_and_says_whether_its_answer_is_right(run: Run) -> None:
     code, out, err = run("solve", "--demo")
     assert code == 0, err
@@ -173,40 +138,6 @@ def test_the_shipped_recorded_run_replays_and_says_whether_its_answer_is_right(r
     assert "with qwen2.5-coder-1.5b-instruct-q4_k_m. It is replayed" in out
     assert "answer (forced) Account Owner of Hydra Systems" in out
     assert "The answer is wrong; expected: Sales" in out
-
-
-@pytest.fixture(scope="module")
-def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A store with tools of Python, one of which changes something."""
-    store = tmp_path_factory.mktemp("warehouse") / "store"
-    made = subprocess.run(
-        [sys.executable, "-m", "services.cli", "build", f"python:{warehouse_tools.__name__}", "--out", str(store)],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert made.returncode == 0, made.stderr
-    return store
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("yes", [False, True], ids=["nobody", "yes"])
-def test_what_may_change_something_needs_consent(
-    run: Run, warehouse: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, yes: bool
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    name = warehouse_tools.__name__
-    move = {"tool": f"{name}/move_stock", "arguments": {"material": "steel", "target": "Ulm"}}
-    asked = {"query_type": "INSERT", "content": "move stock of a material to a target"}
-    answers = {**ANSWERS, "next_step": [asked], "tool_calls": [{"calls": [move]}]}
-    with StepServer(**answers, forced_query=[{"query": ASKED}]) as server:
-        given = options(server, tmp_path, "--store", warehouse, "--python", name, "--max-iterations", 1)
-        code, out, err = run(*given, *(["--yes"] if yes else []))
-    assert f"{name}/move_stock" in out, err
-    assert warehouse_tools.MARKS.exists() is yes
-    assert ("denied" in out) is not yes
-    assert code == (0 if yes else 7)
 
 
 def tasks_file(folder: Path) -> Path:

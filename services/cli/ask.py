@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import sys
 import tempfile
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_args
@@ -16,7 +16,7 @@ from typer import Argument, Option
 from ontology.errors import InvalidArgumentError
 from planners.graphseek.turn import AgentSettings, Descriptors
 from services.cli.console import plain, print_json, say, show_event, show_step, table, tell
-from services.cli.options import Journal, Json, Replay
+from services.cli.options import Journal, Json, Rare, Replay
 from services.cli.search import tools_client
 from services.jobs.plans import ChatEndpoint, open_chat
 
@@ -55,6 +55,9 @@ def ask(
     journal: Journal = None,
     replay: Replay = False,
     settings: AgentSettings = _SETTINGS,
+    all_operators: Annotated[
+        bool, Rare("--all-operators", help="Give a model all operators, not those of a lookup.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Ask a question of a graph in plain words. The graph is never written.
@@ -75,7 +78,7 @@ def ask(
         told = asyncio.run(replay_answer(journal, observe, rows=count))
     else:
         plan = _plan(graph, store, catalog, operators, endpoint, settings)
-        told = asyncio.run(run_ask(plan, question, observe, journal=journal, rows=count))
+        told = asyncio.run(run_ask(plan, question, observe, journal=journal, rows=count, lookup=not all_operators))
     if as_json:
         print_json(_to_json(told, events))
     else:
@@ -115,7 +118,7 @@ def _plan(
     return AskPlan(graph=graph or f"store:{store}", catalog=catalog, operators=known, settings=settings, chat=chat)
 
 
-@contextlib.asynccontextmanager
+@asynccontextmanager
 async def with_lookup(plan: AskPlan) -> AsyncIterator[AskPlan]:
     """Serve the store of operators meanwhile, and return the plan with what looks them up there for a model; rules need none."""
     from planners.calls.tool_finder import ToolFinder
@@ -129,18 +132,25 @@ async def with_lookup(plan: AskPlan) -> AsyncIterator[AskPlan]:
 
 
 async def run_ask(
-    plan: AskPlan, question: str, observe: Callable[[AgentEvent], None], *, journal: Path | None = None, rows: int = 10
+    plan: AskPlan,
+    question: str,
+    observe: Callable[[AgentEvent], None],
+    *,
+    journal: Path | None = None,
+    rows: int = 10,
+    lookup: bool = True,
 ) -> Told:
     """Ask a question, or go on with its run.
 
     :param journal: in a temporary folder where None.
     :param rows: of a table that are told, at most.
+    :param lookup: whether a model is offered the operators that a search finds for each step; else all.
     :raises EgotoolsError: when something cannot be opened, or the journal is of another run.
     """
     from services.jobs.ask_parts import open_asked_graph
 
     with tempfile.TemporaryDirectory(prefix="egotools-ask-") as folder:
-        async with with_lookup(plan) as found, open_asked_graph(found) as graph:
+        async with with_lookup(plan) if lookup else nullcontext(plan) as found, open_asked_graph(found) as graph:
             return await graph.ask(question, journal or Path(folder) / "question.jsonl", observe, rows=rows)
 
 

@@ -87,7 +87,7 @@ def plan(
         where = {"server": server, "store": store, "journal": journal, "dry_run": dry_run}
         return _answer(request, domain, answering, endpoint, calling, where, yes=yes, replay=replay, as_json=as_json)
     if useless := _given(context, _OF_A_DOMAIN):
-        problem = "it says under which schema a request is read and answered; without it calls are only planned"
+        problem = "it says under which schema the request is read and answered; without it the calls are only planned"
         remedy = "Name one, or leave the others out"
         raise InvalidArgumentError(f"{problem}, and {useless} would have no effect", subject="--domain", remedy=remedy)
     if not execute and (calling != NO_CALL_OPTIONS or yes):

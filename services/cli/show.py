@@ -105,7 +105,7 @@ def _to_json(snapshot: Snapshot, ego: EgoGraph) -> dict[str, Any]:
     center = ego.center
     number = snapshot.find_node(center.key)
     node = snapshot.nodes[number] if number is not None else None
-    names = ("head", "predicate", "tail", "confidence", "phrase")
+    names = ("head", "predicate", "tail", "confidence")
     row: dict[str, Any] = {
         "key": center.key,
         "type": center.type,
@@ -113,7 +113,10 @@ def _to_json(snapshot: Snapshot, ego: EgoGraph) -> dict[str, Any]:
         "degree": center.degree,
         "forms": node.surface_forms if node else (),
         "aliases": node.aliases if node else (),
-        "edges": [{**{name: getattr(e, name) for name in names}, "evidence": _evidence(e)} for e in ego.edges],
+        "edges": [
+            {**{name: getattr(each, name) for name in names}, "evidence": _evidence(each), "phrase": each.phrase}
+            for each in ego.edges
+        ],
         "hidden_edges": ego.total_degree - len(ego.edges),
     }
     if center.tool_id:

@@ -70,11 +70,13 @@ class Catalogue:
 
     :param store: of the tools; None and no server: the integrated tools alone.
     :param server: address of a running server.
+    :param cache: folder for the store of the integrated tools; the user's cache where None.
     """
 
     store: Path | None = None
     server: str = ""
     allowed_models: tuple[str, ...] = ()
+    cache: Path | None = None
 
 
 def solve(
@@ -94,6 +96,9 @@ def solve(
     out: Annotated[Path | None, Rare("--out", "-o", file_okay=False, help="With --tasks: folder of results.")] = None,
     workers: Annotated[int, Rare(min=1, max=256, help="With --tasks: tasks that are solved at once.")] = 1,
     on: On = "local",
+    tools_cache: Annotated[
+        Path | None, Rare("--tools-cache", file_okay=False, help="Cache of integrated tools.")
+    ] = None,
     allowed_models: AllowedModels = (),
     as_json: Json = False,
 ) -> None:
@@ -110,7 +115,7 @@ def solve(
         if given and tasks is None:
             raise InvalidArgumentError("it needs --tasks", subject=option, remedy="Give --tasks too")
     plan.require_model()
-    catalogue = Catalogue(store=store, server=server, allowed_models=allowed_models)
+    catalogue = Catalogue(store=store, server=server, allowed_models=allowed_models, cache=tools_cache)
     access = calling.access(yes=yes)
     if tasks is not None:
         if out is None:
@@ -169,7 +174,7 @@ async def _opened_tools(catalogue: Catalogue, access: ToolAccess, ask: Ask) -> A
     """Open the catalogues, and close them at the end."""
     from services.jobs.cached_store import integrated_store
 
-    async with tools_client("", integrated_store()) as own:
+    async with tools_client("", integrated_store(catalogue.cache)) as own:
         if not catalogue.server and catalogue.store is None:
             yield SolveTools(client=own, own=None, access=access, ask=ask)
             return

@@ -48,7 +48,7 @@ def graph(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 def by(server: StepServer, graph: str, *more: object) -> Sequence[object]:
-    return ("--graph", graph, "--llm-url", f"{server.url}/v1", "--llm-model", "m", *more)
+    return ("--graph", graph, "--llm-url", f"{server.url}/v1", "--llm-model", "m", "--all-operators", *more)
 
 
 def test_a_run_is_kept_and_told_again(run: Run, graph: str, tmp_path: Path) -> None:
@@ -161,9 +161,14 @@ def test_versions_of_operators_are_listed_with_their_files(
     async def version() -> OperatorVersion:
         async with open_question_graph(graph, tmp_path / "graphs") as reader:
             schema = await reader.schema()
-        template = "MATCH (s:Plant) WHERE $match <> '' AND s.name = $text RETURN s AS node, 'Plant' AS type, s.name AS name, 1.0 AS score"
-        made = {"template": template, "parameters": FIND.parameters(schema, ()), "columns": FIND.returns}
-        return OperatorVersion(operator="find", dialect="ladybug", schema=schema.fingerprint, **made)
+        return OperatorVersion(
+            operator="find",
+            dialect="ladybug",
+            schema=schema.fingerprint,
+            template="MATCH (s:Plant) WHERE $match <> '' AND s.name = $text RETURN s AS node",
+            parameters=FIND.parameters(schema, ()),
+            columns=FIND.returns,
+        )
 
     folder.add(asyncio.run(version()))
     (folder.path / "find.3.json").write_text("{}", encoding="utf-8")

@@ -18,7 +18,6 @@ from ontology.errors import InvalidArgumentError, NotFoundError, NotReadyError, 
 from ontology.files import disk_errors, read_bounded
 from services.audited import AUDIT_LOG, audited, is_audited, named_tools
 from services.cli.console import counted, plain, print_json, say, show_lines, table, tell
-from services.cli.graphs import catalog_app, operators_app
 from services.cli.options import Json, Rare, Store, command
 from services.jobs.plans import DEFAULT_KEEP, DEFAULT_STORE
 
@@ -529,7 +528,3 @@ def revoke_token(name: Annotated[str, Argument(help="Name or id of the token.")]
 
     revoke(file, name)
     tell(plain(f"Revoked {name}."))
-
-
-admin_app.add_typer(catalog_app, name="catalog")
-admin_app.add_typer(operators_app, name="operators")

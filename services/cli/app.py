@@ -29,6 +29,12 @@ _NO_USAGE = (
 )
 _IN_STORE = "sync publishes in --store; a server that watches it serves that, any other after `egotools admin publish`"
 _WITH_URL = "Name model and endpoint together: NAME@URL"
+_OWN_OPERATOR = (
+    "Models no longer write operators: write one as a file, and name its folder with egotools ask --operators"
+)
+_OWN_CATALOG = (
+    "A catalog is a YAML file that you write (docs/ask.md has one); egotools ask --catalog checks it against the graph"
+)
 REMOVED: Mapping[str, str] = MappingProxyType(
     {
         "plan-tools": "It is egotools plan, with the same options",
@@ -40,9 +46,12 @@ REMOVED: Mapping[str, str] = MappingProxyType(
         "keys": "It is egotools admin keys",
         "tokens": "It is egotools admin tokens",
         "findings": "It is egotools admin findings",
-        "catalog": "It is egotools admin catalog",
-        "operators": "It is egotools admin operators",
-        "admin operators diff": "egotools admin operators show prints a version: compare two files of it",
+        "catalog": _OWN_CATALOG,
+        "operators": _OWN_OPERATOR,
+        "admin operators": _OWN_OPERATOR,
+        "admin catalog": _OWN_CATALOG,
+        "ask --all-operators": "All operators are offered in each step: leave it out",
+        "ask --descriptors": "A model always sees the catalog; to ask without one, leave --catalog out",
         "company": "It is egotools demo company",
         "audit": "The audit log is JSON lines without a chain: read it with any tool, and ship it to a store that only appends",
         "build --usage": _NO_USAGE,
@@ -194,7 +203,6 @@ _SETTINGS = {
     "max_iterations": "--max-iterations",
     "max_seconds": "--max-seconds",
     "max_steps": "--steps",
-    "descriptors": "--descriptors",
 }
 """Setting of a planner that ``--help`` shows → its option."""
 

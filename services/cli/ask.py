@@ -8,18 +8,17 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_args
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ontology.errors import InvalidArgumentError
-from planners.graphseek.turn import AgentSettings, Descriptors
+from planners.graphseek.turn import AgentSettings
 from services.cli.console import plain, print_json, say, table, tell
-from services.cli.options import Journal, Json, Rare, Replay
-from services.cli.search import tools_client
+from services.cli.options import Journal, Json, Replay
 from services.jobs.plans import ChatEndpoint
 
 if TYPE_CHECKING:
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     from planners.graphseek.turn import AgentEvent, Ended
     from services.jobs.ask_parts import AskPlan, OpenedGraph
 
-__all__ = ["Asked", "Told", "ask", "ask_opened", "replay", "run_ask", "with_lookup"]
+__all__ = ["Asked", "Told", "ask", "ask_opened", "replay", "run_ask"]
 
 _NO_ENDPOINT, _SETTINGS = ChatEndpoint(), AgentSettings()
 _PRINTED, _ALL = 10, sys.maxsize  # rows of a table
@@ -101,9 +100,6 @@ def ask(
         int | None, typer.Option(min=0, help="Ask the journal's last question again, from after this step.")
     ] = None,
     settings: AgentSettings = _SETTINGS,
-    all_operators: Annotated[
-        bool, Rare("--all-operators", help="Give a model all operators, not those of a lookup.")
-    ] = False,
     as_json: Json = False,
 ) -> None:
     """Ask a question of a graph in plain words. The graph is never written.
@@ -132,8 +128,7 @@ def ask(
     else:
         plan = _plan(graph, store, catalog, operators, endpoint, settings)
         asked = Asked(text=refine or question, journal=journal, refine=bool(refine), branch=branch, rows=count)
-        lookup = plan.chat is not None and not all_operators
-        told = asyncio.run(run_ask(plan, asked, observe, lookup=lookup))
+        told = asyncio.run(run_ask(plan, asked, observe))
     if as_json:
         print_json(_to_json(told, events))
     else:
@@ -164,9 +159,6 @@ def _plan(
     for option, given in (("--llm-url", url), ("--operators", operators)):
         if given and not endpoint.model:
             raise InvalidArgumentError("it needs --llm-model", subject=option, remedy="Give --llm-model too")
-    if settings.descriptors not in get_args(Descriptors):
-        remedy = f"Use one of {', '.join(get_args(Descriptors))}"
-        raise InvalidArgumentError(f"{settings.descriptors!r} is none", subject="--descriptors", remedy=remedy)
     known = tuple(known_operators(operators).values())
     chat = open_chat(endpoint, needed_by="a run by a model") if endpoint.model else None
     if not graph and store is None:
@@ -175,28 +167,14 @@ def _plan(
     return AskPlan(graph=graph or f"store:{store}", catalog=catalog, operators=known, settings=settings, chat=chat)
 
 
-@contextlib.asynccontextmanager
-async def with_lookup(plan: AskPlan) -> AsyncIterator[AskPlan]:
-    """Serve the store of operators meanwhile, and return the plan with what looks them up there."""
-    from planners.calls.tool_finder import ToolFinder
-    from services.jobs.cached_store import operator_store
-
-    async with tools_client("", operator_store(plan.operators)) as client:
-        yield replace(plan, finder=ToolFinder(client, k=plan.settings.found_operators))
-
-
-async def run_ask(plan: AskPlan, asked: Asked, observe: Callable[[AgentEvent], None], *, lookup: bool = False) -> Told:
+async def run_ask(plan: AskPlan, asked: Asked, observe: Callable[[AgentEvent], None]) -> Told:
     """Ask a question, or go on with its run.
 
-    :param lookup: whether operators are looked up for each step.
     :raises EgotoolsError: when something cannot be opened, or the journal is of another run.
     """
     from services.jobs.ask_parts import open_asked_graph
 
-    async with contextlib.AsyncExitStack() as stack:
-        if lookup:
-            plan = await stack.enter_async_context(with_lookup(plan))
-        graph = await stack.enter_async_context(open_asked_graph(plan))
+    async with open_asked_graph(plan) as graph:
         return await ask_opened(graph, asked, observe)
 
 
@@ -218,7 +196,7 @@ async def replay(journal: Path, rows: int, observe: Callable[[AgentEvent], None]
 
     :raises InvalidArgumentError: when there is none, or it has not ended.
     """
-    from planners.graphseek.recorded_question import replay_question
+    from planners.graphseek.question_run import replay_question
     from services.jobs.conversation import conversation_turns
     from services.jobs.result_page import ShownResults
 
@@ -283,8 +261,6 @@ def _lines(event: AgentEvent) -> Iterator[tuple[str, str]]:
     from planners.graphseek import turn as events
 
     match event:
-        case events.StepBegun(fallback=why) if why:
-            yield "[yellow]lookup[/]", f"all operators are offered: {why}"
         case events.Invoked():
             yield "call", f"{event.operator} {_json(event.arguments)}"
         case events.QueryRun():
@@ -295,8 +271,6 @@ def _lines(event: AgentEvent) -> Iterator[tuple[str, str]]:
             yield from (("  note", note) for note in event.notes)
         case events.Faulted():
             yield "  [yellow]fault[/]", f"{event.problem.rstrip('.')}. {event.hint}"
-        case events.OperatorAdapted():
-            yield "  [yellow]adapted[/]", f"{event.operator}: {event.version or 'no version'} {event.problem}".rstrip()
         case events.AnswerRejected():
             yield "[yellow]refused[/]", f"{event.text} (in no result: {', '.join(event.ungrounded)})"
         case events.ModelAsked(problem=problem) if problem:
@@ -306,7 +280,7 @@ def _lines(event: AgentEvent) -> Iterator[tuple[str, str]]:
 def _show_end(end: Ended, pages: Sequence[Mapping[str, Any]]) -> None:
     """Print the tables and graphs of an answer, and the answer."""
     for page in pages:
-        _show_page(page)
+        (_graph if page["kind"] == "graph" else _table)(page)
     if end.answer:
         marked = {"ungrounded": " [yellow](ungrounded)[/]", "asked back": " [yellow](asked back)[/]"}
         colour = "green" if end.outcome == "answered" else "yellow"
@@ -315,19 +289,7 @@ def _show_end(end: Ended, pages: Sequence[Mapping[str, Any]]) -> None:
         _say("[yellow]missing[/]", end.missing)
 
 
-def _show_page(page: Mapping[str, Any], title: str = "", columns: Sequence[str] = ()) -> None:
-    """Print a result as :func:`services.jobs.result_page.result_page` gives it."""
-    if "of" in page:
-        axes = ", ".join(f"{page['options'][axis]}" for axis in ("y", "x") if axis in page["options"])
-        drawn = f" ({page['kind']} of {axes}; the page draws it)" if axes else ""
-        _show_page(page["of"], f"{page['title']}{drawn}".strip(), page["options"].get("columns", ()))
-    elif page["kind"] == "graph":
-        _graph(page, title)
-    else:
-        _table(page, title, columns)
-
-
-def _table(page: Mapping[str, Any], title: str, columns: Sequence[str]) -> None:
+def _table(page: Mapping[str, Any]) -> None:
     """Print the first rows: without columns that are empty there, and those that say nothing to a person, where there is something else to show."""
     from planners.stores.graph_schema import TYPE_PROPERTIES
 
@@ -336,9 +298,9 @@ def _table(page: Mapping[str, Any], title: str, columns: Sequence[str]) -> None:
     ids = [at for at in filled if page["columns"][at]["type"] == "node"]
     is_ingested = any(str(row[at]).partition(":")[0] in TYPE_PROPERTIES for row in page["rows"] for at in ids)
     shown = [at for at in filled if at not in ids and not (is_ingested and names[at] in _INTERNAL)]
-    places = [names.index(each) for each in columns] or shown or filled or list(range(len(names)))
+    places = shown or filled or list(range(len(names)))
     rows = [[_cell(row[at]) for at in places] for row in page["rows"]]
-    say(f"  {page['handle']:<9} {plain(title)}".rstrip())
+    say(f"  {page['handle']}")
     table("", [names[at] for at in places], rows)
     if (more := page["total"] - len(rows)) > 0:
         say(f"  and {more:,} more rows")
@@ -349,9 +311,9 @@ def _cell(value: Any) -> str:
     return text if len(text) <= _CELL else f"{text[:_CELL]}…"
 
 
-def _graph(page: Mapping[str, Any], title: str) -> None:
+def _graph(page: Mapping[str, Any]) -> None:
     names = {each["id"]: each["properties"].get("name") or each["id"] for each in page["nodes"]}
-    _say(f"{page['handle']}:", f"{title} {len(page['nodes']):,} nodes, {len(page['edges']):,} relationships".strip())
+    _say(f"{page['handle']}:", f"{len(page['nodes']):,} nodes, {len(page['edges']):,} relationships")
     for edge in page["edges"][:_EDGES]:
         source, target = (str(names.get(edge[end], edge[end])) for end in ("source", "target"))
         _say("", f"{source} -{edge['type']}-> {target}")

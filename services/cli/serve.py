@@ -151,7 +151,6 @@ async def _ask_plan(options: PageOptions, model: str) -> AsyncIterator[AskPlan]:
 
     :param model: ``openai:MODEL@BASE_URL``; empty: none.
     """
-    from services.cli.ask import with_lookup
     from services.jobs.ask_parts import AskPlan
     from services.jobs.model_factory import open_chat
     from services.server.query_model import query_endpoint
@@ -162,5 +161,4 @@ async def _ask_plan(options: PageOptions, model: str) -> AsyncIterator[AskPlan]:
         return
     name, url = query_endpoint(model)
     chat = open_chat(ChatEndpoint(base_url=url, model=name), needed_by="the page")
-    async with with_lookup(replace(plan, chat=chat)) as found:
-        yield found
+    yield replace(plan, chat=chat)

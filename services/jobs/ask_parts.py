@@ -18,13 +18,10 @@ from ontology.errors import (
     NotFoundError,
     StorageError,
 )
-from planners.calls.tool_finder import Finder
-from planners.graphseek.adapt import OperatorAdapter
-from planners.graphseek.catalog import OWN_SHARE, SemanticCatalog, catalog_for, described_share, read_catalog
+from planners.graphseek.catalog import SemanticCatalog, catalog_for, read_catalog, unknown_names
 from planners.graphseek.llm_turns import LlmTurns
 from planners.graphseek.operators.operator import Operator, known_operators
-from planners.graphseek.question_run import AnsweredQuestion, QuestionParts
-from planners.graphseek.recorded_question import answer_recorded
+from planners.graphseek.question_run import AnsweredQuestion, QuestionParts, answer_recorded
 from planners.graphseek.results import ResultStore
 from planners.graphseek.rules_turns import RulesTurns
 from planners.graphseek.turn import AgentEvent, AgentSettings, Ended, Question, TurnMaker
@@ -32,7 +29,7 @@ from planners.journal.run_journal import RunJournal
 from planners.stores import READABLE_ADDRESSES, open_readable
 from planners.stores.graph_schema import GraphSchema, ReadableGraph
 from planners.stores.ladybug import open_ladybug_reader
-from services.jobs.cached_store import cache_folder, versions_folder
+from services.jobs.cached_store import cache_folder
 from services.jobs.tool_graph_file import tool_graph_file
 
 __all__ = ["AskPlan", "OpenedGraph", "open_asked_graph", "open_question_graph", "outcome_error"]
@@ -49,7 +46,6 @@ class AskPlan:
     :param operators: all there are.
     :param settings: limits of a question.
     :param chat: the model that plans; rules do where None.
-    :param finder: looks operators up for a model's steps; all are offered where None, and to rules, which read no descriptions.
     :param cache: folder where graphs are loaded into; the user's cache folder where None.
     """
 
@@ -58,7 +54,6 @@ class AskPlan:
     operators: Sequence[Operator] = field(default_factory=lambda: tuple(known_operators().values()))
     settings: AgentSettings = field(default_factory=AgentSettings)
     chat: ChatModel | None = None
-    finder: Finder | None = None
     cache: Path | None = None
 
     def turns(self) -> TurnMaker:
@@ -96,13 +91,11 @@ class OpenedGraph:
 async def open_asked_graph(plan: AskPlan) -> AsyncIterator[OpenedGraph]:
     """Open a graph with its catalog, and close it at the end.
 
-    :raises EgotoolsError: when the graph or the catalog cannot be opened, or the catalog is a draft, or of another graph.
+    :raises EgotoolsError: when the graph or the catalog cannot be opened, or the catalog is of another graph.
     """
-    own = _accepted(plan.catalog) if plan.catalog else None
+    own = read_catalog(plan.catalog) if plan.catalog else None
     async with open_question_graph(plan.graph, plan.cache) as graph:
         catalog = _chosen(own, await graph.schema(), str(plan.catalog))
-        made_for = own.fingerprint if own is not None else ""
-        adapter = OperatorAdapter(versions_folder(), plan.chat, accepted=made_for)
 
         def parts(results: ResultStore) -> QuestionParts:
             return QuestionParts(
@@ -111,8 +104,6 @@ async def open_asked_graph(plan: AskPlan) -> AsyncIterator[OpenedGraph]:
                 operators=plan.operators,
                 results=results,
                 turns=plan.turns(),
-                finder=plan.finder if plan.chat is not None else None,
-                adapter=adapter,
             )
 
         yield OpenedGraph(plan=plan, parts=parts)
@@ -139,22 +130,13 @@ async def open_question_graph(address: str, cache: Path | None = None) -> AsyncI
         yield graph
 
 
-def _accepted(file: Path) -> SemanticCatalog:
-    catalog = read_catalog(file)
-    if not catalog.accepted:
-        remedy = f"Read it, and run `egotools admin catalog accept {file}`"
-        raise InvalidArgumentError("the catalog is a draft", subject=str(file), remedy=remedy)
-    return catalog
-
-
 def _chosen(own: SemanticCatalog | None, schema: GraphSchema, subject: str) -> SemanticCatalog:
-    if own is not None and own.fingerprint != schema.fingerprint and described_share(own, schema) < OWN_SHARE:
-        raise InvalidArgumentError(
-            f"the catalog describes less than {OWN_SHARE:.0%} of the names of this graph",
-            subject=subject,
-            remedy="Draft one of this graph with `egotools admin catalog draft`, or leave --catalog out",
-        )
-    return catalog_for(schema, [own] if own is not None else ())
+    if own is None:
+        return catalog_for(schema)
+    if unknown := unknown_names(own, schema):
+        problem = f"the graph does not have {', '.join(unknown[:5])}" + (" and others" if len(unknown) > 5 else "")
+        raise InvalidArgumentError(problem, subject=subject, remedy="Correct these names, or leave --catalog out")
+    return own
 
 
 def outcome_error(end: Ended, *, by_command: bool = True) -> EgotoolsError | None:

@@ -8,20 +8,18 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
 
 from ontology.files import disk_errors, write_file
 from planners.calls.sandbox import Sandbox
-from planners.graphseek.operators.operator import Operator, operator_documents
-from planners.graphseek.question_run import CORE
 from planners.kgot.tools.task_files import TaskFiles
 from planners.kgot.tools.tool_set import standard_tools
 from services.company.shipped_documents import SHIPPED_CATALOG
 from services.threads import pin_threads
 
-__all__ = ["cache_folder", "integrated_store", "operator_store", "shipped_store", "versions_folder"]
+__all__ = ["cache_folder", "integrated_store", "shipped_store"]
 
 
 def cache_folder(name: str) -> Path:
@@ -32,12 +30,6 @@ def cache_folder(name: str) -> Path:
 def state_folder() -> Path:
     """Return the folder of what the program keeps for the user, ``$XDG_STATE_HOME/egotools``."""
     return Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "egotools"
-
-
-def versions_folder() -> Path:
-    """Return the folder of versions of operators: ``EGOTOOLS_OPERATORS``, else one in :func:`state_folder`."""
-    named = os.environ.get("EGOTOOLS_OPERATORS")
-    return Path(named) if named else state_folder() / "operators"
 
 
 def cached_store(documents: str, folder: Path, write: Callable[[Path], Path]) -> Path:
@@ -67,23 +59,6 @@ def cached_store(documents: str, folder: Path, write: Callable[[Path], Path]) ->
     finally:
         shutil.rmtree(building, ignore_errors=True)
     return store
-
-
-_NOT_LOOKED_UP = frozenset({*CORE, "cypher"})
-"""Operators that a step has anyway, and the one that is offered by a rule of its own."""
-
-
-def operator_store(known: Iterable[Operator], folder: Path | None = None) -> Path:
-    """Return a store with the operators that are looked up; where the folder has none, it is built, which takes some seconds.
-
-    :param folder: of such stores; the user's cache folder where None.
-    :raises StorageError: when it cannot be written.
-    """
-    documents = operator_documents(each for each in known if each.name not in _NOT_LOOKED_UP)
-    text = json.dumps(documents, ensure_ascii=False, indent=1, sort_keys=True)
-    return cached_store(
-        text, folder or cache_folder("operators"), lambda building: write_file(building / "operators.json", text)
-    )
 
 
 def integrated_documents() -> str:

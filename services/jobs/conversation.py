@@ -13,7 +13,7 @@ from itertools import count, takewhile
 from pathlib import Path
 
 from ontology.errors import InvalidArgumentError
-from planners.graphseek.recorded_question import (
+from planners.graphseek.question_run import (
     branch_question,
     invocations_upto,
     next_question,

@@ -1,4 +1,4 @@
-"""Results as a command or a page shows them: some rows of a table, a graph, or how a person is to see one of them."""
+"""Results as a command or a page shows them: some rows of a table, or a graph."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from planners.graphseek.turn import AgentEvent, ResultKept
 __all__ = ["ShownResults", "result_page"]
 
 _MOST_CHARS = 2_000  # of a text in a cell
+_MOST_EDGES = 5_000  # of a drawing
 
 
 class ShownResults:
@@ -32,7 +33,7 @@ class ShownResults:
         return tell
 
     async def pages(self, results: ResultStore, of: Sequence[str], *, count: int) -> list[dict[str, Any]]:
-        """Return the presentations that were made, and the results of the answer that none of them shows, as :func:`result_page` does.
+        """Return the results that were shown, and those of the answer, as :func:`result_page` does.
         What is not there any more is left out.
 
         :param of: handles that the answer rests on.
@@ -42,24 +43,27 @@ class ShownResults:
         for handle in dict.fromkeys([*self._presentations, *of]):
             with contextlib.suppress(EgotoolsError):  # of a replay: the folder may be gone
                 pages.append(await result_page(results, handle, count=count))
-        presented = {page["of"]["handle"] for page in pages if "of" in page}
-        return [page for page in pages if page["handle"] not in presented]
+        return pages
 
 
 async def result_page(results: ResultStore, handle: str, *, count: int = 20) -> dict[str, Any]:
-    """Return a result as JSON values: ``handle``, ``kind``, ``total`` (rows, or nodes), ``cut`` and ``notes``; of a table ``columns``,
-    ``offset``, ``rows``, and ``rows_missing``: how many stand behind these; of a graph ``nodes`` and ``edges``; of a presentation ``title``, ``options``, and ``of``: what it shows.
+    """Return a result as JSON values: ``handle``, ``kind``, ``total`` (rows), ``cut`` and ``notes``; of a table ``columns``, ``offset``,
+    ``rows``, and ``rows_missing``: how many stand behind these; of relationships, whose kind is ``graph``, also ``nodes`` and ``edges``.
 
     :raises NotFoundError: when there is no such result.
     """
     found = results.result(handle)
-    if found.kind == "table":
-        return {**_head(found), **await _table(results, found, count)}
-    if found.kind == "graph":
-        return {**_head(found), **await _graph(results, handle)}
-    shown = await results.presentation(handle)
-    inner = await result_page(results, shown.of, count=count)
-    return {**_head(found), "kind": shown.kind, "title": shown.title, "options": dict(shown.options), "of": inner}
+    page = {**_head(found), **await _table(results, found, count)}
+    names = [each.name for each in found.columns]
+    if not {"source", "source_type", "source_name", "type", "target", "target_type", "target_name"} <= {*names}:
+        return page
+    rows = [dict(zip(names, row, strict=True)) for row in await results.rows(handle, limit=_MOST_EDGES)]
+    ends = [(row[end], row[f"{end}_type"], row[f"{end}_name"]) for row in rows for end in ("source", "target")]
+    nodes = [
+        {"id": id_, "type": type_, "properties": {"name": _shown(name)}} for id_, type_, name in dict.fromkeys(ends)
+    ]
+    edges = [{"type": row["type"], "source": row["source"], "target": row["target"], "properties": {}} for row in rows]
+    return {**page, "kind": "graph", "nodes": nodes, "edges": edges}
 
 
 def _head(found: Result) -> dict[str, Any]:
@@ -79,24 +83,6 @@ async def _table(results: ResultStore, found: Result, count: int) -> dict[str, A
         "offset": 0,
         "rows": [[_shown(cell) for cell in row] for row in rows],
         "rows_missing": max(0, found.size - len(rows)),
-    }
-
-
-async def _graph(results: ResultStore, handle: str) -> dict[str, Any]:
-    part = await results.graph(handle)
-    return {
-        "nodes": [{"id": n.id, "type": n.type, "properties": _properties(n.properties)} for n in part.nodes],
-        "edges": [
-            {"type": e.type, "source": e.source, "target": e.target, "properties": _properties(e.properties)}
-            for e in part.edges
-        ],
-    }
-
-
-def _properties(found: Any) -> dict[str, Any]:
-    return {
-        name: [_shown(each) for each in value] if isinstance(value, list | tuple) else _shown(value)
-        for name, value in found.items()
     }
 
 

@@ -62,7 +62,7 @@ def graph(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 def by(server: StepServer, graph: str, *more: object) -> Sequence[object]:
-    return ("--graph", graph, "--llm-url", f"{server.url}/v1", "--llm-model", "m", "--all-operators", *more)
+    return ("--graph", graph, "--llm-url", f"{server.url}/v1", "--llm-model", "m", *more)
 
 
 def test_a_conversation_of_two_turns_is_kept_and_told_again(run: Run, graph: str, tmp_path: Path) -> None:

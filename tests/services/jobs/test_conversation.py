@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ontology.errors import InvalidArgumentError, ModelError
-from planners.graphseek.recorded_question import answer_recorded
+from planners.graphseek.question_run import answer_recorded
 from planners.graphseek.turn import AgentSettings, Question, Turn
 from services.jobs.conversation import conversation_turns, next_turn
 from tests.planners.graphseek.agent.toy_parts import Script, answer, call, parts

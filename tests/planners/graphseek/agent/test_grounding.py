@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import pytest
 
-from planners.graphseek.question_run import ungrounded
-from planners.graphseek.results import Cell, Result, ResultColumn, ResultStore, TableRows
+from planners.graphseek.grounding import ungrounded
+from planners.graphseek.results import Result, ResultColumn, ResultStore
 from planners.graphseek.turn import Invocation, Question, StepRecord
 from planners.stores.graph_schema import GraphSchema, NodeType, PropertyKey, RelationshipType, TypeMark
 
@@ -77,9 +77,6 @@ def loop() -> Iterator[asyncio.Runner]:
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory, loop: asyncio.Runner) -> Iterator[ResultStore]:
-    async def batches() -> AsyncIterator[Sequence[tuple[Cell, ...]]]:
-        yield ROWS
-
     store = ResultStore(tmp_path_factory.mktemp("results"))
     columns = (
         ResultColumn(name="name", type="string"),
@@ -88,7 +85,7 @@ def results(tmp_path_factory: pytest.TempPathFactory, loop: asyncio.Runner) -> I
         ResultColumn(name="count", type="integer"),
         ResultColumn(name="share", type="number"),
     )
-    loop.run(store.keep_table(TableRows(columns=columns, batches=batches()), title="rows", most=100))
+    loop.run(store.keep_table(columns, ROWS, title="rows"))
     yield store
     store.close()
 

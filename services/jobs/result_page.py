@@ -62,7 +62,9 @@ async def result_page(results: ResultStore, handle: str, *, count: int = 20) -> 
     nodes = [
         {"id": id_, "type": type_, "properties": {"name": _shown(name)}} for id_, type_, name in dict.fromkeys(ends)
     ]
-    edges = [{"type": row["type"], "source": row["source"], "target": row["target"], "properties": {}} for row in rows]
+    edges: list[dict[str, Any]] = [
+        {"type": row["type"], "source": row["source"], "target": row["target"], "properties": {}} for row in rows
+    ]
     return {**page, "kind": "graph", "nodes": nodes, "edges": edges}
 
 

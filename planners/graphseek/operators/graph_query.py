@@ -163,13 +163,11 @@ async def edges_among(
     context: OperatorContext, ids: Sequence[str], types: Sequence[RelationshipType] = ()
 ) -> tuple[list[Row], bool]:
     """Return the relationships among nodes, of these types or of all, as source, type and target, and whether there are more."""
-    schema, text = context.schema, CypherText(context.schema, context.graph.dialect)
-    if not (schema.relationships and ids):
-        return [], False
+    schema = context.schema
     columns = [ResultColumn(name=name, type="string") for name in ("source", "type", "target")]
-    for nth, (_, sources) in enumerate(text.parts_of_ids(ids)):
-        if nth:
-            text.add("UNION ALL")
+    found, cut = list[Row](), False
+    for _, sources in CypherText(schema, context.graph.dialect).parts_of_ids(ids):
+        text = CypherText(schema, context.graph.dialect)
         begin = text.choose("n0", None, sources)
         steps = steps_of(text, "(n0)", "(n1)", Reach(types=tuple(types)))
         text.add(f"{begin} {steps.between(f'e0{steps.types}')}")
@@ -177,4 +175,6 @@ async def edges_among(
         text.add(f"WITH n0, n1, e0 WHERE {text.form('identity', 'n1')} IS NOT NULL")
         text.returns(columns, ("n0", text.form("relationship_type", "e0"), "n1"))
         text.limit(MOST_EDGES)
-    return await fetch_rows(context, text.compiled(), most=MOST_EDGES)
+        rows, more = await fetch_rows(context, text.compiled(), most=MOST_EDGES)
+        found, cut = found + rows, cut or more
+    return found[:MOST_EDGES], cut or len(found) > MOST_EDGES

@@ -49,7 +49,7 @@ def Toy(name: str, run: Run) -> Operator:
     """An operator with one argument, ``of``: text, and one optional handle."""
 
     def forms(of: ArgumentForms) -> dict[str, Any]:
-        handle = {"handle": of.handle("tgp")} if of.handles else {}
+        handle = {"handle": of.handle()} if of.handles else {}
         return {"of": {"type": "string"}, "type": of.node_type, **handle}
 
     return TypedOperator(name=name, description="It does what a test says.", forms=forms, required=("of",), runs=run)

@@ -28,7 +28,6 @@ _ABOUT = ("about", "approximately", "around", "nearly", "roughly", "≈", "~")
 _BEFORE, _BEHIND = 5, 3  # words around a number that may be one name with it: "Busbar laser welding 0412"
 _MOST_CLAIMS = 1_000  # of one answer, which has at most 20,000 characters
 _MOST_MISSING = 8  # after which no others are looked for: each took about 5 s in a table of 200,000 rows
-_MOST_RATIOS = 40  # returned numbers of which ratios are taken: of more, some ratio is near any share
 _EXACT = 1e-9  # relative: numbers go through decimal texts
 
 
@@ -50,8 +49,7 @@ async def ungrounded(
     are too many to check.
 
     What counts: values of results, what summaries and notes of results say, sizes of results, values of arguments that gave something,
-    the question and those before it, and the names of the schema. A percentage may be the ratio of two numbers of these. Earlier answers
-    do not count: their results do.
+    the question and those before it, and the names of the schema. Earlier answers do not count: their results do.
     """
     claims = list(_claims(answer))
     if len(claims) > _MOST_CLAIMS:
@@ -97,32 +95,27 @@ class _Known:
     def __init__(self, question: Question, schema: GraphSchema, records: Sequence[StepRecord]) -> None:
         texts = [question.text, *(asked for asked, _ in question.earlier)]
         numbers = [each.number for text in texts for each in _claims(text) if each.number is not None]
-        self._returned: dict[float, None] = {}
         for invocation, outcome in (pair for record in records for pair in record.pairs):
             if isinstance(outcome, Result):
-                self._returned.update(dict.fromkeys([float(outcome.size), *_numbers(_folded(outcome.summary))]))
+                numbers.append(float(outcome.size))
                 texts += [outcome.summary, *outcome.notes]
                 texts += [canonical_text(dict(invocation.arguments))] if outcome.size else []
         owners: list[NodeType | RelationshipType] = [*schema.nodes, *schema.relationships]
         for owner in owners:
             texts += [owner.name, *(each.name for each in owner.properties)]
         self._text = _folded("\n".join(texts))
-        self._numbers = [*numbers, *self._returned, *_numbers(self._text)]
+        self._numbers = [*numbers, *_numbers(self._text)]
 
     def has(self, name: str) -> bool:
         """Whether a name stands in a text as whole words."""
         return re.search(rf"(?<!\w){re.escape(_folded(name))}(?!\w)", self._text) is not None
 
     def has_number(self, claim: _Claim) -> bool:
-        """Whether a number is known, as it is or in words; a percentage also as a share, or as the ratio of two numbers."""
+        """Whether a number is known, as it is or in words; a percentage also as a share."""
         for value, tolerance in _readings(claim):
             if any(abs(each - value) <= tolerance for each in self._numbers):
                 return True
-        if not claim.text.endswith("%"):
-            return not claim.text[:1].isdigit() and self.has(claim.text)
-        value, tolerance = _readings(claim)[1]
-        some, tolerance = [*self._returned][:_MOST_RATIOS], max(tolerance, 0.005)
-        return any(whole and abs(part / whole - value) <= tolerance for part in some for whole in some)
+        return not claim.text[:1].isdigit() and self.has(claim.text)
 
 
 def _readings(claim: _Claim) -> list[tuple[float, float]]:

@@ -115,20 +115,16 @@ class LlmTurns:
     def _history(self, turns: Sequence[tuple[str, str]]) -> str:
         """The turns before, the newest whole; those that do not fit are left out."""
         left, kept = self._settings.history_tokens, list[str]()
+        longest = left * _CHARS_PER_TOKEN // _LONGEST_SHARE
         for asked, answered in reversed(turns):
-            text = self._cut(f"Question: {asked}\nAnswer: {answered}", self._settings.history_tokens // _LONGEST_SHARE)
+            text = f"Question: {asked}\nAnswer: {answered}"
+            text = text if len(text) <= longest else f"{text[:longest]}…"
             left -= self._count(text)
             if left < 0:
                 kept.insert(0, f"({len(turns) - len(kept)} earlier turns are left out.)")
                 break
             kept.insert(0, text)
         return "\n".join(kept)
-
-    def _cut(self, text: str, most: int) -> str:
-        """Return the beginning of a text that has too many tokens."""
-        while (tokens := self._count(text)) > most:
-            text = f"{text[: max(1, len(text) * most // (tokens + 1) - _CHARS_PER_TOKEN)]}…"
-        return text
 
     def _trace(self, records: Sequence[StepRecord], most_tokens: int) -> str:
         """Return the steps so far. Where they have too many tokens, the oldest are left out."""

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 from planners.graphseek.grounding import ungrounded
-from planners.graphseek.results import Result, ResultColumn, ResultStore
-from planners.graphseek.turn import Invocation, Question, StepRecord
+from planners.graphseek.results import ResultColumn, ResultStore
+from planners.graphseek.turn import Question, StepRecord
 from planners.stores.graph_schema import GraphSchema, NodeType, PropertyKey, RelationshipType, TypeMark
 
 ROWS = (
@@ -104,10 +104,3 @@ def test_what_stands_in_a_result_or_in_the_question_is_grounded(
 @pytest.mark.parametrize(("answer", "told"), WRONG)
 def test_what_stands_nowhere_is_told(answer: str, told: str, results: ResultStore, loop: asyncio.Runner) -> None:
     assert missing(answer, results, loop) == [told]
-
-
-def test_a_percentage_is_the_ratio_of_two_returned_numbers(results: ResultStore, loop: asyncio.Runner) -> None:
-    rows = Result(handle="t2", kind="table", size=2, summary="t2: 2 rows\nred 31\nall 124")
-    record = StepRecord(number=1, invocations=(Invocation(operator="count", arguments={}),), outcomes=(rows,))
-    assert missing("25 % of them are red, a quarter of 124.", results, loop, [record]) == []
-    assert missing("That is 26 % of them.", results, loop, [record]) == ["26 %"]

@@ -1,12 +1,8 @@
-"""The commands ``egotools admin …``: snapshots of a store or of a running server, findings, keys, tokens, health, and what is
-accepted before questions use it.
-"""
+"""The commands ``egotools admin …``: snapshots of a store, findings, keys, tokens, and the health of a server."""
 
 from __future__ import annotations
 
-import asyncio
 import getpass
-import tempfile
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -17,15 +13,14 @@ from typer import Argument, Option
 from ontology.errors import InvalidArgumentError, NotFoundError, NotReadyError
 from ontology.files import disk_errors, read_bounded
 from services.audited import AUDIT_LOG, audited, is_audited, named_tools
-from services.cli.console import plain, print_json, say, show_lines, show_result, stdout, table, tell
+from services.cli.console import plain, print_json, say, show_lines, show_result, table, tell
 from services.cli.options import Json, Rare, Store, command, group
-from services.jobs.plans import DEFAULT_STORE, ChatEndpoint
+from services.jobs.plans import DEFAULT_STORE
 
 if TYPE_CHECKING:
     import grpc
 
     from ingest.trust.quarantine import TrustRecord
-    from planners.stores.graph_schema import GraphSchema
 
 __all__ = ["CaFile", "Tenant", "TokenFile", "admin_app", "read_tls", "read_token"]
 
@@ -272,77 +267,3 @@ def revoke_token(name: Annotated[str, Argument(help="Name or id of the token.")]
 
     revoke(file, name)
     tell(plain(f"Revoked {name}."))
-
-
-_NO_ENDPOINT = ChatEndpoint()
-
-
-@command(admin_app)
-def catalog(
-    graph: Annotated[str, Option("--graph", help="Graph that is described, as of egotools ask.")],
-    out: Annotated[Path | None, Option("--out", "-o", help="New file for the draft. Default: it is printed.")] = None,
-    endpoint: ChatEndpoint = _NO_ENDPOINT,
-) -> None:
-    """Draft the catalog of a graph: what its types and properties mean, by rules, or by the model of --llm-model.
-
-    It serves no question before a person has read it, and has written `accepted: true` into it.
-    """
-    from ontology.ontology import load_ontology
-    from planners.graphseek.catalog import write_catalog, yaml_of_catalog
-    from planners.graphseek.draft import draft_by_llm, draft_by_rules
-    from services.jobs.plans import open_chat
-
-    if out is not None and out.exists():
-        remedy = "Name another file, or delete it: it may be one that a person has changed"
-        raise InvalidArgumentError("there is such a file", subject=str(out), remedy=remedy)
-    endpoint.check_pair()
-    model = open_chat(endpoint, needed_by="a draft by a model") if endpoint.model else None
-    census, ontology = asyncio.run(_census(graph)), load_ontology()
-    if model is None:
-        made = draft_by_rules(census, ontology)
-    else:
-        written = draft_by_llm(census, model, ontology=ontology)
-        made = written.catalog
-        for problem in written.problems:
-            tell(plain(problem))
-    if out is None:
-        stdout.file.write(yaml_of_catalog(made))
-        return
-    write_catalog(out, made)
-    say(plain(f"Wrote {out}. Read it, correct it, and write `accepted: true` into it"))
-
-
-async def _census(address: str) -> GraphSchema:
-    """The types of a graph, with counts and samples."""
-    from services.jobs.ask_parts import open_question_graph
-
-    with tempfile.TemporaryDirectory() as cache:
-        async with open_question_graph(address, Path(cache)) as graph:
-            return await graph.census()
-
-
-@command(admin_app)
-def operators(as_json: Json = False) -> None:
-    """List the versions of operators that a model proposed for a changed graph (folder: EGOTOOLS_OPERATORS).
-
-    An unverified one serves the question that it was made for alone. Read its file; with the status approved it serves all.
-    """
-    from planners.graphseek.adapt import VersionFolder
-    from services.jobs.cached_store import versions_folder
-
-    versions = VersionFolder(versions_folder())
-    known = versions.versions()
-    if as_json:
-        names = ("name", "status", "dialect", "schema")
-        rows = [{name: getattr(each, name) for name in names} for each in known]
-        return print_json({"folder": str(versions.path), "versions": rows, "problems": list(versions.problems)})
-    for each in known:
-        say(
-            plain(
-                f"{each.name}  {each.status}  {each.dialect}, schema {each.schema[:12]}: {versions.path}/{each.name}.json"
-            )
-        )
-    for problem in versions.problems:
-        tell(plain(f"left out: {problem}"))
-    if not known:
-        say("There are no versions.")

@@ -56,7 +56,7 @@ _COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "learn": ("measure:learn", "Learn from what agents reported."),
     },
     "Operate": {
-        "admin": ("admin:admin_app", "Snapshots, findings, keys, tokens, health, catalogs, operators."),
+        "admin": ("admin:admin_app", "Snapshots, findings, keys, tokens, health."),
         "demo": ("demo:demo_app", "See all of it on the shipped company; demo company serves it."),
     },
 }
@@ -66,7 +66,6 @@ _SETTINGS = {
     "max_iterations": "--max-iterations",
     "max_seconds": "--max-seconds",
     "max_steps": "--steps",
-    "descriptors": "--descriptors",
 }
 """Setting of a planner that ``--help`` shows → its option."""
 _USAGE_ERROR = typer.BadParameter.__mro__[1]  # typer exports no name of it

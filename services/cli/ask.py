@@ -5,26 +5,23 @@ from __future__ import annotations
 import asyncio
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager, nullcontext
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_args
+from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
 from ontology.errors import InvalidArgumentError
-from planners.graphseek.turn import AgentSettings, Descriptors
+from planners.graphseek.turn import AgentSettings
 from services.cli.console import plain, print_json, say, show_event, show_step, table, tell
-from services.cli.options import Journal, Json, Rare, Replay
-from services.cli.search import tools_client
+from services.cli.options import Journal, Json, Replay
 from services.jobs.plans import ChatEndpoint, open_chat
 
 if TYPE_CHECKING:
     from planners.graphseek.turn import AgentEvent, Ended
     from services.jobs.ask_parts import AskPlan, Told
 
-__all__ = ["ask", "run_ask", "with_lookup"]
+__all__ = ["ask", "run_ask"]
 
 _NO_ENDPOINT, _SETTINGS = ChatEndpoint(), AgentSettings()
 _PRINTED, _ALL = 10, sys.maxsize  # rows of a table
@@ -46,7 +43,7 @@ def ask(
         ),
     ] = None,
     endpoint: ChatEndpoint = _NO_ENDPOINT,
-    catalog: Annotated[Path | None, Option(help="Accepted catalog of the graph (admin catalog).")] = None,
+    catalog: Annotated[Path | None, Option(help="Catalog: what the names of the graph mean (YAML).")] = None,
     operators: Annotated[
         tuple[Path, ...], Option("--operators", file_okay=False, metavar="DIR", help="Further operators (code).")
     ] = (),
@@ -55,9 +52,6 @@ def ask(
     journal: Journal = None,
     replay: Replay = False,
     settings: AgentSettings = _SETTINGS,
-    all_operators: Annotated[
-        bool, Rare("--all-operators", help="Give a model all operators, not those of a lookup.")
-    ] = False,
     as_json: Json = False,
 ) -> None:
     """Ask a question of a graph in plain words. The graph is never written.
@@ -78,7 +72,7 @@ def ask(
         told = asyncio.run(replay_answer(journal, observe, rows=count))
     else:
         plan = _plan(graph, store, catalog, operators, endpoint, settings)
-        told = asyncio.run(run_ask(plan, question, observe, journal=journal, rows=count, lookup=not all_operators))
+        told = asyncio.run(run_ask(plan, question, observe, journal=journal, rows=count))
     if as_json:
         print_json(_to_json(told, events))
     else:
@@ -107,28 +101,12 @@ def _plan(
     endpoint.check_pair()
     if operators and not endpoint.model:
         raise InvalidArgumentError("it needs --llm-model", subject="--operators", remedy="Give --llm-model too")
-    if settings.descriptors not in get_args(Descriptors):
-        remedy = f"Use one of {', '.join(get_args(Descriptors))}"
-        raise InvalidArgumentError(f"{settings.descriptors!r} is none", subject="--descriptors", remedy=remedy)
     known = tuple(known_operators(operators).values())
     chat = open_chat(endpoint, needed_by="a run by a model") if endpoint.model else None
     if not graph and store is None:
         tell("[dim]The tool graph of the shipped company is asked.[/]")
         store = shipped_store()
     return AskPlan(graph=graph or f"store:{store}", catalog=catalog, operators=known, settings=settings, chat=chat)
-
-
-@asynccontextmanager
-async def with_lookup(plan: AskPlan) -> AsyncIterator[AskPlan]:
-    """Serve the store of operators meanwhile, and return the plan with what looks them up there for a model; rules need none."""
-    from planners.calls.tool_finder import ToolFinder
-    from services.jobs.cached_store import operator_store
-
-    if plan.chat is None:
-        yield plan
-        return
-    async with tools_client("", operator_store(plan.operators)) as client:
-        yield replace(plan, finder=ToolFinder(client, k=plan.settings.found_operators))
 
 
 async def run_ask(
@@ -144,13 +122,12 @@ async def run_ask(
 
     :param journal: in a temporary folder where None.
     :param rows: of a table that are told, at most.
-    :param lookup: whether a model is offered the operators that a search finds for each step; else all.
     :raises EgotoolsError: when something cannot be opened, or the journal is of another run.
     """
     from services.jobs.ask_parts import open_asked_graph
 
     with tempfile.TemporaryDirectory(prefix="egotools-ask-") as folder:
-        async with with_lookup(plan) if lookup else nullcontext(plan) as found, open_asked_graph(found) as graph:
+        async with open_asked_graph(plan) as graph:
             return await graph.ask(question, journal or Path(folder) / "question.jsonl", observe, rows=rows)
 
 
@@ -179,7 +156,7 @@ class _Printer:
     def tell(self, event: AgentEvent) -> None:
         """Take an event."""
         told = event.to_json()
-        if told["event"] in self._hidden and not told.get("problem") and not told.get("fallback"):
+        if told["event"] in self._hidden and not told.get("problem"):
             return
         if told.get("step", self._step) != self._step:
             self._step = told["step"]
@@ -190,13 +167,7 @@ class _Printer:
 def _show_end(end: Ended, pages: Sequence[Mapping[str, Any]]) -> None:
     """Print the tables and graphs of an answer, and the answer."""
     for page in pages:
-        if "of" in page:
-            options = page["options"]
-            axes = ", ".join(f"{options[axis]}" for axis in ("y", "x") if axis in options)
-            drawn = f" ({page['kind']} of {axes}; the page draws it)" if axes else ""
-            _show_page(page["of"], f"{page['title']}{drawn}".strip(), options.get("columns", ()))
-        else:
-            _show_page(page)
+        _show_page(page)
     if end.answer:
         marked = {"ungrounded": " [yellow](ungrounded)[/]", "asked back": " [yellow](asked back)[/]"}
         colour = "green" if end.outcome == "answered" else "yellow"
@@ -205,20 +176,20 @@ def _show_end(end: Ended, pages: Sequence[Mapping[str, Any]]) -> None:
         show_step("[yellow]missing[/]", end.missing)
 
 
-def _show_page(page: Mapping[str, Any], title: str = "", columns: Sequence[str] = ()) -> None:
+def _show_page(page: Mapping[str, Any]) -> None:
     """Print a result: of a table the first rows, without columns that are empty there, and those that say nothing to a person."""
     from planners.stores.graph_schema import TYPE_PROPERTIES
 
     if page["kind"] == "graph":
-        return _show_graph(page, title)
+        return _show_graph(page)
     names = [each["name"] for each in page["columns"]]
     filled = [at for at in range(len(names)) if any(row[at] not in (None, "") for row in page["rows"])]
     ids = [at for at in filled if page["columns"][at]["type"] == "node"]
     is_ingested = any(str(row[at]).partition(":")[0] in TYPE_PROPERTIES for row in page["rows"] for at in ids)
     shown = [at for at in filled if at not in ids and not (is_ingested and names[at] in _INTERNAL)]
-    places = [names.index(each) for each in columns] or shown or filled or list(range(len(names)))
+    places = shown or filled or list(range(len(names)))
     rows = [[_cell(row[at]) for at in places] for row in page["rows"]]
-    say(f"  {page['handle']:<9} {plain(title)}".rstrip())
+    say(f"  {page['handle']}")
     table("", [names[at] for at in places], rows)
     if (more := page["total"] - len(rows)) > 0:
         say(f"  and {more:,} more rows")
@@ -229,9 +200,9 @@ def _cell(value: Any) -> str:
     return text if len(text) <= _CELL else f"{text[:_CELL]}…"
 
 
-def _show_graph(page: Mapping[str, Any], title: str) -> None:
+def _show_graph(page: Mapping[str, Any]) -> None:
     names = {each["id"]: each["properties"].get("name") or each["id"] for each in page["nodes"]}
-    counts = f"{title} {len(page['nodes']):,} nodes, {len(page['edges']):,} relationships".strip()
+    counts = f"{len(page['nodes']):,} nodes, {len(page['edges']):,} relationships"
     show_step(f"{page['handle']}:", counts)
     for edge in page["edges"][:_EDGES]:
         source, target = (str(names.get(edge[end], edge[end])) for end in ("source", "target"))

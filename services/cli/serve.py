@@ -120,30 +120,23 @@ def _beside(options: PageOptions, stores: Mapping[str, Path], calling: CallOptio
             plan=plan,
             domains=list(domains),
         )
-        async with (
-            _ask_plan(server.settings.query_model) as ask,
-            serve_web(server, stores, replace(settings, ask=ask)) as address,
-        ):
+        settings = replace(settings, ask=_ask_plan(server.settings.query_model))
+        async with serve_web(server, stores, settings) as address:
             tell(plain(f"The page is at {address}"))
             yield
 
     return beside
 
 
-@asynccontextmanager
-async def _ask_plan(model: str) -> AsyncIterator[AskPlan]:
-    """Yield how questions of the page are answered: by the model that the server has, else by rules.
+def _ask_plan(model: str) -> AskPlan:
+    """Return how questions of the page are answered: by the model that the server has, else by rules.
 
     :param model: ``openai:MODEL@BASE_URL``; empty: none.
     """
-    from services.cli.ask import with_lookup
     from services.jobs.ask_parts import AskPlan
     from services.server.query_model import query_endpoint
 
-    plan = AskPlan(graph="")
-    if model:
-        name, url = query_endpoint(model)
-        chat = open_chat(ChatEndpoint(base_url=url, model=name), needed_by="the page")
-        plan = replace(plan, chat=chat)
-    async with with_lookup(plan) as found:
-        yield found
+    if not model:
+        return AskPlan(graph="")
+    name, url = query_endpoint(model)
+    return AskPlan(graph="", chat=open_chat(ChatEndpoint(base_url=url, model=name), needed_by="the page"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,13 +19,10 @@ from ontology.errors import (
     NotFoundError,
     StorageError,
 )
-from planners.calls.tool_finder import Finder
-from planners.graphseek.adapt import OperatorAdapter
-from planners.graphseek.catalog import OWN_SHARE, SemanticCatalog, accept, catalog_for, described_share, read_catalog
+from planners.graphseek.catalog import SemanticCatalog, catalog_for, read_catalog, unknown_names
 from planners.graphseek.llm_turns import LlmTurns
 from planners.graphseek.operators.operator import Operator, known_operators
-from planners.graphseek.question_run import AnsweredQuestion, QuestionParts
-from planners.graphseek.recorded_question import answer_recorded, replay_question
+from planners.graphseek.question_run import AnsweredQuestion, QuestionParts, answer_recorded, replay_question
 from planners.graphseek.results import Cell, ResultStore
 from planners.graphseek.rules_turns import RulesTurns
 from planners.graphseek.turn import AgentEvent, AgentSettings, Ended, Question, ResultKept
@@ -33,7 +30,7 @@ from planners.journal.run_journal import open_run_journal, read_run_journal
 from planners.stores import READABLE_ADDRESSES, open_readable
 from planners.stores.graph_schema import GraphSchema, ReadableGraph
 from planners.stores.ladybug import open_ladybug_reader
-from services.jobs.cached_store import cache_folder, versions_folder
+from services.jobs.cached_store import cache_folder
 from services.jobs.tool_graph_file import tool_graph_file
 
 __all__ = [
@@ -48,6 +45,8 @@ __all__ = [
 
 _ADDRESSES = ("store:PATH", *READABLE_ADDRESSES)
 _MOST_CHARS = 2_000  # of a text in a cell
+_MOST_EDGES = 5_000  # of a drawing
+_RELATIONSHIP = {"source", "source_type", "source_name", "type", "target", "target_type", "target_name"}  # columns
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +58,6 @@ class AskPlan:
     :param operators: all there are.
     :param settings: limits of a question.
     :param chat: the model that plans; rules do where None.
-    :param finder: looks operators up for a model's steps; all are offered where None, and to rules, which read no descriptions.
     :param cache: folder where graphs are loaded into; the user's cache folder where None.
     """
 
@@ -68,7 +66,6 @@ class AskPlan:
     operators: Sequence[Operator] = field(default_factory=lambda: tuple(known_operators().values()))
     settings: AgentSettings = field(default_factory=AgentSettings)
     chat: ChatModel | None = None
-    finder: Finder | None = None
     cache: Path | None = None
 
 
@@ -140,7 +137,7 @@ class _Shown:
         self._observe(event)
 
     async def pages(self, results: ResultStore, of: Sequence[str], rows: int) -> list[dict[str, Any]]:
-        """The presentations that were made, and the results of the answer that none of them shows. What is gone is left out.
+        """The results that were shown, and those of the answer. What is gone is left out.
 
         :param of: handles that the answer rests on.
         """
@@ -148,44 +145,37 @@ class _Shown:
         for handle in dict.fromkeys([*self._presentations, *of]):
             with contextlib.suppress(EgotoolsError):  # of a replay: the folder may be gone
                 pages.append(await _page(results, handle, rows))
-        presented = {page["of"]["handle"] for page in pages if "of" in page}
-        return [page for page in pages if page["handle"] not in presented]
+        return pages
 
 
 async def _page(results: ResultStore, handle: str, count: int) -> dict[str, Any]:
-    """A result as JSON values: a table with some rows, a graph, or a presentation with what it shows (``of``).
+    """A result as JSON values: some rows of a table; of relationships, whose kind is ``graph``, also ``nodes`` and ``edges``.
 
     :raises NotFoundError: when there is no such result.
     """
     found = results.result(handle)
-    head = {"handle": handle, "kind": found.kind, "total": found.size, "cut": found.cut, "notes": list(found.notes)}
-    if found.kind == "table":
-        rows = await results.rows(handle, limit=count)
-        return {
-            **head,
-            "columns": [{"name": each.name, "type": each.type, "node_type": each.node_type} for each in found.columns],
-            "offset": 0,
-            "rows": [[_shown(cell) for cell in row] for row in rows],
-            "rows_missing": max(0, found.size - len(rows)),
-        }
-    if found.kind == "graph":
-        part = await results.graph(handle)
-        nodes = [{"id": n.id, "type": n.type, "properties": _properties(n.properties)} for n in part.nodes]
-        edges = [
-            {"type": e.type, "source": e.source, "target": e.target, "properties": _properties(e.properties)}
-            for e in part.edges
-        ]
-        return {**head, "nodes": nodes, "edges": edges}
-    shown = await results.presentation(handle)
-    inner = await _page(results, shown.of, count)
-    return {**head, "kind": shown.kind, "title": shown.title, "options": dict(shown.options), "of": inner}
-
-
-def _properties(found: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        name: [_shown(each) for each in value] if isinstance(value, list | tuple) else _shown(value)
-        for name, value in found.items()
+    rows = await results.rows(handle, limit=count)
+    page = {
+        "handle": handle,
+        "kind": found.kind,
+        "total": found.size,
+        "cut": found.cut,
+        "notes": list(found.notes),
+        "columns": [{"name": each.name, "type": each.type, "node_type": each.node_type} for each in found.columns],
+        "offset": 0,
+        "rows": [[_shown(cell) for cell in row] for row in rows],
+        "rows_missing": max(0, found.size - len(rows)),
     }
+    names = [each.name for each in found.columns]
+    if not _RELATIONSHIP <= {*names}:
+        return page
+    drawn = [dict(zip(names, row, strict=True)) for row in await results.rows(handle, limit=_MOST_EDGES)]
+    ends = [(row[end], row[f"{end}_type"], row[f"{end}_name"]) for row in drawn for end in ("source", "target")]
+    nodes = [{"id": id_, "type": kind, "properties": {"name": _shown(name)}} for id_, kind, name in dict.fromkeys(ends)]
+    edges: list[dict[str, Any]] = [
+        {**{name: row[name] for name in ("type", "source", "target")}, "properties": {}} for row in drawn
+    ]
+    return {**page, "kind": "graph", "nodes": nodes, "edges": edges}
 
 
 def _shown(cell: Cell) -> Cell:
@@ -196,12 +186,11 @@ def _shown(cell: Cell) -> Cell:
 async def open_asked_graph(plan: AskPlan) -> AsyncIterator[OpenedGraph]:
     """Open a graph with its catalog, and close it at the end.
 
-    :raises EgotoolsError: when the graph or the catalog cannot be opened, or the catalog is a draft, or of another graph.
+    :raises EgotoolsError: when the graph or the catalog cannot be opened, or the catalog is of another graph.
     """
-    own = _accepted(plan.catalog) if plan.catalog else None
+    own = read_catalog(plan.catalog) if plan.catalog else None
     async with open_question_graph(plan.graph, plan.cache) as graph:
         catalog = _chosen(own, await graph.schema(), str(plan.catalog))
-        adapter = OperatorAdapter(versions_folder(), plan.chat, accepted=own.fingerprint if own is not None else "")
 
         def parts(results: ResultStore) -> QuestionParts:
             return QuestionParts(
@@ -210,28 +199,18 @@ async def open_asked_graph(plan: AskPlan) -> AsyncIterator[OpenedGraph]:
                 operators=plan.operators,
                 results=results,
                 turns=RulesTurns() if plan.chat is None else LlmTurns(plan.chat, settings=plan.settings),
-                finder=plan.finder if plan.chat is not None else None,
-                adapter=adapter,
             )
 
         yield OpenedGraph(settings=plan.settings, parts=parts)
 
 
-def _accepted(file: Path) -> SemanticCatalog:
-    """Read a catalog that a person has accepted; its texts are checked, since they stand in prompts."""
-    own = read_catalog(file)
-    if not own.accepted:
-        remedy = "Read it, correct it, and write `accepted: true` into it"
-        raise InvalidArgumentError("the catalog is a draft", subject=str(file), remedy=remedy)
-    return accept(own)
-
-
 def _chosen(own: SemanticCatalog | None, schema: GraphSchema, subject: str) -> SemanticCatalog:
-    if own is not None and own.fingerprint != schema.fingerprint and described_share(own, schema) < OWN_SHARE:
-        problem = f"the catalog describes less than {OWN_SHARE:.0%} of the names of this graph"
-        remedy = "Draft one of this graph with `egotools admin catalog`, or leave --catalog out"
-        raise InvalidArgumentError(problem, subject=subject, remedy=remedy)
-    return catalog_for(schema, [own] if own is not None else ())
+    if own is None:
+        return catalog_for(schema)
+    if unknown := unknown_names(own, schema):
+        problem = f"the graph does not have {', '.join(unknown[:5])}" + (" and others" if len(unknown) > 5 else "")
+        raise InvalidArgumentError(problem, subject=subject, remedy="Correct these names, or leave --catalog out")
+    return own
 
 
 @contextlib.asynccontextmanager

@@ -8,23 +8,17 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable
 from importlib.metadata import version
 from pathlib import Path
 
 from ontology.files import disk_errors, write_file
 from planners.calls.sandbox import Sandbox
-from planners.graphseek.operators.operator import Operator, operator_documents
-from planners.graphseek.question_run import CORE
 from planners.kgot.tools.task_files import TaskFiles
 from planners.kgot.tools.tool_set import standard_tools
 from services.company.shipped_documents import SHIPPED_CATALOG
 from services.threads import pin_threads
 
-__all__ = ["cache_folder", "integrated_store", "operator_store", "shipped_store", "versions_folder"]
-
-_NOT_LOOKED_UP = frozenset({*CORE, "cypher"})
-"""Operators that a step has anyway, and the one that is offered by a rule of its own."""
+__all__ = ["cache_folder", "integrated_store", "shipped_store"]
 
 
 def cache_folder(name: str) -> Path:
@@ -32,33 +26,19 @@ def cache_folder(name: str) -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "egotools" / name
 
 
-def versions_folder() -> Path:
-    """Return the folder of versions of operators: ``EGOTOOLS_OPERATORS``, else ``$XDG_STATE_HOME/egotools/operators``."""
-    if named := os.environ.get("EGOTOOLS_OPERATORS"):
-        return Path(named)
-    return Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "egotools" / "operators"
-
-
-def operator_store(known: Iterable[Operator], folder: Path | None = None) -> Path:
-    """Return a store with the operators that are looked up; where the folder has none, it is built, which takes some seconds.
+def integrated_store(folder: Path | None = None) -> Path:
+    """Return a store with the integrated tools of ``egotools solve``; where the folder has none, it is built, which takes some seconds.
 
     :param folder: of such stores; the user's cache folder where None.
     :raises StorageError: when it cannot be written.
     """
-    documents = operator_documents(each for each in known if each.name not in _NOT_LOOKED_UP)
-    text = json.dumps(documents, ensure_ascii=False, indent=1, sort_keys=True)
-    return _cached_store(text, folder or cache_folder("operators"), name="operators.json")
-
-
-def integrated_store(folder: Path | None = None) -> Path:
-    """Return a store with the integrated tools of ``egotools solve``, as :func:`operator_store` does."""
     documents = standard_tools(TaskFiles(), Sandbox()).documents()
     text = json.dumps(documents, ensure_ascii=False, indent=1)
     return _cached_store(text, folder or cache_folder("integrated-tools"), name="integrated.json")
 
 
 def shipped_store(folder: Path | None = None) -> Path:
-    """Return a store with the tools of the shipped company, as :func:`operator_store` does."""
+    """Return a store with the tools of the shipped company, as :func:`integrated_store` does."""
     texts = [f"{path.name}\n{path.read_text(encoding='utf-8')}" for path in sorted(SHIPPED_CATALOG.glob("*.*"))]
     return _cached_store("\n".join(texts), folder or cache_folder("company"), SHIPPED_CATALOG)
 

@@ -1,8 +1,7 @@
-"""``egotools ask``: by a model behind HTTP and by rules, a run in its journal, catalogs and operators, what is no sure answer."""
+"""``egotools ask``: by a model behind HTTP and by rules, a run in its journal, catalogs, what is no sure answer."""
 
 from __future__ import annotations
 
-import asyncio
 import json
 import signal
 import threading
@@ -12,10 +11,6 @@ from typing import Any
 
 import pytest
 
-from planners.graphseek.adapt import OperatorVersion, VersionFolder
-from planners.graphseek.catalog import read_catalog
-from planners.graphseek.operators.retrieve import find as FIND
-from services.jobs.ask_parts import open_question_graph
 from tests.harness.commands import Run, started
 from tests.harness.waiting import LIMIT_S, wait_until
 from tests.planners.graphseek.agent.http_run import calls
@@ -48,7 +43,7 @@ def graph(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 def by(server: StepServer, graph: str, *more: object) -> Sequence[object]:
-    return ("--graph", graph, "--llm-url", f"{server.url}/v1", "--llm-model", "m", "--all-operators", *more)
+    return ("--graph", graph, "--llm-url", f"{server.url}/v1", "--llm-model", "m", *more)
 
 
 def test_a_run_is_kept_and_told_again(run: Run, graph: str, tmp_path: Path) -> None:
@@ -112,7 +107,6 @@ def test_a_run_that_was_interrupted_ends_at_once_and_goes_on(run: Run, graph: st
         (("x", "--graph", "nowhere:x"), 2, "no graph has the address"),
         (("x", "--graph", "ladybug:/absent"), 8, "/absent"),
         (("x", "--graph", "store:/absent"), 7, "/absent"),
-        (("x", "--descriptors", "some"), 2, "Use one of on, off"),
         (("x", "--llm-url", "http://127.0.0.1:9/v1"), 2, "--llm-model"),
         (("x", "--llm-model", "m"), 2, "--llm-url"),
         (("x", "--operators", "."), 2, "it needs --llm-model"),
@@ -128,52 +122,16 @@ def test_bad_input_is_refused(run: Run, graph: str, arguments: tuple[str, ...], 
     assert found == code and said in err
 
 
-def test_a_catalog_is_drafted_accepted_in_its_file_and_checked(run: Run, graph: str, tmp_path: Path) -> None:
+def test_a_catalog_must_be_of_the_graph(run: Run, graph: str, tmp_path: Path) -> None:
     file = tmp_path / "mine.yaml"
-    code, out, err = run("admin", "catalog", "--graph", graph, "--out", file)
-    assert code == 0 and "accepted: true" in out, err
-    drafted = read_catalog(file)
-    assert set(drafted.nodes) == {"Car", "Plant"} and not drafted.accepted
-    assert run("admin", "catalog", "--graph", graph, "--out", file)[0] == 2, "what a person changed is not written over"
-    code, _, err = run("ask", "x", "--graph", graph, "--catalog", file)
-    assert code == 2 and "is a draft" in err and "accepted: true" in err
-    for text, told in (
-        ("accepted: true\nnodes: {Lorry: {}}\n", "describes less than 50%"),
-        ("accepted: true\nnodes: {Car: {description: Wh\u202eeels}, Plant: {}}\n", "must not stand in a prompt"),
+    for text, said in (
+        ("accepted: false\n", "it is a draft"),
+        ("nodes: {Lorry: {}}\n", "the graph does not have Lorry"),
     ):
         file.write_text(text, encoding="utf-8")
         code, _, err = run("ask", "x", "--graph", graph, "--catalog", file)
-        assert code == 2 and told in err
-    described = "nodes: {Car: {description: What we sell, properties: {name: {}, price: {}}}, Plant: {}}"
-    file.write_text(f"accepted: true\n{described}\n", encoding="utf-8")
+        assert code == 2 and said in err
+    file.write_text("nodes: {Car: {description: What we sell, properties: {name: {}, price: {}}}}\n", encoding="utf-8")
     with StepServer(turn=[CARS, DEAREST]) as server:
-        code, _, err = run("ask", QUESTION, *by(server, graph, "--catalog", file, "--descriptors", "on"))
+        code, _, err = run("ask", QUESTION, *by(server, graph, "--catalog", file))
         assert code == 0 and "What we sell" in json.dumps(server.bodies), err
-
-
-def test_versions_of_operators_are_listed_with_their_files(
-    run: Run, graph: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = VersionFolder(tmp_path / "versions")
-    monkeypatch.setenv("EGOTOOLS_OPERATORS", str(folder.path))
-    assert "no versions" in run("admin", "operators")[1]
-
-    async def version() -> OperatorVersion:
-        async with open_question_graph(graph, tmp_path / "graphs") as reader:
-            schema = await reader.schema()
-        return OperatorVersion(
-            operator="find",
-            dialect="ladybug",
-            schema=schema.fingerprint,
-            template="MATCH (s:Plant) WHERE $match <> '' AND s.name = $text RETURN s AS node",
-            parameters=FIND.parameters(schema, ()),
-            columns=FIND.returns,
-        )
-
-    folder.add(asyncio.run(version()))
-    (folder.path / "find.3.json").write_text("{}", encoding="utf-8")
-    code, out, err = run("admin", "operators")
-    assert code == 0 and out.startswith("find.1  unverified") and f"{folder.path}/find.1.json" in out
-    assert "left out: find.3.json" in err
-    listed = json.loads(run("admin", "operators", "--json")[1])
-    assert (len(listed["versions"]), len(listed["problems"])) == (1, 1)

@@ -54,7 +54,7 @@ REMOVED: Mapping[str, str] = MappingProxyType(
         "sync --ca-file": _IN_STORE,
         "rest --cors-origin": "Let a proxy in front of the gateway answer pages of other origins",
         "mcp --append-only": "A found tool is called by its id or name, listed or not; egotools mcp --pin ID lists one always",
-        "demo company --seed": "The company has one set of records, services/company/records.jsonl; change them by its operations",
+        "demo company --seed": "The company has one set of records, examples/company/records.jsonl; change them by its operations",
         "serve --processes": "One server is one process: run replicas, and name all to the client: ipv4:HOST:PORT,HOST:PORT",
         "serve --web-runs": "A recorded run is told again by egotools solve --replay --journal FILE",
         "serve --web-operators": "Questions with operators of your own are asked by egotools ask --operators",

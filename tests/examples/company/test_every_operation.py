@@ -6,9 +6,9 @@ import re
 
 import pytest
 
+from tests.examples.company.declared_answers import declared, faults
+from tests.examples.company.made_arguments import made_arguments
 from tests.harness.company import RunningCompany, tools
-from tests.services.company.declared_answers import declared, faults
-from tests.services.company.made_arguments import made_arguments
 
 WRITES_LAST = sorted(declared(), key=lambda each: (declared()[each].method != "GET", each))
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from tests.examples.company.made_arguments import made_arguments
 from tests.harness.company import RunningCompany, running, tools
-from tests.services.company.made_arguments import made_arguments
 
 # A tool that makes a record: the tool that reads it, the input that names it, and the path of the identifiers in its answer.
 CREATED: Mapping[str, tuple[str, Mapping[str, str], str]] = {

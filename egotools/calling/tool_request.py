@@ -106,7 +106,7 @@ def build_request(
             if error.name != "httpx":
                 raise
             raise MissingPackageError("httpx") from error
-        return http_request(call, placed, root=root, server=server, credentials=credentials or {})
+        return http_request(call, placed, server=server, credentials=credentials or {})
     named = {each.wire_name: each.value for each in placed}
     if call.protocol == "mcp":
         return McpCall(session=call.session, tool=_operation(call), arguments=named)

@@ -247,7 +247,6 @@ def test_both_clients_have_the_same_methods() -> None:
         "close",
         "retrieve",
         "retrieve_batch",
-        "retrieve_each",
         "report_outcome",
         "get_tool",
         "neighbors",

@@ -91,7 +91,7 @@ def required_parts(schema: Any, root: Any) -> Iterator[Mapping[str, Any]]:
 
 
 def _all_parts(schema: Any, root: Any) -> Iterator[Mapping[str, Any]]:
-    return _parts(schema, root, ("allOf", "anyOf", "oneOf"))
+    return _parts(schema, root, ("allOf", "anyOf", "oneOf", "then", "else", "dependentSchemas"))
 
 
 def _parts(schema: Any, root: Any, keys: tuple[str, ...]) -> Iterator[Mapping[str, Any]]:
@@ -106,7 +106,8 @@ def _parts(schema: Any, root: Any, keys: tuple[str, ...]) -> Iterator[Mapping[st
         yield part
         if isinstance(part.get("$ref"), str):
             waiting.append(_pointed_at(part["$ref"], root))
-        waiting += [branch for key in keys for branch in _list(part.get(key))]
+        for value in map(part.get, keys):  # a list of schemas, one schema, or schemas by name
+            waiting += [value, *value.values()] if isinstance(value, Mapping) else _list(value)
 
 
 def _pointed_at(reference: str, root: Any) -> Any:

@@ -178,8 +178,8 @@ SCHEMAS = st.recursive(
     lambda inner: st.one_of(
         st.builds(lambda key, parts: {key: parts}, st.sampled_from(["allOf", "anyOf", "oneOf"]), st.lists(inner, min_size=1, max_size=3)),
         st.builds(lambda key, part: {key: part}, st.sampled_from(["items", "then", "additionalProperties"]), inner),
-        st.builds(lambda names: {"properties": names, "required": sorted(names)[:1]}, st.dictionaries(st.sampled_from("abc"), inner)),
-        st.builds(lambda one, other: {**one, **other}, inner, inner),
+        st.builds(lambda names: {"properties": names, "required": sorted(names)[:1]}, st.dictionaries(st.sampled_from("abc"), inner, min_size=1)),
+        st.builds(lambda one, other: one if "$ref" in {**one, **other} else {**one, **other}, inner, inner),
     ),
     max_leaves=8,
 )  # fmt: skip

@@ -1,16 +1,9 @@
 """Runs of the page: each is a task, whose events are kept so that a page that comes back sees all of them.
 
-A planner gets a request and yields events while it works. An event is a JSON object; ``event`` is its name. The page draws these, and lists
-the others in its log as they are:
-
-* ``GraphMade`` ``{graph, notes, left_out}``: the query graph in the JSON form of the paper QueryWeaver (section 4.1); ``left_out`` are notes of
-  what is not in it.
-* ``VariableEntered`` ``{var}``, ``SetResolved`` ``{var, size, first}``, ``EdgeTraversed`` ``{start, edge, end, sources, pairs}``,
-  ``Said`` ``{text}``, ``Intersected`` and ``Filtered`` ``{var, after, first}``, ``Pruned`` ``{sizes, first}``, ``Called`` ``{call}``,
-  ``BranchFailed`` ``{missing}``. ``first`` are at most 50 candidates as ``{id, fields}``, of a variable (of ``Pruned``: by variable).
-* ``Answered`` ``{execution}`` ends a run: ``answer``, ``count``, ``candidates`` (variable → entities), ``missing``, ``totals``.
-* ``QuestionAnswered`` ``{pages, error}`` ends the run of a question of a graph, whose other events are those of
-  :mod:`planners.graphseek.turn`: ``pages`` are results to be shown, ``error`` says why there is no sure answer.
+A planner gets a request and yields events while it works. An event is a JSON object; ``event`` is its name. The page draws ``GraphMade``,
+``VariableEntered``, ``SetResolved``, ``EdgeTraversed``, ``Said``, ``Intersected``, ``Filtered``, ``Pruned``, ``Called`` and ``BranchFailed``
+of :mod:`planners.dfs.executor`, and lists the others in its log. ``Answered`` ``{execution}`` ends a run; ``QuestionAnswered``
+``{pages, error}`` that of a question of a graph, whose other events are those of :mod:`planners.graphseek.turn`.
 """
 
 from __future__ import annotations
@@ -78,17 +71,18 @@ Plan: TypeAlias = Callable[[PlanRequest], AsyncGenerator[RunEvent, None]]
 def error_json(error: Exception) -> dict[str, Any]:
     """Return an error as an object: ``code``, ``message``, ``subject``, ``remedy``. Of a bug only the id of its entry in the log."""
     if isinstance(error, EgotoolsError):
-        code, message, subject, remedy = error.grpc_code, error.problem, error.subject, error.remedy
-    elif isinstance(error, UnavailableError) and not error.reason:  # the transport's own words are for its developers
+        return _as_json(error.grpc_code, error.problem, error.subject, error.remedy)
+    if isinstance(error, UnavailableError) and not error.reason:  # the transport's own words are for its developers
         _LOG.warning("the tool service does not answer", extra=fields(details=error.message))
-        code, message, subject = error.code, "the tool service does not answer", ""
-        remedy = "See whether it still runs, and try again"
-    elif isinstance(error, ClientError):
-        code, message, subject, remedy = error.code, error.message, error.subject, error.remedy
-    else:
-        incident = uuid.uuid4().hex
-        _LOG.error("unexpected error of the page", exc_info=error, extra=fields(incident_id=incident))
-        code, message, subject, remedy = "INTERNAL", "an unexpected error", "", f"Report the incident {incident}"
+        return _as_json(error.code, "the tool service does not answer", "", "See whether it still runs, and try again")
+    if isinstance(error, ClientError):
+        return _as_json(error.code, error.message, error.subject, error.remedy)
+    incident = uuid.uuid4().hex
+    _LOG.error("unexpected error of the page", exc_info=error, extra=fields(incident_id=incident))
+    return _as_json("INTERNAL", "an unexpected error", "", f"Report the incident {incident}")
+
+
+def _as_json(code: str, message: str, subject: str, remedy: str | None) -> dict[str, Any]:
     return {"code": code, "message": message, "subject": subject, "remedy": remedy}
 
 

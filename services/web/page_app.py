@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias, TypeVar
+from typing import Annotated, TypeAlias, TypeVar
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -22,7 +22,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from egotools.client_errors import ClientError
+from egotools import AsyncClient, ClientError
 from ontology.errors import EgotoolsError, InvalidArgumentError, OverloadedError, UnauthenticatedError, UnsupportedError
 from ontology.json_values import first_error
 from services.http.http_server import http_status, is_own_host
@@ -49,7 +49,7 @@ _HEADERS = {
 _TENANT_HEADER = "x-egotools-tenant"
 _READ, _ALL = "/egotools.v1.ToolRetrieval/Retrieve", "/egotools.v1.CatalogAdmin/Publish"
 _MAX_BODY_BYTES, _MAX_QUERY_CHARS = 64 * 1024, 20_000
-_MOST_NEIGHBOURS, _MOST_FINDINGS = 300, 1_000
+_MOST_NEIGHBOURS = 300
 _STILL_THERE_S = 15.0
 _MOST_FOLLOWERS = 8  # of a run
 _RETRY_MS = 1_000  # after which a browser connects again
@@ -62,7 +62,6 @@ class PageContext:
     :param authentication: that of the gRPC server; None: everybody may see everything, as there.
     :param plan: executes requests; None: the page only looks for tools.
     :param question: answers questions of a graph; None: none are.
-    :param stores: tenant → folder of the store with its findings.
     :param domains: names of the planner's domains, the default first.
     """
 
@@ -70,7 +69,6 @@ class PageContext:
     authentication: Authentication | None = None
     plan: Plan | None = None
     question: Plan | None = None
-    stores: Mapping[str, Path] = field(default_factory=dict)
     domains: Sequence[str] = ()
     runs: LiveRuns = field(default_factory=LiveRuns)
 
@@ -142,74 +140,58 @@ async def _body(request: Request, form: type[_F]) -> _F:
 
 async def _session(request: Request) -> JSONResponse:
     """Say what this visitor may do. Asks for no token."""
-    context, problem, sees_all = _context(request), None, True
+    context, refused = _context(request), await _refusal(request, _READ)
+    questions = context.question is not None and await _refusal(request, _ALL) is None
+    problem = None if refused is None else error_json(refused)
+    said = {"problem": problem, "planner": context.plan is not None, "questions": questions}
+    return JSONResponse({**said, "domains": list(context.domains)})
+
+
+async def _refusal(request: Request, method: str) -> EgotoolsError | None:
     try:
-        await _visitor(request)
+        await _visitor(request, method)
     except EgotoolsError as error:
-        problem = error_json(error)
-    try:
-        await _visitor(request, _ALL)
-    except EgotoolsError:
-        sees_all = False
-    planner, questions = context.plan is not None, context.question is not None and sees_all
-    said = {"problem": problem, "planner": planner, "domains": list(context.domains), "questions": questions}
-    return JSONResponse({**said, "findings": bool(context.stores) and sees_all})
+        return error
+    return None
+
+
+@asynccontextmanager
+async def _client(request: Request) -> AsyncIterator[AsyncClient]:
+    """A client with the token and the tenant of the visitor."""
+    visitor = await _visitor(request)
+    async with _context(request).open_client(visitor.token, visitor.tenant) as client:
+        yield client
 
 
 async def _retrieve(request: Request) -> JSONResponse:
-    visitor, asked = await _visitor(request), await _body(request, _ToolsAsked)
-    async with _context(request).open_client(visitor.token, visitor.tenant) as client:
-        return JSONResponse(asdict(await client.retrieve(asked.query, needs=asked.needs, k=asked.k, explain=True)))
+    async with _client(request) as client:
+        asked = await _body(request, _ToolsAsked)
+        return JSONResponse(asdict(await client.retrieve(asked.query, needs=asked.needs, k=asked.k)))
 
 
 async def _call_plan(request: Request) -> JSONResponse:
     """The calls that lead to what is asked, in order: which output fills which input, and what must be asked."""
-    visitor, asked = await _visitor(request), await _body(request, _ToolsAsked)
-    async with _context(request).open_client(visitor.token, visitor.tenant) as client:
+    async with _client(request) as client:
+        asked = await _body(request, _ToolsAsked)
         return JSONResponse(asdict(await client.plan(query=asked.query, needs=asked.needs)))
 
 
 async def _tool(request: Request) -> JSONResponse:
-    visitor = await _visitor(request)
-    async with _context(request).open_client(visitor.token, visitor.tenant) as client:
+    async with _client(request) as client:
         return JSONResponse(asdict(await client.get_tool(request.query_params.get("id", ""))))
 
 
 async def _neighbors(request: Request) -> JSONResponse:
-    visitor = await _visitor(request)
-    async with _context(request).open_client(visitor.token, visitor.tenant) as client:
+    async with _client(request) as client:
         found = await client.neighbors(request.query_params.get("node", ""), limit=_MOST_NEIGHBOURS)
         return JSONResponse({**asdict(found), "truncated": found.truncated})
 
 
 async def _catalog(request: Request) -> JSONResponse:
-    visitor = await _visitor(request)
-    async with _context(request).open_client(visitor.token, visitor.tenant) as client:
-        page = await client.catalog(page_size=100, page_token=request.query_params.get("page", ""))
-        return JSONResponse(asdict(page))
-
-
-async def _findings(request: Request) -> JSONResponse:
-    """What the last build found in the documents, of which a visitor may see all."""
-    context, visitor = _context(request), await _visitor(request, _ALL)
-    tenant = visitor.tenant or (next(iter(context.stores)) if len(context.stores) == 1 else "")
-    if tenant not in context.stores:
-        remedy = "Serve the page from the store"
-        raise UnsupportedError("this server has no store of this catalogue", subject=tenant, remedy=remedy)
-    return JSONResponse(await asyncio.to_thread(_read_findings, context.stores[tenant]))
-
-
-def _read_findings(store: Path) -> dict[str, Any]:
-    from ingest.trust.quarantine import read_approvals, read_record
-
-    record = read_record(store)
-    released = {(each.tool, each.sha256) for each in read_approvals(store)}
-    return {
-        "total": len(record.findings),
-        "findings": [each.to_json() for each in record.findings[:_MOST_FINDINGS]],
-        "quarantined": sorted(record.quarantined),
-        "approved": sorted(tool for tool, sha256 in record.hashes.items() if (tool, sha256) in released),
-    }
+    async with _client(request) as client:
+        return JSONResponse(
+            asdict(await client.catalog(page_size=100, page_token=request.query_params.get("page", "")))
+        )
 
 
 async def _begin(request: Request) -> JSONResponse:
@@ -341,7 +323,6 @@ _ROUTES = (
     Route("/api/tool", _tool),
     Route("/api/neighbors", _neighbors),
     Route("/api/catalog", _catalog),
-    Route("/api/findings", _findings),
     Route("/api/questions", _ask, methods=["POST"]),
     Route("/api/runs", _begin, methods=["POST"]),
     Route("/api/runs/{run}/events", _events),

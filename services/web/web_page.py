@@ -96,7 +96,7 @@ async def serve_web(
 
     The page calls the server over gRPC with its visitor's token.
 
-    :param stores: tenant → folder of its store, for findings.
+    :param stores: tenant → folder of its store, for questions of its tool graph.
     :raises InvalidArgumentError: when the page would be open to a network, or cannot listen.
     """
     settings = settings or WebSettings()
@@ -122,7 +122,6 @@ async def serve_web(
         authentication=access.authentication,
         plan=settings.plan,
         question=None if settings.ask is None else _questions(settings.ask, stores),
-        stores=stores,
         domains=settings.domains,
     )
     app = page_app(context, hosts=[settings.host, *settings.names])

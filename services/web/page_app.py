@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -23,11 +23,11 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from egotools import AsyncClient, ClientError
-from ontology.errors import EgotoolsError, InvalidArgumentError, OverloadedError, UnauthenticatedError, UnsupportedError
+from ontology.errors import EgotoolsError, InvalidArgumentError, UnauthenticatedError, UnsupportedError
 from ontology.json_values import first_error
 from services.http.http_server import http_status, is_own_host
 from services.server.access.authentication import Authentication, check_permission
-from services.web.live_runs import LiveRun, LiveRuns, OpenClient, Plan, PlanRequest, error_json
+from services.web.live_runs import LiveRuns, OpenClient, Plan, PlanRequest, RunEvent, error_json
 
 __all__ = ["POLICY", "STATIC", "PageContext", "page_app"]
 
@@ -51,8 +51,6 @@ _READ, _ALL = "/egotools.v1.ToolRetrieval/Retrieve", "/egotools.v1.CatalogAdmin/
 _MAX_BODY_BYTES, _MAX_QUERY_CHARS = 64 * 1024, 20_000
 _MOST_NEIGHBOURS = 300
 _STILL_THERE_S = 15.0
-_MOST_FOLLOWERS = 8  # of a run
-_RETRY_MS = 1_000  # after which a browser connects again
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +69,7 @@ class PageContext:
     question: Plan | None = None
     domains: Sequence[str] = ()
     runs: LiveRuns = field(default_factory=LiveRuns)
+    stopping: asyncio.Event = field(default_factory=asyncio.Event)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -194,7 +193,7 @@ async def _catalog(request: Request) -> JSONResponse:
         )
 
 
-async def _begin(request: Request) -> JSONResponse:
+async def _begin(request: Request) -> StreamingResponse:
     context, visitor = _context(request), await _visitor(request)
     asked = await _body(request, _RunAsked)
     if context.plan is None:
@@ -204,7 +203,7 @@ async def _begin(request: Request) -> JSONResponse:
     return _started(context, context.plan, visitor, asked)
 
 
-async def _ask(request: Request) -> JSONResponse:
+async def _ask(request: Request) -> StreamingResponse:
     context, visitor = _context(request), await _visitor(request, _ALL)
     asked = await _body(request, _RunAsked)
     if context.question is None:
@@ -212,50 +211,31 @@ async def _ask(request: Request) -> JSONResponse:
     return _started(context, context.question, visitor, asked)
 
 
-def _started(context: PageContext, plan: Plan, visitor: _Visitor, asked: _RunAsked) -> JSONResponse:
-    run = context.runs.begin(visitor.key)
-    run.start(plan, PlanRequest(asked.query, asked.domain, visitor.token, visitor.tenant))
-    return JSONResponse({"id": run.id}, status_code=201)
+def _started(context: PageContext, plan: Plan, visitor: _Visitor, asked: _RunAsked) -> StreamingResponse:
+    context.runs.check_room()
+    events = context.runs.events(plan, PlanRequest(asked.query, asked.domain, visitor.token, visitor.tenant))
+    return StreamingResponse(_stream(events, context.stopping), media_type="text/event-stream")
 
 
-async def _run(request: Request) -> LiveRun:
-    visitor = await _visitor(request)
-    return _context(request).runs.find(request.path_params["run"], visitor.key)
-
-
-async def _cancel(request: Request) -> JSONResponse:
-    await (await _run(request)).cancel()
-    return JSONResponse({})
-
-
-async def _events(request: Request) -> StreamingResponse:
-    run = await _run(request)
-    last = request.headers.get("last-event-id", "")
-    after = int(last) if last.isascii() and last.isdecimal() and len(last) < 9 else 0
-    if run.followers >= _MOST_FOLLOWERS:
-        raise OverloadedError("too many pages follow a run at once", remedy="Close some of them")
-    return StreamingResponse(_stream(run, after), media_type="text/event-stream")
-
-
-async def _stream(run: LiveRun, after: int) -> AsyncIterator[str]:
-    """Server-sent events: numbered, with a comment in long pauses so that nobody in between closes the connection."""
-    yield f"retry: {_RETRY_MS}\n\n"
-    async with aclosing(run.follow(after)) as events:
+async def _stream(events: AsyncGenerator[RunEvent, None], stopping: asyncio.Event) -> AsyncIterator[str]:
+    """Server-sent events, with a comment in long pauses so that nobody in between closes the connection."""
+    async with aclosing(events):
+        stopped = asyncio.ensure_future(stopping.wait())
         waiting = asyncio.ensure_future(anext(events, None))
         try:
-            while True:
-                done, _ = await asyncio.wait([waiting], timeout=_STILL_THERE_S)
-                if not done:
+            while not stopping.is_set():
+                await asyncio.wait([waiting, stopped], timeout=_STILL_THERE_S, return_when=asyncio.FIRST_COMPLETED)
+                if not waiting.done():
                     yield ": still there\n\n"
-                    continue
-                found = waiting.result()
-                if found is None:
+                elif (event := waiting.result()) is None:
                     return
-                yield f"id: {found[0]}\ndata: {json.dumps(found[1])}\n\n"
-                waiting = asyncio.ensure_future(anext(events, None))
+                else:
+                    yield f"data: {json.dumps(event)}\n\n"
+                    waiting = asyncio.ensure_future(anext(events, None))
         finally:
-            waiting.cancel()
-            await asyncio.wait([waiting])
+            for task in (waiting, stopped):
+                task.cancel()
+            await asyncio.wait([waiting, stopped])
 
 
 class _PageGuard:
@@ -325,28 +305,19 @@ _ROUTES = (
     Route("/api/catalog", _catalog),
     Route("/api/questions", _ask, methods=["POST"]),
     Route("/api/runs", _begin, methods=["POST"]),
-    Route("/api/runs/{run}/events", _events),
-    Route("/api/runs/{run}/cancel", _cancel, methods=["POST"]),
     Mount("/static", StaticFiles(directory=STATIC)),
 )
 
 
 def page_app(context: PageContext, *, hosts: Iterable[str] = ()) -> Starlette:
-    """Return the application. When it shuts down, the runs that are under way are cancelled.
+    """Return the application.
 
     :param hosts: names by which the page may be called, beside those of loopback.
     """
-
-    @asynccontextmanager
-    async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        yield
-        await context.runs.stop()
-
     app = Starlette(
         routes=_ROUTES,
         middleware=[Middleware(_PageGuard, hosts=hosts)],
         exception_handlers={EgotoolsError: _failed, ClientError: _failed, Exception: _failed},
-        lifespan=lifespan,
     )
     app.state.context = context
     return app

@@ -129,4 +129,4 @@ async def serve_web(
         try:
             yield address
         finally:
-            await context.runs.stop()
+            context.stopping.set()

@@ -33,12 +33,10 @@ _OPENING = "egotools.opening"
 class McpSettings:
     """Chosen by the operator.
 
-    :param pins: ids of tools that are always listed.
     :param question_s: seconds in which a user may answer a question.
     :param max_calls: calls of one session at once; more are refused.
     """
 
-    pins: tuple[str, ...] = ()
     question_s: float = 300.0
     max_calls: int = 16
 

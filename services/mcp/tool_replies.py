@@ -9,8 +9,6 @@ from contextlib import suppress
 from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
-import mcp_types as types
-
 from egotools import AsyncClient, NotFoundError, RankedTool, Response, Tool, ToolPlan, ToolRequestError
 from egotools.calling.address_guard import is_refused_literal
 from egotools.calling.call_credentials import bound_credentials, inject_credentials
@@ -18,10 +16,9 @@ from egotools.search_tool import slug
 from ingest.trust.hidden_characters import bidirectional_runs, invisible_runs, without_hidden
 from planners.calls.tool_access import ToolAccess
 
-__all__ = ["ToolNames", "found_reply", "listed_tool", "plan_reply", "shown_text", "tool_reply", "why_not_callable"]
+__all__ = ["ToolNames", "found_reply", "plan_reply", "shown_text", "tool_reply", "why_not_callable"]
 
 _MOST = 50_000
-_SEARCHED = 10
 _MAX_ID = 4_096
 
 
@@ -48,23 +45,19 @@ class ToolNames:
         return self._ids.get(text) or (text if "/" in text else _unmade(text))
 
     async def tool(self, text: str) -> Tool:
-        """Return the tool with this id or call name, also where no search has found it.
+        """Return the tool with this id or call name.
 
         :raises NotFoundError: when the caller sees none.
         """
-        for tool_id in dict.fromkeys((self.id_of(text), text, _unmade(text))):
+        for tool_id in dict.fromkeys((self.id_of(text), text)):
             if 0 < len(tool_id) <= _MAX_ID:
                 with suppress(NotFoundError):
                     tool = await self._client.get_tool(tool_id, schema_format="mcp")
                     if text in (tool.id, tool.call_name):
                         self.learn(tool)
                         return tool
-        for found in (await self._client.retrieve(text[:1_000], k=_SEARCHED, explain=False)).tools:
-            if found.call_name == text:
-                self.learn(found)
-                return await self._client.get_tool(found.id, schema_format="mcp")
         remedy = "Give an id or a name as search_tools returned it."
-        raise NotFoundError(f"there is no tool {text[:200]!r}", code="NOT_FOUND", subject="id", remedy=remedy)
+        raise NotFoundError(f"there is no tool {text[:200]!r}", "id", remedy)
 
 
 def _unmade(name: str) -> str:
@@ -107,7 +100,6 @@ NotCallable: TypeAlias = Callable[[RankedTool | Tool], str]
 """Why a tool cannot be called here; empty where nothing speaks against it."""
 _MAX_DESCRIPTION = 600
 _MAX_SCHEMA = 6_000
-_MAX_LISTED, _MAX_LISTED_SCHEMA = 2_000, 32_000  # characters; a client sends them with every request to its model
 _MAX_NAME = 200
 _HAS_ALL = "… (get_tool has all of it)"
 _NOTHING = (
@@ -159,21 +151,6 @@ def plan_reply(plan: ToolPlan) -> dict[str, Any]:
     ask = [{"input": each.parameter, "steps": list(each.steps), "source": each.source} for each in plan.open_inputs]
     notes = [*plan.fallbacks, *_told(plan, is_empty=not plan.steps)]
     return {"steps": steps, "ask": ask, **({"notes": notes} if notes else {})}
-
-
-def listed_tool(tool: Tool | RankedTool) -> types.Tool:
-    """A tool of the catalogue as ``tools/list`` has it, of bounded size. Without its output schema: its answers are fenced texts."""
-    reads = tool.effect == "read"
-    schema = _shown_schema(tool.schema.get("inputSchema") or {"type": "object"}, _MAX_DESCRIPTION)
-    if len(json.dumps(schema)) > _MAX_LISTED_SCHEMA:
-        schema = {"type": "object", "description": _long(schema)}
-    return types.Tool(
-        name=tool.call_name,
-        title=shown_text(tool.title, _MAX_NAME) or None,
-        description=shown_text(tool.schema.get("description", ""), _MAX_LISTED, _HAS_ALL),
-        input_schema=schema,
-        annotations=types.ToolAnnotations(read_only_hint=reads, destructive_hint=not reads, open_world_hint=True),
-    )
 
 
 def _told(answer: Response | ToolPlan, *, is_empty: bool) -> list[str]:

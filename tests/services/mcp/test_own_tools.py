@@ -6,9 +6,8 @@ import json
 
 import pytest
 
-from egotools import NotFoundError
 from egotools.search_tool import MAX_CHARS, SEARCH_TEXT
-from tests.services.mcp.conftest import ERAS, connected, gateway, text_of
+from tests.services.mcp.conftest import ERAS, connected, text_of
 
 pytestmark = pytest.mark.parametrize("era", ERAS)
 OWN = ["search_tools", "get_tool", "call_tool", "plan_tools"]
@@ -107,14 +106,3 @@ async def test_an_error_names_what_is_wrong(
     assert result.is_error
     assert subject in text_of(result)
     assert "Traceback" not in text_of(result)
-
-
-async def test_pins_are_listed_and_an_unknown_pin_is_refused_at_the_start(served: str, era: str) -> None:
-    async with connected(served, era, pins=("office/find_employee",)) as client:
-        listed = (await client.list_tools()).tools
-    assert [tool.name for tool in listed] == [*OWN, "office__find_employee"]
-    assert listed[-1].annotations is not None
-    assert listed[-1].annotations.read_only_hint is True
-    async with gateway(served, pins=("office/gone",)) as server:
-        with pytest.raises(NotFoundError, match="office/gone"):
-            await server.check_pins()

@@ -24,10 +24,9 @@ COMMAND = ["-m", "services.cli", "mcp"]
 
 @pytest.mark.slow
 async def test_a_client_starts_it_over_a_store_and_calls_a_found_tool(mcp_store: Path) -> None:
-    options = ["--store", str(mcp_store), "--session", f"office={SERVERS} office", "--pin", "office/find_employee"]
+    options = ["--store", str(mcp_store), "--session", f"office={SERVERS} office"]
     command = StdioServerParameters(command=sys.executable, args=[*COMMAND, *options], cwd=ROOT)
     async with Client(stdio_client(command), mode="legacy") as client:
-        assert [tool.name for tool in (await client.list_tools()).tools][-1] == "office__find_employee"
         found = await client.call_tool("search_tools", {"query": "find an employee by name"})
         assert "office/find_employee" in text_of(found)
         assert "e-7" in text_of(await client.call_tool("office__find_employee", {"name": "Jan"}))
@@ -63,7 +62,7 @@ def test_raw_lines_of_no_json_are_survived_and_the_process_ends_with_its_client(
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        (["--pin", "office/gone"], "office/gone"),
+        (["--pin", "office/gone"], "listed or not"),
         (["--http", "--host", "0.0.0.0", "--port", "0"], "--tls-cert"),
         (["--session", "office=nowhere"], "--session"),
         (["--credential", "key=written-out"], "--credential"),

@@ -147,7 +147,7 @@ async def _serve_mcp(
     from mcp.server.stdio import stdio_server
 
     from services.mcp.gateway_server import McpGateway
-    from services.mcp.mcp_caller import McpSettings, current_token
+    from services.mcp.mcp_caller import current_token
     from services.mcp.mcp_http_server import McpHttpSettings, serve_mcp_http
     from services.server.logs import configure_logging
 
@@ -159,7 +159,7 @@ async def _serve_mcp(
         "insecure_token": offered.insecure,
     }
     async with tools_client(server, store, allowed_models, **options) as client:
-        gateway = McpGateway(client, access, McpSettings())
+        gateway = McpGateway(client, access)
         if server:
             await _warn_of_silence(client, server)
         if not offered.http:

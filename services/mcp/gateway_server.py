@@ -31,8 +31,8 @@ from egotools.calling.mcp_invoker import ChangedToolError
 from egotools.search_tool import search_description, usable_needs
 from planners.calls.tool_access import ToolAccess
 from planners.calls.untrusted import fence_answer
-from services.mcp.consent_question import ASKED_IN, ConsentQuestions, InputNeeded
-from services.mcp.mcp_caller import McpCaller, McpSettings, ModelSession, ModelSessions, set_token
+from services.mcp.consent_question import ASKED_IN, QUESTION_S, ConsentQuestions, InputNeeded
+from services.mcp.mcp_caller import McpCaller, ModelSession, ModelSessions, set_token
 from services.mcp.model_tools import (
     ARGUMENTS,
     CallArguments,
@@ -70,11 +70,11 @@ class McpGateway:
     :param access: what may be called, and where.
     """
 
-    def __init__(self, client: AsyncClient, access: ToolAccess, settings: McpSettings) -> None:
+    def __init__(self, client: AsyncClient, access: ToolAccess) -> None:
         self._client = client
         self._access = access
         self._names = ToolNames(client)
-        self.sessions = ModelSessions(access, ConsentQuestions(access, settings.question_s).ask, settings.max_calls)
+        self.sessions = ModelSessions(access, ConsentQuestions(access).ask)
         self.server: Server[None] = Server(
             _NAME,
             version=version(_NAME),
@@ -85,7 +85,7 @@ class McpGateway:
             get_tool_input_schema=lambda name: None,
         )
         self.server.middleware.append(self._as_caller)
-        security = RequestStateSecurity.ephemeral(ttl=settings.question_s)
+        security = RequestStateSecurity.ephemeral(ttl=QUESTION_S)
         security.bind_principal = lambda context: McpCaller.of(context).key
         self.server.middleware.append(RequestStateBoundary(security, default_audience=_NAME))
 

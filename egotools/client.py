@@ -261,24 +261,6 @@ def _blocking(
     return call
 
 
-def _iterating(
-    method: Callable[Concatenate[AsyncClient, _P], AsyncIterator[_T]],
-) -> Callable[Concatenate[Client, _P], Iterator[_T]]:
-    @wraps(method)
-    def iterate(self: Client, /, *args: _P.args, **kwargs: _P.kwargs) -> Iterator[_T]:
-        items: Any = method(self._client, *args, **kwargs)
-        try:
-            while True:
-                try:
-                    yield _ended(anext(items))
-                except StopAsyncIteration:
-                    return
-        finally:
-            _ended(items.aclose())
-
-    return iterate
-
-
 class Client:
     """The methods of :class:`AsyncClient`, blocking. Thread-safe; one client is enough for a process.
 
@@ -325,4 +307,12 @@ class Client:
     neighbors = _blocking(AsyncClient.neighbors)
     plan = _blocking(AsyncClient.plan)
     catalog = _blocking(AsyncClient.catalog)
-    tool_ids = _iterating(AsyncClient.tool_ids)
+
+    def tool_ids(self, *, page_size: int = 1_000, timeout_s: float = 10.0) -> Iterator[str]:
+        """As :meth:`AsyncClient.tool_ids`."""
+        token, is_last = "", False
+        while not is_last:
+            page = self.catalog(page_size=page_size, page_token=token, timeout_s=timeout_s)
+            yield from page.tool_ids
+            token = page.next_page_token
+            is_last = not token

@@ -265,15 +265,8 @@ class _Connection:
         self.output = output
         self.client: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self.users = 0
-        self.is_retired = False
-        self._last_call_over = asyncio.Event()
+        self.leave = asyncio.Event()
         self.task = asyncio.create_task(self._live(opening))
-
-    def retire(self) -> None:
-        """End the connection when its last call is over."""
-        self.is_retired = True
-        if not self.users:
-            self._last_call_over.set()
 
     async def answer(self, ask: Callable[[Any], Awaitable[Any]]) -> Any:
         """Ask the server through the SDK's client, and return what that returns; raise when the connection ends before."""
@@ -292,7 +285,7 @@ class _Connection:
             async with opening as client:
                 client.session.validate_tool_result = _taken
                 self.client.set_result(client)
-                await self._last_call_over.wait()
+                await self.leave.wait()
         except BaseException as error:
             if not self.client.done():
                 failure = error if isinstance(error, Exception) else ConnectionError("the session was closed")
@@ -362,29 +355,30 @@ class McpSession:
 
     async def close(self) -> None:
         """End the session; a server on stdio and all that it started are killed."""
-        connection = self._connection
-        if connection is not None:
-            self._retire(connection)
-            if connection.client.done() and not connection.users:
-                await asyncio.wait([connection.task], timeout=_CLOSE_S)
+        if self._connection is not None:
+            self._connection.leave.set()
+            if self._connection.client.done():
+                await asyncio.wait([self._connection.task], timeout=_CLOSE_S)
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def _asked(self, tool: str, ask: Callable[[Any], Awaitable[Any]], timeout_s: float) -> Any:
         connection = self._connected()
+        from mcp.shared.exceptions import MCPError  # is there: else there were no connection
+
         connection.users += 1
         try:
             async with asyncio.timeout(timeout_s):
                 return await connection.answer(ask)
         except Exception as error:  # the SDK, its HTTP client and the process each raise errors of their own
-            if not isinstance(error, TimeoutError | ClientError) or not connection.client.done():
-                self._retire(connection)
+            is_of_call = isinstance(error, TimeoutError | ClientError | MCPError)
+            if not is_of_call or not connection.client.done():  # the next call connects anew
+                connection.leave.set()
+                self._connection = None if self._connection is connection else self._connection
             raise _call_error(tool, error, connection.output, timeout_s) from None
         finally:
             connection.users -= 1
-            if connection.is_retired:
-                connection.retire()
 
     def _connected(self) -> _Connection:
         """Return the connection, begun where there is none."""
@@ -414,11 +408,6 @@ class McpSession:
             remedy = "Write mcp:COMMAND ARGUMENTS or mcp+https://HOST/PATH."
             raise ToolRequestError("this is no address of an MCP server", "session", remedy)
         return stdio_server(words, self._env, output)
-
-    def _retire(self, connection: _Connection) -> None:
-        if self._connection is connection:
-            self._connection = None
-        connection.retire()
 
 
 async def _listed(client: Any, name: str) -> Any:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Annotated, TypeAlias, TypeVar
+from typing import TypeVar
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -72,40 +71,28 @@ class PageContext:
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Visitor:
-    """Who makes a request; ``key`` stands for the visitor where the token must not be kept."""
-
-    token: str = field(repr=False)
-    tenant: str
-    key: str
-
-
-async def _visitor(request: Request, method: str = _READ) -> _Visitor:
-    """Who asks, when they may call a method of the service.
+async def _visitor(request: Request, method: str = _READ) -> tuple[str, str]:
+    """The token and the tenant of who asks, when they may call a method of the service.
 
     :raises UnauthenticatedError: without a valid token.
     :raises PermissionDeniedError: without the role or the tenant.
     """
     authentication, tenant = _context(request).authentication, request.headers.get(_TENANT_HEADER, "")
     if authentication is None:
-        return _Visitor(token="", tenant=tenant, key="")
+        return "", tenant
     scheme, _, token = request.headers.get("authorization", "").partition(" ")
-    if scheme.lower() != "bearer" or not token.strip():
+    token = token.strip() if scheme.lower() == "bearer" else ""
+    if not token:
         remedy = "The page has no sign-in: let a proxy send authorization: Bearer TOKEN"
         raise UnauthenticatedError("the request has no token", subject="authorization", remedy=remedy)
-    caller = await authentication.caller(await authentication.bearer(f"Bearer {token.strip()}"))
+    caller = await authentication.caller(await authentication.bearer(f"Bearer {token}"))
     check_permission(caller, method, tenant)
-    key = hashlib.sha256(token.strip().encode()).hexdigest()
-    return _Visitor(token=token.strip(), tenant=tenant or caller.home, key=key)
+    return token, tenant or caller.home
 
 
 def _context(request: Request) -> PageContext:
     context: PageContext = request.app.state.context
     return context
-
-
-_Words: TypeAlias = Annotated[str, Field(min_length=1, max_length=_MAX_QUERY_CHARS)]
 
 
 class _Form(BaseModel):
@@ -121,7 +108,7 @@ class _ToolsAsked(_Form):
 
 
 class _RunAsked(_Form):
-    query: _Words
+    query: str = Field(min_length=1, max_length=_MAX_QUERY_CHARS)
     domain: str = Field(default="", max_length=200)
 
 
@@ -157,8 +144,7 @@ async def _refusal(request: Request, method: str) -> EgotoolsError | None:
 @asynccontextmanager
 async def _client(request: Request) -> AsyncIterator[AsyncClient]:
     """A client with the token and the tenant of the visitor."""
-    visitor = await _visitor(request)
-    async with _context(request).open_client(visitor.token, visitor.tenant) as client:
+    async with _context(request).open_client(*await _visitor(request)) as client:
         yield client
 
 
@@ -211,9 +197,9 @@ async def _ask(request: Request) -> StreamingResponse:
     return _started(context, context.question, visitor, asked)
 
 
-def _started(context: PageContext, plan: Plan, visitor: _Visitor, asked: _RunAsked) -> StreamingResponse:
+def _started(context: PageContext, plan: Plan, visitor: tuple[str, str], asked: _RunAsked) -> StreamingResponse:
     context.runs.check_room()
-    events = context.runs.events(plan, PlanRequest(asked.query, asked.domain, visitor.token, visitor.tenant))
+    events = context.runs.events(plan, PlanRequest(asked.query, asked.domain, *visitor))
     return StreamingResponse(_stream(events, context.stopping), media_type="text/event-stream")
 
 

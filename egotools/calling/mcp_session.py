@@ -143,6 +143,7 @@ async def stdio_server(
     :raises OSError: when the command cannot be started.
     """
     import anyio
+    from anyio.streams.buffered import BufferedByteReceiveStream
     from mcp.client.stdio import get_default_environment
     from mcp.shared.message import SessionMessage
     from mcp_types import jsonrpc_message_adapter
@@ -159,23 +160,23 @@ async def stdio_server(
                 output.add_errors(chunk)
 
     async def read_messages() -> None:
-        begun = bytearray()  # a line whose end has not come
-        with contextlib.suppress(*broken):
+        lines = BufferedByteReceiveStream(process.stdout)
+        ended = (*broken, anyio.EndOfStream, anyio.IncompleteRead)
+        with contextlib.suppress(*ended):
             async with received_in:
-                async for chunk in process.stdout:
-                    if not output.add(len(chunk)):
+                while True:
+                    try:
+                        line = await lines.receive_until(b"\n", output.max_bytes)
+                    except anyio.DelimiterNotFound:
+                        output.too_large = True
                         return
-                    begun += chunk
-                    if b"\n" not in chunk:
-                        continue
-                    *lines, rest = bytes(begun).split(b"\n")
-                    begun = bytearray(rest)
-                    for line in lines:
-                        try:
-                            message: Any = SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
-                        except ValueError as error:
-                            message = error  # the session decides what a line means that is no message
-                        await received_in.send(message)
+                    if not output.add(len(line)):
+                        return
+                    try:
+                        message: Any = SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
+                    except ValueError as error:
+                        message = error  # the session decides what a line means that is no message
+                    await received_in.send(message)
 
     async def write_messages() -> None:
         try:
@@ -366,13 +367,15 @@ class McpSession:
     async def _asked(self, tool: str, ask: Callable[[Any], Awaitable[Any]], timeout_s: float) -> Any:
         connection = self._connected()
         from mcp.shared.exceptions import MCPError  # is there: else there were no connection
+        from mcp_types import CONNECTION_CLOSED
 
         connection.users += 1
         try:
             async with asyncio.timeout(timeout_s):
                 return await connection.answer(ask)
         except Exception as error:  # the SDK, its HTTP client and the process each raise errors of their own
-            is_of_call = isinstance(error, TimeoutError | ClientError | MCPError)
+            answered = isinstance(error, MCPError) and error.code != CONNECTION_CLOSED
+            is_of_call = answered or isinstance(error, TimeoutError | ClientError)
             if not is_of_call or not connection.client.done():  # the next call connects anew
                 connection.leave.set()
                 self._connection = None if self._connection is connection else self._connection

@@ -64,15 +64,6 @@ async def test_a_filter_that_a_model_invented_is_left_out_and_the_others_hold(se
     assert any(note.startswith("left out filters.colour: ") for note in told["notes"])
 
 
-async def test_where_nothing_fits_tools_and_plan_are_there_and_said_to_be_doubtful(served: str, era: str) -> None:
-    async with connected(served, era) as client:
-        for name, member, least in (("search_tools", "tools", 10), ("plan_tools", "steps", 1)):
-            told = (await client.call_tool(name, {"query": "bake a chocolate cake with zebras"})).structured_content
-            assert told is not None
-            assert len(told[member]) >= least
-            assert told["notes"][-1].startswith("may not fit: probability 0.")
-
-
 async def test_a_plan_leads_from_the_name_to_the_invitation(served: str, era: str) -> None:
     async with connected(served, era) as client:
         plan = (await client.call_tool("plan_tools", {"goals": ["office__invite_employee"]})).structured_content

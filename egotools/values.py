@@ -83,10 +83,8 @@ class Query:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntryMatch:
-    """A node of the graph that the request matched, and that led to the tool.
-
-    :param kind: ``semantic``, where ``text`` is the node's and ``score`` a cosine, or ``ngram``, where these are the words of the request
-        and their inverse document frequency.
+    """A node of the graph that the request matched: ``semantic`` (a cosine), or ``ngram`` (words of the request, their inverse document
+    frequency).
     """
 
     node: str
@@ -109,10 +107,8 @@ class TraversedEdge:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParameterBinding:
-    """An input of the tool, and the returned tool (``supplier``) whose ``output`` can fill it.
-
-    :param kind: ``supplies``, ``resolved_by`` or ``depends_on``; ``context`` for an input that names the surroundings (project, account,
-        region), whose value the request or the caller's configuration gives; empty where no returned tool supplies it.
+    """An input of the tool, and the returned tool whose ``output`` can fill it; ``kind`` is ``supplies``, ``resolved_by``, ``depends_on``, or
+    ``context``: the surroundings (project, account, region) give it.
     """
 
     parameter: str
@@ -125,11 +121,7 @@ class ParameterBinding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reasons:
-    """Why a tool was returned; all empty where the request did not ask for reasons.
-
-    :param features: feature → its value for this tool, not normalised; higher is better.
-    :param bindings: one for each required input, and one for each optional input that another returned tool supplies.
-    """
+    """Why a tool was returned; ``features`` are not normalised, higher is better. All empty where the request did not ask for reasons."""
 
     entries: tuple[EntryMatch, ...] = ()
     edges: tuple[TraversedEdge, ...] = ()
@@ -204,11 +196,8 @@ class RankedTool(_Callable):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NeedResult:
-    """How well one need of a request is served.
-
-    :param tool: id of the tool that serves it best; empty where the caller may see no tool.
-    :param probability: that some tool of the catalogue serves it.
-    :param unserved: whether nothing fits: ``probability`` is below the threshold that 95 of 100 served needs of well documented catalogues reach.
+    """How well one need of a request is served: by ``tool`` best. ``unserved``: nothing fits, ``probability`` is below the threshold that 95 of
+    100 served needs of well documented catalogues reach.
     """
 
     need: str
@@ -280,11 +269,8 @@ class Response:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parameter:
-    """An input or output of a tool; nested fields by dotted path (``items[].order_id``).
-
-    :param location: in an HTTP request: ``path``, ``query``, ``header``, ``body``, ``form``.
-    :param default: the value that an absent input has, as text; likewise ``example``.
-    :param bounds: JSON Schema keyword (``minimum``, ``maxLength``, …) → the number that bounds a value.
+    """An input or output of a tool; nested fields by dotted path (``items[].order_id``), ``default`` and ``example`` as text, ``bounds`` by
+    keyword of JSON Schema.
     """
 
     name: str
@@ -312,11 +298,7 @@ class Dependency:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tool(_Callable):
-    """All fields of one tool. Those that a :class:`RankedTool` has too mean the same.
-
-    :param metadata_json: all metadata as one JSON object.
-    :param input_schema_json: the JSON Schema of the arguments as the source has it; ``output_schema_json`` of a successful answer.
-    """
+    """All fields of one tool. Those that a :class:`RankedTool` has too mean the same; the schemas and the metadata are JSON."""
 
     id: str
     name: str
@@ -354,14 +336,7 @@ class Tool(_Callable):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GraphNode:
-    """A node of the tool graph.
-
-    :param key: ``type:name``, unique in the snapshot.
-    :param name: canonical name; for a tool its title.
-    :param degree: number of its edges in the whole graph.
-    :param tool_id: where the node is a tool.
-    :param surface_forms: the forms in which documents write it.
-    """
+    """A node of the tool graph; ``key`` is ``type:name``, ``degree`` the number of its edges in the whole graph."""
 
     key: str
     type: str
@@ -373,11 +348,7 @@ class GraphNode:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Provenance:
-    """A place in a document where an edge was found: characters ``start`` to ``end`` of a field of a tool, or the whole field (-1).
-
-    :param field: ``name``, ``description``, ``parameters.supplier_id``, …
-    :param extractor: versioned name of the extractor (``rules.v1``).
-    """
+    """A place in a document where an edge was found: characters ``start`` to ``end`` of a field of a tool, or the whole field (-1)."""
 
     tool_id: str
     field: str
@@ -402,11 +373,7 @@ class ObservedOutput:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GraphEdge:
-    """A directed edge of the tool graph; ``head`` and ``tail`` are node keys.
-
-    :param confidence: 1 for an edge that a document declares.
-    :param phrase: the words that express it in the documents, where they differ from the predicate's name.
-    """
+    """A directed edge of the tool graph; ``head`` and ``tail`` are node keys, ``phrase`` the words that express it in the documents."""
 
     head: str
     predicate: str
@@ -418,12 +385,7 @@ class GraphEdge:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EgoGraph:
-    """A node with its neighbours one edge away.
-
-    :param nodes: the nodes at the other end of ``edges``, without the center, sorted by key.
-    :param edges: in order of decreasing confidence.
-    :param total_degree: number of edges of the center with the requested predicates, whether returned or not.
-    """
+    """A node with its neighbours one edge away, edges in order of decreasing confidence; ``total_degree`` counts those that were left out too."""
 
     center: GraphNode
     nodes: tuple[GraphNode, ...] = ()
@@ -457,16 +419,7 @@ class NamespaceSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CatalogInfo:
-    """The description of a snapshot.
-
-    :param models: role → name of its model.
-    :param node_counts: entity type → number of nodes; ``edge_counts``: predicate → number of edges.
-    :param created_by: component → its version when the snapshot was built.
-    :param filter_keys: key of filters → number of its values.
-    :param namespaces: those with the most tools, at most 1,000, most tools first.
-    :param tool_ids: one page of the tool ids, in the snapshot's order.
-    :param next_page_token: empty for the last page.
-    """
+    """The description of a snapshot: what it counts by name, at most 1,000 namespaces, and one page of its tool ids."""
 
     snapshot_id: str
     format_version: int
@@ -488,12 +441,9 @@ class CatalogInfo:
 class PlanInput:
     """An input of a step, and where its value comes from.
 
-    :param parameter: its name; empty where a tool only must go first.
     :param source: ``step``; ``done``, a tool that was executed already; ``have`` and ``request``, a known value; ``context``, which the
         request or the caller's configuration gives; ``ask``: the user must be asked.
     :param step: number of the step that supplies it, or 0; its tool is ``supplier``, and its output ``output`` (``suppliers[].id``).
-    :param kind: as of a :class:`ParameterBinding`; empty for a source that is no tool.
-    :param confidence: of that edge; 1 for a value of ``have``, 0 for ``ask``.
     :param value: of ``have`` and ``request``; empty where the caller keeps it, or the request says it in words.
     :param alternatives: ids of other tools that could supply it, the best first.
     """
@@ -512,14 +462,11 @@ class PlanInput:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanStep:
-    """One call.
+    """One call; ``number`` is from 1.
 
-    :param number: from 1.
     :param kind: ``goal``, ``resolved_by`` (it turns words into an identifier), ``supplies`` or ``depends_on`` (a document says that it
         must go first).
-    :param confidence: the surest use of it by a later step; of a goal 1 where the caller named it, else the probability that the request
-        needs it, 0 where not estimated.
-    :param inputs: those that are filled or must be.
+    :param confidence: of a goal 1 where the caller named it, else the probability that the request needs it, 0 where not estimated.
     """
 
     number: int
@@ -539,10 +486,7 @@ class PlanStep:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenInput:
-    """A value that no step supplies: the user is asked (``source`` is ``ask``), or the surroundings give it (``context``).
-
-    :param steps: numbers of the steps that need it.
-    """
+    """A value that no step supplies: the user is asked (``source`` is ``ask``), or the surroundings give it (``context``)."""
 
     parameter: str
     description: str
@@ -552,12 +496,7 @@ class OpenInput:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolPlan:
-    """An ordered list of calls. Nothing was called.
-
-    :param steps: each after those that it takes values from.
-    :param cost: see ``PlanResponse.cost`` of the contract.
-    :param answerable_probability: of the query; ``unanswerable``, ``fallbacks`` and ``need_results`` are as of a :class:`Response` too.
-    """
+    """An ordered list of calls, each after those that it takes values from. Nothing was called. Its other fields are as of a :class:`Response`."""
 
     steps: tuple[PlanStep, ...]
     open_inputs: tuple[OpenInput, ...] = ()

@@ -113,27 +113,21 @@ _UNSURE = (
 
 def found_reply(response: Response, not_callable: NotCallable) -> dict[str, Any]:
     """The answer of a search; a tool serves needs by their number, counted from 0."""
-    reply: dict[str, Any] = {"tools": [_found(tool, not_callable(tool)) for tool in response.tools]}
-    if response.need_results:
-        reply["needs"] = [
-            {"need": each.need, "best": each.tool, **({"may_not_fit": True} if each.unserved else {})}
-            for each in response.need_results
-        ]
-    notes = [*response.fallbacks, *_told(response, is_empty=not response.tools)]
-    return {**reply, "notes": notes} if notes else reply
+    needs = [
+        {"need": each.need, "best": each.tool, **({"may_not_fit": True} if each.unserved else {})}
+        for each in response.need_results
+    ]
+    tools = [_found(tool, not_callable(tool)) for tool in response.tools]
+    return {"tools": tools, **_if_any(needs=needs, notes=_notes(response, is_empty=not tools))}
 
 
 def tool_reply(tool: Tool, not_callable: str) -> dict[str, Any]:
     """One tool, whole."""
-    outputs = (
-        tool.schema.get("outputSchema") or tool.output_schema
-    )  # that of a list is none of MCP, and still says what comes
-    return {
-        **_head(tool, not_callable),
-        "description": shown_text(tool.description),
-        "inputSchema": _shown_schema(tool.schema.get("inputSchema", {})),
-        **({"outputSchema": _shown_schema(outputs)} if outputs else {}),
-    }
+    # The output schema of a list is none of MCP, and still says what comes.
+    outputs = _shown_schema(tool.schema.get("outputSchema") or tool.output_schema)
+    inputs = _shown_schema(tool.schema.get("inputSchema", {}))
+    head = {**_head(tool, not_callable), "description": shown_text(tool.description), "inputSchema": inputs}
+    return {**head, **_if_any(outputSchema=outputs)}
 
 
 def plan_reply(plan: ToolPlan) -> dict[str, Any]:
@@ -143,20 +137,23 @@ def plan_reply(plan: ToolPlan) -> dict[str, Any]:
             "step": step.number,
             "id": step.tool_id,
             "why": step.kind,
-            **({"probability": round(step.confidence, 2)} if step in plan.guesses and step.confidence else {}),
+            **_if_any(probability=round(step.confidence, 2) if step in plan.guesses else 0),
             "inputs": {each.parameter: _source(each) for each in step.inputs if each.parameter},
         }
         for step in plan.steps
     ]
     ask = [{"input": each.parameter, "steps": list(each.steps), "source": each.source} for each in plan.open_inputs]
-    notes = [*plan.fallbacks, *_told(plan, is_empty=not plan.steps)]
-    return {"steps": steps, "ask": ask, **({"notes": notes} if notes else {})}
+    return {"steps": steps, "ask": ask, **_if_any(notes=_notes(plan, is_empty=not steps))}
 
 
-def _told(answer: Response | ToolPlan, *, is_empty: bool) -> list[str]:
-    if is_empty:
-        return [_NOTHING]
-    return [f"{answer.doubt}. {_UNSURE}"] if answer.doubt else []
+def _if_any(**values: Any) -> dict[str, Any]:
+    """The values that are not empty."""
+    return {name: value for name, value in values.items() if value}
+
+
+def _notes(answer: Response | ToolPlan, *, is_empty: bool) -> list[str]:
+    doubt = _NOTHING if is_empty else f"{answer.doubt}. {_UNSURE}" if answer.doubt else ""
+    return [*answer.fallbacks, *([doubt] if doubt else [])]
 
 
 def _found(tool: RankedTool, not_callable: str) -> dict[str, Any]:
@@ -164,19 +161,14 @@ def _found(tool: RankedTool, not_callable: str) -> dict[str, Any]:
     return {
         **_head(tool, not_callable),
         "description": shown_text(tool.description, _MAX_DESCRIPTION, _HAS_ALL),
-        **({"why": tool.explanation} if tool.explanation else {}),
-        **({"serves_needs": list(tool.needs)} if tool.needs else {}),
+        **_if_any(why=tool.explanation, serves_needs=list(tool.needs)),
         "inputSchema": _long(schema) if len(json.dumps(schema)) > _MAX_SCHEMA else schema,
     }
 
 
 def _head(tool: RankedTool | Tool, not_callable: str) -> dict[str, Any]:
-    return {
-        "id": tool.id,
-        "name": tool.call_name,
-        "effect": tool.effect or "change",
-        **({"not_callable": not_callable} if not_callable else {}),
-    }
+    head = {"id": tool.id, "name": tool.call_name, "effect": tool.effect or "change"}
+    return {**head, **_if_any(not_callable=not_callable)}
 
 
 def _long(schema: dict[str, Any]) -> str:
@@ -192,18 +184,15 @@ def shown_text(text: str, most: int | None = None, cut: str = "…") -> str:
     return without_hidden(text) if hides else text
 
 
-def _shown_schema(part: Any, most: int | None = None) -> Any:
+def _shown_schema(part: Any) -> Any:
     """A part of a schema with its titles and descriptions as a model is shown them."""
     if isinstance(part, list):
-        return [_shown_schema(each, most) for each in part]
+        return [_shown_schema(each) for each in part]
     if not isinstance(part, dict):
         return part
-    return {
-        key: shown_text(inner, most)
-        if key in ("title", "description") and isinstance(inner, str)
-        else _shown_schema(inner, most)
-        for key, inner in part.items()
-    }
+    shown = {key: _shown_schema(inner) for key, inner in part.items()}
+    texts = {key: shown_text(shown[key]) for key in ("title", "description") if isinstance(shown.get(key), str)}
+    return {**shown, **texts}
 
 
 def _source(each: Any) -> str:

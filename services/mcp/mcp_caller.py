@@ -119,9 +119,8 @@ class ModelSessions:
     async def of(self, context: ServerRequestContext[Any, Any]) -> ModelSession:
         """Return the session of a request, begun where there is none."""
         caller = McpCaller.of(context)
-        connection: Connection = (
-            context.session._connection
-        )  # documented for handlers; the SDK hands it on by this name only
+        # The SDK documents the state and the exit stack of a connection for handlers, and hands it on by this name only.
+        connection: Connection = context.session._connection
         is_modern = context.protocol_version in MODERN_PROTOCOL_VERSIONS
         async with self._one_opens:
             if is_modern and caller.token != "":

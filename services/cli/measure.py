@@ -92,7 +92,7 @@ def compare(
 
 def _show_evaluation(done: Evaluation) -> None:
     """Print the share of complete answers of each system, and of abstentions; the report has the rest."""
-    from eval.report.page import missing_plots
+    from eval.report import missing_plots
 
     notes = list(done.notes)
     for name, facts in done.summary.sets.items():

@@ -56,7 +56,6 @@ from retrieval.snapshot.publish import (
     current_snapshot,
     publish,
     publish_again,
-    set_aside_changes,
     staging_folder,
 )
 from retrieval.snapshot.reader import open_snapshot
@@ -233,7 +232,6 @@ class _Build:
                 _remember(kept, key, read.catalog, report)
         keep_build_report(store, report)
         if plan.published:
-            set_aside_changes(store)
             collect_after(store, plan.keep)
         return report
 
@@ -393,7 +391,6 @@ def _earlier_build(cache: ResultCache, key: str, plan: BuildPlan) -> BuildReport
         return None
     if plan.published:
         publish_again(plan.store, report.snapshot_id, signing_key=plan.signing_key or signing_key_file())
-        set_aside_changes(plan.store)
     extractions, vectors = report.reused.of_extractions, report.reused.of_vectors
     reused = ReuseReport(extractions=extractions, of_extractions=extractions, vectors=vectors, of_vectors=vectors)
     return replace(report, folder=folder, reused=reused, seconds={"unchanged": round(now() - started, 3)})

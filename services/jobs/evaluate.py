@@ -9,7 +9,7 @@ from pathlib import Path
 
 from eval.analysis.compare import Comparison, compare
 from eval.analysis.failures import analyse_failures
-from eval.graph_quality import find_build_report, graph_quality, read_external_edges
+from eval.graph_quality import graph_quality, read_external_edges
 from eval.measured_set import SET_FILE, MeasuredSet, read_measured, write_measured
 from eval.metrics import CUTOFFS
 from eval.queries import missing_gold, of_split, read_queries, require_gold, sample_queries, with_needs
@@ -125,7 +125,6 @@ def _measured(
         gold_edges=plan.gold_edges,
         external_edges=read_external_edges(plan.external_edges),
         queries=queries if queries.queries else None,
-        build_report=find_build_report(snapshot),
     )
     runs: list[Run] = []
     for system, asked in systems:

@@ -76,7 +76,7 @@ def sync_sources(
     :raises EgotoolsError: as for :func:`services.jobs.build.build`. The published snapshot stays as it is then.
     """
     from retrieval.snapshot.collect import collect_after
-    from retrieval.snapshot.publish import SNAPSHOTS, publish_again, set_aside_changes
+    from retrieval.snapshot.publish import SNAPSHOTS, publish_again
     from retrieval.snapshot.reader import open_snapshot
     from retrieval.snapshot.signing import signing_key_file
     from services.jobs.build import build
@@ -93,7 +93,6 @@ def sync_sources(
     snapshot_id = _with_learned(before, plan, report.snapshot_id)
     previous_id, key = before.id if before else "", plan.signing_key or signing_key_file()
     publish_again(plan.store, snapshot_id, replaces=previous_id, signing_key=key)
-    set_aside_changes(plan.store)
     collect_after(plan.store, plan.keep)
     old, new = _lines(before), _lines(open_snapshot(plan.store / SNAPSHOTS / snapshot_id))
     return SyncReport(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import shlex
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from egotools.calling.mcp_session import ServerOutput, first_cause, stdio_server

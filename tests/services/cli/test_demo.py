@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from services.company.shipped_documents import SHIPPED_NEEDS, SHIPPED_REQUESTS
+from examples.company.shipped_documents import SHIPPED_NEEDS, SHIPPED_REQUESTS
 from tests.harness.commands import Run
 
 

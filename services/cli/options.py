@@ -38,7 +38,7 @@ __all__ = [
     "group",
 ]
 
-Store: TypeAlias = Annotated[Path, Option("--store", "-s", file_okay=False, help="Snapshots.", envvar="EGOTOOLS_STORE")]
+Store: TypeAlias = Annotated[Path, Option("--store", "-s", file_okay=False, help="The store.", envvar="EGOTOOLS_STORE")]
 Json: TypeAlias = Annotated[bool, Option("--json", help="Print JSON for programs; errors too.")]
 Server: TypeAlias = Annotated[str, Option("--server", "--address", help="A running server, HOST:PORT.")]
 Needs: TypeAlias = Annotated[list[str] | None, Option("--need", help="A need: 'find an employee by name'. Repeatable.")]

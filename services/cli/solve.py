@@ -84,7 +84,7 @@ def solve(
     files: Annotated[list[Path] | None, Option("--file", "-f", help="A file of the task. Repeatable.")] = None,
     plan: SolvePlan = _NO_PLAN,
     store: Annotated[
-        Path | None, Option("--store", "-s", file_okay=False, envvar="EGOTOOLS_STORE", help="Tools.")
+        Path | None, Option("--store", "-s", file_okay=False, envvar="EGOTOOLS_STORE", help="A store.")
     ] = None,
     server: Server = "",
     calling: CallOptions = NO_CALL_OPTIONS,

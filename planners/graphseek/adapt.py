@@ -424,7 +424,7 @@ def _allowed(version: OperatorVersion, operator: Operator, schema: GraphSchema) 
     """
     if not _can_have_versions(operator, schema):
         raise _broken("the operator can have no versions")
-    allowed = allowed_cypher(version.template, write=False)
+    allowed = allowed_cypher(version.template)
     used = {token.text[1:] for token in allowed.tokens if token.kind == "parameter"}
     if wrong := sorted(used - {*operator.required}):
         raise _broken(f"${wrong[0]} is no argument that every call gives")

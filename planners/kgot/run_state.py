@@ -17,7 +17,6 @@ from typing import Any, NamedTuple, TypeVar
 
 from egotools.calling.invoker import ToolInvoker
 from ontology.errors import BudgetExceededError, ModelError, StatementError
-from ontology.names import noun_lemma, words
 from planners.calls.sandbox import Sandbox
 from planners.calls.tool_finder import Finder
 from planners.calls.untrusted import FenceMarks, clean_text, cleaned
@@ -43,15 +42,14 @@ from planners.stores.property_graph import (
     GraphState,
     InsertNode,
     Language,
-    NoiseRemoval,
     Operation,
     Properties,
     PropertyGraph,
     QueryLimits,
     QueryRows,
+    ReplaceGraph,
     Value,
     merge_duplicates,
-    remove_irrelevant,
     state_text,
 )
 
@@ -70,7 +68,6 @@ _FEW_VALUES, _LISTED_CHARS = 10, 300  # of a property, which are listed
 _LEAST_ROWS = 51  # of a table: fewer rows a model writes itself, in one answer
 _DESCRIBING = ("file", "kind", "pages", "columns", "row_count")  # members that say nothing beside all rows
 _SAMPLES = 5  # rows of a table in a prompt
-_LEAST_CHARS = 4  # of a word of the task that a node may hold: shorter ones (who, and, the) name nothing
 _PARTIAL_CHARS = 16_000  # of what a query gave, and of what Python printed
 _FAULT_CHARS = 2_000  # the end of a traceback says what went wrong
 _LIMITS = QueryLimits()
@@ -225,16 +222,9 @@ class RunState:
         return True
 
     async def remove_noise(self) -> None:
-        """Remove near-duplicates, and by setting what joins to nothing that is asked; tell what, so that it can be taken back (appendix B.6)."""
-        await self._remove(merge_duplicates(self.state))
-        if self.settings.noise == "all":
-            question = words(self.task.question)
-            asked = [word for word in question if word.isdigit() or len(word) >= _LEAST_CHARS]
-            terms = list(dict.fromkeys(term for word in asked for term in (word, noun_lemma(word))))
-            await self._remove(remove_irrelevant(self.state, terms))
-
-    async def _remove(self, removal: NoiseRemoval) -> None:
-        if removal.removed and await self._apply_all("noise", removal.operations):
+        """Merge nodes that stand in the graph twice; tell which, so that it can be taken back (appendix B.6)."""
+        removal = merge_duplicates(self.state)
+        if removal.removed and await self._apply_all("noise", [ReplaceGraph(state=removal.after)]):
             emit(NoiseRemoved(iteration=self.iteration, removed=removal.removed, merged=removal.merged))
             await self.read_graph()
 

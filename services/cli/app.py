@@ -69,6 +69,9 @@ REMOVED: Mapping[str, str] = MappingProxyType(
         "solve --speech-model": "Recordings are not read: write one down, and give the text with --file",
         "solve --speech-url": "Recordings are not read: write one down, and give the text with --file",
         "solve --wiki-url": "A model reads articles by their address, and finds them with --search-url",
+        "solve --auto-k": "A search finds up to --tools tools: give fewer with that",
+        "solve --noise all": "Nodes that stand in the graph twice are merged by --noise duplicates; nothing else is removed",
+        "ask --graph graphml": "Write the nodes and edges as CSV files, and use --graph csv:FOLDER",
         "solve --graph ladybug": "The graph of a task stands in memory (the default), rdf or neo4j:bolt://USER:PASSWORD@HOST:PORT; "
         "egotools ask --graph ladybug:PATH asks a file",
         "eval compare --out": "Markdown is printed: write it to a file with >, and JSON with --json",

@@ -73,7 +73,7 @@ def ask(
         str,
         typer.Option(
             "--graph",
-            help="ladybug:PATH, neo4j:bolt://USER:PASSWORD@HOST:PORT, csv:FOLDER, graphml:FILE, or store:PATH. Default: --store.",
+            help="ladybug:PATH, neo4j:bolt://USER:PASSWORD@HOST:PORT, csv:FOLDER, or store:PATH. Default: --store.",
         ),
     ] = "",
     store: Annotated[

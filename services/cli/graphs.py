@@ -163,9 +163,7 @@ def approve(name: _Name, folder: _Folder = None, as_json: Json = False) -> None:
     from planners.stores.statements import allowed_cypher
 
     versions = _opened(folder)
-    allowed_cypher(
-        versions.get(name).template, write=False
-    )  # names of a schema are checked whenever the version is to serve
+    allowed_cypher(versions.get(name).template)  # names of a schema are checked whenever the version is to serve
     _print(versions.mark(name, "approved"), as_json=as_json)
     if not as_json:
         say(plain(f"Approved {name}"))

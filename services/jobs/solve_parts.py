@@ -99,11 +99,11 @@ class SolveTools:
 
 def _task_finder(tools: SolveTools, settings: KgotSettings, own_ids: Collection[str]) -> Finder:
     """Return what finds tools in both catalogues. What a catalogue has under the id of an integrated tool is left out."""
-    most, auto_k = settings.tools, settings.auto_k
-    first = ToolFinder(tools.client, k=most, auto_k=auto_k)
+    most = settings.tools
+    first = ToolFinder(tools.client, k=most)
     if tools.own is None:
         return first
-    second = ToolFinder(tools.own, k=min(_OWN_SHARE, most), auto_k=auto_k)
+    second = ToolFinder(tools.own, k=min(_OWN_SHARE, most))
     return JoinedFinder(first, second, most=most, reserved=own_ids)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -18,7 +17,7 @@ from planners.kgot.kgot_task import Dropped
 from planners.kgot.run_state import graph_text
 from planners.kgot.steps import prompt_messages, read_operations
 from planners.stores import open_graph
-from planners.stores.property_graph import GraphEdge, GraphNode, GraphState, Operation, Statement, state_text
+from planners.stores.property_graph import GraphEdge, GraphNode, GraphState, state_text
 from tests.planners.kgot.run_fakes import INSERT, FakeFinder, FakeInvoker, StepServer, run_task, tool
 
 TEXTS = {
@@ -48,15 +47,10 @@ def shown(prompt: str, language: str) -> list[Any]:
     return [json.loads(each) for each in re.findall(r"<answer>\n(.*?)\n</answer>", system, re.DOTALL)]
 
 
-def writes(language: str) -> Mapping[str, Any]:
-    [answer] = shown("write_graph", "operations" if language == "python" else language)
-    written: Mapping[str, Any] = answer
+def writes() -> dict[str, Any]:
+    [answer] = shown("write_graph", "operations")
+    written: dict[str, Any] = answer
     return written
-
-
-def operations(answer: Mapping[str, Any]) -> tuple[Operation, ...]:
-    statements = [Statement(text=text) for text in answer.get("statements", ())]
-    return tuple(statements) or read_operations(answer)
 
 
 def store(name: str, request: pytest.FixtureRequest) -> Any:
@@ -75,7 +69,7 @@ async def test_the_examples_of_the_prompts_run(name: str, request: pytest.Fixtur
     language = STORES[name]
     async with store(name, request) as graph:
         assert graph.language == language
-        await graph.apply(operations(writes(language)))
+        await graph.apply(read_operations(writes()))
         state = await graph.state()
         named = sorted((node.label, *sorted(node.properties.items())) for node in state.nodes)
         assert named == [("Author", ("name", "Ann Reed")), ("Book", ("pages", 210), ("title", "Tides"))]
@@ -93,7 +87,7 @@ async def test_a_run_on_a_real_store(name: str, request: pytest.FixtureRequest) 
     steps = {
         "next_step": lambda body, nth: vote if "Tides" in body["messages"][-1]["content"] else INSERT,
         "tool_calls": [{"calls": [{"tool": "library/list_books", "arguments": {"of": "Ann Reed"}}]}],
-        "write_graph": [writes(language)],
+        "write_graph": [writes()],
         "maths_needed": [{"needed": False}],
         "final_answer": [{"answer": "Tides"}],
     }

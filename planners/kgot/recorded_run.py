@@ -24,17 +24,7 @@ from planners.calls.sandbox import Sandbox
 from planners.calls.tool_access import Ask, never
 from planners.calls.tool_finder import Finder
 from planners.calls.untrusted import FenceMarks, cleaned
-from planners.journal.recorded import (
-    RecordedFinder,
-    RecordedGraph,
-    RecordedInvoker,
-    RecordedSandbox,
-    Steps,
-    check_steps,
-    not_recorded,
-    recorded_model,
-    request_key,
-)
+from planners.journal import recorded
 from planners.journal.run_journal import DAMAGED, RunJournal
 from planners.journal.step_log import seconds_since, unheard
 from planners.kgot.kgot_controller import KgotRun, solve_task
@@ -143,11 +133,11 @@ async def solve_recorded(
             raise OtherRunError(differing)
         if run_is_ended(journal):
             return await replay_recorded(journal, parts.make, observe=observe)
-        check_steps(journal)
+        recorded.check_steps(journal)
         await parts.graph.apply([ReplaceGraph()])
-    steps, started = Steps(journal, faults="kept"), time.perf_counter()
+    steps, started = recorded.Steps(journal, faults="kept"), time.perf_counter()
     models = {
-        role: recorded_model(model, steps, role=role, name=header.models.get(role, ""))
+        role: recorded.recorded_model(model, steps, role=role, name=header.models.get(role, ""))
         for role, model in parts.models.items()
     }
     events = _Events(journal, observe)
@@ -171,25 +161,25 @@ async def replay_recorded(
     if header is None or ended is None:
         problem = "the run of this journal has not ended"
         raise InvalidArgumentError(problem, subject=str(journal.path), remedy="Let it go on first")
-    check_steps(journal)
-    steps, models = Steps(journal, is_replay=True), {}
+    recorded.check_steps(journal)
+    steps, models = recorded.Steps(journal, is_replay=True), {}
     for role, name in header.models.items():
         prompt, completion = header.prices.get(role, (0.0, 0.0))
         budget = Budget(usd_per_1k_prompt=prompt, usd_per_1k_completion=completion)
-        models[role] = recorded_model(None, steps, role=role, name=name, budget=budget)
+        models[role] = recorded.recorded_model(None, steps, role=role, name=name, budget=budget)
     events = _Events(journal, observe, is_replay=True)
     task = KgotTask(question=header.question, files=tuple(Path(name) for name, _ in header.files))
     run = await _run(task, header, steps, events, models, make)
     if events.differing or events.count != ended.get("events") or _end_json(run) != ended.get("answer"):
         where = f"event {events.differing[0]}" if events.differing else "its end"
-        raise not_recorded(f"the replay differs from the run at {where}", subject=str(journal.path))
+        raise recorded.not_recorded(f"the replay differs from the run at {where}", subject=str(journal.path))
     return run
 
 
 async def _run(
     task: KgotTask,
     header: RunHeader,
-    steps: Steps,
+    steps: recorded.Steps,
     events: _Events,
     models: Mapping[str, ChatModel],
     make: StepsFactory,
@@ -202,11 +192,11 @@ async def _run(
     key = bytes.fromhex(header.fence_key)
     return await solve_task(
         task,
-        RecordedGraph(parts and parts.graph, steps, header.language),
+        recorded.RecordedGraph(parts and parts.graph, steps, header.language),
         make(models, key),
-        RecordedFinder(parts and parts.finder, steps),
-        RecordedInvoker(parts and parts.invoker, steps, repeat=parts.repeat if parts else never),
-        RecordedSandbox(parts and parts.sandbox, steps),
+        recorded.RecordedFinder(parts and parts.finder, steps),
+        recorded.RecordedInvoker(parts and parts.invoker, steps, repeat=parts.repeat if parts else never),
+        recorded.RecordedSandbox(parts and parts.sandbox, steps),
         settings=parts.settings if parts else header.replay_settings,
         observe=events.tell,
         fence_key=key,
@@ -254,7 +244,7 @@ class _Events:
             n, self.count = self.count, self.count + 1
             what = event.to_json()
             if "state" in what:  # a digest: states are large, and the writes are in the journal
-                what["state"] = request_key(what["state"])
+                what["state"] = recorded.request_key(what["state"])
             earlier = self._journal.last("event", "", n)
             then = earlier.data["what"] if earlier is not None else {}
             if _untimed(then) == _untimed(json.loads(json.dumps(what))):

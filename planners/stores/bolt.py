@@ -18,34 +18,10 @@ from typing import Any
 
 from ingest.neo4j import BoltAddress, bolt_errors, driver_options, parse_bolt_address, shown_error
 from ontology.errors import StatementError, StorageError
-from planners.stores.graph_schema import (
-    CypherDialect,
-    GraphSchema,
-    NodeType,
-    PropertyKey,
-    PropertyType,
-    RelationshipType,
-    RowStream,
-    TypeMark,
-    graph_census,
-    marked_ends,
-    marked_nodes,
-    read_rows_of,
-)
-from planners.stores.property_graph import (
-    EdgeRow,
-    GraphState,
-    Language,
-    NodeRow,
-    Operation,
-    PropertyRows,
-    QueryLimits,
-    QueryRows,
-    ReplaceGraph,
-    Value,
-    apply_typed,
-    checked_properties,
-)
+from planners.stores import graph_schema as schemas
+from planners.stores import property_graph as graphs
+from planners.stores.graph_schema import CypherDialect, GraphSchema, RowStream, read_rows_of
+from planners.stores.property_graph import GraphState, Operation, PropertyRows, QueryLimits, QueryRows, Value
 from planners.stores.statements import allowed_cypher, quoted_name
 
 __all__ = ["BoltGraph", "open_bolt_graph", "open_bolt_reader"]
@@ -155,7 +131,7 @@ async def open_bolt_graph(url: str) -> AsyncIterator[BoltGraph]:
             yield graph
         finally:
             with contextlib.suppress(StorageError, StatementError):  # a dead server keeps it
-                await graph.apply([ReplaceGraph()])
+                await graph.apply([graphs.ReplaceGraph()])
 
 
 class BoltGraph:
@@ -172,14 +148,14 @@ class BoltGraph:
         self._ids: dict[int, str] = {}
 
     @property
-    def language(self) -> Language:
+    def language(self) -> graphs.Language:
         """Cypher."""
         return "cypher"
 
     async def apply(self, operations: Sequence[Operation]) -> None:
         """Apply operations in their order: all, or none where one fails. Calls wait for one another."""
         async with self._lock:
-            after, ids = apply_typed(self._rows, operations), dict(self._ids)
+            after, ids = graphs.apply_typed(self._rows, operations), dict(self._ids)
             async with self._transaction("WRITE", _WRITE_S) as transaction:
                 (standing,) = await (await transaction.run("MATCH (n) RETURN count(n)")).single()
                 self._check_own(standing)
@@ -246,12 +222,16 @@ async def _write_difference(transaction: Any, old: PropertyRows, new: PropertyRo
 
 
 async def _insert(
-    transaction: Any, rows: Mapping[int, NodeRow | EdgeRow], keys: Collection[int], ids: dict[int, str], create: str
+    transaction: Any,
+    rows: Mapping[int, graphs.NodeRow | graphs.EdgeRow],
+    keys: Collection[int],
+    ids: dict[int, str],
+    create: str,
 ) -> None:
     by_name: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for key in sorted(keys):
         row = rows[key]
-        ends = {"source": ids[row.source], "target": ids[row.target]} if isinstance(row, EdgeRow) else {}
+        ends = {"source": ids[row.source], "target": ids[row.target]} if isinstance(row, graphs.EdgeRow) else {}
         by_name[row[0]].append({"key": key, **ends, "properties": _lists(row.properties)})
     for name, given in by_name.items():
         made = create.format(quoted_name(name, "bolt"))
@@ -302,7 +282,7 @@ class BoltReader:
 
     async def census(self) -> GraphSchema:
         """Return the types with what was counted."""
-        return await graph_census(self, await self.schema())
+        return await schemas.graph_census(self, await self.schema())
 
     @contextlib.asynccontextmanager
     async def read(
@@ -310,7 +290,7 @@ class BoltReader:
     ) -> AsyncIterator[RowStream]:
         """Run a query in a read transaction, which the server ends at the limit of time; reading the rows is part of it."""
         given = parameters or {}
-        values = {**dict.fromkeys(given), **_lists(checked_properties(given))}
+        values = {**dict.fromkeys(given), **_lists(graphs.checked_properties(given))}
         mode = {"default_access_mode": "READ", "fetch_size": _BATCH_ROWS}
         session = self._driver.session(database=self._place.database, **mode)
 
@@ -348,7 +328,7 @@ _KEYS = (
     "SHOW CONSTRAINTS YIELD type, labelsOrTypes, properties WHERE type IN ['UNIQUENESS', 'NODE_KEY'] "
     "RETURN labelsOrTypes[0], properties"
 )
-_TYPES: Mapping[str, PropertyType] = {
+_TYPES: Mapping[str, schemas.PropertyType] = {
     **{"String": "string", "Long": "integer", "Double": "number", "Boolean": "boolean"},
     **dict.fromkeys(("Date", "DateTime", "LocalDateTime"), "date"),
 }
@@ -367,17 +347,19 @@ async def _schema(graph: BoltReader) -> GraphSchema:
     with contextlib.suppress(StatementError):  # the user may not see constraints
         rows = await read_rows_of(graph, _KEYS)
         keys = {label: properties[0] for label, properties in sorted(rows, reverse=True) if len(properties) == 1}
-    nodes: list[NodeType] = []
+    nodes: list[schemas.NodeType] = []
     for label, found in sorted(of_nodes.items()):
-        node = NodeType(name=label, mark=TypeMark(label=label), key=keys.get(label, ""), properties=_properties(found))
-        nodes += await marked_nodes(graph, node)
+        node = schemas.NodeType(
+            name=label, mark=schemas.TypeMark(label=label), key=keys.get(label, ""), properties=_properties(found)
+        )
+        nodes += await schemas.marked_nodes(graph, node)
     pairs: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for type_, source, target in await read_rows_of(graph, _PAIRS):
         pairs[type_].append((source, target))
     relationships = [
-        RelationshipType(
+        schemas.RelationshipType(
             name=type_,
-            ends=await marked_ends(graph, type_, found, nodes),
+            ends=await schemas.marked_ends(graph, type_, found, nodes),
             properties=_properties(of_relationships.get(type_, {})),
         )
         for type_, found in sorted(pairs.items())
@@ -385,13 +367,13 @@ async def _schema(graph: BoltReader) -> GraphSchema:
     return GraphSchema(nodes=tuple(sorted(nodes, key=lambda node: node.name)), relationships=tuple(relationships))
 
 
-def _properties(found: Mapping[str, set[str]]) -> tuple[PropertyKey, ...]:
+def _properties(found: Mapping[str, set[str]]) -> tuple[schemas.PropertyKey, ...]:
     """Return the properties with types of operators; those of others (points, durations) are left out."""
     typed = [(name, _type(types)) for name, types in sorted(found.items()) if name]
-    return tuple(PropertyKey(name=name, type=type_) for name, type_ in typed if type_ is not None)
+    return tuple(schemas.PropertyKey(name=name, type=type_) for name, type_ in typed if type_ is not None)
 
 
-def _type(names: set[str]) -> PropertyType | None:
+def _type(names: set[str]) -> schemas.PropertyType | None:
     """Return the one type of values; of several the one that holds them all."""
     kinds = {"list" if name.endswith("Array") else _TYPES.get(name) for name in names}
     if len(kinds) == 1:

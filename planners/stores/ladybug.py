@@ -29,21 +29,9 @@ from threading import Lock
 from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 
 from ontology.errors import DocumentError, MissingExtraError, RejectionReason, StatementError, StorageError
+from planners.stores import graph_schema as schemas
 from planners.stores.engine import EngineEndedError, EngineProcess
-from planners.stores.graph_schema import (
-    CypherDialect,
-    GraphSchema,
-    NodeType,
-    PropertyKey,
-    PropertyType,
-    RelationshipType,
-    RowStream,
-    TypeMark,
-    graph_census,
-    marked_ends,
-    marked_nodes,
-    read_rows_of,
-)
+from planners.stores.graph_schema import CypherDialect, GraphSchema, RowStream, read_rows_of
 from planners.stores.property_graph import QueryLimits, Value
 from planners.stores.statements import quoted_name, quoted_text
 
@@ -70,7 +58,7 @@ _PARAMETER = re.compile(
     re.DOTALL | re.VERBOSE,
 )
 """A parameter; or what may have a dollar inside and is none: texts, quoted names, comments."""
-_TYPES: Sequence[tuple[str, PropertyType]] = (
+_TYPES: Sequence[tuple[str, schemas.PropertyType]] = (
     (r".*\]", "list"),
     (r"U?INT\d+|SERIAL", "integer"),
     (r"DOUBLE|FLOAT|DECIMAL.*", "number"),
@@ -155,7 +143,7 @@ class LadybugReader:
 
     async def census(self) -> GraphSchema:
         """Return the types with what was counted."""
-        return await graph_census(self, await self.schema())
+        return await schemas.graph_census(self, await self.schema())
 
     @contextlib.asynccontextmanager
     async def read(
@@ -253,29 +241,31 @@ class LadybugReader:
 
 async def _schema(graph: LadybugReader) -> GraphSchema:
     """Read the types: tables, and the types that a property tells apart in one table."""
-    nodes: list[NodeType] = []
-    relationships: list[RelationshipType] = []
+    nodes: list[schemas.NodeType] = []
+    relationships: list[schemas.RelationshipType] = []
     tables = await read_rows_of(graph, "CALL show_tables() RETURN name, type")
     for name, kind in sorted(tables, key=lambda row: (row[1] != "NODE", row[0])):
         info = f"CALL table_info({quoted_text(name)}) RETURN name, type"
         if kind == "NODE":
             columns = await read_rows_of(graph, f"{info}, `primary key`")
             key = next(column for column, _, is_key in columns if is_key)
-            node = NodeType(name=name, mark=TypeMark(label=name), key=key, properties=_properties(columns))
-            nodes += await marked_nodes(graph, node)
+            node = schemas.NodeType(
+                name=name, mark=schemas.TypeMark(label=name), key=key, properties=_properties(columns)
+            )
+            nodes += await schemas.marked_nodes(graph, node)
         elif kind == "REL":
             ends = "RETURN `source table name`, `destination table name`"
             pairs = await read_rows_of(graph, f"CALL show_connection({quoted_text(name)}) {ends}")
-            marked = await marked_ends(graph, name, [(source, target) for source, target in pairs], nodes)
+            marked = await schemas.marked_ends(graph, name, [(source, target) for source, target in pairs], nodes)
             properties = _properties(await read_rows_of(graph, info))
-            relationships.append(RelationshipType(name=name, ends=marked, properties=properties))
+            relationships.append(schemas.RelationshipType(name=name, ends=marked, properties=properties))
     return GraphSchema(nodes=tuple(sorted(nodes, key=lambda node: node.name)), relationships=tuple(relationships))
 
 
-def _properties(columns: list[list[str]]) -> tuple[PropertyKey, ...]:
+def _properties(columns: list[list[str]]) -> tuple[schemas.PropertyKey, ...]:
     typed = sorted((name, kind) for name, kind, *_ in columns)
     found = [(name, next((type_ for text, type_ in _TYPES if re.fullmatch(text, kind)), None)) for name, kind in typed]
-    return tuple(PropertyKey(name=name, type=type_) for name, type_ in found if type_ is not None)
+    return tuple(schemas.PropertyKey(name=name, type=type_) for name, type_ in found if type_ is not None)
 
 
 # --- Building files -----------------------------------------------------------------------------------------------------------------

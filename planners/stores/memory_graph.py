@@ -16,17 +16,8 @@ from typing import Any
 
 from ontology.errors import EgotoolsError, StatementError
 from planners.calls.sandbox import Sandbox, SandboxResult
-from planners.stores.property_graph import (
-    GraphState,
-    Language,
-    Operation,
-    Properties,
-    QueryLimits,
-    QueryRows,
-    apply_typed,
-    check_characters,
-    state_rows,
-)
+from planners.stores import property_graph as graphs
+from planners.stores.property_graph import GraphState, Operation, QueryLimits, QueryRows
 
 __all__ = ["MemoryGraph"]
 
@@ -89,26 +80,26 @@ class MemoryGraph:
     def __init__(
         self, sandbox: Sandbox | None = None, state: GraphState | None = None, *, keep_warm: bool = False
     ) -> None:
-        self._rows = state_rows(state or GraphState())
+        self._rows = graphs.state_rows(state or GraphState())
         self._sandbox = sandbox
         self._keep_warm = keep_warm
         self._waiting: tuple[asyncio.Future[bytes], asyncio.Future[SandboxResult]] | None = None
 
     @property
-    def language(self) -> Language:
+    def language(self) -> graphs.Language:
         """Python."""
         return "python"
 
     async def apply(self, operations: Sequence[Operation]) -> None:
         """Apply operations in their order: all, or none where one fails."""
         self._warm()
-        self._rows = apply_typed(self._rows, operations)
+        self._rows = graphs.apply_typed(self._rows, operations)
 
     async def query(self, text: str, limits: QueryLimits = _LIMITS) -> QueryRows:
         """Run Python that sets ``result``: a value, a list of values, of rows or of dictionaries with equal keys."""
         if self._sandbox is None:
             raise StatementError("no sandbox runs Python for this graph", remedy="Open the graph with a sandbox")
-        check_characters(text, "the code")
+        graphs.check_characters(text, "the code")
         stdin, waiting = self._request(text, limits), self._waiting
         if waiting is None:
             ended = await self._sandbox.run(_PROGRAM, stdin=stdin)
@@ -151,7 +142,7 @@ class MemoryGraph:
         return json.dumps(request).encode()
 
 
-def _attributes(own: str, name: str, properties: Properties) -> dict[str, object]:
+def _attributes(own: str, name: str, properties: graphs.Properties) -> dict[str, object]:
     renamed = {f"{key}_" if re.fullmatch(f"{own}_*", key) else key: value for key, value in properties.items()}
     return {own: name, **renamed}
 

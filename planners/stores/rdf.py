@@ -24,18 +24,9 @@ from typing import Any
 from urllib.parse import quote, unquote
 
 from ontology.errors import MissingExtraError, StatementError
+from planners.stores import property_graph as graphs
 from planners.stores.engine import EngineEndedError, EngineProcess
-from planners.stores.property_graph import (
-    GraphState,
-    Language,
-    Operation,
-    Properties,
-    PropertyRows,
-    QueryLimits,
-    QueryRows,
-    Value,
-    apply_typed,
-)
+from planners.stores.property_graph import GraphState, Operation, PropertyRows, QueryLimits, QueryRows, Value
 from planners.stores.statements import EDGES, NAMES, RDF, XSD, allowed_sparql
 
 __all__ = ["RdfGraph", "open_rdf_graph"]
@@ -81,13 +72,13 @@ class RdfGraph:
         self._loaded = ""
 
     @property
-    def language(self) -> Language:
+    def language(self) -> graphs.Language:
         """SPARQL."""
         return "sparql"
 
     async def apply(self, operations: Sequence[Operation]) -> None:
         """Apply operations in their order: all, or none where one fails."""
-        self._rows = apply_typed(self._rows, operations)
+        self._rows = graphs.apply_typed(self._rows, operations)
         self._triples = "".join(sorted(_triples(self._rows)))
 
     async def query(self, text: str, limits: QueryLimits = _LIMITS) -> QueryRows:
@@ -157,7 +148,7 @@ def _triples(rows: PropertyRows) -> Iterator[str]:
                 yield f"{_resource(key)} <{EDGES}{part}> {end} .\n"
 
 
-def _described(key: int, properties: Properties) -> Iterator[str]:
+def _described(key: int, properties: graphs.Properties) -> Iterator[str]:
     for name, value in properties.items():
         yield f"{_resource(key)} {_name(name)} {_literal(value)} .\n"
 

@@ -268,10 +268,10 @@ class _Identities:
         if not any(isinstance(value, list | dict) for row in rows for value in row):
             with contextlib.suppress(ValueError):  # a number that is not finite
                 return json.dumps(rows, default=_plain, allow_nan=False)
-        self._known = {}
         wanted: set[_Place] = set()
         self._collect(rows, wanted)
-        for table, offsets in itertools.groupby(sorted(wanted - self._known.keys()), lambda place: place[0]):
+        self._known = {}
+        for table, offsets in itertools.groupby(sorted(wanted), lambda place: place[0]):
             label, key = (name.replace("`", "``") for name in self._tables[table])
             text = f"MATCH (n:`{label}`) WHERE offset(id(n)) IN $o RETURN offset(id(n)), CAST(n.`{key}` AS STRING)"
             while some := [offset for _, offset in itertools.islice(offsets, _LIST_OFFSETS)]:
@@ -280,17 +280,13 @@ class _Identities:
         return json.dumps(self._plain(rows), default=_plain)
 
     def _collect(self, value: Any, wanted: set[_Place]) -> None:
-        """Learn the ids of nodes, and which places have none yet."""
+        """Learn the places of nodes whose keys stand nowhere in the rows: the ends of relationships."""
         if isinstance(value, list):
             for member in value:
-                if isinstance(member, list | dict):
-                    self._collect(member, wanted)
-        elif "_SRC" in value:
+                self._collect(member, wanted)
+        elif isinstance(value, dict) and "_SRC" in value:
             wanted |= {_place(value["_SRC"]), _place(value["_DST"])}
-        elif "_LABEL" in value:
-            label, key = self._tables[value["_ID"]["table"]]
-            self._known[_place(value["_ID"])] = f"{label}:{value[key]}"
-        else:
+        elif isinstance(value, dict) and "_LABEL" not in value:
             if "_NODES" in value and "_RELS" in value and self._mixed:
                 raise RuntimeError(
                     f"a path cannot be returned here, as types have a property {self._mixed[0]} of different types; "
@@ -315,7 +311,8 @@ class _Identities:
         if "_SRC" in value:
             ends = {"source": self._known[_place(value["_SRC"])], "target": self._known[_place(value["_DST"])]}
             return {"type": value["_LABEL"], **ends, "properties": properties}
-        return {"id": self._known[_place(value["_ID"])], "label": value["_LABEL"], "properties": properties}
+        label, key = self._tables[value["_ID"]["table"]]
+        return {"id": f"{label}:{value[key]}", "label": value["_LABEL"], "properties": properties}
 
     def _rows(self, text: str, parameters: dict[str, Any] | None = None) -> list[list[Any]]:
         with contextlib.closing(self._connection.execute(text, parameters or {})) as result:

@@ -38,7 +38,9 @@ def main() -> None:
     """Print the ratios and compare them with their bounds."""
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument(
-        "--write-docs", action="store_true", help="put the figures into benchmarks/notes/kgot.json and benchmarks/notes/kgot.md"
+        "--write-docs",
+        action="store_true",
+        help="put the figures into benchmarks/notes/kgot.json and benchmarks/notes/kgot.md",
     )
     chosen = options.parse_args()
     with tempfile.TemporaryDirectory() as folder:

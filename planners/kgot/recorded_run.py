@@ -192,11 +192,11 @@ async def _run(
     key = bytes.fromhex(header.fence_key)
     return await solve_task(
         task,
-        recorded.RecordedGraph(parts and parts.graph, steps, header.language),
+        recorded.RecordedGraph(parts.graph if parts else None, steps, header.language),
         make(models, key),
-        recorded.RecordedFinder(parts and parts.finder, steps),
-        recorded.RecordedInvoker(parts and parts.invoker, steps, repeat=parts.repeat if parts else never),
-        recorded.RecordedSandbox(parts and parts.sandbox, steps),
+        recorded.RecordedFinder(parts.finder if parts else None, steps),
+        recorded.RecordedInvoker(parts.invoker if parts else None, steps, repeat=parts.repeat if parts else never),
+        recorded.RecordedSandbox(parts.sandbox if parts else None, steps),
         settings=parts.settings if parts else header.replay_settings,
         observe=events.tell,
         fence_key=key,

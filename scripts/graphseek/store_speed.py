@@ -50,7 +50,8 @@ def loading_ratios(folder: Path, scale: float) -> list[Ratio]:
     nodes, relationships = csv_tables(source)
     held_nodes = [replace(each, rows=_rows_of(each)) for each in nodes]
     held = [replace(each, rows=_rows_of(each)) for each in relationships]
-    ready = [each.file for each in (*nodes, *relationships) if each.file is not None]
+    tables: list[NodeTable | RelationshipTable] = [*nodes, *relationships]
+    ready = [each.file for each in tables if each.file is not None]
     bare = _least(lambda: _bare_copy(folder / "bare.lbdb", nodes, relationships, ready))
     rows = _least(lambda: load_graph(folder / "loaded.lbdb", held_nodes, held))
     read = _least(lambda: load_graph(folder / "loaded.lbdb", *csv_tables(source)))

@@ -474,8 +474,9 @@ def _convert(kind: str, charset: str, base: str) -> None:
             for hidden in soup("head script style noscript template svg iframe textarea select img".split()):
                 hidden.decompose()
             for link in soup("a", href=True):
-                link["href"] = urllib.parse.urljoin(base, str(link["href"]).strip())
-                if base and not link["href"].startswith(("http://", "https://")):
+                address = urllib.parse.urljoin(base, str(link["href"]).strip())
+                link["href"] = address
+                if base and not address.startswith(("http://", "https://")):
                     link.unwrap()
             content = str(soup).encode("utf-8", "replace")
         names = {"pdf": "PdfConverter", "docx": "DocxConverter", "xlsx": "XlsxConverter", "html": "HtmlConverter"}

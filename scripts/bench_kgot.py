@@ -1,7 +1,7 @@
 """Speed of the task graph, as ratios within one run: ``python -m scripts.bench_kgot``; part of ``make bench``.
 
 Latency of models and tools is simulated: a scripted model answers after 500 ms. The exit code is 1 when a bound is missed. ``--write-docs``
-puts the figures into ``docs/kgot.json`` and the table into ``docs/kgot.md``.
+puts the figures into ``benchmarks/notes/kgot.json`` and the table into ``benchmarks/notes/kgot.md``.
 """
 
 from __future__ import annotations
@@ -38,7 +38,9 @@ def main() -> None:
     """Print the ratios and compare them with their bounds."""
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument(
-        "--write-docs", action="store_true", help="put the figures into docs/kgot.json and docs/kgot.md"
+        "--write-docs",
+        action="store_true",
+        help="put the figures into benchmarks/notes/kgot.json and benchmarks/notes/kgot.md",
     )
     chosen = options.parse_args()
     with tempfile.TemporaryDirectory() as folder:

@@ -1,7 +1,7 @@
 """What the task graph holds, measured: ``python -m scripts.kgot_account oracle faults tools``.
 
-Each part goes on where it was: its rows are kept in ``--out``. ``--write-docs`` puts the figures into ``docs/kgot.json`` and the tables
-into ``docs/kgot.md``; ``page`` does only that. The 60 public tasks are used where their folder lies beside the checkout, else left out.
+Each part goes on where it was: its rows are kept in ``--out``. ``--write-docs`` puts the figures into ``benchmarks/notes/kgot.json`` and the tables
+into ``benchmarks/notes/kgot.md``; ``page`` does only that. The 60 public tasks are used where their folder lies beside the checkout, else left out.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from scripts.account.figures import keep_section
 from scripts.account.kept_rows import KeptRows
 from scripts.bench_sets import ROOT
 from scripts.kgot.account_tasks import AccountTask, account_tasks, round_robin
-from scripts.kgot.kgot_page import write_page
+from scripts.kgot.kgot_page import FIGURES, write_page
 from scripts.kgot.oracle_account import KINDS, fault_section, measure_faults, measure_oracle, oracle_section
 from scripts.kgot.task_world import task_world
 from scripts.kgot.tools_shown import tool_section
@@ -66,7 +66,7 @@ def main() -> None:
     )
     options.add_argument("--tasks", type=int, default=_FAULT_TASKS, help="of the part faults")
     options.add_argument("--out", type=Path, default=ROOT / "out" / "kgot")
-    options.add_argument("--figures", type=Path, default=ROOT / "docs" / "kgot.json")
+    options.add_argument("--figures", type=Path, default=FIGURES)
     options.add_argument("--write-docs", action="store_true")
     chosen = options.parse_args()
     tasks = account_tasks()

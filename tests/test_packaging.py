@@ -45,7 +45,7 @@ for name in typer.main.get_command(app).commands:
     assert done.exit_code == 0, (name, done.output, done.exception)
 
 from ontology.errors import MissingExtraError
-from planners.stores.ladybug_files import check_ladybug
+from planners.stores.ladybug import check_ladybug
 
 for extra, use in {{"personal": lambda: __import__("planners.personal"), "ladybug": lambda: check_ladybug("graphs")}}.items():
     try:

@@ -32,7 +32,7 @@ from planners.calls.tool_finder import Finder, FoundTools
 from planners.calls.untrusted import clean_text, cleaned
 from planners.journal.run_journal import DAMAGED, RunJournal, RunRecord
 from planners.journal.step_log import also_told_to, emit, seconds_since
-from planners.stores.property_graph import GraphState, Language, Operation, PropertyGraph, QueryLimits, QueryRows, Value
+from planners.stores.property_graph import GraphState, Language, Operation, PropertyGraph, QueryLimits, QueryRows
 
 __all__ = [
     "RecordedFinder",
@@ -375,13 +375,11 @@ class RecordedGraph:
         if step.is_known and self._inner is not None:
             await self._inner.apply(operations)
 
-    async def query(
-        self, text: str, parameters: Mapping[str, Value] | None = None, limits: QueryLimits = _LIMITS
-    ) -> QueryRows:
+    async def query(self, text: str, limits: QueryLimits = _LIMITS) -> QueryRows:
         """See :class:`PropertyGraph`."""
-        key = request_key(["query", [text, dict(parameters or {}), asdict(limits)]])
+        key = request_key(["query", [text, {}, asdict(limits)]])
         return await self._steps.take(
-            "graph", key, lambda: _inner(self._inner).query(text, parameters, limits), _ROWS, "graph", op="query"
+            "graph", key, lambda: _inner(self._inner).query(text, limits), _ROWS, "graph", op="query"
         )
 
     async def state(self) -> GraphState:

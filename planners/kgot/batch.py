@@ -1,9 +1,8 @@
 """Many tasks of a file: handed out to workers, a store, a sandbox and a journal each; and their report (appendix D of the paper).
 
-A failed task stops nothing. An answer is the expected one by the rules of a benchmark of short answers: numbers by value, lists by their
-members, other texts without case, accents, articles, marks and spaces. A currency or a unit beside a number says nothing where the expected
-answer has none. A word beside a number is a unit only where it is one of a short list or stands in the question; what makes another number
-of it, as in ``3 million``, is none.
+A failed task stops nothing. An answer is the expected one where it is the same number, the same members of a list, or the same text without
+case, accents, articles, marks and spaces. Beside a number may stand its unit, a currency, or a word of the question; where the expected answer
+names a unit, only that one.
 """
 
 from __future__ import annotations
@@ -33,19 +32,9 @@ from planners.kgot.kgot_task import KgotTask
 from planners.kgot.recorded_run import SolveParts, solve_recorded
 
 __all__ = [
-    "BatchTask",
-    "OpenParts",
-    "TaskResult",
-    "answer_matches",
-    "batch_report",
-    "finished_before",
-    "journal_path",
-    "read_tasks",
-    "result_path",
-    "run_batch",
-    "solve_in_folder",
-    "write_report",
-]
+    "BatchTask", "OpenParts", "TaskResult", "answer_matches", "batch_report", "finished_before", "journal_path", "read_tasks",
+    "result_path", "run_batch", "solve_in_folder", "write_report",
+]  # fmt: skip
 
 _LOG = logging.getLogger(__name__)
 _REMEDY = "Write a JSON object a line: id, question, and perhaps files, answer, level, in_order"
@@ -56,23 +45,26 @@ is not known."""
 _FORCED = ("forced query", "forced answer")
 _CELL_CHARS = 300
 
-_NUMBER = re.compile(r"[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:e[-+]?\d+)?|[-+]?\.\d+", re.IGNORECASE)
+_QUANTITY = re.compile(
+    r"""(?P<before>US\$|[$€£¥%]|[a-z]{3})?\s*
+    (?P<number>[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:e[-+]?\d+)?|[-+]?\.\d+)
+    \s*(?P<after>[^\W\d]+|[$€£¥%])?""",
+    re.IGNORECASE | re.VERBOSE,
+)
 _SEPARATORS = re.compile(r"\s*[;\n]\s*|,\s+|,(?=\D)|\s+and\s+(?=\S+$)")
-_SAME_UNITS = {
-    **dict.fromkeys(("$", "us", "us$", "dollar"), "usd"),
-    **dict.fromkeys(("€", "euro"), "eur"),
-    **dict.fromkeys(("£", "pound"), "gbp"),
-    **dict.fromkeys(("¥", "yen"), "jpy"),
-    **dict.fromkeys(("%", "percentage"), "percent"),
-    "franc": "chf",
+_UNITS = {
+    "$": "usd",
+    "us$": "usd",
+    "dollar": "usd",
+    "€": "eur",
+    "euro": "eur",
+    "£": "gbp",
+    "pound": "gbp",
+    "%": "percent",
 }
 _CURRENCIES = frozenset({"usd", "eur", "gbp", "jpy", "chf"})
-_UNITS = _CURRENCIES | frozenset("km cm mm kg g l °c °f piece pc item".split())
-"""Units that an answer may add: those of the shipped tasks (euros, kilometres, pieces), and symbols whose full word a question has instead."""
-_MULTIPLIERS = frozenset(
-    "k m mn bn b tn hundred thousand million billion trillion dozen score half halve quarter third double twice pair couple".split()
-)
-"""What makes another number of one; ``m`` is a million as often as a metre. Words of English, collected before any answer was seen."""
+_MULTIPLIERS = frozenset({"hundred", "thousand", "million", "billion", "dozen", "half"})
+"""Words of a question that make another number of one."""
 _REL = 1e-9  # of two numbers that are one: more than what a conversion to decimal text loses
 
 
@@ -114,13 +106,15 @@ def read_tasks(path: Path) -> tuple[BatchTask, ...]:
     for n, line in enumerate(lines, 1):
         if not line.strip():
             continue
-        subject = f"{path}:{n}"
+        subject, problem = f"{path}:{n}", ""
         try:
             task = BatchTask.model_validate(json.loads(line))
         except ValidationError as error:
-            raise InvalidArgumentError(first_error(error), subject=subject, remedy=_REMEDY) from error
-        except (ValueError, RecursionError) as error:
-            raise InvalidArgumentError("this is no JSON", subject=subject, remedy=_REMEDY) from error
+            problem = first_error(error)
+        except (ValueError, RecursionError):
+            problem = "this is no JSON"
+        if problem:
+            raise InvalidArgumentError(problem, subject=subject, remedy=_REMEDY)
         if task.id in tasks:
             raise InvalidArgumentError(f"two tasks have the id {task.id}", subject=subject, remedy="Rename one")
         files = tuple(_file(path.parent, name, subject) for name in task.files)
@@ -190,13 +184,12 @@ async def run_batch(
         observe(result)
         return result
 
-    working = [asyncio.create_task(one(task)) for task in tasks]
     try:
-        return await asyncio.gather(*working)
-    finally:  # one that cannot write its result ends all
-        for each in working:
-            each.cancel()
-        await asyncio.gather(*working, return_exceptions=True)
+        async with asyncio.TaskGroup() as group:
+            working = [group.create_task(one(task)) for task in tasks]
+    except BaseExceptionGroup as errors:  # one that cannot write its result ends all
+        raise errors.exceptions[0] from None
+    return [each.result() for each in working]
 
 
 async def solve_in_folder(task: BatchTask, folder: Path, parts: OpenParts) -> TaskResult:
@@ -204,35 +197,32 @@ async def solve_in_folder(task: BatchTask, folder: Path, parts: OpenParts) -> Ta
 
     :raises StorageError: when the result cannot be written.
     """
-    known = _known(task.id, folder)
-    if known is not None:
+    if known := _known(task.id, folder):
         return known
-    error, run = "", None
     try:
         with open_run_journal(journal_path(folder, task.id)) as journal:
-            try:
-                async with parts(task, journal) as opened:
-                    run = await solve_recorded(task.task, journal, opened)
-            except (EgotoolsError, ClientError) as failure:
-                error = str(failure)
-            except Exception as failure:  # the other tasks are solved
-                _LOG.exception("task %s", task.id)
-                error = f"{type(failure).__name__}: {failure}"
-            account = account_of(journal.records)
-            took = [each.data["seconds"] for each in journal.records if each.kind in ("run_ended", "run_stopped")]
-            result = TaskResult(
-                id=task.id,
-                **({"answer": run.answer, "outcome": run.outcome, "missing": run.missing} if run is not None else {}),
-                error=error,
-                seconds=round(sum(took), 6),
-                model=account.model,
-                by_step=account.by_step,
-                by_tool=account.by_tool,
-            )
+            result = await _solved(task, journal, parts)
     except (EgotoolsError, ClientError) as failure:  # of the journal itself
         result = TaskResult(id=task.id, error=str(failure))
     write_file(result_path(folder, task.id), canonical_text(asdict(result)))
     return result
+
+
+async def _solved(task: BatchTask, journal: RunJournal, parts: OpenParts) -> TaskResult:
+    told: dict[str, str] = {}
+    try:
+        async with parts(task, journal) as opened:
+            run = await solve_recorded(task.task, journal, opened)
+        told = {"answer": run.answer, "outcome": run.outcome, "missing": run.missing}
+    except (EgotoolsError, ClientError) as failure:
+        told["error"] = str(failure)
+    except Exception as failure:  # the other tasks are solved
+        _LOG.exception("task %s", task.id)
+        told["error"] = f"{type(failure).__name__}: {failure}"
+    account = account_of(journal.records)
+    took = [each.data["seconds"] for each in journal.records if each.kind in ("run_ended", "run_stopped")]
+    use = {"model": account.model, "by_step": account.by_step, "by_tool": account.by_tool}
+    return TaskResult(id=task.id, seconds=round(sum(took), 6), **told, **use)  # type: ignore[arg-type]
 
 
 def journal_path(folder: Path, id_: str) -> Path:
@@ -266,10 +256,12 @@ def answer_matches(given: str, expected: str, *, in_order: bool = False, questio
     :param in_order: whether the order of a list counts.
     :param question: its words may stand beside a number, as in ``9 invoices``.
     """
-    asked = frozenset(map(_unit, re.findall(r"%|[^\W\d_]+", question))) - _MULTIPLIERS
-    if wanted := _quantity(expected, _UNITS | {"percent"} | asked):
-        found = _quantity(given, wanted[1] or _UNITS | asked)
-        return found is not None and math.isclose(found[0], wanted[0], rel_tol=_REL, abs_tol=_REL)
+    if wanted := _quantity(expected):
+        asked = frozenset(map(_unit, re.findall(r"[^\W\d_]+", question))) - _MULTIPLIERS
+        found = _quantity(given)
+        if found is None or not wanted[1] & _MULTIPLIERS <= found[1] <= (wanted[1] or _CURRENCIES | asked):
+            return False
+        return math.isclose(found[0], wanted[0], rel_tol=_REL, abs_tol=_REL)
     if _plain(given) == _plain(expected):
         return True
     items, left = _items(expected), _items(given)
@@ -290,28 +282,23 @@ def _items(text: str) -> list[str]:
     return [item for item in _SEPARATORS.split(text.strip().rstrip(".")) if item.strip()]
 
 
-def _quantity(text: str, known: frozenset[str]) -> tuple[float, frozenset[str]] | None:
-    """Return the number that a text is, and the name of its unit or currency where it has a known one; None for other texts."""
-    plain = unicodedata.normalize("NFKC", text).strip().rstrip(".")
-    found = _NUMBER.search(plain)
+def _quantity(text: str) -> tuple[float, frozenset[str]] | None:
+    """Return the number that a text is, and what stands beside it; None for other texts."""
+    found = _QUANTITY.fullmatch(unicodedata.normalize("NFKC", text).strip().rstrip("."))
     if found is None:
         return None
-    before, after = plain[: found.start()].strip(), plain[found.end() :].strip()
-    units = frozenset(_unit(each) for each in (before, after) if each)  # a currency may be written twice
-    if len(units) > 1 or not units <= known or (before and not units <= _CURRENCIES):
+    before, after = (_unit(found[name] or "") for name in ("before", "after"))
+    units = frozenset(filter(None, (before, after)))  # a currency may be written twice
+    if len(units) > 1 or (before and before not in _CURRENCIES):
         return None
-    return _value(found[0]), units
-
-
-def _value(number: str) -> float:
-    return float(number.replace(",", ""))
+    return float(found["number"].replace(",", "")), units
 
 
 def _unit(word: str) -> str:
     """Return the name of a unit: one for its sign, its word and its plural."""
     name = word.casefold()
     name = name.removesuffix("s") if len(name) > 2 else name
-    return _SAME_UNITS.get(name, name)
+    return _UNITS.get(name, name)
 
 
 def _plain(text: str) -> str:

@@ -21,9 +21,9 @@ from planners.calls.tool_finder import Finder, FoundTools
 from planners.calls.untrusted import FenceMarks, clean_text, cleaned, fence_answer
 from planners.journal.recorded import error_text
 from planners.journal.step_log import emit, in_order, told_to, unheard
+from planners.kgot import kgot_task as events
 from planners.kgot.kgot_settings import KgotSettings
 from planners.kgot.kgot_task import (
-    CallMade,
     Decided,
     Decision,
     Ended,
@@ -31,12 +31,9 @@ from planners.kgot.kgot_task import (
     KgotEvent,
     KgotTask,
     MadeCall,
-    Missing,
     Outcome,
     Retrieve,
-    ToolsFound,
     Vote,
-    WantedCall,
 )
 from planners.kgot.run_state import RunState, table_of
 from planners.kgot.steps import LlmSteps
@@ -212,12 +209,12 @@ async def _enlarge(run: RunState, reasons: Sequence[str]) -> None:
     if reasons:
         text = await run.contained("missing", run.steps.missing(run.view(), reasons), "")
         run.missing = (text.strip() or "\n".join(reasons))[:_MISSING_CHARS]
-    emit(Missing(iteration=run.iteration, text=run.missing))
+    emit(events.Missing(iteration=run.iteration, text=run.missing))
     found = await run.contained("find", run.finder.find(run.missing), None)
     if found is None:
         return
     ids = tuple(each.tool.id for each in found.tools)
-    emit(ToolsFound(iteration=run.iteration, tool_ids=ids, snapshot_id=found.snapshot_id))
+    emit(events.ToolsFound(iteration=run.iteration, tool_ids=ids, snapshot_id=found.snapshot_id))
     if not found.tools:
         run.drop("calls", "no tool fits what is missing")
         return
@@ -237,11 +234,11 @@ def _task_itself(run: RunState) -> str:
     return run.task.question.strip()[:_MISSING_CHARS]
 
 
-async def _wanted_calls(run: RunState, found: FoundTools) -> list[WantedCall]:
+async def _wanted_calls(run: RunState, found: FoundTools) -> list[events.WantedCall]:
     """Return the calls to be made: those that the model wants, of tools that were found, none made before."""
     known = {each.tool.id for each in found.tools}
     wanted = await run.contained("calls", run.steps.calls(run.view(), run.missing, found), ())
-    kept: list[WantedCall] = []
+    kept: list[events.WantedCall] = []
     for key, call in {canonical_text([call.tool_id, dict(call.arguments)]): call for call in wanted}.items():
         fault = ""
         if TOO_DEEP in key:
@@ -276,7 +273,7 @@ async def _call(run: RunState, tool: Tool, arguments: Mapping[str, object]) -> t
         body=answer.body,
         text=shown.text,
     )
-    emit(CallMade(iteration=run.iteration, call=call, seconds=round(time.perf_counter() - started, 6)))
+    emit(events.CallMade(iteration=run.iteration, call=call, seconds=round(time.perf_counter() - started, 6)))
     return call, table is not None and is_loaded and not table.rest
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
@@ -13,17 +14,17 @@ __all__ = ["MODEL_RETRIES", "KgotSettings", "NextStepKind", "NoiseKind", "Retrie
 RetrieveKind: TypeAlias = Literal["query", "script", "direct", "fusion"]
 """How the graph is asked: in its language, by Python, by reading the whole of it; or all of these, whose answers are voted on."""
 NextStepKind: TypeAlias = Literal["majority", "judge"]
-NoiseKind: TypeAlias = Literal["keep", "duplicates", "all"]
-"""What is removed from the graph after writes: nothing, near-duplicates, or also what joins to nothing that is asked (appendix B.6)."""
+NoiseKind: TypeAlias = Literal["keep", "duplicates"]
+"""What is removed from the graph after writes: nothing, or nodes that stand there twice (appendix B.6)."""
 
 MODEL_RETRIES = RetryPolicy(max_retries=5, base_delay_s=1.0, max_delay_s=60.0)
 """Of calls of a model's server: six attempts, 1 to 60 seconds apart (appendix B.3.2)."""
 
-_RANGES: dict[str, tuple[float, float | None]] = {
+_RANGES: dict[str, tuple[float, float]] = {
+    **dict.fromkeys(("max_retrieve_query_retry", "max_cypher_fixing_retry", "max_tool_retries"), (0, math.inf)),
+    **dict.fromkeys(("tool_retry_delay_s", "max_json_reasks"), (0, math.inf)),
+    **dict.fromkeys(("max_graph_chars", "max_shown_bytes"), (1_000, math.inf)),
     "num_next_steps_decision": (1, 100),
-    **dict.fromkeys(("max_retrieve_query_retry", "max_cypher_fixing_retry", "max_tool_retries"), (0, None)),
-    **dict.fromkeys(("tool_retry_delay_s", "max_json_reasks"), (0, None)),
-    **dict.fromkeys(("max_graph_chars", "max_shown_bytes"), (1_000, None)),
     "tools": (1, 8),
 }
 """Setting → its least and most value; of the other numbers the least is 1."""
@@ -42,9 +43,8 @@ class KgotSettings:
     :param max_tool_retries: further attempts of a safe call after a transient fault.
     :param next_step: ``majority`` of the votes; or ``judge``: one more answer chooses among them.
     :param tools: the most tools that a search returns, 1 to 8.
-    :param auto_k: the service chooses how many, up to ``tools``; it leaves out needed ones more often (docs/kgot.md).
     :param max_calls_per_step: the most calls of one iteration; the rest is left out.
-    :param noise: what is removed from the graph after writes. ``all`` may remove what a later iteration would have needed.
+    :param noise: what is removed from the graph after writes: ``keep`` for nothing, ``duplicates``.
     :param max_json_reasks: how often an unusable answer is asked for again, with its fault (appendix B.3.1).
     :param repair_json: whether JSON amid other text, or only written wrong, is read before that.
     :param max_answer_tokens: of one answer of a model.
@@ -64,7 +64,6 @@ class KgotSettings:
     retrieve: RetrieveKind = "query"
     next_step: NextStepKind = "majority"
     tools: int = 8
-    auto_k: bool = False
     max_calls_per_step: int = 8
     noise: NoiseKind = "keep"
     max_json_reasks: int = 3
@@ -77,7 +76,7 @@ class KgotSettings:
 
     def __post_init__(self) -> None:
         for name in self.__slots__:
-            value, (least, most) = getattr(self, name), _RANGES.get(name, (1, None))
+            value, (least, most) = getattr(self, name), _RANGES.get(name, (1, math.inf))
             if name in _CHOICES:
                 if value not in _CHOICES[name]:
                     remedy = f"Use one of {', '.join(_CHOICES[name])}"
@@ -85,6 +84,6 @@ class KgotSettings:
             elif name == "max_seconds":
                 if value is not None and not value > 0:
                     raise InvalidArgumentError("the value is not above 0", subject=name, remedy="Use seconds, or none")
-            elif not isinstance(value, bool) and (not value >= least or (most is not None and value > most)):
-                allowed = f"{least:g} or more" if most is None else f"{least:g} to {most:g}"
+            elif not isinstance(value, bool) and not least <= value <= most:
+                allowed = f"{least:g} or more" if most == math.inf else f"{least:g} to {most:g}"
                 raise InvalidArgumentError(f"{value!r} is out of range", subject=name, remedy=f"Use {allowed}")

@@ -24,34 +24,16 @@ from planners.calls.sandbox import Sandbox
 from planners.calls.tool_access import Ask, never
 from planners.calls.tool_finder import Finder
 from planners.calls.untrusted import FenceMarks, cleaned
-from planners.journal.recorded import (
-    RecordedFinder,
-    RecordedGraph,
-    RecordedInvoker,
-    RecordedSandbox,
-    Steps,
-    check_steps,
-    not_recorded,
-    recorded_model,
-    request_key,
-)
+from planners.journal import recorded
 from planners.journal.run_journal import DAMAGED, RunJournal
 from planners.journal.step_log import seconds_since, unheard
 from planners.kgot.kgot_controller import KgotRun, solve_task
 from planners.kgot.kgot_settings import KgotSettings
 from planners.kgot.kgot_task import Ended, KgotEvent, KgotTask
 from planners.kgot.steps import StepsFactory
-from planners.stores.property_graph import DeleteNode, Language, NodeRef, PropertyGraph
+from planners.stores.property_graph import Language, PropertyGraph, ReplaceGraph
 
-__all__ = [
-    "OtherRunError",
-    "RunHeader",
-    "SolveParts",
-    "header_of",
-    "replay_recorded",
-    "run_is_ended",
-    "solve_recorded",
-]
+__all__ = ["OtherRunError", "RunHeader", "SolveParts", "header_of", "replay_recorded", "run_is_ended", "solve_recorded"]
 
 _SETTINGS = KgotSettings()
 _SETTINGS_JSON: TypeAdapter[KgotSettings] = TypeAdapter(KgotSettings)
@@ -109,12 +91,13 @@ class RunHeader(BaseModel):
 
     def differing(self, other: RunHeader) -> list[str]:
         """Return what differs of another run. Limits of time may, and the address of a model may."""
-        names = [name for name in ("question", "files", "language") if getattr(self, name) != getattr(other, name)]
-        settings, others = asdict(self.replay_settings), asdict(other.replay_settings)
-        names += [name for name, value in others.items() if settings[name] != value]
-        here, there = ({role: name.partition("@")[0] for role, name in each.models.items()} for each in (self, other))
-        names += ["models"] if here != there else []
-        return names + [name for name in {**self.about, **other.about} if self.about.get(name) != other.about.get(name)]
+        mine, theirs = self._compared(), other._compared()
+        return [name for name in {**theirs, **mine} if mine.get(name) != theirs.get(name)]
+
+    def _compared(self) -> dict[str, Any]:
+        models = {role: name.partition("@")[0] for role, name in self.models.items()}
+        own = {"question": self.question, "files": self.files, "language": self.language}
+        return {**own, **asdict(self.replay_settings), "models": models, **self.about}
 
 
 class OtherRunError(InvalidArgumentError):
@@ -150,25 +133,15 @@ async def solve_recorded(
             raise OtherRunError(differing)
         if run_is_ended(journal):
             return await replay_recorded(journal, parts.make, observe=observe)
-        check_steps(journal)
-        await _empty(parts.graph)
-    steps, key = Steps(journal, faults="kept"), bytes.fromhex(header.fence_key)
-    events, started = _Events(journal, observe), time.perf_counter()
+        recorded.check_steps(journal)
+        await parts.graph.apply([ReplaceGraph()])
+    steps, started = recorded.Steps(journal, faults="kept"), time.perf_counter()
     models = {
-        role: recorded_model(model, steps, role=role, name=header.models.get(role, ""))
+        role: recorded.recorded_model(model, steps, role=role, name=header.models.get(role, ""))
         for role, model in parts.models.items()
     }
-    run = await solve_task(
-        task,
-        RecordedGraph(parts.graph, steps),
-        parts.make(models, key),
-        RecordedFinder(parts.finder, steps),
-        RecordedInvoker(parts.invoker, steps, repeat=parts.repeat),
-        RecordedSandbox(parts.sandbox, steps),
-        settings=parts.settings,
-        observe=events.tell,
-        fence_key=key,
-    )
+    events = _Events(journal, observe)
+    run = await _run(task, header, steps, events, models, parts.make, parts)
     seconds = seconds_since(started)
     if run.outcome in _STOPPED:
         journal.append("run_stopped", outcome=run.outcome, missing=run.missing, seconds=seconds)
@@ -188,28 +161,46 @@ async def replay_recorded(
     if header is None or ended is None:
         problem = "the run of this journal has not ended"
         raise InvalidArgumentError(problem, subject=str(journal.path), remedy="Let it go on first")
-    check_steps(journal)
-    steps, key = Steps(journal, is_replay=True), bytes.fromhex(header.fence_key)
-    events, models = _Events(journal, observe, is_replay=True), {}
+    recorded.check_steps(journal)
+    steps, models = recorded.Steps(journal, is_replay=True), {}
     for role, name in header.models.items():
         prompt, completion = header.prices.get(role, (0.0, 0.0))
         budget = Budget(usd_per_1k_prompt=prompt, usd_per_1k_completion=completion)
-        models[role] = recorded_model(None, steps, role=role, name=name, budget=budget)
-    run = await solve_task(
-        KgotTask(question=header.question, files=tuple(Path(name) for name, _ in header.files)),
-        RecordedGraph(None, steps, header.language),
+        models[role] = recorded.recorded_model(None, steps, role=role, name=name, budget=budget)
+    events = _Events(journal, observe, is_replay=True)
+    task = KgotTask(question=header.question, files=tuple(Path(name) for name, _ in header.files))
+    run = await _run(task, header, steps, events, models, make)
+    if events.differing or events.count != ended.get("events") or _end_json(run) != ended.get("answer"):
+        where = f"event {events.differing[0]}" if events.differing else "its end"
+        raise recorded.not_recorded(f"the replay differs from the run at {where}", subject=str(journal.path))
+    return run
+
+
+async def _run(
+    task: KgotTask,
+    header: RunHeader,
+    steps: recorded.Steps,
+    events: _Events,
+    models: Mapping[str, ChatModel],
+    make: StepsFactory,
+    parts: SolveParts | None = None,
+) -> KgotRun:
+    """Run a task.
+
+    :param parts: None in a replay.
+    """
+    key = bytes.fromhex(header.fence_key)
+    return await solve_task(
+        task,
+        recorded.RecordedGraph(parts.graph if parts else None, steps, header.language),
         make(models, key),
-        RecordedFinder(None, steps),
-        RecordedInvoker(None, steps),
-        RecordedSandbox(None, steps),
-        settings=header.replay_settings,
+        recorded.RecordedFinder(parts.finder if parts else None, steps),
+        recorded.RecordedInvoker(parts.invoker if parts else None, steps, repeat=parts.repeat if parts else never),
+        recorded.RecordedSandbox(parts.sandbox if parts else None, steps),
+        settings=parts.settings if parts else header.replay_settings,
         observe=events.tell,
         fence_key=key,
     )
-    if events.differing or events.count != ended.get("events") or _end_json(run) != ended.get("answer"):
-        where = f"event {events.differing[0]}" if events.differing else "its end"
-        raise not_recorded(f"the replay differs from the run at {where}", subject=str(journal.path))
-    return run
 
 
 def header_of(journal: RunJournal) -> RunHeader | None:
@@ -253,7 +244,7 @@ class _Events:
             n, self.count = self.count, self.count + 1
             what = event.to_json()
             if "state" in what:  # a digest: states are large, and the writes are in the journal
-                what["state"] = request_key(what["state"])
+                what["state"] = recorded.request_key(what["state"])
             earlier = self._journal.last("event", "", n)
             then = earlier.data["what"] if earlier is not None else {}
             if _untimed(then) == _untimed(json.loads(json.dumps(what))):
@@ -281,13 +272,6 @@ def _header(task: KgotTask, parts: SolveParts) -> RunHeader:
         prices={role: [*budget.prices] for role, budget in budgets.items() if budget is not None},
         fence_key=parts.marks.key.hex(),
     )
-
-
-async def _empty(graph: PropertyGraph) -> None:
-    """Delete every node of a graph."""
-    labels = sorted({node.label for node in (await graph.state()).nodes})
-    if labels:
-        await graph.apply([DeleteNode(node=NodeRef(label=label, key={})) for label in labels])
 
 
 def _end_json(run: KgotRun) -> dict[str, Any]:

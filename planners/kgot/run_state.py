@@ -17,43 +17,18 @@ from typing import Any, NamedTuple, TypeVar
 
 from egotools.calling.invoker import ToolInvoker
 from ontology.errors import BudgetExceededError, ModelError, StatementError
-from ontology.names import noun_lemma, words
 from planners.calls.sandbox import Sandbox
 from planners.calls.tool_finder import Finder
 from planners.calls.untrusted import FenceMarks, clean_text, cleaned
 from planners.journal.recorded import error_text
 from planners.journal.step_log import emit, in_order
+from planners.kgot import kgot_task as events
 from planners.kgot.kgot_settings import KgotSettings
-from planners.kgot.kgot_task import (
-    Computed,
-    Dropped,
-    DroppedWrite,
-    GraphChanged,
-    KgotTask,
-    MadeCall,
-    NoiseRemoved,
-    Parsed,
-    Queried,
-    TaskView,
-    Written,
-)
+from planners.kgot.kgot_task import DroppedWrite, KgotTask, MadeCall, TaskView
 from planners.kgot.steps import LlmSteps, UnusableStepError
+from planners.stores import property_graph as graphs
 from planners.stores.memory_graph import MemoryGraph
-from planners.stores.property_graph import (
-    GraphState,
-    InsertNode,
-    Language,
-    NoiseRemoval,
-    Operation,
-    Properties,
-    PropertyGraph,
-    QueryLimits,
-    QueryRows,
-    Value,
-    merge_duplicates,
-    remove_irrelevant,
-    state_text,
-)
+from planners.stores.property_graph import GraphState, Language, Operation, PropertyGraph, QueryRows, Value
 
 __all__ = ["RunState", "Table", "graph_text", "table_of"]
 
@@ -70,10 +45,8 @@ _FEW_VALUES, _LISTED_CHARS = 10, 300  # of a property, which are listed
 _LEAST_ROWS = 51  # of a table: fewer rows a model writes itself, in one answer
 _DESCRIBING = ("file", "kind", "pages", "columns", "row_count")  # members that say nothing beside all rows
 _SAMPLES = 5  # rows of a table in a prompt
-_LEAST_CHARS = 4  # of a word of the task that a node may hold: shorter ones (who, and, the) name nothing
 _PARTIAL_CHARS = 16_000  # of what a query gave, and of what Python printed
 _FAULT_CHARS = 2_000  # the end of a traceback says what went wrong
-_LIMITS = QueryLimits()
 
 
 @dataclass(slots=True, kw_only=True)
@@ -101,7 +74,7 @@ class RunState:
     marks: FenceMarks
     iteration: int = 0
     state: GraphState = field(default_factory=GraphState)
-    text: str = field(default_factory=lambda: state_text(GraphState()))
+    text: str = field(default_factory=lambda: graphs.state_text(GraphState()))
     calls: list[MadeCall] = field(default_factory=list)
     asked: set[str] = field(default_factory=set)
     rows: dict[str, set[frozenset[tuple[str, Value]]]] = field(default_factory=dict)
@@ -115,10 +88,8 @@ class RunState:
 
     def view(self) -> TaskView:
         """Return what a step sees."""
-        calls, fruitless = tuple(self.calls), tuple(self.fruitless)
-        return TaskView(
-            task=self.task, iteration=self.iteration, graph_text=self.text, calls=calls, fruitless=fruitless
-        )
+        seen = {"graph_text": self.text, "calls": tuple(self.calls), "fruitless": tuple(self.fruitless)}
+        return TaskView(task=self.task, iteration=self.iteration, **seen)  # type: ignore[arg-type]
 
     async def contained(self, step: str, work: Awaitable[T], otherwise: U) -> T | U:
         """Return what a step gives, clean; where it fails, tell so and return another value. Only an exceeded budget ends the run.
@@ -135,7 +106,7 @@ class RunState:
 
     def drop(self, step: str, problem: str) -> None:
         """Tell that a step was left out."""
-        emit(Dropped(iteration=self.iteration, step=step, problem=clean_text(problem)[:_PROBLEM_CHARS]))
+        emit(events.Dropped(iteration=self.iteration, step=step, problem=clean_text(problem)[:_PROBLEM_CHARS]))
 
     def take_votes(self, faults: Sequence[Exception | None]) -> None:
         """Take the faults of the votes of a decision, None for one that was given, and say whether the run ends.
@@ -157,8 +128,6 @@ class RunState:
         if len(failed) == len(faults) and not unreached and not self._has_voted:
             self.fault, self.is_silent = failed[0], True
 
-    # Telling the graph.
-
     async def read_graph(self) -> None:
         """Take the state of the graph for what the next steps see, and tell it; where it cannot be read, keep the last one."""
         state = await self.contained("state", self.graph.state(), None)
@@ -167,7 +136,7 @@ class RunState:
         if state != self.state:
             self.text = graph_text(state, self.settings.max_graph_chars)
         self.state = state
-        emit(GraphChanged(iteration=self.iteration, state=state))
+        emit(events.GraphChanged(iteration=self.iteration, state=state))
 
     # Writing.
 
@@ -179,7 +148,7 @@ class RunState:
         dropped = tuple(each for each in outcomes if isinstance(each, DroppedWrite))
         written = tuple(each for each in outcomes if not isinstance(each, DroppedWrite))
         chains = int(bool(operations))
-        emit(Written(iteration=self.iteration, operations=written, dropped=dropped, chains=chains))
+        emit(events.Written(iteration=self.iteration, operations=written, dropped=dropped, chains=chains))
 
     async def _write_one(self, operation: Operation) -> Operation | DroppedWrite:
         """Apply one write, corrected as often as the settings allow."""
@@ -197,7 +166,7 @@ class RunState:
         return DroppedWrite(operation=tried[-1], fault=fault)
 
     async def _applied(self, operations: Sequence[Operation]) -> tuple[str, bool]:
-        """Apply writes as a whole; return their fault, empty where there is none, and whether other statements could do."""
+        """Apply writes as a whole; return their fault, empty where there is none, and whether another write could do."""
         try:
             await self.graph.apply(operations)
         except StatementError as error:
@@ -206,36 +175,29 @@ class RunState:
             return error_text(error), False
         return "", False
 
-    async def _apply_all(self, step: str, operations: Sequence[Operation]) -> bool:
-        async def applied() -> bool:
-            await self.graph.apply(operations)
-            return True
-
-        return await self.contained(step, applied(), False)
-
     async def load(self, table: Table) -> bool:
         """Write the rows of a table, but those that stand there of an earlier answer; return whether all of them stand there."""
         known = self.rows.setdefault(table.label, set())
         new = {at: key for at, row in enumerate(table.rows) if (key := frozenset(row.items())) not in known}
-        known.update(new.values())
-        rows = [InsertNode(label=table.label, properties=table.rows[at]) for at in new]
-        if rows and not await self._apply_all("table", rows):
-            known.difference_update(new.values())
-            return False
-        return True
+        rows = [graphs.InsertNode(label=table.label, properties=table.rows[at]) for at in new]
+        known.update(new.values())  # before the write: another call may bring the same rows meanwhile
+        if not rows or await self._has_applied("table", rows):
+            return True
+        known.difference_update(new.values())
+        return False
+
+    async def _has_applied(self, step: str, operations: Sequence[Operation]) -> bool:
+        fault, _ = await self._applied(operations)
+        if fault:
+            self.drop(step, fault)
+        return not fault
 
     async def remove_noise(self) -> None:
-        """Remove near-duplicates, and by setting what joins to nothing that is asked; tell what, so that it can be taken back (appendix B.6)."""
-        await self._remove(merge_duplicates(self.state))
-        if self.settings.noise == "all":
-            question = words(self.task.question)
-            asked = [word for word in question if word.isdigit() or len(word) >= _LEAST_CHARS]
-            terms = list(dict.fromkeys(term for word in asked for term in (word, noun_lemma(word))))
-            await self._remove(remove_irrelevant(self.state, terms))
-
-    async def _remove(self, removal: NoiseRemoval) -> None:
-        if removal.removed and await self._apply_all("noise", removal.operations):
-            emit(NoiseRemoved(iteration=self.iteration, removed=removal.removed, merged=removal.merged))
+        """Merge nodes that stand in the graph twice; tell which, so that it can be taken back (appendix B.6)."""
+        removal = graphs.merge_duplicates(self.state)
+        replaced = [graphs.ReplaceGraph(state=removal.after)]
+        if removal.removed and await self._has_applied("noise", replaced):
+            emit(events.NoiseRemoved(iteration=self.iteration, removed=removal.removed, merged=removal.merged))
             await self.read_graph()
 
     # Asking.
@@ -275,7 +237,7 @@ class RunState:
             answers = [await self.contained(step, self.steps.direct(self.view(), forced=forced), "")]
         counts = Counter(answer.strip() for answer in answers if answer.strip())
         for answer in counts:
-            emit(Queried(iteration=self.iteration, kind="direct", query=answer))
+            emit(events.Queried(iteration=self.iteration, kind="direct", query=answer))
         return Counter({answer[:_PARTIAL_CHARS]: weight for answer, weight in counts.items()})
 
     async def _queried(self, kind: str, queries: Sequence[str] = (), *, forced: bool = False) -> Counter[str]:
@@ -313,18 +275,18 @@ class RunState:
 
     async def _fixed(self, kind: str, language: Language, query: str, tried: list[str]) -> QueryRows | None:
         """Run a query, corrected as often as the settings allow, and add to what was tried."""
+        # A script runs on a copy of the state, as the store in memory has it, where the graph itself is not asked by Python.
+        copied = kind == "script" and self.graph.language != "python"
+        graph = MemoryGraph(self.sandbox, self.state) if copied else self.graph
         for fix in range(self.settings.max_cypher_fixing_retry + 1):
             tried.append(query)
             try:
-                # A script runs on a copy of the state, as the store in memory has it, where the graph itself is not asked by Python.
-                copied = kind == "script" and self.graph.language != "python"
-                graph = MemoryGraph(self.sandbox, self.state) if copied else self.graph
-                rows = cleaned(await graph.query(query, limits=_LIMITS))
+                rows = cleaned(await graph.query(query))
             except StatementError as error:  # of any other error another query would not mend the cause
                 fault = clean_text(error.problem)
-                emit(Queried(iteration=self.iteration, kind=kind, query=query, fault=fault))
+                emit(events.Queried(iteration=self.iteration, kind=kind, query=query, fault=fault))
             else:
-                emit(Queried(iteration=self.iteration, kind=kind, query=query, rows=rows))
+                emit(events.Queried(iteration=self.iteration, kind=kind, query=query, rows=rows))
                 return rows
             if fix == self.settings.max_cypher_fixing_retry:
                 break
@@ -354,7 +316,7 @@ class RunState:
                 counts[form] += weight
                 forms.setdefault(form, answer)
         chosen = forms[counts.most_common(1)[0][0]] if counts else ""
-        emit(Parsed(answers=tuple(answers), chosen=chosen))
+        emit(events.Parsed(answers=tuple(answers), chosen=chosen))
         return chosen
 
     async def _computed(self, partial: str) -> str:
@@ -364,12 +326,11 @@ class RunState:
         while code and code not in tried and len(tried) <= self.settings.max_cypher_fixing_retry:
             tried.append(code)
             result = cleaned(await self.sandbox.run(code))
-            output, fault = result.stdout.strip()[:_PARTIAL_CHARS], ""
+            output = result.stdout.strip()[:_PARTIAL_CHARS]
+            fault = "" if output else "the code printed nothing"
             if result.ended != "ok":
                 fault = f"{result.ended}: {result.stderr.strip()[-_FAULT_CHARS:]}".removesuffix(": ")
-            elif not output:
-                fault = "the code printed nothing"
-            emit(Computed(iteration=self.iteration, code=code, output=output, fault=fault))
+            emit(events.Computed(iteration=self.iteration, code=code, output=output, fault=fault))
             if not fault:
                 return f"{partial}\nComputed: {output}"
             code = await self.contained("fix code", self.steps.fix_code(code, fault), "")
@@ -383,12 +344,12 @@ def graph_text(state: GraphState, most: int) -> str:
 
     :param most: characters; a summary that is longer all the same is cut at the end of a line.
     """
-    text = state_text(state, longest=_VALUE_CHARS)
+    text = graphs.state_text(state, longest=_VALUE_CHARS)
     if len(text) <= most:
         return text
     counts = "\n".join(_counts(state))
     for shown in _SHOWN:
-        text = f"{counts}\n{state_text(_first(state, shown), longest=_VALUE_CHARS)}"
+        text = f"{counts}\n{graphs.state_text(_first(state, shown), longest=_VALUE_CHARS)}"
         if len(text) <= most:
             return text
     kept = text[:most].rpartition("\n")[0]
@@ -399,7 +360,7 @@ def _counts(state: GraphState) -> Iterator[str]:
     """Yield a line for each label and type: how many there are, and how many values each property has."""
     yield "The graph is too large to list. A query sees all of it; below the counts only the first of each label and type stand."
     labels = {node.id: node.label for node in state.nodes}
-    groups: dict[str, list[Properties]] = {}
+    groups: dict[str, list[Mapping[str, Value]]] = {}
     for node in state.nodes:
         groups.setdefault(f"nodes {node.label}", []).append(node.properties)
     for edge in state.edges:
@@ -410,7 +371,7 @@ def _counts(state: GraphState) -> Iterator[str]:
         yield f"- {len(members)} {name}" + (f": {told}" if told else "")
 
 
-def _value_counts(members: Sequence[Properties]) -> dict[str, str]:
+def _value_counts(members: Sequence[Mapping[str, Value]]) -> dict[str, str]:
     """Return how many values each property has, and which where they are few."""
     values: dict[str, dict[Value, None]] = {}
     for key, value in (item for each in members for item in each.items()):
@@ -503,8 +464,7 @@ def _rows_text(rows: QueryRows) -> str:
         if size > _PARTIAL_CHARS and shown:
             break
         shown.append(text if len(text) <= _PARTIAL_CHARS else f"{text[:_PARTIAL_CHARS]}…")
-    line = f"[{', '.join(shown)}]"
-    left_out = len(rows.rows) - len(shown)
+    line, left_out = f"[{', '.join(shown)}]", len(rows.rows) - len(shown)
     if not left_out and not rows.cut:
         return line
     return f"{line}\n({f'{left_out} more rows' if not rows.cut else 'more rows'} are left out)"

@@ -26,7 +26,7 @@ from planners.calls.untrusted import FenceMarks
 from planners.journal.step_log import metered, on_a_thread
 from planners.kgot.kgot_settings import KgotSettings
 from planners.kgot.kgot_task import Executor, Insert, MadeCall, ModelAsked, Retrieve, TaskView, Vote, WantedCall
-from planners.stores.property_graph import Language, MergeEdge, MergeNode, NodeRef, Operation, Statement, Value
+from planners.stores.property_graph import Language, MergeEdge, MergeNode, NodeRef, Operation, Value
 
 __all__ = [
     "LlmSteps",
@@ -44,7 +44,6 @@ _PROMPTS = Path(__file__).parent / "prompts"
 _OF_THE_USER = frozenset({"initial_problem"})
 _VOTE_TEMPERATURE = 0.7  # of answers where there are several
 _SEEDS = 1_000  # more than votes of a decision, so that each iteration draws anew
-_OPERATIONS = "operations"  # the language of writes that are nodes and edges as JSON
 _TEXT = {"type": "string"}
 _NAME = {"type": "string", "minLength": 1}
 _OBJECT = {"type": "object"}
@@ -62,7 +61,6 @@ _VOTE = _closed(query_type={"type": "string", "enum": ["RETRIEVE", "INSERT"]}, c
 _MISSING = _closed(missing=_TEXT)
 _CALLS = _closed(calls={"type": "array", "items": _closed(tool=_TEXT, arguments=_OBJECT)})
 _WRITES = _closed(nodes={"type": "array", "items": _NODE}, edges={"type": "array", "items": _EDGE})
-_STATEMENTS = _closed(statements={"type": "array", "items": _TEXT})
 _QUERY = _closed(query=_TEXT)
 _FOUND = _closed(found={"type": "boolean"}, answer=_TEXT)
 _NEEDED = _closed(needed={"type": "boolean"})
@@ -200,19 +198,15 @@ class LlmSteps:
         return await self._ask("tool_calls", inputs, _CALLS, read, executor="tool")
 
     async def write(self, view: TaskView, missing: str, answers: Sequence[MadeCall]) -> tuple[Operation, ...]:
-        """Return what is to be written of the answers of tools: statements, or nodes and edges where Python asks the graph."""
+        """Return what is to be written of the answers of tools, nodes and edges."""
         new = "\n\n".join(answer.text for answer in answers)
         inputs = _inputs(view, missing_information=missing, new_information=new)
-        if self._language == "python":
-            return await self._ask("write_graph", inputs, _WRITES, read_operations, _OPERATIONS)
-        return await self._ask("write_graph", inputs, _STATEMENTS, _statements, self._language)
+        return await self._ask("write_graph", inputs, _WRITES, read_operations, "operations")
 
     async def fix_write(self, operation: Operation, fault: str) -> Operation:
         """Return a corrected write."""
-        inputs, writes = {"wrong_text": _operation_text(operation), "fault": fault}, {"writes": True}
-        if isinstance(operation, Statement):
-            return await self._ask("fix_query", inputs, _QUERY, _statement, self._language, writes)
-        return await self._ask("fix_query", inputs, _QUERY, _operation, _OPERATIONS, writes)
+        inputs = {"wrong_text": _operation_text(operation), "fault": fault}
+        return await self._ask("fix_query", inputs, _QUERY, _operation, "operations", {"writes": True})
 
     async def query(self, view: TaskView, wrong: str, *, language: Language, forced: bool) -> str:
         """Return a query.
@@ -304,7 +298,7 @@ def prompt_messages(
     """Return the two messages of a prompt.
 
     :param inputs: name → text; those that the prompt does not name, and empty ones, are left out.
-    :param language: of the graph; ``operations`` for writes as JSON, ``direct`` where there is no query.
+    :param language: of queries; ``operations`` for writes, ``direct`` where there is no query.
     :param options: switches of the prompt's text.
     """
     parts = [(key, inputs[key]) for key in _prompt(name)["inputs"] if inputs.get(key)]
@@ -322,7 +316,6 @@ def _system(name: str, language: str, options: tuple[tuple[str, bool], ...]) -> 
         "language": common["languages"].get(language, {"name": "", "query": "", "write": ""}),
         "graph_rule": common["graph_rule"],
         "direct": language == "direct",
-        "operations": language == "operations",
         "writes": False,
         "files": False,
         **dict(options),
@@ -408,14 +401,6 @@ def _vote(value: Any) -> Vote:
     return Retrieve(query=content) if value["query_type"] == "RETRIEVE" else Insert(reason=content)
 
 
-def _statements(value: Any) -> tuple[Operation, ...]:
-    return tuple(Statement(text=text.strip()) for text in value["statements"] if text.strip())
-
-
-def _statement(value: Any) -> Operation:
-    return Statement(text=_filled(value, "query"))
-
-
 def _operation(value: Any) -> Operation:
     """Return the one write of a corrected JSON text."""
     try:
@@ -470,10 +455,8 @@ def _values(name: str, value: Any) -> Iterator[Value]:
 
 
 def _operation_text(operation: Operation) -> str:
-    """Return a write of a model as it would write it: a statement, or JSON with a node or an edge."""
+    """Return a write of a model as it would write it: JSON with a node or an edge."""
     nodes, edges = [], []
-    if isinstance(operation, Statement):
-        return operation.text
     if isinstance(operation, MergeNode):
         nodes.append({**_shown(operation.node), "properties": dict(operation.properties)})
     elif isinstance(operation, MergeEdge):

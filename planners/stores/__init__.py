@@ -19,7 +19,7 @@ __all__ = ["GRAPH_ADDRESSES", "READABLE_ADDRESSES", "open_graph", "open_readable
 
 GRAPH_ADDRESSES = ("memory", "neo4j:bolt://USER:PASSWORD@HOST:PORT", "rdf")
 """What addresses of tasks' graphs look like."""
-READABLE_ADDRESSES = ("ladybug:PATH", "csv:FOLDER", "graphml:FILE", "neo4j:bolt://USER:PASSWORD@HOST:PORT")
+READABLE_ADDRESSES = ("ladybug:PATH", "csv:FOLDER", "neo4j:bolt://USER:PASSWORD@HOST:PORT")
 """What addresses of graphs that are only read look like."""
 
 
@@ -27,7 +27,7 @@ READABLE_ADDRESSES = ("ladybug:PATH", "csv:FOLDER", "graphml:FILE", "neo4j:bolt:
 async def open_graph(address: str = "memory", sandbox: Sandbox | None = None) -> AsyncIterator[PropertyGraph]:
     """Open the graph of a task, and close it at the end.
 
-    :param sandbox: runs the Python of a graph in ``memory``; without one it refuses statements and queries.
+    :param sandbox: runs the Python of a graph in ``memory``; without one it refuses queries.
     :raises InvalidArgumentError: when it is no such address.
     :raises MissingExtraError: when the store needs a package that is not installed.
     :raises StorageError: when the store cannot be reached.
@@ -62,7 +62,7 @@ async def open_graph(address: str = "memory", sandbox: Sandbox | None = None) ->
 async def open_readable(address: str, cache: Path) -> AsyncIterator[ReadableGraph]:
     """Open a graph that is only read, and close it at the end.
 
-    :param cache: folder where ``csv:`` and ``graphml:`` are loaded into, once for each content.
+    :param cache: folder where ``csv:`` is loaded into, once for each content.
     :raises DocumentError: when a file to be loaded is at fault; the subject is file and line.
     :raises InvalidArgumentError: when it is no such address.
     :raises MissingExtraError: when the store needs a package that is not installed.
@@ -75,16 +75,19 @@ async def open_readable(address: str, cache: Path) -> AsyncIterator[ReadableGrap
         async with open_bolt_reader(rest) as bolt:
             yield bolt
         return
-    if not rest or store not in ("ladybug", "csv", "graphml"):
+    problem, remedy = "", f"Use one of {', '.join(READABLE_ADDRESSES)}"
+    if store == "graphml":
+        problem, remedy = "GraphML is no longer read", "Write its nodes and edges as CSV files, and use csv:FOLDER"
+    elif not rest or store not in ("ladybug", "csv"):
         problem = f"no graph has the address {store[:80]!r}"
-        raise InvalidArgumentError(problem, subject="graph", remedy=f"Use one of {', '.join(READABLE_ADDRESSES)}")
-    if "://" in rest:  # it may hold a password, so it is not shown
-        problem, remedy = f"{store}: takes a path, and this is the address of a server", f"Use {READABLE_ADDRESSES[3]}"
+    elif "://" in rest:  # it may hold a password, so it is not shown
+        problem = f"{store}: takes a path, and this is the address of a server"
+    if problem:
         raise InvalidArgumentError(problem, subject="graph", remedy=remedy)
-    from planners.stores.ladybug import loaded_file, open_ladybug_reader
+    from planners.stores.ladybug import loaded_folder, open_ladybug_reader
 
     path = Path(rest)
-    if store != "ladybug":
-        path = await asyncio.to_thread(loaded_file, path, cache, is_folder=store == "csv")
+    if store == "csv":
+        path = await asyncio.to_thread(loaded_folder, path, cache)
     async with open_ladybug_reader(path) as ladybug:
         yield ladybug

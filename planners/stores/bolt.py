@@ -3,7 +3,7 @@
 A path of Neo4j is a *trail*: it never passes an edge twice. That of Ladybug is a *walk* and may. So ``-[:KNOWS*1..5]->``
 around a cycle finds fewer paths here; what both find with ``DISTINCT`` end nodes within reach of a trail is the same.
 
-Model-written Cypher sees a whole database, so a task needs one for itself: it must be empty when it is opened, and is cleared at the end.
+Queries of a model see a whole database, so a task needs one for itself: it must be empty when it is opened, and is cleared at the end.
 """
 
 from __future__ import annotations
@@ -13,44 +13,15 @@ import contextlib
 import logging
 import time
 from collections import defaultdict
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from typing import Any
 
 from ingest.neo4j import BoltAddress, bolt_errors, driver_options, parse_bolt_address, shown_error
 from ontology.errors import StatementError, StorageError
-from planners.stores.graph_schema import (
-    CypherDialect,
-    GraphSchema,
-    NodeType,
-    PropertyKey,
-    PropertyType,
-    RelationshipType,
-    RowStream,
-    TypeMark,
-    graph_census,
-    marked_ends,
-    marked_nodes,
-    read_rows_of,
-)
-from planners.stores.property_graph import (
-    MAX_EDGES,
-    MAX_NODES,
-    EdgeRow,
-    GraphState,
-    Language,
-    NodeRow,
-    Operation,
-    PropertyRows,
-    QueryLimits,
-    QueryRows,
-    ReplaceGraph,
-    Statement,
-    Value,
-    apply_typed,
-    check_effect,
-    checked_properties,
-    state_of_rows,
-)
+from planners.stores import graph_schema as schemas
+from planners.stores import property_graph as graphs
+from planners.stores.graph_schema import CypherDialect, GraphSchema, RowStream, read_rows_of
+from planners.stores.property_graph import GraphState, Operation, PropertyRows, QueryLimits, QueryRows, Value
 from planners.stores.statements import allowed_cypher, quoted_name
 
 __all__ = ["BoltGraph", "open_bolt_graph", "open_bolt_reader"]
@@ -63,7 +34,7 @@ _GRACE_S = 5.0
 _BATCH_ROWS = 1_000
 """That the server sends at once, and of a batch: some 100 KiB of ordinary rows."""
 _SCHEMA_S = 60.0
-"""Seconds that a schema stands while nothing is added: a server goes through the whole graph for it."""
+"""Seconds that a schema stands: a server goes through the whole graph for it."""
 _OF_STATEMENTS = frozenset({"Statement", "Schema", "Transaction", "Procedure"})
 """Classes of Neo4j's error codes that a statement causes, and that its writer can correct; found in its list of codes."""
 
@@ -111,23 +82,6 @@ async def _statement_errors(place: BoltAddress, seconds: float) -> AsyncIterator
     raise StatementError(problem, subject="Cypher", remedy=remedy) from None
 
 
-async def _consume(runner: Any, text: str, parameters: Mapping[str, Any] | None = None) -> None:
-    await (await runner.run(text, parameters)).consume()
-
-
-async def _value(runner: Any, text: str, parameters: Mapping[str, Any] | None = None) -> Any:
-    return (await (await runner.run(text, parameters)).single())[0]
-
-
-def _parameters(values: Mapping[str, Value | None]) -> dict[str, Any]:
-    """Return values as the driver takes them.
-
-    :raises StatementError: when one is none that stores keep.
-    """
-    given = checked_properties(values).items()
-    return {name: list(value) if isinstance(value, tuple) else value for name, value in given}
-
-
 def _json(value: Any, *, with_ids: bool = False) -> Any:
     """Return a value of the driver as a JSON value, times as ISO 8601 and what is no JSON value as text.
 
@@ -154,68 +108,11 @@ def _json(value: Any, *, with_ids: bool = False) -> Any:
         return [_json(member, with_ids=with_ids) for member in value]
     if isinstance(value, bytes | bytearray):
         return bytes(value).hex()
-    is_json = (
-        value is None or isinstance(value, str | bool | int) or (isinstance(value, float) and abs(value) < float("inf"))
-    )
-    return value if is_json else str(value)
+    is_finite = not isinstance(value, float) or abs(value) < float("inf")
+    return value if value is None or (isinstance(value, str | bool | int | float) and is_finite) else str(value)
 
 
-async def _read_rows(transaction: Any) -> PropertyRows:
-    """Read the whole graph; values that are none of the seam (dates, points), which a statement can write, as text.
-
-    :raises StatementError: when the graph is too large, or a node has no label or several.
-    """
-    for match, what, most in (("(n)", "nodes", MAX_NODES), ("()-[n]->()", "edges", MAX_EDGES)):
-        if await _value(transaction, f"MATCH {match} RETURN count(n)") > most:
-            problem = f"the graph has more than {most:,} {what}"
-            raise StatementError(problem, subject=what, remedy="Write fewer at once")
-    rows, keys = PropertyRows(), dict[str, int]()
-    text = "MATCH (n) RETURN elementId(n), labels(n), properties(n) ORDER BY id(n)"
-    async for identity, labels, properties in await transaction.run(text):
-        if len(labels) != 1:
-            shown = f"the labels {', '.join(sorted(labels))}" if labels else "no label"
-            raise StatementError(f"a node has {shown}", subject="label", remedy="Give each node exactly one label")
-        keys[identity] = rows.add_node(labels[0], _json(properties))
-        rows.ids[keys[identity]] = identity
-    text = "MATCH (a)-[r]->(b) RETURN elementId(r), type(r), elementId(a), elementId(b), properties(r) ORDER BY elementId(r)"
-    async for identity, kind, source, target, properties in await transaction.run(text):
-        rows.ids[rows.add_edge(kind, keys[source], keys[target], _json(properties))] = identity
-    return rows
-
-
-async def _write_difference(transaction: Any, old: PropertyRows, new: PropertyRows) -> None:
-    """Write what differs; the ``elementId`` of new rows is added to ``new``."""
-    ids = new.ids
-    for text, gone in (
-        ("MATCH ()-[r]->() WHERE elementId(r) IN $ids DELETE r", old.edges.keys() - new.edges.keys()),
-        ("MATCH (n) WHERE elementId(n) IN $ids DETACH DELETE n", old.nodes.keys() - new.nodes.keys()),
-    ):
-        if gone:
-            await _consume(transaction, text, {"ids": [ids[key] for key in gone]})
-    changed = [
-        {"id": ids[key], "properties": _parameters(row.properties)}
-        for key, row in new.nodes.items()
-        if key in old.nodes and old.nodes[key] is not row
-    ]
-    if changed:
-        text = "UNWIND $rows AS row MATCH (n) WHERE elementId(n) = row.id SET n = row.properties"
-        await _consume(transaction, text, {"rows": changed})
-
-    async def insert(rows: Mapping[int, NodeRow | EdgeRow], keys: Iterable[int], match: str, create: str) -> None:
-        by_name: dict[str, list[dict[str, Any]]] = defaultdict(list)
-        for key in sorted(keys):
-            row = rows[key]
-            ends = {"source": ids[row.source], "target": ids[row.target]} if isinstance(row, EdgeRow) else {}
-            by_name[row[0]].append({"key": key, **ends, "properties": _parameters(row.properties)})
-        for name, given in by_name.items():
-            made = create.format(quoted_name(name, "bolt"))
-            text = f"UNWIND $rows AS row {match} CREATE {made} SET x = row.properties RETURN row.key, elementId(x)"
-            async for key, identity in await transaction.run(text, {"rows": given}):
-                ids[key] = identity
-
-    await insert(new.nodes, new.nodes.keys() - old.nodes.keys(), "", "(x:{})")
-    match = "MATCH (a) WHERE elementId(a) = row.source MATCH (b) WHERE elementId(b) = row.target"
-    await insert(new.edges, new.edges.keys() - old.edges.keys(), match, "(a)-[x:{}]->(b)")
+# --- The graph of a task --------------------------------------------------------------------------------------------------------------
 
 
 @contextlib.asynccontextmanager
@@ -234,13 +131,13 @@ async def open_bolt_graph(url: str) -> AsyncIterator[BoltGraph]:
             yield graph
         finally:
             with contextlib.suppress(StorageError, StatementError):  # a dead server keeps it
-                await graph.apply([ReplaceGraph(state=GraphState())])
+                await graph.apply([graphs.ReplaceGraph()])
 
 
 class BoltGraph:
     """A graph in a database of its own. :func:`open_bolt_graph` makes it.
 
-    Typed operations are planned on the rows of the graph, and the difference is written; each call is one transaction.
+    Operations change its rows, and the difference is written; each call is one transaction.
     """
 
     def __init__(self, driver: Any, place: BoltAddress) -> None:
@@ -248,37 +145,28 @@ class BoltGraph:
         self._place = place
         self._lock = asyncio.Lock()
         self._rows = PropertyRows()  # as committed last
+        self._ids: dict[int, str] = {}
 
     @property
-    def language(self) -> Language:
+    def language(self) -> graphs.Language:
         """Cypher."""
         return "cypher"
 
     async def apply(self, operations: Sequence[Operation]) -> None:
         """Apply operations in their order: all, or none where one fails. Calls wait for one another."""
         async with self._lock:
+            after, ids = graphs.apply_typed(self._rows, operations), dict(self._ids)
             async with self._transaction("WRITE", _WRITE_S) as transaction:
-                before = self._rows
-                self._check_own(await _value(transaction, "MATCH (n) RETURN count(n)"))
-                after = before.copy()
-                for operation in operations:
-                    if isinstance(operation, Statement):
-                        await _write_difference(transaction, before, after)
-                        before = await _after_statement(transaction, operation, after)
-                        after = before.copy()
-                    else:
-                        apply_typed(after, operation)
-                await _write_difference(transaction, before, after)
-            self._rows = after
+                (standing,) = await (await transaction.run("MATCH (n) RETURN count(n)")).single()
+                self._check_own(standing)
+                await _write_difference(transaction, self._rows, after, ids)
+            self._rows, self._ids = after, {key: ids[key] for key in (*after.nodes, *after.edges)}
 
-    async def query(
-        self, text: str, parameters: Mapping[str, Value] | None = None, limits: QueryLimits = _LIMITS
-    ) -> QueryRows:
+    async def query(self, text: str, limits: QueryLimits = _LIMITS) -> QueryRows:
         """Read, in a read transaction that is rolled back; the server stops it at the limit of time."""
-        allowed = allowed_cypher(text, write=False)
-        values = _parameters(parameters or {})
+        allowed = allowed_cypher(text)
         async with self._transaction("READ", limits.seconds) as transaction:
-            result = await transaction.run(allowed.text, values)
+            result = await transaction.run(allowed.text)
             found = await result.fetch(limits.rows + 1)
             rows = tuple(tuple(_json(value) for value in record.values()) for record in found[: limits.rows])
             await transaction.rollback()
@@ -286,10 +174,7 @@ class BoltGraph:
 
     async def state(self) -> GraphState:
         """Return the whole graph."""
-        async with self._lock, self._transaction("READ", _WRITE_S) as transaction:  # nodes and edges of one moment
-            rows = await _read_rows(transaction)
-            self._check_own(len(rows.nodes))
-            return state_of_rows(rows)
+        return self._rows.state()
 
     def _check_own(self, nodes: int) -> None:
         """Check that the database has as many nodes as this task has left there: a task neither takes nor clears what is another's.
@@ -314,12 +199,53 @@ class BoltGraph:
             yield transaction
 
 
-async def _after_statement(transaction: Any, statement: Statement, standing: PropertyRows) -> PropertyRows:
-    allowed = allowed_cypher(statement.text, write=True)
-    await _consume(transaction, allowed.text, _parameters(statement.parameters))
-    after = await _read_rows(transaction)
-    check_effect(standing, after)
-    return after
+async def _write_difference(transaction: Any, old: PropertyRows, new: PropertyRows, ids: dict[int, str]) -> None:
+    """Write what differs.
+
+    :param ids: key → ``elementId`` of what stands there; that of new rows is added.
+    """
+
+    async def run(text: str, **parameters: Any) -> None:
+        await (await transaction.run(text, parameters)).consume()
+
+    if gone := old.edges.keys() - new.edges.keys():
+        await run("MATCH ()-[r]->() WHERE elementId(r) IN $ids DELETE r", ids=[ids[key] for key in gone])
+    if gone := old.nodes.keys() - new.nodes.keys():
+        await run("MATCH (n) WHERE elementId(n) IN $ids DETACH DELETE n", ids=[ids[key] for key in gone])
+    changed = [key for key in new.nodes.keys() & old.nodes.keys() if old.nodes[key] is not new.nodes[key]]
+    if changed:
+        text = "UNWIND $rows AS row MATCH (n) WHERE elementId(n) = row.id SET n = row.properties"
+        await run(text, rows=[{"id": ids[key], "properties": _lists(new.nodes[key].properties)} for key in changed])
+    await _insert(transaction, new.nodes, new.nodes.keys() - old.nodes.keys(), ids, "CREATE (x:{})")
+    ends = "MATCH (a) WHERE elementId(a) = row.source MATCH (b) WHERE elementId(b) = row.target CREATE (a)-[x:{}]->(b)"
+    await _insert(transaction, new.edges, new.edges.keys() - old.edges.keys(), ids, ends)
+
+
+async def _insert(
+    transaction: Any,
+    rows: Mapping[int, graphs.NodeRow | graphs.EdgeRow],
+    keys: Collection[int],
+    ids: dict[int, str],
+    create: str,
+) -> None:
+    by_name: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for key in sorted(keys):
+        row = rows[key]
+        ends = {"source": ids[row.source], "target": ids[row.target]} if isinstance(row, graphs.EdgeRow) else {}
+        by_name[row[0]].append({"key": key, **ends, "properties": _lists(row.properties)})
+    for name, given in by_name.items():
+        made = create.format(quoted_name(name, "bolt"))
+        text = f"UNWIND $rows AS row {made} SET x = row.properties RETURN row.key, elementId(x)"
+        async for key, identity in await transaction.run(text, {"rows": given}):
+            ids[key] = identity
+
+
+def _lists(properties: Mapping[str, Value]) -> dict[str, Any]:
+    """Return values as the driver takes them."""
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in properties.items()}
+
+
+# --- A database that is only read -----------------------------------------------------------------------------------------------------
 
 
 @contextlib.asynccontextmanager
@@ -341,7 +267,7 @@ class BoltReader:
     def __init__(self, driver: Any, place: BoltAddress) -> None:
         self._driver = driver
         self._place = place
-        self._schema: tuple[float, object, GraphSchema] | None = None
+        self._schema: tuple[float, GraphSchema] | None = None
 
     @property
     def dialect(self) -> CypherDialect:
@@ -349,15 +275,14 @@ class BoltReader:
         return "bolt"
 
     async def schema(self) -> GraphSchema:
-        """Return the types; they are read anew when the server has counted something new, and once a minute."""
-        shape = [await read_rows_of(self, text) for text in _SHAPE]
-        if self._schema is None or self._schema[1] != shape or time.monotonic() - self._schema[0] > _SCHEMA_S:
-            self._schema = time.monotonic(), shape, await _schema(self)
-        return self._schema[2]
+        """Return the types; they are read anew once a minute."""
+        if self._schema is None or time.monotonic() - self._schema[0] > _SCHEMA_S:
+            self._schema = time.monotonic(), await _schema(self)
+        return self._schema[1]
 
     async def census(self) -> GraphSchema:
         """Return the types with what was counted."""
-        return await graph_census(self, await self.schema())
+        return await schemas.graph_census(self, await self.schema())
 
     @contextlib.asynccontextmanager
     async def read(
@@ -365,7 +290,7 @@ class BoltReader:
     ) -> AsyncIterator[RowStream]:
         """Run a query in a read transaction, which the server ends at the limit of time; reading the rows is part of it."""
         given = parameters or {}
-        values = {**dict.fromkeys(given), **_parameters(given)}
+        values = {**dict.fromkeys(given), **_lists(graphs.checked_properties(given))}
         mode = {"default_access_mode": "READ", "fetch_size": _BATCH_ROWS}
         session = self._driver.session(database=self._place.database, **mode)
 
@@ -392,35 +317,20 @@ class BoltReader:
                 await session.close()
 
 
-_SHAPE = (
-    "MATCH (n) RETURN count(n)",
-    "MATCH ()-[r]->() RETURN count(r)",
-    "CALL db.labels() YIELD label RETURN label ORDER BY label",
-    "CALL db.relationshipTypes() YIELD relationshipType RETURN relationshipType ORDER BY relationshipType",
-    "CALL db.propertyKeys() YIELD propertyKey RETURN propertyKey ORDER BY propertyKey",
-)
-"""What a server answers from its own counters, whatever the size of the graph: it changes when types, properties or nodes are added."""
 _NODES = (
-    "CALL db.schema.nodeTypeProperties() YIELD nodeLabels, propertyName, propertyTypes "
-    "RETURN nodeLabels, propertyName, propertyTypes"
+    "CALL db.schema.nodeTypeProperties() YIELD nodeLabels AS a, propertyName AS b, propertyTypes AS c RETURN a, b, c"
 )
 _RELATIONSHIPS = (
-    "CALL db.schema.relTypeProperties() YIELD relType, propertyName, propertyTypes "
-    "RETURN relType, propertyName, propertyTypes"
+    "CALL db.schema.relTypeProperties() YIELD relType AS a, propertyName AS b, propertyTypes AS c RETURN a, b, c"
 )
 _PAIRS = "MATCH (a)-[r]->(b) UNWIND labels(a) AS s UNWIND labels(b) AS t RETURN DISTINCT type(r), s, t"
 _KEYS = (
     "SHOW CONSTRAINTS YIELD type, labelsOrTypes, properties WHERE type IN ['UNIQUENESS', 'NODE_KEY'] "
     "RETURN labelsOrTypes[0], properties"
 )
-_TYPES: Mapping[str, PropertyType] = {
-    "String": "string",
-    "Long": "integer",
-    "Double": "number",
-    "Boolean": "boolean",
-    "Date": "date",
-    "DateTime": "date",
-    "LocalDateTime": "date",
+_TYPES: Mapping[str, schemas.PropertyType] = {
+    **{"String": "string", "Long": "integer", "Double": "number", "Boolean": "boolean"},
+    **dict.fromkeys(("Date", "DateTime", "LocalDateTime"), "date"),
 }
 """Names of types that Neo4j's own procedures give, without ``Array``; others have no operator."""
 
@@ -437,17 +347,19 @@ async def _schema(graph: BoltReader) -> GraphSchema:
     with contextlib.suppress(StatementError):  # the user may not see constraints
         rows = await read_rows_of(graph, _KEYS)
         keys = {label: properties[0] for label, properties in sorted(rows, reverse=True) if len(properties) == 1}
-    nodes: list[NodeType] = []
+    nodes: list[schemas.NodeType] = []
     for label, found in sorted(of_nodes.items()):
-        node = NodeType(name=label, mark=TypeMark(label=label), key=keys.get(label, ""), properties=_properties(found))
-        nodes += await marked_nodes(graph, node)
+        node = schemas.NodeType(
+            name=label, mark=schemas.TypeMark(label=label), key=keys.get(label, ""), properties=_properties(found)
+        )
+        nodes += await schemas.marked_nodes(graph, node)
     pairs: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for type_, source, target in await read_rows_of(graph, _PAIRS):
         pairs[type_].append((source, target))
     relationships = [
-        RelationshipType(
+        schemas.RelationshipType(
             name=type_,
-            ends=await marked_ends(graph, type_, found, nodes),
+            ends=await schemas.marked_ends(graph, type_, found, nodes),
             properties=_properties(of_relationships.get(type_, {})),
         )
         for type_, found in sorted(pairs.items())
@@ -455,13 +367,13 @@ async def _schema(graph: BoltReader) -> GraphSchema:
     return GraphSchema(nodes=tuple(sorted(nodes, key=lambda node: node.name)), relationships=tuple(relationships))
 
 
-def _properties(found: Mapping[str, set[str]]) -> tuple[PropertyKey, ...]:
+def _properties(found: Mapping[str, set[str]]) -> tuple[schemas.PropertyKey, ...]:
     """Return the properties with types of operators; those of others (points, durations) are left out."""
     typed = [(name, _type(types)) for name, types in sorted(found.items()) if name]
-    return tuple(PropertyKey(name=name, type=type_) for name, type_ in typed if type_ is not None)
+    return tuple(schemas.PropertyKey(name=name, type=type_) for name, type_ in typed if type_ is not None)
 
 
-def _type(names: set[str]) -> PropertyType | None:
+def _type(names: set[str]) -> schemas.PropertyType | None:
     """Return the one type of values; of several the one that holds them all."""
     kinds = {"list" if name.endswith("Array") else _TYPES.get(name) for name in names}
     if len(kinds) == 1:

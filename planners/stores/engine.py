@@ -23,7 +23,7 @@ import signal
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 __all__ = ["EngineEndedError", "EngineProcess"]
 
@@ -51,10 +51,9 @@ class EngineProcess:
         self._process = process
 
     @classmethod
-    async def start(cls, engine: str) -> EngineProcess:
+    async def start(cls, engine: Literal["ladybug", "oxigraph"]) -> EngineProcess:
         """Start one.
 
-        :param engine: ``ladybug`` or ``oxigraph``.
         :raises StorageError: when no process can be started.
         """
         from ontology.errors import IsolationError, StorageError
@@ -74,7 +73,7 @@ class EngineProcess:
             raise StorageError(problem, subject=engine, remedy="Free memory, or allow more processes") from None
         started = cls(process)
         answer = await started.ask({"do": "start"}, _START_S)
-        if engine == "oxigraph" and not answer.get("filtered"):
+        if engine == "oxigraph" and not answer["filtered"]:
             _LOG.warning(
                 "This machine takes no filter of system calls: the RDF engine is kept from the network by checks alone"
             )
@@ -92,10 +91,15 @@ class EngineProcess:
         :raises TimeoutError: when it takes longer; the process is then ended, and so it is where the caller is cancelled:
             an answer to nobody would be left in the pipe.
         """
+        if self._process.stdin is None or self._process.stdout is None:
+            raise EngineEndedError("")
         try:
             async with asyncio.timeout(seconds):
-                return await self._exchange(request)
-        except (EOFError, ValueError, ConnectionError):
+                self._process.stdin.write(json.dumps(request).encode() + b"\n")
+                await self._process.stdin.drain()
+                answer: dict[str, Any] = json.loads(await self._process.stdout.readline())
+                return answer
+        except (ValueError, ConnectionError):  # no line, or half of one
             with contextlib.suppress(TimeoutError):  # what ended it is known a moment later
                 async with asyncio.timeout(1):
                     await self._process.wait()
@@ -112,16 +116,6 @@ class EngineProcess:
         with contextlib.suppress(ProcessLookupError):
             self._process.kill()
         await self._process.wait()
-
-    async def _exchange(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        if self._process.stdin is None or self._process.stdout is None:
-            raise EOFError
-        self._process.stdin.write(json.dumps(request).encode() + b"\n")
-        await self._process.stdin.drain()
-        answer = json.loads(await self._process.stdout.readline() or b"null")
-        if not isinstance(answer, dict):
-            raise EOFError
-        return answer
 
 
 # --- In the process -------------------------------------------------------------------------------------------------------------------
@@ -171,14 +165,10 @@ class _Oxigraph:
         if "triples" in request:
             self._store.clear()
             self._store.load(request["triples"].encode(), RdfFormat.N_TRIPLES)
-        text, most = request["text"], request["rows"]
-        if request["do"] == "update":
-            self._store.update(text)
-            text, most = "SELECT ?s ?p ?o { ?s ?p ?o }", sys.maxsize - 1
-        found: Any = self._store.query(text)
+        found: Any = self._store.query(request["text"])
         if isinstance(found, QueryBoolean):
             return json.dumps({"boolean": bool(found)})
-        rows = [[self._term(term) for term in solution] for solution in itertools.islice(found, most + 1)]
+        rows = [[self._term(term) for term in solution] for solution in itertools.islice(found, request["rows"] + 1)]
         answer = json.dumps({"columns": [variable.value for variable in found.variables], "rows": rows})
         if len(answer) > _ANSWER_CHARACTERS:
             raise ValueError(f"the answer has more than {_ANSWER_CHARACTERS:,} characters")
@@ -192,7 +182,7 @@ class _Oxigraph:
         if isinstance(term, Literal):
             return ["literal", term.value, term.datatype.value]
         if isinstance(term, NamedNode | BlankNode):
-            return ["iri" if isinstance(term, NamedNode) else "blank", term.value, ""]
+            return ["resource", term.value, ""]
         raise ValueError("a triple cannot be part of another triple")
 
 
@@ -208,16 +198,15 @@ class _Ladybug:
         if request["do"] == "open":
             self._open(request)
             return "{}"
-        if request["do"] != "next" and self._result is not None:
-            self._result.close()
-            self._result = None
         if request["do"] == "query":
+            if self._result is not None:
+                self._result.close()
             self._connection.set_query_timeout(int(request["seconds"] * 1000))
             self._result = self._connection.execute(request["text"], request["parameters"])
             self._identities = self._identities or _Identities(self._database)
             self._columns = self._result.get_column_names()
             self._left, self._batch = request["most"], request["batch"]
-        return "{}" if request["do"] == "stop" else self._next_batch()
+        return self._next_batch()
 
     def _open(self, request: dict[str, Any]) -> None:
         """Open the database, and bound the memory that may be taken from now on."""
@@ -279,10 +268,10 @@ class _Identities:
         if not any(isinstance(value, list | dict) for row in rows for value in row):
             with contextlib.suppress(ValueError):  # a number that is not finite
                 return json.dumps(rows, default=_plain, allow_nan=False)
-        self._known = {}
         wanted: set[_Place] = set()
         self._collect(rows, wanted)
-        for table, offsets in itertools.groupby(sorted(wanted - self._known.keys()), lambda place: place[0]):
+        self._known = {}
+        for table, offsets in itertools.groupby(sorted(wanted), lambda place: place[0]):
             label, key = (name.replace("`", "``") for name in self._tables[table])
             text = f"MATCH (n:`{label}`) WHERE offset(id(n)) IN $o RETURN offset(id(n)), CAST(n.`{key}` AS STRING)"
             while some := [offset for _, offset in itertools.islice(offsets, _LIST_OFFSETS)]:
@@ -291,17 +280,13 @@ class _Identities:
         return json.dumps(self._plain(rows), default=_plain)
 
     def _collect(self, value: Any, wanted: set[_Place]) -> None:
-        """Learn the ids of nodes, and which places have none yet."""
+        """Learn the places of nodes whose keys stand nowhere in the rows: the ends of relationships."""
         if isinstance(value, list):
             for member in value:
-                if isinstance(member, list | dict):
-                    self._collect(member, wanted)
-        elif "_SRC" in value:
+                self._collect(member, wanted)
+        elif isinstance(value, dict) and "_SRC" in value:
             wanted |= {_place(value["_SRC"]), _place(value["_DST"])}
-        elif "_LABEL" in value:
-            label, key = self._tables[value["_ID"]["table"]]
-            self._known[_place(value["_ID"])] = f"{label}:{value[key]}"
-        else:
+        elif isinstance(value, dict) and "_LABEL" not in value:
             if "_NODES" in value and "_RELS" in value and self._mixed:
                 raise RuntimeError(
                     f"a path cannot be returned here, as types have a property {self._mixed[0]} of different types; "
@@ -326,7 +311,8 @@ class _Identities:
         if "_SRC" in value:
             ends = {"source": self._known[_place(value["_SRC"])], "target": self._known[_place(value["_DST"])]}
             return {"type": value["_LABEL"], **ends, "properties": properties}
-        return {"id": self._known[_place(value["_ID"])], "label": value["_LABEL"], "properties": properties}
+        label, key = self._tables[value["_ID"]["table"]]
+        return {"id": f"{label}:{value[key]}", "label": value["_LABEL"], "properties": properties}
 
     def _rows(self, text: str, parameters: dict[str, Any] | None = None) -> list[list[Any]]:
         with contextlib.closing(self._connection.execute(text, parameters or {})) as result:

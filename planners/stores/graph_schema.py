@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
 from itertools import accumulate
-from typing import Any, Literal, Protocol, TypeAlias, TypeVar
+from typing import Any, Literal, Protocol, TypeAlias
 
 from ontology.errors import NotFoundError
 from ontology.json_values import canonical_text
@@ -19,15 +19,13 @@ from planners.stores.property_graph import QueryLimits, Scalar, Value
 from planners.stores.statements import quoted_name
 
 __all__ = [
-    "TYPE_PROPERTIES", "UNDIRECTED", "CypherDialect", "Degrees", "GraphSchema", "NodeType", "PropertyKey", "PropertyType", "ReadableGraph",
+    "TYPE_PROPERTIES", "CypherDialect", "Degrees", "GraphSchema", "NodeType", "PropertyKey", "PropertyType", "ReadableGraph",
     "RelationshipEnds", "RelationshipType", "RowStream", "TypeMark", "graph_census", "marked_ends", "marked_nodes", "read_rows_of",
 ]  # fmt: skip
 
 CypherDialect: TypeAlias = Literal["ladybug", "bolt"]
 """Which Cypher: that of Ladybug, whose paths are walks, or that of Neo4j, whose paths are trails."""
 PropertyType: TypeAlias = Literal["string", "integer", "number", "boolean", "date", "list"]
-UNDIRECTED = "undirected"
-"""The comment on a table of relationships that have no direction."""
 TYPE_PROPERTIES: Mapping[str, str] = {"EgotoolsNode": "type"}
 """Label → the property that tells its types apart: that of the graphs that ingestion writes."""
 _OWN_LIMITS = QueryLimits(rows=1_000_000, seconds=300.0)
@@ -35,8 +33,8 @@ _OWN_LIMITS = QueryLimits(rows=1_000_000, seconds=300.0)
 _SAMPLE_ROWS, _SAMPLES = 200, 20
 """First rows that samples are taken from, and values at most; a property that has no more is shown whole."""
 _SAMPLE_CHARACTERS = 80
-"""Of a value; longer ones are no samples. A property with one among its first rows is text: counting its different values would hold all of
-them in memory."""
+"""Of a value; longer ones are no samples. A property with one among its first rows is text: counting its different values would hold all
+in memory."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,9 +110,6 @@ class RelationshipType:
     undirected: bool = False
 
 
-_T = TypeVar("_T", NodeType, RelationshipType)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GraphSchema:
     """All types of a graph, sorted by name."""
@@ -127,14 +122,18 @@ class GraphSchema:
 
         :raises NotFoundError: when there is none of this name.
         """
-        return _named(self.nodes, name, "node type")
+        if found := next((each for each in self.nodes if each.name == name), None):
+            return found
+        raise _unknown("node type", name, self.nodes)
 
     def relationship(self, name: str) -> RelationshipType:
         """Return a relationship type.
 
         :raises NotFoundError: when there is none of this name.
         """
-        return _named(self.relationships, name, "relationship type")
+        if found := next((each for each in self.relationships if each.name == name), None):
+            return found
+        raise _unknown("relationship type", name, self.relationships)
 
     @property
     def fingerprint(self) -> str:
@@ -150,12 +149,9 @@ class GraphSchema:
         return hashlib.sha256(canonical_text([nodes, relationships]).encode()).hexdigest()
 
 
-def _named(types: Sequence[_T], name: str, what: str) -> _T:
-    for each in types:
-        if each.name == name:
-            return each
+def _unknown(what: str, name: str, types: Sequence[NodeType | RelationshipType]) -> NotFoundError:
     known = ", ".join(each.name for each in types[:40])
-    raise NotFoundError(f"the graph has no such {what}", subject=name, remedy=f"Use one of {known}")
+    return NotFoundError(f"the graph has no such {what}", subject=name, remedy=f"Use one of {known}")
 
 
 class RowStream:
@@ -265,87 +261,70 @@ async def graph_census(graph: ReadableGraph, schema: GraphSchema) -> GraphSchema
 
     :raises StatementError: when a query takes too long.
     """
-    census = _Census(graph, schema)
-    nodes = tuple([await census.node(each) for each in schema.nodes])
-    return GraphSchema(
-        nodes=nodes, relationships=tuple([await census.relationship(each) for each in schema.relationships])
-    )
+    nodes = [await _counted_node(graph, each) for each in schema.nodes]
+    relationships = [await _counted_relationship(graph, each, schema) for each in schema.relationships]
+    return GraphSchema(nodes=tuple(nodes), relationships=tuple(relationships))
 
 
-class _Census:
-    def __init__(self, graph: ReadableGraph, schema: GraphSchema) -> None:
-        self._graph = graph
-        self._marks = {node.name: node.mark for node in schema.nodes}
+def _of_type(graph: ReadableGraph, variable: str, mark: TypeMark) -> tuple[str, dict[str, str]]:
+    """Return the condition that a node is of a type, and its parameters."""
+    if not mark.property:
+        return "true", {}
+    return f"{variable}.{quoted_name(mark.property, graph.dialect)} = ${variable}", {variable: mark.value}
 
-    def _name(self, name: str) -> str:
-        return quoted_name(name, self._graph.dialect)
 
-    def _of(self, variable: str, mark: TypeMark) -> tuple[str, dict[str, str]]:
-        """Return the condition that a node is of a type, and its parameters."""
-        if not mark.property:
-            return "true", {}
-        return f"{variable}.{self._name(mark.property)} = ${variable}", {variable: mark.value}
+async def _counted_node(graph: ReadableGraph, type_: NodeType) -> NodeType:
+    condition, parameters = _of_type(graph, "n", type_.mark)
+    match = f"MATCH (n:{quoted_name(type_.mark.label, graph.dialect)}) WHERE {condition}"
+    count, properties = await _counted_properties(graph, match, parameters, "n", type_.properties)
+    return replace(type_, count=count, properties=properties)
 
-    async def node(self, type_: NodeType) -> NodeType:
-        """Count the nodes of a type."""
-        condition, parameters = self._of("n", type_.mark)
-        match = f"MATCH (n:{self._name(type_.mark.label)}) WHERE {condition}"
-        count, properties = await self._counted(match, parameters, "n", type_.properties)
-        return replace(type_, count=count, properties=properties)
 
-    async def relationship(self, type_: RelationshipType) -> RelationshipType:
-        """Count the relationships of a type, of each pair of its ends, and their degrees."""
-        ends: list[RelationshipEnds] = []
-        for pair in type_.ends:
-            marks = [(variable, self._marks[name]) for variable, name in (("a", pair.source), ("b", pair.target))]
-            source, target = (self._name(mark.label) for _, mark in marks)
-            match = f"MATCH (a:{source})-[:{self._name(type_.name)}]->(b:{target})"
-            parameters: dict[str, str] = {}
-            for variable, mark in marks:
-                condition, own = self._of(variable, mark)
-                match += f" {'AND' if variable == 'b' else 'WHERE'} {condition}"
-                parameters |= own
-            grouped = [f"{match} WITH id({end}) AS i, count(*) AS d RETURN d, count(*) AS n" for end in "ab"]
-            outgoing, incoming = [await read_rows_of(self._graph, text, parameters) for text in grouped]
-            count = sum(degree * nodes for degree, nodes in outgoing)
-            degrees = _degrees_of(outgoing), _degrees_of(incoming)
-            ends.append(replace(pair, count=count, outgoing=degrees[0], incoming=degrees[1]))
-        if not type_.properties:
-            return replace(type_, ends=tuple(ends), count=sum(each.count for each in ends))
-        match = f"MATCH ()-[r:{self._name(type_.name)}]->()"
-        count, properties = await self._counted(match, {}, "r", type_.properties)
-        return replace(type_, ends=tuple(ends), count=count, properties=properties)
+async def _counted_relationship(graph: ReadableGraph, type_: RelationshipType, schema: GraphSchema) -> RelationshipType:
+    """Count the relationships of a type, of each pair of its ends, and their degrees."""
+    name = quoted_name(type_.name, graph.dialect)
+    ends: list[RelationshipEnds] = []
+    for pair in type_.ends:
+        marks = schema.node(pair.source).mark, schema.node(pair.target).mark
+        source, target = (quoted_name(mark.label, graph.dialect) for mark in marks)
+        (of_a, parameters), (of_b, more) = (_of_type(graph, end, mark) for end, mark in zip("ab", marks, strict=True))
+        match = f"MATCH (a:{source})-[:{name}]->(b:{target}) WHERE {of_a} AND {of_b}"
+        grouped = [f"{match} WITH id({end}) AS i, count(*) AS d RETURN d, count(*) AS n" for end in "ab"]
+        outgoing, incoming = [await read_rows_of(graph, text, {**parameters, **more}) for text in grouped]
+        count = sum(degree * nodes for degree, nodes in outgoing)
+        ends.append(replace(pair, count=count, outgoing=_degrees_of(outgoing), incoming=_degrees_of(incoming)))
+    count, properties = sum(each.count for each in ends), type_.properties
+    if properties:
+        count, properties = await _counted_properties(graph, f"MATCH ()-[r:{name}]->()", {}, "r", properties)
+    return replace(type_, ends=tuple(ends), count=count, properties=properties)
 
-    async def _counted(
-        self, match: str, parameters: Mapping[str, str], variable: str, keys: Sequence[PropertyKey]
-    ) -> tuple[int, tuple[PropertyKey, ...]]:
-        """Return how many there are, and their properties with statistics."""
-        names = [f"{variable}.{self._name(each.name)}" for each in keys]
-        text = f"{match} RETURN {', '.join(names) or '1'} LIMIT {_SAMPLE_ROWS}"
-        columns = list(zip(*await read_rows_of(self._graph, text, parameters), strict=True)) or [()] * len(keys)
-        shown, parts = ["count(*)"], list[tuple[PropertyKey, bool, bool]]()
-        for each, name, values in zip(keys, names, columns, strict=False):
-            is_counted = each.type != "list" and not any(map(_is_long, values))
-            is_ranged = is_counted and each.type != "boolean"
-            parts.append((each, is_counted, is_ranged))
-            shown += [f"count({name})", f"count(DISTINCT {name})" if is_counted else "-1"]
-            shown += [f"min({name})", f"max({name})"] if is_ranged else ["''", "''"]
-        aliased = ", ".join(f"{text} AS c{at}" for at, text in enumerate(shown))
-        ((count, *rest),) = await read_rows_of(self._graph, f"{match} RETURN {aliased}", parameters)
-        counted: list[PropertyKey] = []
-        for at, (each, is_counted, is_ranged) in enumerate(parts):
-            own, distinct, *ends = rest[4 * at : 4 * at + 4]
-            least, greatest = (
-                end if is_ranged and isinstance(end, str | int | float) and not _is_long(end) else None for end in ends
-            )
-            samples = _sorted_samples(columns[at]) if each.type != "list" else ()
-            if is_counted and len(samples) < distinct <= _SAMPLES:  # the first rows lack some
-                text = f"{match} RETURN collect(DISTINCT {names[at]})"
-                samples = _sorted_samples((await read_rows_of(self._graph, text, parameters))[0][0])
-            different = distinct if is_counted else None
-            given = replace(each, count=own, distinct=different, samples=samples)
-            counted.append(replace(given, least=least, greatest=greatest))
-        return count, tuple(counted)
+
+async def _counted_properties(
+    graph: ReadableGraph, match: str, parameters: Mapping[str, str], variable: str, keys: Sequence[PropertyKey]
+) -> tuple[int, tuple[PropertyKey, ...]]:
+    """Return how many there are, and their properties with statistics."""
+    names = [f"{variable}.{quoted_name(each.name, graph.dialect)}" for each in keys]
+    text = f"{match} RETURN {', '.join(names) or '1'} LIMIT {_SAMPLE_ROWS}"
+    columns = list(zip(*await read_rows_of(graph, text, parameters), strict=True)) or [()] * len(keys)
+    shown = ["count(*)"]
+    for each, name, values in zip(keys, names, columns, strict=False):
+        is_counted = each.type != "list" and not any(map(_is_long, values))
+        shown += [f"count({name})", f"count(DISTINCT {name})" if is_counted else "-1"]
+        shown += [f"min({name})", f"max({name})"] if is_counted and each.type != "boolean" else ["null", "null"]
+    aliased = ", ".join(f"{text} AS c{at}" for at, text in enumerate(shown))
+    ((count, *rest),) = await read_rows_of(graph, f"{match} RETURN {aliased}", parameters)
+    counted: list[PropertyKey] = []
+    for at, (each, name) in enumerate(zip(keys, names, strict=True)):
+        own, distinct, *ends = rest[4 * at : 4 * at + 4]
+        least, greatest = (None if _is_long(end) or not isinstance(end, str | int | float) else end for end in ends)
+        samples = _sorted_samples(columns[at]) if each.type != "list" else ()
+        if len(samples) < distinct <= _SAMPLES:  # the first rows lack some
+            text = f"{match} RETURN collect(DISTINCT {name})"
+            samples = _sorted_samples((await read_rows_of(graph, text, parameters))[0][0])
+        different = None if distinct < 0 else distinct
+        given = replace(each, count=own, distinct=different, samples=samples)
+        counted.append(replace(given, least=least, greatest=greatest))
+    return count, tuple(counted)
 
 
 def _is_long(value: object) -> bool:

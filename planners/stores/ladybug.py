@@ -1,5 +1,4 @@
-"""Graphs in Ladybug files: built from tables, CSV folders and GraphML, and only read, in processes that opened the file so that they cannot
-write.
+"""Graphs in Ladybug files: built from tables and CSV folders, and only read, in processes that opened the file so that they cannot write.
 
 A new file is built aside by COPY, made durable, and only then put in the place of an older one. What is wrong with a row, Ladybug says, with
 its line. A folder of CSV files has headers close to those of Neo4j's import::
@@ -10,10 +9,6 @@ its line. A folder of CSV files has headers close to those of Neo4j's import::
 
 The type stands in the name of the file, a further pair of ends in one with a number. ``:ID`` marks the key; ``:ID(int)`` has integers.
 A type after a colon is one of string (the default), int, long, float, double, boolean, date. An empty cell is no value.
-
-GraphML has no types of nodes: the first attribute called ``labels``, ``label`` or ``type`` that a node has is its type, and likewise
-of a relationship; without one they are ``Node`` and ``RELATED``. The id of a node becomes the property ``id``. A file with a document type
-is refused: an entity in it can stand for gigabytes.
 """
 
 from __future__ import annotations
@@ -22,53 +17,38 @@ import asyncio
 import contextlib
 import csv
 import hashlib
-import math
+import importlib.util
+import os
 import re
-from collections import Counter, defaultdict
+import tempfile
+from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
-from xml.etree.ElementTree import ParseError
 
-from defusedxml.common import DefusedXmlException
-from defusedxml.ElementTree import iterparse
-
-from ontology.errors import DocumentError, RejectionReason, StatementError, StorageError
+from ontology.errors import DocumentError, MissingExtraError, RejectionReason, StatementError, StorageError
+from planners.stores import graph_schema as schemas
 from planners.stores.engine import EngineEndedError, EngineProcess
-from planners.stores.graph_schema import (
-    UNDIRECTED,
-    CypherDialect,
-    GraphSchema,
-    NodeType,
-    PropertyKey,
-    PropertyType,
-    RelationshipType,
-    RowStream,
-    TypeMark,
-    graph_census,
-    marked_ends,
-    marked_nodes,
-    read_rows_of,
-)
-from planners.stores.ladybug_files import COPY_OPTIONS, building_ladybug, check_ladybug, ladybug_connection
+from planners.stores.graph_schema import CypherDialect, GraphSchema, RowStream, read_rows_of
 from planners.stores.property_graph import QueryLimits, Value
 from planners.stores.statements import quoted_name, quoted_text
 
 __all__ = [
-    "ColumnType", "LadybugReader", "NodeTable", "RelationshipTable", "csv_tables", "graphml_tables", "load_graph", "load_once",
-    "loaded_file", "open_ladybug_reader", "with_whole_numbers", "write_rows",
+    "ColumnType", "LadybugReader", "NodeTable", "RelationshipTable", "check_ladybug", "csv_tables", "load_graph", "load_once",
+    "loaded_folder", "open_ladybug_reader", "with_whole_numbers",
 ]  # fmt: skip
 
 V = TypeVar("V")
-_Stamp: TypeAlias = tuple[int, int, int, int]
 _LIMITS = QueryLimits()
 _PROCESSES = 4
 """At once: as many as the agent runs invocations at the same time; each takes at most 1 GiB of buffers."""
 _BATCH_ROWS = 1_000
-_SIZES = {"buffer_bytes": 1 << 30, "database_bytes": 1 << 36}
-"""Memory of pages at most, taken as it is used; address space of a database, as it is for those that ingestion writes: its default is 8 TiB."""
+_BUFFER_BYTES = 1 << 30
+"""Memory of pages at most, taken as it is used: the default is most of the memory there is."""
+_DATABASE_BYTES = 1 << 36
+"""Address space of a database, a power of two: the default, 8 TiB, containers with a limit of address space refuse."""
 _OWN_S = 60.0
 """Seconds for a request that runs no query of a caller; a batch takes under a second."""
 _GRACE_S = 3.0
@@ -78,7 +58,7 @@ _PARAMETER = re.compile(
     re.DOTALL | re.VERBOSE,
 )
 """A parameter; or what may have a dollar inside and is none: texts, quoted names, comments."""
-_TYPES: Sequence[tuple[str, PropertyType]] = (
+_TYPES: Sequence[tuple[str, schemas.PropertyType]] = (
     (r".*\]", "list"),
     (r"U?INT\d+|SERIAL", "integer"),
     (r"DOUBLE|FLOAT|DECIMAL.*", "number"),
@@ -87,6 +67,15 @@ _TYPES: Sequence[tuple[str, PropertyType]] = (
     (r"BOOL", "boolean"),
 )
 """Patterns of the names of Ladybug's types; others (maps, blobs) have no operator."""
+
+
+def check_ladybug(feature: str) -> None:
+    """Check that the package is there.
+
+    :raises MissingExtraError: when it is not.
+    """
+    if importlib.util.find_spec("ladybug") is None:
+        raise MissingExtraError(feature, extra="ladybug")
 
 
 def with_whole_numbers(text: str, parameters: Mapping[str, V]) -> tuple[str, dict[str, V]]:
@@ -124,8 +113,8 @@ class LadybugReader:
         self._path = path
         self._slots = asyncio.Semaphore(_PROCESSES)
         self._idle: list[EngineProcess] = []
-        self._stamp: _Stamp | None = None
-        self._schema: tuple[_Stamp, GraphSchema] | None = None
+        self._stamp: tuple[int, ...] = ()
+        self._schema: GraphSchema | None = None
 
     @property
     def dialect(self) -> CypherDialect:
@@ -148,20 +137,19 @@ class LadybugReader:
 
     async def schema(self) -> GraphSchema:
         """Return the types; they are read anew when the file has changed."""
-        stamp = self._file_stamp()
-        if self._schema is None or self._schema[0] != stamp:
-            self._schema = stamp, await _schema(self)
-        return self._schema[1]
+        if self._schema is None or self._stamp != self._file_stamp():
+            self._schema = await _schema(self)
+        return self._schema
 
     async def census(self) -> GraphSchema:
         """Return the types with what was counted."""
-        return await graph_census(self, await self.schema())
+        return await schemas.graph_census(self, await self.schema())
 
     @contextlib.asynccontextmanager
     async def read(
         self, text: str, parameters: Mapping[str, Value | None] | None = None, limits: QueryLimits = _LIMITS
     ) -> AsyncIterator[RowStream]:
-        """Run a query. At most four are open at once; more wait. A call that is cancelled ends its process, and with it the query."""
+        """Run a query. At most four are open at once; more wait. One whose rows are not read to the end ends with its process."""
         written, bound = with_whole_numbers(text, parameters or {})
         request = {"do": "query", "text": written, "parameters": bound, "most": limits.rows, "batch": _BATCH_ROWS}
         async with self._slots:
@@ -176,50 +164,45 @@ class LadybugReader:
                         if part["rows"]:
                             yield [tuple(row) for row in part["rows"]]
                         if not part["next"]:
-                            stream.cut = bool(part["cut"])
+                            stream.cut = part["cut"]
                             return
                         part = await self._ask(process, {"do": "next"}, _OWN_S)
 
                 yield RowStream(tuple(part["columns"]), batches)
+            except StatementError:  # no query is open in it
+                part = {"next": process.has_ended}
+                raise
             finally:
-                await self._give_back(process, is_read=not part["next"])
+                if part["next"]:
+                    await process.end()
+                else:
+                    self._idle.append(process)
 
     async def _take(self) -> EngineProcess:
         """Return a process that has the file open as it is now."""
         stamp = self._file_stamp()
         if stamp != self._stamp:
             await self.close()
-            self._stamp = stamp
+            self._stamp, self._schema = stamp, None
         while self._idle:
             process = self._idle.pop()
             if not process.has_ended:
                 return process
+        sizes = {"buffer_bytes": _BUFFER_BYTES, "database_bytes": _DATABASE_BYTES}
+        process = await EngineProcess.start("ladybug")
         try:
-            process = await EngineProcess.start("ladybug")
-            await self._ask(process, {"do": "open", "path": str(self._path), **_SIZES}, _OWN_S)
-        except (StatementError, StorageError, EngineEndedError) as error:
-            problem = error.problem if isinstance(error, StatementError | StorageError) else "the engine has ended"
-            remedy = "Check that it is a file that Ladybug 0.22 wrote, complete and readable; else build it again"
+            await self._ask(process, {"do": "open", "path": str(self._path), **sizes}, _OWN_S)
+        except (StatementError, StorageError) as error:
+            await process.end()
+            problem, remedy = (
+                error.problem,
+                "Check that it is a complete file that Ladybug 0.22 wrote, or build it again",
+            )
             if "lock" in problem.lower():
                 problem = "another process holds the database open for writing"
                 remedy = "End that process, or read a copy of the file"
             raise StorageError(problem, subject=str(self._path), remedy=remedy) from None
         return process
-
-    async def _give_back(self, process: EngineProcess, *, is_read: bool) -> None:
-        """Keep a process for the next query.
-
-        :param is_read: whether it has given all rows, so that no query is open in it.
-        """
-        if process.has_ended:
-            return
-        with contextlib.suppress(StatementError, StorageError):  # it has ended: the next call starts another
-            if self._file_stamp() == self._stamp:
-                if not is_read:
-                    await self._ask(process, {"do": "stop"}, _OWN_S)
-                self._idle.append(process)
-                return
-        await process.end()
 
     async def _ask(self, process: EngineProcess, request: Mapping[str, Any], seconds: float) -> dict[str, Any]:
         late = f"it takes longer than {seconds:g} s"
@@ -244,7 +227,7 @@ class LadybugReader:
             raise StatementError(said, subject="Cypher", remedy="Correct the query")
         return answer
 
-    def _file_stamp(self) -> _Stamp:
+    def _file_stamp(self) -> tuple[int, ...]:
         with contextlib.suppress(OSError):
             found = self._path.stat()
             if found.st_size:  # Ladybug takes an empty file for an empty graph
@@ -258,30 +241,31 @@ class LadybugReader:
 
 async def _schema(graph: LadybugReader) -> GraphSchema:
     """Read the types: tables, and the types that a property tells apart in one table."""
-    nodes: list[NodeType] = []
-    relationships: list[RelationshipType] = []
-    tables = await read_rows_of(graph, "CALL show_tables() RETURN name, type, comment")
-    for name, kind, comment in sorted(tables, key=lambda row: (row[1] != "NODE", row[0])):
+    nodes: list[schemas.NodeType] = []
+    relationships: list[schemas.RelationshipType] = []
+    tables = await read_rows_of(graph, "CALL show_tables() RETURN name, type")
+    for name, kind in sorted(tables, key=lambda row: (row[1] != "NODE", row[0])):
         info = f"CALL table_info({quoted_text(name)}) RETURN name, type"
         if kind == "NODE":
             columns = await read_rows_of(graph, f"{info}, `primary key`")
             key = next(column for column, _, is_key in columns if is_key)
-            node = NodeType(name=name, mark=TypeMark(label=name), key=key, properties=_properties(columns))
-            nodes += await marked_nodes(graph, node)
+            node = schemas.NodeType(
+                name=name, mark=schemas.TypeMark(label=name), key=key, properties=_properties(columns)
+            )
+            nodes += await schemas.marked_nodes(graph, node)
         elif kind == "REL":
             ends = "RETURN `source table name`, `destination table name`"
             pairs = await read_rows_of(graph, f"CALL show_connection({quoted_text(name)}) {ends}")
-            marked = await marked_ends(graph, name, [(source, target) for source, target in pairs], nodes)
+            marked = await schemas.marked_ends(graph, name, [(source, target) for source, target in pairs], nodes)
             properties = _properties(await read_rows_of(graph, info))
-            undirected = comment == UNDIRECTED
-            relationships.append(RelationshipType(name=name, ends=marked, properties=properties, undirected=undirected))
+            relationships.append(schemas.RelationshipType(name=name, ends=marked, properties=properties))
     return GraphSchema(nodes=tuple(sorted(nodes, key=lambda node: node.name)), relationships=tuple(relationships))
 
 
-def _properties(columns: list[list[str]]) -> tuple[PropertyKey, ...]:
+def _properties(columns: list[list[str]]) -> tuple[schemas.PropertyKey, ...]:
     typed = sorted((name, kind) for name, kind, *_ in columns)
     found = [(name, next((type_ for text, type_ in _TYPES if re.fullmatch(text, kind)), None)) for name, kind in typed]
-    return tuple(PropertyKey(name=name, type=type_) for name, type_ in found if type_ is not None)
+    return tuple(schemas.PropertyKey(name=name, type=type_) for name, type_ in found if type_ is not None)
 
 
 # --- Building files -----------------------------------------------------------------------------------------------------------------
@@ -289,7 +273,7 @@ def _properties(columns: list[list[str]]) -> tuple[PropertyKey, ...]:
 ColumnType: TypeAlias = Literal["string", "integer", "number", "boolean", "date"]
 """Of the values of a column; None is no value, and a date is a date or text like 2021-03-14. There are no lists: Ladybug's COPY
 has no way to write a comma in a member."""
-_LAYOUT = "3"
+_LAYOUT = "4"
 """Of loaded files: part of their names; it changes with what this module makes of the same bytes."""
 _ENGINE_TYPES = {"string": "STRING", "integer": "INT64", "number": "DOUBLE", "boolean": "BOOL", "date": "DATE"}
 _FILE_TYPES: Mapping[str, ColumnType] = {
@@ -297,6 +281,8 @@ _FILE_TYPES: Mapping[str, ColumnType] = {
     **dict.fromkeys(("float", "double", "number"), "number"),
     **{"string": "string", "boolean": "boolean", "date": "date"},
 }
+_COPY = """auto_detect=false, header={header}, parallel=false, delim=',', quote='"', escape='"'"""
+"""Not parallel: Ladybug then takes a line break in a value for the end of its row."""
 _LOADING: dict[str, Lock] = {}
 
 
@@ -321,7 +307,6 @@ class RelationshipTable:
     """Relationships of one type between two types of nodes. Tables of one type have the same columns.
 
     :param rows: key of the source, key of the target, values in the order of the columns; ``file``: a CSV file with them, and a header.
-    :param undirected: whether they have no direction; where a type has several tables, all of them.
     """
 
     type: str
@@ -330,23 +315,21 @@ class RelationshipTable:
     columns: tuple[tuple[str, ColumnType], ...] = ()
     rows: Iterable[Sequence[object]] = ()
     file: Path | None = None
-    undirected: bool = False
 
 
 _Table: TypeAlias = NodeTable | RelationshipTable
 
 
-def loaded_file(source: Path, cache: Path, *, is_folder: bool) -> Path:
-    """Return the Ladybug file that a folder of CSV files, or a GraphML file, was loaded into: once for each content.
+def loaded_folder(source: Path, cache: Path) -> Path:
+    """Return the Ladybug file that a folder of CSV files was loaded into: once for each content.
 
     :raises DocumentError: when a file to be loaded is at fault.
     :raises StorageError: when it cannot be read or loaded.
     """
-    if not (source.is_dir() if is_folder else source.is_file()):
-        problem = f"there is no such {'folder' if is_folder else 'file'}"
-        raise StorageError(problem, subject=str(source), remedy="Check the path")
-    digest = hashlib.sha256(f"{'csv' if is_folder else 'graphml'} {_LAYOUT}".encode())
-    for path in sorted(source.glob("*.csv")) if is_folder else [source]:
+    if not source.is_dir():
+        raise StorageError("there is no such folder", subject=str(source), remedy="Check the path")
+    digest = hashlib.sha256(f"csv {_LAYOUT}".encode())
+    for path in sorted(source.glob("*.csv")):
         if not path.is_file():  # reading a pipe would wait for ever
             raise StorageError("this is no regular file", subject=str(path), remedy="Remove it, or give another folder")
         try:
@@ -355,9 +338,8 @@ def loaded_file(source: Path, cache: Path, *, is_folder: bool) -> Path:
         except OSError as error:
             problem = f"the file cannot be read: {error.strerror}"
             raise StorageError(problem, subject=str(path), remedy="Check its permissions") from None
-        digest.update(f"\n{path.name if is_folder else ''}\n{content}".encode())
-    read = csv_tables if is_folder else graphml_tables
-    return load_once(cache / f"{digest.hexdigest()}.lbdb", lambda: read(source))
+        digest.update(f"\n{path.name}\n{content}".encode())
+    return load_once(cache / f"{digest.hexdigest()}.lbdb", lambda: csv_tables(source))
 
 
 def load_once(path: Path, tables: Callable[[], tuple[Iterable[NodeTable], Iterable[RelationshipTable]]]) -> Path:
@@ -376,27 +358,41 @@ def load_graph(path: Path, nodes: Iterable[NodeTable], relationships: Iterable[R
     :raises StorageError: when it cannot be written.
     """
     check_ladybug("graphs in Ladybug files")
-    nodes, by_type = list(nodes), defaultdict[str, list[RelationshipTable]](list)
+    by_type = defaultdict[str, list[RelationshipTable]](list)
     for each in relationships:
         by_type[each.type].append(each)
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with building_ladybug(path) as temporary, ladybug_connection(temporary) as connection:
-            temporary.chmod(0o600)
-            for node in nodes:
-                columns = [*_column_texts(node), f"PRIMARY KEY ({quoted_name(node.key)})"]
-                with _engine_errors(node, temporary):
-                    connection.execute(f"CREATE NODE TABLE {quoted_name(node.type)} ({', '.join(columns)})")
-                    _copy(connection, [node], temporary, "")
-            for tables in by_type.values():
-                _add_relationships(connection, tables, {node.type for node in nodes}, temporary)
-            connection.execute("CHECKPOINT")
+        with tempfile.TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent) as folder:
+            aside = Path(folder) / path.name
+            _build(aside, list(nodes), by_type.values())
+            aside.chmod(0o600)
+            with aside.open("rb+") as file:
+                os.fsync(file.fileno())
+            aside.replace(path)
     except (OSError, RuntimeError) as error:
         raise StorageError(
             f"the Ladybug database cannot be written: {str(error).strip().rstrip('.')}",
             subject=str(path),
             remedy="Check that its folder is writable and has room",
         ) from None
+
+
+def _build(path: Path, nodes: Sequence[NodeTable], relationships: Iterable[Sequence[RelationshipTable]]) -> None:
+    import ladybug
+
+    with (
+        ladybug.Database(str(path), buffer_pool_size=_BUFFER_BYTES, max_db_size=_DATABASE_BYTES) as database,
+        ladybug.Connection(database) as connection,
+    ):
+        for node in nodes:
+            columns = [*_column_texts(node), f"PRIMARY KEY ({quoted_name(node.key)})"]
+            with _engine_errors(node, path):
+                connection.execute(f"CREATE NODE TABLE {quoted_name(node.type)} ({', '.join(columns)})")
+                _copy(connection, [node], path, "")
+        for tables in relationships:
+            _add_relationships(connection, tables, {node.type for node in nodes}, path)
+        connection.execute("CHECKPOINT")
 
 
 def _add_relationships(connection: Any, tables: Sequence[RelationshipTable], known: set[str], database: Path) -> None:
@@ -412,8 +408,6 @@ def _add_relationships(connection: Any, tables: Sequence[RelationshipTable], kno
     pairs = [f"FROM {quoted_name(source)} TO {quoted_name(target)}" for source, target in by_ends]
     with _engine_errors(tables[0], database):
         connection.execute(f"CREATE REL TABLE {name} ({', '.join([*pairs, *_column_texts(tables[0])])})")
-        if all(each.undirected for each in tables):
-            connection.execute(f"COMMENT ON TABLE {name} IS {quoted_text(UNDIRECTED)}")
     for (source, target), given in by_ends.items():
         with _engine_errors(given[0], database):
             _copy(connection, given, database, f"from={quoted_text(source)}, to={quoted_text(target)}, ")
@@ -431,11 +425,10 @@ def _copy(connection: Any, tables: Sequence[_Table], database: Path, ends: str) 
         file = database.with_name(f"{len(files)}.csv")
         if table.file is not None:
             file.symlink_to(table.file.resolve())
-        elif not write_rows(file, table.rows):
-            file.unlink()
+        elif not _write_csv(file, table.rows):
             continue
         files.append(file)
-    options = COPY_OPTIONS if tables[0].file is None else COPY_OPTIONS.replace("header=false", "header=true")
+    options = _COPY.format(header="false" if tables[0].file is None else "true")
     if files:
         listed = ", ".join(quoted_text(str(file)) for file in files)
         connection.execute(f"COPY {quoted_name(tables[0].type)} FROM [{listed}] ({ends}{options})").close()
@@ -443,20 +436,22 @@ def _copy(connection: Any, tables: Sequence[_Table], database: Path, ends: str) 
         file.unlink()
 
 
-def write_rows(path: Path, rows: Iterable[Sequence[object]]) -> bool:
+def _write_csv(path: Path, rows: Iterable[Sequence[object]]) -> bool:
     """Write rows as the CSV that Ladybug copies, text in quotes and nothing at all for no value; say whether there are any."""
-    templates: dict[tuple[type, ...], str] = {}  # types of the values of a row → how it is written
+    has_rows = False
     with path.open("w", encoding="utf-8", errors="replace", newline="") as file:
         for row in rows:
-            kinds = tuple(map(type, row))
-            if kinds not in templates:
-                plain = {int: "%s", float: "%s", bool: "%s", type(None): "%.0s"}
-                templates[kinds] = ",".join(plain.get(kind, '"%s"') for kind in kinds) + "\n"
-            text = templates[kinds] % tuple(row)
-            if text.count('"') != templates[kinds].count('"'):
-                text = templates[kinds] % tuple(v.replace('"', '""') if isinstance(v, str) else v for v in row)
-            file.write(text)
-    return bool(templates)
+            has_rows = True
+            file.write(",".join(map(_cell, row)) + "\n")
+    return has_rows
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool | int | float):
+        return str(value)
+    return '"' + str(value).replace('"', '""') + '"'
 
 
 def _source(table: _Table) -> str:
@@ -564,83 +559,3 @@ def _header(path: Path) -> list[_Column]:
     if not columns:
         raise _fault(f"{path}:1", "the file has no header", "wrong-columns", "Write key:ID,name,age:int")
     return columns
-
-
-# --- GraphML --------------------------------------------------------------------------------------------------------------------------
-
-_PYTHON_TYPES: Mapping[type, ColumnType] = {str: "string", int: "integer", float: "number", bool: "boolean"}
-
-
-def graphml_tables(path: Path) -> tuple[list[NodeTable], list[RelationshipTable]]:
-    """Return the tables of a file, which NetworkX reads; all of it stands in memory.
-
-    :raises DocumentError: when it cannot be read, is no GraphML, has a document type, or an edge has an end that is no node.
-    """
-    import networkx as nx
-
-    try:
-        tags = (element for _, element in iterparse(path, forbid_dtd=True))
-        ids = Counter(element.get("id") for element in tags if element.tag.rpartition("}")[2] == "node")
-        graph = nx.read_graphml(path, force_multigraph=True)
-    except ParseError as error:
-        raise _fault(str(path), f"it is no XML: {error}", "invalid-xml") from None
-    except DefusedXmlException:
-        raise _fault(str(path), "it has a document type, which can hide entities") from None
-    except OSError as error:
-        raise _fault(str(path), f"it cannot be read: {error.strerror}") from None
-    except (nx.NetworkXError, LookupError, ValueError, TypeError) as error:
-        raise _fault(str(path), f"it is no GraphML that is read: {error}") from None
-    if not graph:
-        raise _fault(str(path), "the file has no nodes", "empty", "Give a GraphML file")
-    if wrong := [id_ for id_ in graph if ids[id_] != 1]:
-        problem = "several nodes have this id" if ids[wrong[0]] else "an edge has this end, and no node has the id"
-        raise _fault(str(path), f"{problem}: {wrong[0][:60]}")
-    types: dict[str, str] = {}
-    nodes: dict[str, list[tuple[str, dict[str, object]]]] = defaultdict(list)
-    for id_, values in graph.nodes(data=True):
-        types[id_], own = _typed_values({**graph.graph.get("node_default", {}), **values}, "Node")
-        nodes[types[id_]].append((id_, own))
-    edges: dict[str, list[tuple[str, str, dict[str, object]]]] = defaultdict(list)
-    for source, target, values in graph.edges(data=True):
-        type_, own = _typed_values({**graph.graph.get("edge_default", {}), **values}, "RELATED")
-        edges[type_].append((source, target, own))
-    node_tables: list[NodeTable] = []
-    for type_, members in sorted(nodes.items()):
-        columns, key = _columns_of(path, [own for _, own in members]), "id"
-        while key in {name.casefold() for name, _ in columns}:
-            key = f"node_{key}"
-        rows = [(id_, *(own.get(name) for name, _ in columns)) for id_, own in members]
-        node_tables.append(NodeTable(type=type_, columns=((key, "string"), *columns), key=key, rows=rows))
-    relationships: list[RelationshipTable] = []
-    for type_, found in sorted(edges.items()):
-        columns = _columns_of(path, [own for *_, own in found])
-        by_ends: dict[tuple[str, str], list[tuple[object, ...]]] = defaultdict(list)
-        for source, target, own in found:
-            by_ends[types[source], types[target]].append((source, target, *(own.get(name) for name, _ in columns)))
-        for ends, pairs in sorted(by_ends.items()):
-            kept: Any = {"source_type": ends[0], "target_type": ends[1], "undirected": not graph.is_directed()}
-            relationships.append(RelationshipTable(type=type_, columns=columns, rows=pairs, **kept))
-    return node_tables, relationships
-
-
-def _typed_values(values: dict[str, object], default: str) -> tuple[str, dict[str, object]]:
-    """Return the type of a node or edge, of ``:A:B`` the first, and the rest of its values."""
-    for name in ("labels", "label", "type"):
-        value = values.get(name)
-        if isinstance(value, str) and value.strip(": "):
-            return value.strip(": ").split(":")[0], {key: each for key, each in values.items() if key != name}
-    return default, values
-
-
-def _columns_of(path: Path, members: Sequence[Mapping[str, object]]) -> tuple[tuple[str, ColumnType], ...]:
-    kinds: dict[str, set[type]] = defaultdict(set)
-    for values in members:
-        for name, value in values.items():
-            if isinstance(value, float) and not math.isfinite(value):
-                raise _fault(str(path), f"the attribute {name[:40]} has a number that is not finite")
-            kinds[name].add(type(value))
-    if wrong := [name for name, found in kinds.items() if len(found) > 1 and found != {int, float}]:
-        raise _fault(str(path), f"the attribute {wrong[0][:40]} has two types")
-    return tuple(
-        (name, _PYTHON_TYPES[float if float in found else found.pop()]) for name, found in sorted(kinds.items())
-    )

@@ -1,29 +1,25 @@
 """The seam of property graphs: nodes with one label, directed edges with a type, properties on both, parallel edges allowed.
 
-Here stand the types of the seam, the values that every store keeps, the rows that typed operations change (each store plans its writes
-on them), the order of a state, its text for prompts, and the removal of noise (appendix B.6 of the Knowledge Graph of Thoughts).
+Here stand the types of the seam, the values that every store keeps, the rows that typed operations change, the order of a state, its text
+for prompts, and the removal of noise (appendix B.6 of the Knowledge Graph of Thoughts).
 """
 
 from __future__ import annotations
 
 import json
 import math
-import re
 import unicodedata
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from difflib import SequenceMatcher
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
 from ontology.errors import StatementError
 
 __all__ = [
-    "DeleteEdge", "DeleteNode", "EdgeRow", "GraphEdge", "GraphNode", "GraphState", "InsertEdge", "InsertNode", "Language", "MergeEdge",
-    "MergeNode", "NodeRef", "NodeRow", "NoiseRemoval", "Operation", "Properties", "PropertyGraph", "PropertyRows", "QueryLimits",
-    "QueryRows", "ReplaceGraph", "Scalar", "Statement", "Value", "apply_typed", "canonical_state", "check_characters", "check_effect",
-    "checked_properties", "checked_value", "merge_duplicates", "remove_irrelevant", "state_of_rows", "state_rows", "state_text",
-    "value_key",
+    "EdgeRow", "GraphEdge", "GraphNode", "GraphState", "InsertNode", "Language", "MergeEdge", "MergeNode", "NodeRef", "NodeRow",
+    "NoiseRemoval", "Operation", "Properties", "PropertyGraph", "PropertyRows", "QueryLimits", "QueryRows", "ReplaceGraph", "Scalar",
+    "Value", "apply_typed", "check_characters", "checked_properties", "checked_value", "merge_duplicates",
+    "state_rows", "state_text",
 ]  # fmt: skip
 
 Scalar: TypeAlias = str | int | float | bool
@@ -31,6 +27,7 @@ Value: TypeAlias = Scalar | tuple[Scalar, ...]
 """A value of a property: finite; the members of a tuple have one type. What has no value has no property."""
 Properties: TypeAlias = Mapping[str, Value]
 Language: TypeAlias = Literal["cypher", "sparql", "python"]
+"""Of queries."""
 
 # Limits of one graph: some ten times what the largest graphs of the paper and of our tests have.
 MAX_TEXT = 1_000_000
@@ -65,44 +62,13 @@ class MergeNode:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _OfEdges:
+class MergeEdge:
+    """Insert an edge between each pair of nodes that match where none of this type with these properties stands."""
+
     type: str
     source: NodeRef
     target: NodeRef
     properties: Properties = field(default_factory=dict)
-
-
-class InsertEdge(_OfEdges):
-    """Insert an edge between each pair of nodes that match, also where an equal one stands."""
-
-    __slots__ = ()
-
-
-class MergeEdge(_OfEdges):
-    """Insert an edge between each pair of nodes that match where none of this type with these properties stands."""
-
-    __slots__ = ()
-
-
-class DeleteEdge(_OfEdges):
-    """Delete the edges of a type between nodes that match, of those with these properties."""
-
-    __slots__ = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeleteNode:
-    """Delete the nodes that match, and their edges."""
-
-    node: NodeRef
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Statement:
-    """A write in the language of the graph, of a model; an allow-list stands before the engine."""
-
-    text: str
-    parameters: Mapping[str, Value] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,7 +92,7 @@ class GraphEdge:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GraphState:
-    """A whole graph, in the order of :func:`canonical_state`."""
+    """A whole graph: nodes by label, properties and what they are joined to, edges by their source."""
 
     nodes: tuple[GraphNode, ...] = ()
     edges: tuple[GraphEdge, ...] = ()
@@ -134,14 +100,13 @@ class GraphState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplaceGraph:
-    """Replace the whole graph by a state: a graph of another store, one of a journal, one without noise. No model writes it."""
+    """Replace the whole graph by a state: an empty one, or one without noise. No model writes it."""
 
-    state: GraphState
+    state: GraphState = field(default_factory=GraphState)
 
 
-Operation: TypeAlias = (
-    InsertNode | MergeNode | InsertEdge | MergeEdge | DeleteNode | DeleteEdge | ReplaceGraph | Statement
-)
+Operation: TypeAlias = InsertNode | MergeNode | MergeEdge | ReplaceGraph
+"""All writes are typed: no text of a model is ever run as a write."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,24 +129,22 @@ class QueryRows:
 class PropertyGraph(Protocol):
     """One graph. Concurrent calls are allowed; each applies as a whole or not at all.
 
-    Each method raises StorageError when the engine cannot be reached, or its disk is full.
+    Each method raises StorageError when the engine cannot be reached.
     """
 
     @property
     def language(self) -> Language:
-        """The language of statements and queries."""
+        """The language of queries."""
         ...
 
     async def apply(self, operations: Sequence[Operation]) -> None:
         """Apply operations in their order: all, or none where one fails.
 
-        :raises StatementError: when an operation is refused or fails.
+        :raises StatementError: when an operation holds what stores do not keep.
         """
         ...
 
-    async def query(
-        self, text: str, parameters: Mapping[str, Value] | None = None, limits: QueryLimits = ...
-    ) -> QueryRows:
+    async def query(self, text: str, limits: QueryLimits = ...) -> QueryRows:
         """Read. The graph is not changed, whatever the text says.
 
         :raises StatementError: when the query is refused, fails, or takes too long.
@@ -203,11 +166,8 @@ def check_characters(text: str, what: str) -> None:
         raise StatementError(problem, subject=what, remedy="Leave it out")
 
 
-def checked_name(name: object, what: str) -> str:
-    """Return a label, a type or the name of a property.
-
-    :raises StatementError: when it is no text, empty, too long, or holds a character that no store takes.
-    """
+def _checked_name(name: object, what: str) -> str:
+    """Return a label, a type or the name of a property."""
     if not isinstance(name, str) or not name.strip():
         raise StatementError(f"{what} is not a text with at least one character", subject=what, remedy="Give it a name")
     if len(name) > MAX_NAME:
@@ -223,7 +183,7 @@ def checked_properties(properties: Mapping[str, object]) -> dict[str, Value]:
     :raises StatementError: when a name or a value is none that stores keep.
     """
     return {
-        checked_name(name, "the name of a property"): checked_value(value, name)
+        _checked_name(name, "the name of a property"): checked_value(value, name)
         for name, value in sorted(properties.items(), key=lambda item: str(item[0]))
         if value is not None
     }
@@ -236,14 +196,14 @@ def checked_value(value: object, name: str) -> Value:
     """
     if not isinstance(value, list | tuple):
         return _checked_scalar(value, name)
-    members = tuple(_checked_scalar(member, name) for member in value[: MAX_LIST + 1])
+    if len(value) > MAX_LIST:
+        raise _unfit(name, f"a list of more than {MAX_LIST} values")
+    members = tuple(_checked_scalar(member, name) for member in value)
     kinds = {type(member) for member in members}
     if kinds == {int, float}:
-        members = tuple(float(member) for member in members)
-    elif len(kinds) > 1:
+        return tuple(float(member) for member in members)
+    if len(kinds) > 1:
         raise _unfit(name, "a list of values of several types")
-    if len(members) > MAX_LIST:
-        raise _unfit(name, f"a list of more than {MAX_LIST} values")
     return members
 
 
@@ -272,21 +232,21 @@ def _unfit(name: str, what: str) -> StatementError:
     return StatementError(f"a property has {what}", subject=str(name)[:80], remedy=remedy)
 
 
-def value_key(value: Value) -> tuple[object, ...]:
+def _value_key(value: Value) -> tuple[object, ...]:
     """Return a key that orders values, and tells those of different types apart."""
     if isinstance(value, tuple):
-        return ("list", *(value_key(member) for member in value))
+        return ("list", *(_value_key(member) for member in value))
     return (type(value).__name__, value)
 
 
 def _properties_key(properties: Properties) -> tuple[object, ...]:
-    return tuple((name, value_key(value)) for name, value in sorted(properties.items()))
+    return tuple((name, _value_key(value)) for name, value in sorted(properties.items()))
 
 
 def _equal_values(one: Value, other: Value) -> bool:
     """Say whether two values are equal as in Cypher and SPARQL: 1 and 1.0 are, 1 and true are not."""
-    if isinstance(one, tuple) or isinstance(other, tuple):
-        return type(one) is type(other) and len(one) == len(other) and all(map(_equal_values, one, other))  # type: ignore[arg-type]
+    if isinstance(one, tuple) and isinstance(other, tuple):
+        return len(one) == len(other) and all(map(_equal_values, one, other))
     return one == other and isinstance(one, bool) == isinstance(other, bool)
 
 
@@ -315,37 +275,31 @@ class EdgeRow(NamedTuple):
 
 @dataclass(slots=True, kw_only=True)
 class PropertyRows:
-    """A graph that changes: rows under keys, one sequence for nodes and edges.
-
-    Methods that insert raise StatementError when the graph is full.
-
-    :param ids: key → what the engine of a store calls the node or edge; new rows have none.
-    """
+    """A graph that changes: rows under keys, one sequence for nodes and edges; no key is given twice."""
 
     nodes: dict[int, NodeRow] = field(default_factory=dict)
     edges: dict[int, EdgeRow] = field(default_factory=dict)
     next_key: int = 1
-    ids: dict[int, Any] = field(default_factory=dict)
 
     def copy(self) -> PropertyRows:
         """Return a copy that shares the rows."""
-        return PropertyRows(nodes=dict(self.nodes), edges=dict(self.edges), next_key=self.next_key, ids=dict(self.ids))
+        return replace(self, nodes=dict(self.nodes), edges=dict(self.edges))
 
     def matching(self, node: NodeRef) -> list[int]:
         """Return the keys of the nodes that match, in their order."""
-        label, wanted = checked_name(node.label, "a label"), checked_properties(node.key)
+        label, wanted = _checked_name(node.label, "a label"), checked_properties(node.key)
         return [
             key for key, row in self.nodes.items() if row.label == label and _has_properties(row.properties, wanted)
         ]
 
     def add_node(self, label: object, properties: Mapping[str, object]) -> int:
         """Check and insert a node, and return its key."""
-        row = NodeRow(checked_name(label, "a label"), checked_properties(properties))
+        row = NodeRow(_checked_name(label, "a label"), checked_properties(properties))
         return self._add(self.nodes, row, "nodes", MAX_NODES)
 
     def add_edge(self, kind: object, source: int, target: int, properties: Mapping[str, object]) -> int:
         """Check and insert an edge, and return its key."""
-        row = EdgeRow(checked_name(kind, "a type"), source, target, checked_properties(properties))
+        row = EdgeRow(_checked_name(kind, "a type"), source, target, checked_properties(properties))
         return self._add(self.edges, row, "edges", MAX_EDGES)
 
     def _add(self, rows: dict[int, Any], row: NodeRow | EdgeRow, what: str, limit: int) -> int:
@@ -356,133 +310,95 @@ class PropertyRows:
         self.next_key += 1
         return self.next_key - 1
 
-    def keep_edges(self, is_kept: Callable[[EdgeRow], bool]) -> None:
-        """Delete the edges of which this does not hold."""
-        self.edges = {key: row for key, row in self.edges.items() if is_kept(row)}
+    def add_state(self, state: GraphState) -> None:
+        """Insert the nodes and edges of a state; keys follow its order."""
+        keys = {node.id: self.add_node(node.label, node.properties) for node in state.nodes}
+        for edge in state.edges:
+            if edge.source not in keys or edge.target not in keys:
+                raise StatementError("an edge of a state has an end that is none of its nodes", subject=edge.type)
+            self.add_edge(edge.type, keys[edge.source], keys[edge.target], edge.properties)
+
+    def state(self) -> GraphState:
+        """Return the graph as a state; nodes that are alike stand in the order of their insertion."""
+        own = {key: (row.label, _properties_key(row.properties)) for key, row in self.nodes.items()}
+        joined: dict[int, list[tuple[object, ...]]] = {key: [] for key in self.nodes}
+        for edge in self.edges.values():
+            kind = (edge.type, _properties_key(edge.properties))
+            joined[edge.source].append((0, kind, own[edge.target]))
+            joined[edge.target].append((1, kind, own[edge.source]))
+        place = {key: at for at, key in enumerate(sorted(own, key=lambda key: (own[key], sorted(joined[key]))), 1)}
+
+        def order(edge: EdgeRow) -> tuple[object, ...]:
+            return place[edge.source], edge.type, _properties_key(edge.properties), place[edge.target]
+
+        nodes = [
+            GraphNode(id=f"n{at}", label=self.nodes[key].label, properties=self.nodes[key].properties)
+            for key, at in place.items()
+        ]
+        edges = [
+            GraphEdge(
+                type=row.type, source=f"n{place[row.source]}", target=f"n{place[row.target]}", properties=row.properties
+            )
+            for row in sorted(self.edges.values(), key=order)
+        ]
+        return GraphState(nodes=tuple(nodes), edges=tuple(edges))
 
 
-def apply_typed(rows: PropertyRows, operation: Operation) -> None:
-    """Change a graph by a typed operation.
+def state_rows(state: GraphState) -> PropertyRows:
+    """Return a state as rows.
 
-    :raises StatementError: when it holds what stores do not keep, or is a statement; the graph is then changed in part.
+    :raises StatementError: when it holds what stores do not keep.
     """
-    match operation:
-        case InsertNode():
-            rows.add_node(operation.label, operation.properties)
-        case MergeNode():
-            properties = checked_properties(operation.properties)
-            found = rows.matching(operation.node)
-            for key in found:
-                label, old = rows.nodes[key]
-                rows.nodes[key] = NodeRow(label, dict(sorted({**old, **properties}.items())))
-            if not found:
-                rows.add_node(operation.node.label, {**operation.node.key, **properties})
-        case DeleteNode():
-            gone = set(rows.matching(operation.node))
-            rows.nodes = {key: row for key, row in rows.nodes.items() if key not in gone}
-            rows.keep_edges(lambda row: gone.isdisjoint((row.source, row.target)))
-        case InsertEdge() | MergeEdge() | DeleteEdge():
-            _change_edges(rows, operation)
-        case ReplaceGraph():
-            replaced = state_rows(operation.state, rows.next_key)  # keys are never given twice
-            rows.nodes, rows.edges, rows.next_key = replaced.nodes, replaced.edges, replaced.next_key
-        case Statement():
-            raise StatementError("a statement is not a typed operation", remedy="Give it to a store of its language")
+    rows = PropertyRows()
+    rows.add_state(state)
+    return rows
 
 
-def _change_edges(rows: PropertyRows, operation: _OfEdges) -> None:
-    kind, properties = checked_name(operation.type, "a type"), checked_properties(operation.properties)
-    sources, targets = dict.fromkeys(rows.matching(operation.source)), dict.fromkeys(rows.matching(operation.target))
+def apply_typed(rows: PropertyRows, operations: Sequence[Operation]) -> PropertyRows:
+    """Return a graph after operations in their order.
 
-    def is_named(row: EdgeRow) -> bool:
-        is_between = row.type == kind and row.source in sources and row.target in targets
-        return is_between and _has_properties(row.properties, properties)
+    :raises StatementError: when one holds what stores do not keep.
+    """
+    after = rows.copy()
+    for operation in operations:
+        match operation:
+            case InsertNode():
+                after.add_node(operation.label, operation.properties)
+            case MergeNode():
+                _merge_node(after, operation)
+            case MergeEdge():
+                _merge_edge(after, operation)
+            case ReplaceGraph():
+                after = PropertyRows(next_key=after.next_key)
+                after.add_state(operation.state)
+    return after
 
-    if isinstance(operation, DeleteEdge):
-        rows.keep_edges(lambda row: not is_named(row))
-        return
-    standing: set[tuple[int, int]] = set()
-    if isinstance(operation, MergeEdge):
-        standing = {(row.source, row.target) for row in rows.edges.values() if is_named(row)}
+
+def _merge_node(rows: PropertyRows, operation: MergeNode) -> None:
+    properties = checked_properties(operation.properties)
+    found = rows.matching(operation.node)
+    for key in found:
+        label, old = rows.nodes[key]
+        rows.nodes[key] = NodeRow(label, dict(sorted({**old, **properties}.items())))
+    if not found:
+        rows.add_node(operation.node.label, {**operation.node.key, **properties})
+
+
+def _merge_edge(rows: PropertyRows, operation: MergeEdge) -> None:
+    kind, properties = _checked_name(operation.type, "a type"), checked_properties(operation.properties)
+    sources, targets = rows.matching(operation.source), rows.matching(operation.target)
+    standing = {
+        (row.source, row.target)
+        for row in rows.edges.values()
+        if row.type == kind and _has_properties(row.properties, properties)
+    }
     for source in sources:
         for target in targets:
             if (source, target) not in standing:
                 rows.add_edge(kind, source, target, properties)
 
 
-def check_effect(before: PropertyRows, after: PropertyRows) -> None:
-    """Refuse a statement of a model that empties a graph, whatever its text: a run would lose all that it knows.
-
-    The last node, edge or value alone may be deleted. Nodes are the same where their ids are.
-
-    :raises StatementError: when of several nodes, edges, or nodes with properties, none is left.
-    """
-    ids = [{rows.ids[key] for key in rows.nodes} for rows in (before, after)]
-    filled = [sum(bool(row.properties) for row in rows.nodes.values()) for rows in (before, after)]
-    for what, had, has in (
-        ("nodes of the graph", len(ids[0]), len(ids[0] & ids[1])),
-        ("relationships of the graph", len(before.edges), len(after.edges)),
-        ("nodes' properties", filled[0], filled[1]),
-    ):
-        if had > 1 and not has:
-            problem, remedy = (
-                f"the statement deletes all {had} {what}",
-                "Delete only what is wrong, named by its properties",
-            )
-            raise StatementError(problem, subject="statement", remedy=remedy)
-
-
-# --- States ---------------------------------------------------------------------------------------------------------------------------
-
-
-def state_rows(state: GraphState, first_key: int = 1) -> PropertyRows:
-    """Return a state as rows; keys follow the order of the state.
-
-    :raises StatementError: when it holds what stores do not keep.
-    """
-    rows = PropertyRows(next_key=first_key)
-    keys = {node.id: rows.add_node(node.label, node.properties) for node in state.nodes}
-    for edge in state.edges:
-        if edge.source not in keys or edge.target not in keys:
-            raise StatementError("an edge of a state has an end that is none of its nodes", subject=edge.type)
-        rows.add_edge(edge.type, keys[edge.source], keys[edge.target], edge.properties)
-    return rows
-
-
-def state_of_rows(rows: PropertyRows) -> GraphState:
-    """Return the state of a graph."""
-    return canonical_state(rows.nodes, rows.edges.values())
-
-
-def canonical_state(nodes: Mapping[int, NodeRow], edges: Iterable[EdgeRow]) -> GraphState:
-    """Return a graph as a state: nodes by label, properties and what they are joined to; what is alike then, in the order of insertion."""
-    edges = list(edges)
-    own = {key: (row.label, _properties_key(row.properties)) for key, row in nodes.items()}
-    joined: dict[int, list[tuple[object, ...]]] = {key: [] for key in nodes}
-    for edge in edges:
-        kind = (edge.type, _properties_key(edge.properties))
-        joined[edge.source].append((0, kind, own[edge.target]))
-        joined[edge.target].append((1, kind, own[edge.source]))
-    place = {key: at for at, key in enumerate(sorted(nodes, key=lambda key: (own[key], sorted(joined[key]))), 1)}
-
-    def order(edge: EdgeRow) -> tuple[object, ...]:
-        return place[edge.source], edge.type, _properties_key(edge.properties), place[edge.target]
-
-    return GraphState(
-        nodes=tuple(
-            GraphNode(id=f"n{at}", label=nodes[key].label, properties=dict(sorted(nodes[key].properties.items())))
-            for key, at in place.items()
-        ),
-        edges=tuple(
-            GraphEdge(
-                type=edge.type,
-                source=f"n{place[edge.source]}",
-                target=f"n{place[edge.target]}",
-                properties=dict(sorted(edge.properties.items())),
-            )
-            for edge in sorted(edges, key=order)
-        ),
-    )
+# --- Text of prompts ------------------------------------------------------------------------------------------------------------------
 
 
 def state_text(state: GraphState, *, longest: int | None = None) -> str:
@@ -528,122 +444,48 @@ def _cut(value: Value, longest: int | None) -> object:
 
 # --- Noise ----------------------------------------------------------------------------------------------------------------------------
 
-NEAR_EQUAL = 0.92
-"""Similarity from which two long texts are one: pairs of our tests that are one quote have 0.944 to 1.0, the one that is not 0.638. What
-is merged wrongly is lost to the answer; a twin that stays costs a row."""
-LONG_TEXT = 24
-"""Characters from which a text can be nearly equal: shorter ones (names, codes) must be equal."""
-_COMPARED = 200
-"""Nodes of a label that are compared with each other at most: it bounds the time."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoiseRemoval:
-    """The states before and after, the nodes that are gone, and of those that were merged the one that stands for them, by ids before."""
+    """A graph without noise, the nodes that are gone, and of those that were merged the one that stands for them, by ids before."""
 
-    before: GraphState
     after: GraphState
     removed: tuple[GraphNode, ...] = ()
     merged: Mapping[str, str] = field(default_factory=dict)
 
-    @property
-    def operations(self) -> tuple[Operation, ...]:
-        """What makes the graph the one without noise."""
-        return (ReplaceGraph(state=self.after),) if self.removed else ()
-
 
 def merge_duplicates(state: GraphState) -> NoiseRemoval:
-    """Merge nodes of one label whose properties are nearly equal; the first in the order of the state stands for them.
+    """Merge nodes of one label with equal properties; the first in the order of the state stands for them.
 
-    Properties have the same names, numbers and truth values are equal, short texts equal but for case, spaces and signs around them, and
-    long texts similar with the same numbers. Edges of the merged go to the one that stays; one that is then there twice goes.
+    Texts are equal but for case, spaces, and signs around them. Edges of the merged go to the one that stays; one that is then there
+    twice goes. What is merged wrongly is lost to the answer, a twin that stays costs a row: so texts that are only alike stay.
     """
-    kept: dict[object, list[GraphNode]] = defaultdict(list)
+    kept: dict[object, str] = {}
     merged: dict[str, str] = {}
     for node in state.nodes:
-        exact = tuple((name, _exact_part(value)) for name, value in sorted(node.properties.items()))
-        group = kept[node.label, exact] if exact else []
-        other = next((first for first in group[:_COMPARED] if _are_near(first, node)), None)
-        if other is None:
-            group.append(node)
-        else:
-            merged[node.id] = other.id
-    return _removal(state, set(merged), merged)
-
-
-def remove_irrelevant(state: GraphState, asked: Iterable[str]) -> NoiseRemoval:
-    """Remove nodes that neither hold what is asked nor join two nodes that do.
-
-    A node holds what is asked when its label, the name of a property, or a value names it. Where no node does, nothing is
-    removed: then it is not known what matters.
-
-    :param asked: names and values of the task: ``award number``, ``Ann Ott``.
-    """
-    terms = [term for term in map(_words, asked) if term]
-    joined: dict[str, set[str]] = {node.id: set() for node in state.nodes}
-    for edge in state.edges:
-        if edge.source != edge.target:
-            joined[edge.source].add(edge.target)
-            joined[edge.target].add(edge.source)
-    holding = {node.id for node in state.nodes if any(_holds(node, term) for term in terms)}
-    if not holding:
-        return _removal(state, set(), {})
-    near, waiting = set(holding), list(holding)
-    while waiting:
-        found = joined[waiting.pop()] - near
-        near |= found
-        waiting += found
-    while ends := {node for node in near - holding if len(joined[node] & near) < 2}:
-        near -= ends
-    return _removal(state, joined.keys() - near, {})
-
-
-def _removal(state: GraphState, gone: set[str], merged: Mapping[str, str]) -> NoiseRemoval:
-    if not gone:
-        return NoiseRemoval(before=state, after=state)
+        properties = sorted(node.properties.items())
+        key = tuple(
+            (name, _plain(value) if isinstance(value, str) else _value_key(value)) for name, value in properties
+        )
+        first = kept.setdefault((node.label, key), node.id) if key else node.id
+        if first != node.id:
+            merged[node.id] = first
+    if not merged:
+        return NoiseRemoval(after=state)
     edges: list[GraphEdge] = []
     seen: set[object] = set()
-    for edge in sorted(state.edges, key=lambda edge: edge.source in gone or edge.target in gone):
+    for edge in sorted(state.edges, key=lambda edge: edge.source in merged or edge.target in merged):
         moved = replace(edge, source=merged.get(edge.source, edge.source), target=merged.get(edge.target, edge.target))
-        key = (moved.type, moved.source, moved.target, _properties_key(moved.properties))
-        is_twin = moved != edge and key in seen
-        if not is_twin and gone.isdisjoint((moved.source, moved.target)):
+        ends = (moved.type, moved.source, moved.target, _properties_key(moved.properties))
+        if moved == edge or ends not in seen:
             edges.append(moved)
-        seen.add(key)
-    left = GraphState(nodes=tuple(node for node in state.nodes if node.id not in gone), edges=tuple(edges))
-    removed = tuple(node for node in state.nodes if node.id in gone)
-    return NoiseRemoval(before=state, after=state_of_rows(state_rows(left)), removed=removed, merged=merged)
+        seen.add(ends)
+    left = GraphState(nodes=tuple(node for node in state.nodes if node.id not in merged), edges=tuple(edges))
+    removed = tuple(node for node in state.nodes if node.id in merged)
+    return NoiseRemoval(after=state_rows(left).state(), removed=removed, merged=merged)
 
 
-def _exact_part(value: Value) -> object:
-    """Return what of a value must be equal: of a text its digits."""
-    return tuple(re.findall(r"[-+]?\d+(?:[.,]\d+)*", value)) if isinstance(value, str) else value_key(value)
-
-
-def _are_near(one: GraphNode, other: GraphNode) -> bool:
-    """Say whether the texts of two nodes are nearly equal; that the rest is equal is known."""
-    pairs = ((value, other.properties[name]) for name, value in one.properties.items())
-    return all(_near_text(value, str(twin)) for value, twin in pairs if isinstance(value, str))
-
-
-def _near_text(*texts: str) -> bool:
-    one, other = (
-        " ".join(unicodedata.normalize("NFKC", text).casefold().split()).strip("\"'“”‘’.,;:!? ") for text in texts
-    )
-    if one == other:
-        return bool(one)
-    if min(len(one), len(other)) < LONG_TEXT:
-        return False
-    matcher = SequenceMatcher(None, _words(texts[0]), _words(texts[1]), autojunk=False)
-    return matcher.real_quick_ratio() >= NEAR_EQUAL <= matcher.quick_ratio() and matcher.ratio() >= NEAR_EQUAL
-
-
-def _words(text: str) -> str:
-    """Return the words of a text in small letters, one space between them."""
-    return " ".join(re.findall(r"\w+", unicodedata.normalize("NFKC", text).casefold().replace("_", " ")))
-
-
-def _holds(node: GraphNode, term: str) -> bool:
-    values = (value if isinstance(value, tuple) else (value,) for value in node.properties.values())
-    texts = [node.label, *node.properties, *(str(member) for members in values for member in members)]
-    return any(f" {term} " in f" {_words(text)} " for text in texts)
+def _plain(text: str) -> str:
+    """Return a text without case, repeated spaces, and signs around it."""
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    return " ".join(folded.split()).strip("\"'“”‘’.,;:!? ")

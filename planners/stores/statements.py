@@ -1,9 +1,8 @@
-"""What of Cypher and SPARQL a model may write: allow-lists of words and functions, checked before any engine sees the text.
+"""What of Cypher and SPARQL a model may ask: allow-lists of words and functions, checked before any engine sees the text.
 
-A text is taken apart into tokens; what cannot be read is refused. Refused are words that lead to files, networks, other graphs, schemas,
-settings and procedures, and functions that are not on the list. What goes to the engine is made from the tokens, without comments.
-Engines guard too: they open graphs so that nothing can write, or have no network. What a write may not do is checked on what it leaves
-(:func:`planners.stores.property_graph.check_effect`).
+A text is taken apart into tokens; what cannot be read is refused. Refused are words that change a graph or lead to files, networks, other
+graphs, schemas, settings and procedures, and functions that are not on the list. What goes to the engine is made from the tokens, without
+comments. Engines guard too: they open graphs so that nothing can write, or have no network.
 """
 
 from __future__ import annotations
@@ -18,8 +17,8 @@ from ontology.errors import StatementError
 from planners.stores.property_graph import check_characters
 
 __all__ = [
-    "EDGES", "MAX_STATEMENT", "NAMES", "RDF", "REFUSED", "WRITES", "XSD", "AllowedCypher", "StatementToken", "allowed_cypher",
-    "allowed_sparql", "quoted_name", "quoted_text",
+    "EDGES", "MAX_STATEMENT", "NAMES", "RDF", "REFUSED", "XSD", "AllowedCypher", "StatementToken", "allowed_cypher", "allowed_sparql",
+    "quoted_name", "quoted_text",
 ]  # fmt: skip
 
 MAX_STATEMENT = 50_000
@@ -113,22 +112,19 @@ class _Language:
 
 # --- Cypher ---------------------------------------------------------------------------------------------------------------------------
 
-# Of openCypher, what Neo4j 5 or Ladybug 0.22 know and what neither reads files, opens connections, changes schemas or settings, nor
+# Of openCypher, what Neo4j 5 or Ladybug 0.22 know and what neither writes, reads files, opens connections, changes schemas or settings, nor
 # builds texts or lists of any size from a number.
-_STARTS = frozenset({"MATCH", "OPTIONAL", "WITH", "UNWIND", "RETURN", "CREATE", "MERGE"})
-WRITES = frozenset({"CREATE", "MERGE", "SET", "REMOVE", "DELETE", "DETACH"})
-"""Words of clauses that change a graph."""
-_CLAUSES = _STARTS | WRITES | {"WHERE", "ORDER", "SKIP", "LIMIT", "UNION", "ON"}
-_WORDS = _CLAUSES | frozenset(
-    """ALL AND AS ASC ASCENDING BY CASE CONTAINS COUNT DESC DESCENDING DISTINCT ELSE END ENDS EXISTS FALSE IN IS NOT NULL OR
-    STARTS THEN TRUE WHEN XOR TRAIL ACYCLIC SHORTEST""".split()
+_STARTS = frozenset({"MATCH", "OPTIONAL", "WITH", "UNWIND", "RETURN"})
+_WORDS = _STARTS | frozenset(
+    """WHERE ORDER SKIP LIMIT UNION ALL AND AS ASC ASCENDING BY CASE CONTAINS COUNT DESC DESCENDING DISTINCT ELSE END ENDS EXISTS FALSE IN
+    IS NOT NULL ON OR STARTS THEN TRUE WHEN XOR TRAIL ACYCLIC SHORTEST""".split()
 )
 REFUSED = frozenset(
-    """ALTER ANALYZE ATTACH BEGIN CALL CHECKPOINT COMMENT COMMIT COPY CSV DETACHED DROP DUMP EXPLAIN EXPORT EXTENSION FINISH
-    FOREACH FORCE GRANT DENY REVOKE IMPORT INSERT INSTALL LOAD MACRO PROFILE ROLLBACK SHOW START STOP TERMINATE UNINSTALL
-    UPDATE USE YIELD""".split()
+    """CREATE MERGE SET REMOVE DELETE DETACH ALTER ANALYZE ATTACH BEGIN CALL CHECKPOINT COMMENT COMMIT COPY CSV DETACHED DROP DUMP EXPLAIN
+    EXPORT EXTENSION FINISH FOREACH FORCE GRANT DENY REVOKE IMPORT INSERT INSTALL LOAD MACRO PROFILE ROLLBACK SHOW START STOP TERMINATE
+    UNINSTALL UPDATE USE YIELD""".split()
 )
-"""Words of statements that leave the graph or change its engine. As labels, types and properties they are names."""
+"""Words of statements that change the graph or its engine, or leave it. As labels, types and properties they are names."""
 _FUNCTIONS = frozenset(
     """count sum avg min max collect stdev stdevp percentilecont percentiledisc
     id label labels type nodes rels relationships length startnode endnode start_node end_node is_trail is_acyclic
@@ -192,11 +188,10 @@ def _cypher_at(text: str, at: int, *_: object) -> re.Match[str]:
     raise _cypher(f"the character {text[at]!r} at {at} has no place in Cypher", remedy)
 
 
-def allowed_cypher(text: str, *, write: bool) -> AllowedCypher:
-    """Check a statement, and return what may go to the engine.
+def allowed_cypher(text: str) -> AllowedCypher:
+    """Check a query, and return what may go to the engine.
 
-    :param write: whether it may change the graph.
-    :raises StatementError: when something is not on the list; the problem is written for whoever wrote the statement.
+    :raises StatementError: when something is not on the list; the problem is written for whoever wrote the query.
     """
     tokens = _CYPHER_TEXTS.tokens(text)
     if tokens and tokens[-1].symbol(";"):
@@ -205,31 +200,38 @@ def allowed_cypher(text: str, *, write: bool) -> AllowedCypher:
         raise _cypher("the statement is empty", "Write one")
     if len(tokens) > _MAX_TOKENS:
         raise _cypher(f"the statement has more than {_MAX_TOKENS:,} words and signs", "Split it")
-    if tokens[0].word not in _STARTS:
+    if tokens[0].word not in _STARTS | REFUSED:
         problem = f"a statement cannot start with {tokens[0].text[:40]!r}"
         raise _cypher(problem, f"Start with {', '.join(sorted(_STARTS))}")
-    run, clause = 0, ""
+    run = 0
     for at, token in enumerate(tokens):
-        is_free = not _is_name_place(tokens, at)
-        if is_free and token.word in _CLAUSES:
-            clause = token.word
         run = run + 1 if token.word in ("NOT", "CASE") or token.symbol("-", "+") else 0
         if run > _MAX_PREFIXES:
             raise _cypher(f"more than {_MAX_PREFIXES} NOT or signs stand in a row", "Leave them out")
-        if is_free:
-            _check_word(tokens, at, write=write)
-        if at and _is_operand(tokens, at) and (_is_operand(tokens, at - 1) or tokens[at - 1].symbol(")", "]", "}")):
-            problem = f"{token.text[:40]!r} cannot follow {tokens[at - 1].text[:40]!r}"
-            raise _cypher(problem, "Use clauses of openCypher")
-        if token.is_name and _next_is(tokens, at, "(") and not (is_free and token.word in _WORDS):
-            _check_function(tokens, at)
-        if token.symbol(":"):
-            _check_label(tokens, at, clause)
+        _check_cypher_token(tokens, at)
     clean = "".join(
         (" " if at and token.start > tokens[at - 1].end else "") + text[token.start : token.end]
         for at, token in enumerate(tokens)
     )
     return AllowedCypher(text=clean, tokens=tuple(tokens))
+
+
+def _check_cypher_token(tokens: Tokens, at: int) -> None:
+    token = tokens[at]
+    is_free = not _is_name_place(tokens, at)
+    if token.symbol(";"):
+        raise _cypher("several statements stand in one text", "Give them one by one")
+    if is_free and token.word in REFUSED:
+        problem = f"{token.word} changes the graph or leaves it, and this is a query"
+        raise _cypher(problem, f"Read with MATCH and RETURN; quote a name as `{token.text}`")
+    if at and _is_operand(tokens, at) and (_is_operand(tokens, at - 1) or tokens[at - 1].symbol(")", "]", "}")):
+        problem = f"{token.text[:40]!r} cannot follow {tokens[at - 1].text[:40]!r}"
+        raise _cypher(problem, "Use clauses of openCypher")
+    if token.is_name and _next_is(tokens, at, "(") and not (is_free and token.word in _WORDS):
+        _check_function(tokens, at)
+    if token.symbol(":") and at >= 2 and tokens[at - 1].is_name and tokens[at - 2].symbol(":"):
+        # (n:A:B) means all of them to one engine, and any of them to another.
+        raise _cypher("a node has one label", "Use :A or, to match any of several, :A|B")
 
 
 def _is_name_place(tokens: Tokens, at: int) -> bool:
@@ -259,22 +261,6 @@ def _next_is(tokens: Tokens, at: int, *symbols: str) -> bool:
     return at + 1 < len(tokens) and tokens[at + 1].symbol(*symbols)
 
 
-def _check_word(tokens: Tokens, at: int, *, write: bool) -> None:
-    token, word = tokens[at], tokens[at].word
-    if token.symbol(";"):
-        raise _cypher("several statements stand in one text", "Give them one by one")
-    if word in REFUSED:
-        raise _cypher(f"{word} is not allowed", f"Use {', '.join(sorted(_CLAUSES))}; quote a name as `{token.text}`")
-    if word in WRITES and not write:
-        raise _cypher(f"{word} changes the graph, and this is a query", "Read with MATCH and RETURN")
-    if word == "CREATE":
-        names_path = at + 2 < len(tokens) and tokens[at + 1].is_name and tokens[at + 2].symbol("=")
-        sets = at and tokens[at - 1].word == "ON" and at + 1 < len(tokens) and tokens[at + 1].word == "SET"
-        if not (_next_is(tokens, at, "(") or names_path or sets):
-            problem = "CREATE of something else than nodes and relationships is not allowed"
-            raise _cypher(problem, "CREATE (n:Label {…})")
-
-
 def _is_operand(tokens: Tokens, at: int) -> bool:
     """Say whether a token is a value or a name: two of these in a row belong to a clause that is not on the list."""
     token = tokens[at]
@@ -301,14 +287,6 @@ def _check_function(tokens: Tokens, at: int) -> None:
         place += 1
 
 
-def _check_label(tokens: Tokens, at: int, clause: str) -> None:
-    """A node has one label, for ever: ``(n:A:B)`` means all of them to one engine, and any of them to another."""
-    if at >= 2 and tokens[at - 1].is_name and tokens[at - 2].symbol(":"):
-        raise _cypher("a node has one label", "Use :A or, to match any of several, :A|B")
-    if clause in ("SET", "REMOVE") and tokens[at].depth == 0:
-        raise _cypher("the label of a node cannot be changed", "Create another node, or set a property")
-
-
 _CYPHER_TEXTS = _Language("Cypher", _HIDDEN_QUOTE, _cypher_at)
 _cypher = _CYPHER_TEXTS.fault
 
@@ -332,7 +310,6 @@ _SPARQL_FUNCTIONS = frozenset(
 )
 """Functions of SPARQL 1.1 that only compute; without NOW, RAND and STRUUID, whose rows would differ when a run is replayed."""
 _QUERIES = frozenset({"SELECT", "ASK"})
-_UPDATES = frozenset({"INSERT", "DELETE"})
 # The order of the alternatives is that of the grammar's longest match: a long string before a short one.
 _SPARQL = re.compile(
     r"""
@@ -356,42 +333,32 @@ _ESCAPED_SIGN = re.compile(r"(?<!\\)\\+(?:u00|U000000)(?:0a|0d|22|27|5c)", re.IG
 _REIFIED = re.compile(r"<<|>>|\{\||\|\}|~")
 
 
-def allowed_sparql(text: str, parameters: Mapping[str, str], *, write: bool) -> str:
-    """Check a query (SELECT, ASK) or an update (INSERT DATA, DELETE DATA, DELETE … INSERT … WHERE, several with ``;``), and return what may
-    go to the engine: names in full, and a space between all tokens, so that no engine can read others.
+def allowed_sparql(text: str) -> str:
+    """Check a query, SELECT or ASK, and return what may go to the engine: names in full, and a space between all tokens, so that no
+    engine can read others.
 
-    :param parameters: terms, as SPARQL text, of variables that are written ``$name``.
     :raises StatementError: when something is not on the list.
     """
     prefixes, tokens = _without_prefixes(_SPARQL_TEXTS.tokens(text))
-    starts = [0] + [at + 1 for at, token in enumerate(tokens) if write and token.symbol(";") and token.depth == 0]
-    for start in starts:
-        words = _UPDATES if write else _QUERIES
-        if (start == 0 or start < len(tokens)) and (
-            not tokens or tokens[start].word not in words
-        ):  # a last ";" is allowed
-            found = repr(tokens[start].text[:40]) if tokens else "nothing"
-            what = "an update" if write else "a query"
-            raise _sparql(f"{what} cannot start with {found}", f"Start with {' or '.join(sorted(words))}")
-    allowed = _PATTERNS | _SPARQL_FUNCTIONS | (_UPDATES | {"DATA"} if write else _QUERIES)
+    if not tokens or tokens[0].word not in _QUERIES:
+        found = repr(tokens[0].text[:40]) if tokens else "nothing"
+        raise _sparql(f"a query cannot start with {found}", f"Start with {' or '.join(sorted(_QUERIES))}")
+    allowed = _PATTERNS | _SPARQL_FUNCTIONS | _QUERIES
     for at, token in enumerate(tokens):
         if token.kind == "word" and token.word not in allowed:
             raise _sparql(f"{token.text[:40]} is not allowed here", "Use patterns and functions of SPARQL 1.1")
         is_function = token.kind == "iri" or (token.kind == "name" and not token.text.startswith("xsd:"))
         if is_function and _next_is(tokens, at, "("):
             raise _sparql(f"{token.text[:80]} is no function on the list", "Use functions of SPARQL 1.1, no lists")
-    values = {f"${name}": value for name, value in parameters.items()}
-    return "".join(_spaced(tokens, at, prefixes, values) for at in range(len(tokens)))
+    return "".join(_spaced(tokens, at, prefixes) for at in range(len(tokens)))
 
 
-def _spaced(tokens: Tokens, at: int, prefixes: Mapping[str, str], values: Mapping[str, str]) -> str:
+def _spaced(tokens: Tokens, at: int, prefixes: Mapping[str, str]) -> str:
     """Return a token as it is sent. A number keeps its sign, and some functions their bracket: Oxigraph 0.5 reads them so alone."""
     token, before = tokens[at], tokens[at - 1]
     signed = token.kind == "number" and before.symbol("+", "-") and before.end == token.start
     called = token.symbol("(") and before.word in _SPARQL_FUNCTIONS
     space = "" if at == 0 or signed or called else " "
-    if token.kind == "variable":
-        return space + values.get(token.text, token.text)
     if token.kind != "name":
         return space + token.text
     prefix, colon, local = token.text.partition(":")

@@ -110,6 +110,6 @@ async def _table(graph: AccountGraph, query: str) -> Table:
             return reader.name(reader.node(value))
         return value
 
-    async with graph.graph.read(allowed_cypher(query, write=False).text, None, _LIMITS) as stream:
+    async with graph.graph.read(allowed_cypher(query).text, None, _LIMITS) as stream:
         rows = [row async for batch in stream.batches() for row in batch]
         return {name: [cell(row[at]) for row in rows] for at, name in enumerate(stream.columns)}

@@ -25,9 +25,7 @@ from planners.stores.ladybug import (
     csv_tables,
     load_graph,
     open_ladybug_reader,
-    write_rows,
 )
-from planners.stores.ladybug_files import COPY_OPTIONS, open_ladybug
 from planners.stores.property_graph import QueryLimits
 from planners.stores.statements import quoted_name, quoted_text
 from scripts.account.ratio import Ratio
@@ -39,6 +37,7 @@ __all__ = ["census_ratio", "loading_ratios", "memory_ratio"]
 
 _MIB = 2**20
 _TYPES = {"string": "STRING", "integer": "INT64", "number": "DOUBLE", "boolean": "BOOL", "date": "DATE"}
+_COPY_OPTIONS = """auto_detect=false, header=true, parallel=false, delim=',', quote='"', escape='"'"""
 _COLUMNS = ("key", "name", "assemblyTier", "cost", "quantity", "year", "month")
 """Seven properties, as the nodes of the paper's graph have at most."""
 _TOOLS = 44_435
@@ -52,11 +51,9 @@ def loading_ratios(folder: Path, scale: float) -> list[Ratio]:
     nodes, relationships = csv_tables(source)
     held_nodes = [replace(each, rows=_rows_of(each)) for each in nodes]
     held = [replace(each, rows=_rows_of(each)) for each in relationships]
-    tables: list[NodeTable | RelationshipTable] = [*held_nodes, *held]
-    ready = [folder / f"{at}.copy.csv" for at in range(len(tables))]
-    for path, table in zip(ready, tables, strict=True):
-        write_rows(path, table.rows)
-    bare = _least(lambda: _bare_copy(folder / "bare.lbdb", held_nodes, held, ready))
+    tables: list[NodeTable | RelationshipTable] = [*nodes, *relationships]
+    ready = [each.file for each in tables if each.file is not None]
+    bare = _least(lambda: _bare_copy(folder / "bare.lbdb", nodes, relationships, ready))
     rows = _least(lambda: load_graph(folder / "loaded.lbdb", held_nodes, held))
     read = _least(lambda: load_graph(folder / "loaded.lbdb", *csv_tables(source)))
     note = f"EV graph, {scale:g} ×; the file is made durable too"
@@ -88,14 +85,15 @@ def _least(work: Callable[[], object]) -> float:
 def _bare_copy(
     path: Path, nodes: Sequence[NodeTable], relationships: Sequence[RelationshipTable], ready: Sequence[Path]
 ) -> None:
+    import ladybug
+
     path.unlink(missing_ok=True)
     files = iter(ready)
-    database, connection = open_ladybug(path)
-    try:
+    with ladybug.Database(str(path)) as database, ladybug.Connection(database) as connection:
         for node in nodes:
             columns = ", ".join(f"{quoted_name(name)} {_TYPES[kind]}" for name, kind in node.columns)
             connection.execute(f"CREATE NODE TABLE {node.type} ({columns}, PRIMARY KEY ({quoted_name(node.key)}))")
-            connection.execute(f"COPY {node.type} FROM {quoted_text(str(next(files)))} ({COPY_OPTIONS})")
+            connection.execute(f"COPY {node.type} FROM {quoted_text(str(next(files)))} ({_COPY_OPTIONS})")
         for type_ in dict.fromkeys(each.type for each in relationships):
             of = [each for each in relationships if each.type == type_]
             pairs = ", ".join(f"FROM {each.source_type} TO {each.target_type}" for each in of)
@@ -103,11 +101,8 @@ def _bare_copy(
             connection.execute(f"CREATE REL TABLE {type_} ({pairs}{columns})")
         for each in relationships:
             ends = f"from={quoted_text(each.source_type)}, to={quoted_text(each.target_type)}"
-            connection.execute(f"COPY {each.type} FROM {quoted_text(str(next(files)))} ({ends}, {COPY_OPTIONS})")
+            connection.execute(f"COPY {each.type} FROM {quoted_text(str(next(files)))} ({ends}, {_COPY_OPTIONS})")
         connection.execute("CHECKPOINT")
-    finally:
-        connection.close()
-        database.close()
 
 
 def memory_ratio(graph: Path) -> Ratio:

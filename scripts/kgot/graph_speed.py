@@ -16,12 +16,12 @@ from planners.journal.run_journal import open_run_journal
 from planners.kgot.kgot_task import GraphChanged
 from planners.stores import open_graph
 from planners.stores.property_graph import (
-    DeleteNode,
     MergeEdge,
     MergeNode,
     NodeRef,
     Operation,
     PropertyGraph,
+    ReplaceGraph,
     state_text,
 )
 from scripts.account.ratio import Ratio, seconds_of
@@ -49,20 +49,15 @@ def task_operations(first: int, count: int) -> list[Operation]:
     return found
 
 
-def _deleted(first: int, count: int) -> list[Operation]:
-    return [DeleteNode(node=NodeRef(label="Item", key={"number": each})) for each in range(first, first + count)]
-
-
 async def graph_ratios(folder: Path) -> list[Ratio]:
     """Measure the bookkeeping of a step at 522 nodes beside its writes, in the store in memory."""
     sandbox = Sandbox()
     await sandbox.check()
     async with open_graph("memory", sandbox) as graph:
         await graph.apply(task_operations(0, NODES - _STEP))
-        writes = []
-        for nth in range(_ROUNDS):
-            if nth:
-                await graph.apply(_deleted(NODES - _STEP, _STEP))
+        begun, writes = ReplaceGraph(state=await graph.state()), []
+        for _ in range(_ROUNDS):
+            await graph.apply([begun])
             writes.append(await seconds_of(partial(graph.apply, task_operations(NODES - _STEP, _STEP))))
         kept = await _bookkeeping(graph, folder / "memory.jsonl")
     return [Ratio(name="bookkeeping of a step / writes of the store", above=kept, below=median(writes), most=1.0)]

@@ -1,4 +1,4 @@
-"""The tables of ``docs/kgot.md``, made of ``docs/kgot.json`` and of nothing else."""
+"""The tables of ``benchmarks/notes/kgot.md``, made of ``kgot.json`` beside it and of nothing else."""
 
 from __future__ import annotations
 
@@ -10,12 +10,11 @@ from typing import Any
 from scripts.account.account_tables import markdown_table, ratio_table, share
 from scripts.bench_sets import ROOT
 from scripts.document_blocks import replace_block
-from scripts.kgot.tools_shown import ORACLE_TEXTS
 
 __all__ = ["FIGURES", "PAGE", "page_blocks", "write_page"]
 
-PAGE = ROOT / "docs" / "kgot.md"
-FIGURES = ROOT / "docs" / "kgot.json"
+PAGE = ROOT / "benchmarks" / "notes" / "kgot.md"
+FIGURES = ROOT / "benchmarks" / "notes" / "kgot.json"
 _NO_FIGURES = "Not measured yet."
 
 
@@ -30,11 +29,9 @@ def page_blocks(figures: Mapping[str, Any]) -> dict[str, str]:
     makers: Mapping[str, Callable[[Any], str]] = {
         "oracle": _oracle,
         "faults": _faults,
-        "tools-shown": _tools_shown,
         "speed": ratio_table,
     }
-    sections = {name: figures.get("tools" if name == "tools-shown" else name) for name in makers}
-    return {name: make(sections[name]) if sections[name] is not None else _NO_FIGURES for name, make in makers.items()}
+    return {name: make(figures[name]) if figures.get(name) else _NO_FIGURES for name, make in makers.items()}
 
 
 def _oracle(rows: Sequence[Mapping[str, Any]]) -> str:
@@ -65,41 +62,3 @@ def _faults(rows: Sequence[Mapping[str, Any]]) -> str:
             for name in layers
         ),
     )
-
-
-def _complete_and_found(row: Mapping[str, Any]) -> tuple[str, str]:
-    """Return both shares; of texts that are made from templates without an interval."""
-    pairs = (row["complete"], row["n"]), (row["found"], row["needed"])
-    if row["requests"].startswith(ORACLE_TEXTS):
-        return f"{pairs[0][0]} of {pairs[0][1]}", f"{pairs[1][0]} of {pairs[1][1]}"
-    return share(*pairs[0]), share(*pairs[1])
-
-
-def _tools_shown(section: Mapping[str, Any]) -> str:
-    rows = section["rows"]
-    head = (
-        "requests",
-        "search",
-        "n",
-        "tools shown, mean",
-        "prompt tokens, mean",
-        "against all",
-        "every needed tool shown",
-        "needed tools shown",
-    )
-    table = markdown_table(
-        head,
-        (
-            (
-                each["requests"],
-                each["search"],
-                each["n"],
-                f"{each['shown']:.1f}",
-                f"{each['tokens']:,.0f}",
-                f"{100 * each['tokens'] / section['all_tokens']:.1f} %",
-                *_complete_and_found(each),
-            )
-            for each in rows
-        ),
-    )
-    return f"{table}\n\nAll {section['tools']} tools bound into a prompt: {section['all_tokens']:,} tokens ({section['counter']})."

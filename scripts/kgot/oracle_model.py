@@ -21,7 +21,7 @@ from scripts.kgot.answer_facts import facts_of
 from scripts.kgot.oracle_fixes import corrected, with_labels_of_graph
 from scripts.kgot.oracle_key import Call, OraclePlan, oracle_plan
 from scripts.kgot.oracle_prompt import graph_rows, prompt_parts, shown_tools, tool_texts
-from scripts.kgot.oracle_writes import Written, answer_query, written
+from scripts.kgot.oracle_writes import answer_query, written
 
 __all__ = ["NEEDS", "OracleModel"]
 
@@ -197,9 +197,7 @@ def _computed(model: OracleModel, parts: Mapping[str, str], rows: Sequence[Mappi
 
 def _write_graph(model: OracleModel, messages: Sequence[Message]) -> dict[str, Any]:
     facts = [fact for each in tool_texts(prompt_parts(messages)["new_information"]) for fact in facts_of(each)]
-    system = messages[0].content
-    form: Written = "operations" if '"nodes" (each' in system else "sparql" if "INSERT DATA" in system else "cypher"
-    return written(facts, form)
+    return written(facts)
 
 
 def _query(model: OracleModel, messages: Sequence[Message]) -> dict[str, str]:

@@ -33,7 +33,7 @@ _WORKERS = 8
 _TOOL = Tool(id="shop/price", name="price", title="price", description="Tells the price of an item.", namespace="shop")
 _CYPHER = (
     "MATCH (p:Price) RETURN p.amount AS amount",
-    {"statements": ["MERGE (p:Price {number: 1}) SET p.amount = 5"]},
+    {"nodes": [{"label": "Price", "key": {"number": 1}, "properties": {"amount": 5}}], "edges": []},
 )
 _PYTHON = (
     "result = [each['amount'] for _, each in G.nodes(data=True) if each['label'] == 'Price']",

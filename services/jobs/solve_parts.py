@@ -121,9 +121,9 @@ async def open_solve_parts(
         graph = await stack.enter_async_context(open_graph(plan.graph, sandbox))
         if graph.language == "python" and settings.retrieve != "direct":
             await _check_isolation(sandbox)
-        finder: Finder = ToolFinder(tools.client, k=settings.tools, auto_k=settings.auto_k)
+        finder: Finder = ToolFinder(tools.client, k=settings.tools)
         if tools.own is not None:  # what a catalogue has under the id of an integrated tool is left out
-            second = ToolFinder(tools.own, k=min(_OWN_SHARE, settings.tools), auto_k=settings.auto_k)
+            second = ToolFinder(tools.own, k=min(_OWN_SHARE, settings.tools))
             finder = JoinedFinder(finder, second, most=settings.tools, reserved=own.ids)
         limits = CallLimits(calls=plan.max_calls, seconds=settings.max_seconds)
         calling = await stack.enter_async_context(tools.access.calling(tools.ask, limits, own.invoker, _NO_RETRIES))

@@ -15,7 +15,7 @@ import secrets
 import stat
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path, PurePath
@@ -29,17 +29,15 @@ from ontology.errors import (
     StorageError,
     TooLargeError,
     UnsupportedError,
-    how_to_install,
 )
 from ontology.files import open_regular
 from planners.calls.sandbox import Sandbox, SandboxLimits
 from planners.journal.run_journal import RunJournal
 
-__all__ = ["FileConverter", "TaskFiles", "ZipLimits", "image_type", "unread_kinds"]
+__all__ = ["FileConverter", "TaskFiles", "ZipLimits", "image_type"]
 
-_CONVERTED = frozenset({"pdf", "docx", "xlsx", "html"})
-"""Kinds that become Markdown."""
-_READ_AS_TEXT = frozenset({"csv", "tsv", "json", "jsonl", "md", "txt"})
+_CONVERTED = frozenset({"pdf", "docx", "xlsx"})
+_TEXTS = frozenset({"html", "csv", "tsv", "json", "jsonl", "md", "txt"})
 _PAGE_CHARS = 12_000
 """About 3,000 tokens, so that four answers fit the window of a small model (16,384 tokens)."""
 _MAX_NAME_BYTES = 200
@@ -52,12 +50,11 @@ _MOST_TABLE_CHARS = 2 * 2**20
 """Of a table that is given as rows: as JSON it has up to four times as many, and an answer 10 MiB."""
 _MOST_TOLD_ROWS = 50  # of a table that is told as text: more a model does not write down in one answer
 _MOST_ENTRIES = 20_000  # of an archive, those of archives in it too where they are stored as they are
-_ENDINGS = {"htm": "html", "xhtml": "html", "markdown": "md", "text": "txt", "ndjson": "jsonl", "log": "txt"}
+_ENDINGS = {"htm": "html", "xhtml": "html", "markdown": "md", "ndjson": "jsonl"}
 _IMAGES = {b"\x89PNG\r\n\x1a\n": "png", b"\xff\xd8\xff": "jpeg", b"GIF8": "gif"}
 _PARTS = {"word/document.xml": "docx", "xl/workbook.xml": "xlsx"}
 _OTHER_TOOLS = {"zip": "extract_zip", "image": "inspect_image"}
 _BOMS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
-_MODULES = ("markitdown", "pdfminer", "mammoth", "openpyxl", "pandas", "bs4", "lxml", "markdownify")
 _RULE = re.compile(r"\s*\|[\s:|-]*-[\s:|-]*")
 _NUMBER = re.compile(r"-?(0|[1-9]\d{0,14})(\.\d+)?")  # 007 is a name
 _BROKEN_ZIP = (zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError, ValueError, RuntimeError, OSError)
@@ -65,10 +62,7 @@ _BROKEN_ZIP = (zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError, Va
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ZipLimits:
-    """Of one archive; ``run_bytes`` of all files that a run unpacks, so that archives in archives end somewhere.
-
-    :param files: the archives of the paper's benchmark tasks have up to some tens.
-    """
+    """Of one archive; ``run_bytes`` of all files that a run unpacks, so that archives in archives end somewhere."""
 
     files: int = 500
     file_bytes: int = 20 * 2**20
@@ -81,22 +75,15 @@ class TaskFiles:
 
     :param files: of the task. Names are those of the files, without their folders.
     :param folder: for what is unpacked; of this run alone, and its owner removes it. None: nothing can be unpacked.
-    :param converter: of documents to Markdown.
     :raises InvalidArgumentError: when one is a link, a folder, a device or a pipe, does not exist, or has the name of another.
     """
 
     def __init__(
-        self,
-        files: Iterable[Path] = (),
-        folder: Path | None = None,
-        *,
-        limits: ZipLimits | None = None,
-        converter: FileConverter | None = None,
+        self, files: Iterable[Path] = (), folder: Path | None = None, *, limits: ZipLimits | None = None
     ) -> None:
         self._folder, self._limits = folder, limits or ZipLimits()
-        self._converter = converter or FileConverter()
+        self._converter = FileConverter()
         self._files: dict[str, Path] = {}
-        self._read: dict[str, tuple[str, list[str], list[dict[str, Any]]]] = {}
         self._unpacked: dict[str, list[dict[str, Any]]] = {}
         self._unpacked_bytes = 0
         self._one_at_a_time = asyncio.Lock()
@@ -121,24 +108,23 @@ class TaskFiles:
             return self._files[name]
         close = difflib.get_close_matches(name[:_MAX_NAME_BYTES], self._files, n=1)
         hint = f"Did you mean {close[0]}? " if close else ""
-        known = ", ".join(self.names[:20]) or "none"
-        remedy = f"{hint}Name a file of the task: {known}."
+        remedy = f"{hint}Name a file of the task: {', '.join(self.names[:20]) or 'none'}."
         raise ToolRequestError("there is no such file", subject="file", remedy=remedy)
 
-    def read(self, name: str, max_bytes: int = _MAX_FILE_BYTES) -> bytes:
+    def read(self, name: str) -> bytes:
         """Return the content of a file.
 
         :raises ToolRequestError: when the run has none of this name.
         :raises InvalidArgumentError: when it is no regular file any more.
-        :raises TooLargeError: when it has more bytes; nothing was read.
+        :raises TooLargeError: when it has more than 20 MiB; nothing was read.
         """
         fd = open_regular(self.find(name), name)
         with os.fdopen(fd, "rb") as file:
             size = os.fstat(fd).st_size
-            if size > max_bytes:
-                problem = f"the file has {size:,} bytes; {max_bytes:,} are the most that are read"
+            if size > _MAX_FILE_BYTES:
+                problem = f"the file has {size:,} bytes; {_MAX_FILE_BYTES:,} are the most that are read"
                 raise TooLargeError(problem, subject=name, remedy="Use a smaller file, or read a part of it by Python")
-            return file.read(max_bytes)
+            return file.read(_MAX_FILE_BYTES)
 
     async def inspect_file(self, file: str, page: int | None = None) -> dict[str, Any]:
         """Read a file, or a page of it: ``{"file", "kind", "page", "pages", "text"}``.
@@ -153,43 +139,30 @@ class TaskFiles:
         :raises TooLargeError: when it cannot be converted within the limits.
         :raises MissingExtraError: for a document without the extra ``files``.
         """
-        if file not in self._read:
-            self._read[file] = await self._pages_and_rows(file)
-            if len(self._read) > 8:
-                del self._read[next(iter(self._read))]
-        kind, pages, rows = self._read[file]
-        if rows and page is None:
+        content = await asyncio.to_thread(self.read, file)
+        kind = await asyncio.to_thread(_file_kind, file, content)
+        text = _decoded(file, content) if kind in _TEXTS else ""
+        if kind in _CONVERTED or kind == "html":
+            _, text = await self._converter.convert(file, kind, text.encode() if text else content)
+        pages, rows = await asyncio.to_thread(lambda: (_pages(text, kind), _rows(text, kind)))
+        is_table = len(rows) > _MOST_TOLD_ROWS or (bool(rows) and len(pages) > 1)
+        if is_table and page is None:
             columns = list(dict.fromkeys(name for row in rows for name in row))
             size = {"pages": len(pages), "columns": columns, "row_count": len(rows)}
             return {"file": file, "kind": kind, **size, "rows": rows}
         page = 1 if page is None else page
         if not 1 <= page <= len(pages):
             raise ToolRequestError(f"the file has {len(pages)} pages", subject="page", remedy="Give one of them.")
-        note = "not the whole table; without a page all its rows are returned" if rows else ""
-        if not (text := pages[page - 1]).strip():
-            text, note = "", "no text was found; a scanned page is an image"
-        body = {"file": file, "kind": kind, "page": page, "pages": len(pages), "text": text}
-        return {**body, "note": note} if note else body
-
-    async def _pages_and_rows(self, name: str) -> tuple[str, list[str], list[dict[str, Any]]]:
-        """Return the kind of a file, its pages, and the rows of a table that is longer than a page, or of very many rows."""
-        content = await asyncio.to_thread(self.read, name)
-        kind = await asyncio.to_thread(_file_kind, name, content)
-        if kind in _CONVERTED:
-            charset = "utf-8" if kind == "html" and _is_utf8(content) else ""  # else the page says it, or it is guessed
-            _, text = await self._converter.convert(name, kind, content, charset)
-        else:
-            text = _decoded(name, content)
-        pages = await asyncio.to_thread(_pages, name, text, kind)
-        rows = await asyncio.to_thread(_rows, text, kind)
-        return kind, pages, rows if len(pages) > 1 or len(rows) > _MOST_TOLD_ROWS else []
+        body = {"file": file, "kind": kind, "page": page, "pages": len(pages), "text": pages[page - 1]}
+        if not pages[page - 1].strip():
+            return {**body, "text": "", "note": "no text was found; a scanned page is an image"}
+        return {**body, "note": "not the whole table; without a page all its rows are returned"} if is_table else body
 
     async def check_folder(self) -> None:
         """Raise :class:`UnsupportedError` when there is no folder for unpacked files."""
         if self._folder is None:
-            raise UnsupportedError(
-                "this run has no folder for unpacked files", subject="extract_zip", remedy="Give one"
-            )
+            problem = "this run has no folder for unpacked files"
+            raise UnsupportedError(problem, subject="extract_zip", remedy="Give one")
 
     async def extract_zip(self, file: str) -> dict[str, Any]:
         """Unpack an archive into files of the task, unless that was done: ``{"file", "files": [{"name", "path", "bytes"}]}``.
@@ -235,7 +208,7 @@ class TaskFiles:
             raise StorageError("this run has no folder for unpacked files", subject=path, remedy="Give one")
         if len(self._files) >= _MAX_FILES:
             raise TooLargeError(f"the run has {_MAX_FILES:,} files already", subject=path)
-        wanted = PurePath(_plain(name or path))
+        wanted = PurePath(_plain_name(name or path))
         own, number = wanted.name, 1
         while own in self._files:
             number += 1
@@ -251,15 +224,15 @@ class TaskFiles:
         return own
 
 
-def _plain(path: str) -> str:
-    """Return the last part of a path as a name of one line, of bounded length; its ending is kept."""
+def _plain_name(path: str) -> str:
+    """Return the last part of a path as a name of one line, of bounded length."""
     last = path.replace("\\", "/").rstrip("/").rpartition("/")[2]
     clean = "".join(each if each.isprintable() else "_" for each in last).strip()
     clean = "file" if clean in ("", ".", "..") else clean
-    ending = PurePath(clean).suffix
-    tail = ending if len(ending.encode()) <= 17 else ""
-    head = clean.removesuffix(tail).encode("utf-8", "replace")[: _MAX_NAME_BYTES - len(tail.encode())]
-    return head.decode("utf-8", "ignore") + tail
+    return clean.encode("utf-8", "replace")[-_MAX_NAME_BYTES:].decode("utf-8", "ignore")  # its ending is kept
+
+
+# --- Archives -------------------------------------------------------------------------------------------------------------------------
 
 
 def _opened_zip(name: str, content: bytes) -> zipfile.ZipFile:
@@ -289,8 +262,8 @@ def _content(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
     return content
 
 
-def _checked(name: str, members: list[zipfile.ZipInfo], limits: ZipLimits) -> Iterator[zipfile.ZipInfo]:
-    """Yield the files among the members, once all are in order."""
+def _checked(name: str, members: Sequence[zipfile.ZipInfo], limits: ZipLimits) -> list[zipfile.ZipInfo]:
+    """Return the files among the members, once all are in order."""
     for member in members:
         path, kind = member.filename.replace("\\", "/"), stat.S_IFMT(member.external_attr >> 16)
         faults = {
@@ -307,11 +280,12 @@ def _checked(name: str, members: list[zipfile.ZipInfo], limits: ZipLimits) -> It
     total, largest = sum(each.file_size for each in files), max((each.file_size for each in files), default=0)
     if len(files) > limits.files or largest > limits.file_bytes or total > limits.total_bytes:
         problem = f"the archive has {len(files):,} files of {total:,} bytes, the largest of {largest:,}"
-        remedy = (
-            f"At most {limits.files:,} files of {limits.total_bytes:,} bytes are unpacked, {limits.file_bytes:,} of one"
-        )
-        raise TooLargeError(problem, subject=name, remedy=remedy)
-    return iter(files)
+        most = f"At most {limits.files:,} files of {limits.total_bytes:,} bytes are unpacked"
+        raise TooLargeError(problem, subject=name, remedy=f"{most}, {limits.file_bytes:,} of one")
+    return files
+
+
+# --- Kinds of files -------------------------------------------------------------------------------------------------------------------
 
 
 def image_type(content: bytes) -> str:
@@ -327,9 +301,11 @@ def _binary_kind(name: str, content: bytes) -> str:
         try:
             with _opened_zip(name, content) as archive:
                 names = set(archive.namelist())
-        except (zipfile.BadZipFile, ValueError, NotImplementedError, OSError):
+        except _BROKEN_ZIP:
             return "zip"
         return next((kind for part, kind in _PARTS.items() if part in names), "zip")
+    if content.startswith(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"):
+        return "encrypted, or of an Office before 2007"
     if image_type(content):
         return "image"
     return "pdf" if b"%PDF-" in content[:1_024] else ""  # where readers accept the mark
@@ -340,181 +316,52 @@ def _file_kind(name: str, content: bytes) -> str:
     if not content:
         raise DocumentError("the file is empty", subject=name, reason="empty")
     said = PurePath(name).suffix.lower().removeprefix(".")
-    said = _ENDINGS.get(said, said)
-    if content.startswith(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"):
-        problem = "the file is encrypted, or of an Office before 2007"
-        raise DocumentError(problem, subject=name, remedy="Save it without a password, in a format of today")
-    found = _binary_kind(name, content)
-    text = "" if found else _decoded(name, content)
-    if said != found and said in (_CONVERTED | _READ_AS_TEXT if found else _CONVERTED - {"html"}):
+    said, found = _ENDINGS.get(said, said), _binary_kind(name, content)
+    if said != found and said in (_CONVERTED | _TEXTS if found else _CONVERTED):
         problem = f"its name says {said}, but its content is {found or 'text'}"
         raise DocumentError(problem, subject=name, remedy="Use the file under its own ending")
-    if found in _OTHER_TOOLS:
-        raise DocumentError(f"this is a file of kind {found}", subject=name, remedy=f"Use {_OTHER_TOOLS[found]}")
-    if found or said in _READ_AS_TEXT:
-        return found or said
-    looks_like_html = text[:1_024].lstrip().lower().startswith(("<!doctype html", "<html"))
-    return "html" if looks_like_html or said == "html" else "txt"
-
-
-def _decoded(name: str, content: bytes) -> str:
-    """Return a text: in UTF-8, in UTF-16 where it says so, else in Windows-1252, in which most other files of Europe are."""
-    encoding = next((encoding for bom, encoding in _BOMS if content.startswith(bom)), "")
-    text = content.decode(encoding or ("utf-8" if _is_utf8(content) else "cp1252"), "replace")
-    if "\0" in text:
-        raise DocumentError("this is no text, and of no kind that is read here", subject=name)
-    return text
-
-
-def unread_kinds() -> tuple[str, ...]:
-    """Return the kinds of files that are not read here, because the extra ``files`` is not installed."""
-    return tuple(sorted(_CONVERTED)) if any(find_spec(module) is None for module in _MODULES) else ()
-
-
-class FileConverter:
-    """Makes Markdown of documents in a sandbox: a hostile one holds up, or breaks, only that process.
-
-    :param limits: of one conversion.
-    """
-
-    def __init__(self, limits: SandboxLimits = _CONVERTING) -> None:
-        self._sandbox = Sandbox(limits)
-
-    async def check(self) -> None:
-        """Find out whether documents can be converted here.
-
-        :raises MissingExtraError: when the extra ``files`` is not installed.
-        :raises IsolationError: when the conversion cannot be isolated.
-        """
-        if kinds := unread_kinds():
-            raise MissingExtraError(f"files of kind {', '.join(kinds)}", extra="files")
-        await self._sandbox.check()
-
-    async def convert(self, name: str, kind: str, content: bytes, charset: str = "", base: str = "") -> tuple[str, str]:
-        """Return the title, which only pages have, and the text. Errors also as of :meth:`check`.
-
-        :param name: of the document, for errors.
-        :param kind: ``pdf``, ``docx``, ``xlsx``, ``html``, or ``page``: HTML of the web, whose links become absolute.
-        :param base: address of a page.
-        :raises TooLargeError: when it cannot be converted within the limits.
-        :raises DocumentError: when it is damaged or encrypted.
-        """
-        await self.check()
-        code = f"{inspect.getsource(_convert)}\n_convert({kind!r}, {charset!r}, {base!r})\n"
-        result = await self._sandbox.run(code, stdin=content)
-        if result.ended in ("timeout", "output", "killed"):
-            problem = f"the file cannot be converted within the limits ({result.ended})"
-            raise TooLargeError(problem, subject=name, remedy="Use a smaller file")
-        try:
-            answer = json.loads(result.stdout)
-        except ValueError:
-            answer = {"fault": "", "detail": result.stderr.strip().rpartition("\n")[2]}
-        if "fault" not in answer:
-            return answer["title"], answer["text"]
-        kinds, detail = answer["fault"].split(), answer["detail"]  # names of the classes of the error
-        why = ": ".join(filter(None, (kinds[0] if kinds else "", detail)))[:200]
-        if "MemoryError" in kinds:
-            raise TooLargeError("the file takes too much memory to convert", subject=name, remedy="Use a smaller file")
-        problem, remedy = f"the file is damaged or not of its kind ({why})", "Use another file"
-        if "ImportError" in kinds:  # of a library that is here, and not in the sandbox, or of a part of one
-            problem = f"a library that converts the file cannot be loaded where it is converted ({detail})"
-            remedy = how_to_install("files")
-        elif {"PDFEncryptionError", "PDFPasswordIncorrect"} & set(kinds):
-            problem, remedy = "the file is encrypted", "Save it without a password"
-        raise DocumentError(problem, subject=name, remedy=remedy)
-
-
-def _convert(kind: str, charset: str, base: str) -> None:
-    """Write the Markdown of a file on stdin to stdout. The interpreter in the sandbox is given this text, and no more of the package."""
-    import io
-    import json
-    import sys
-    import types
-    import urllib.parse
-
-    def page(content: bytes) -> tuple[str, str]:
-        from bs4 import BeautifulSoup
-        from markdownify import MarkdownConverter
-
-        soup = BeautifulSoup(content, "lxml", from_encoding=charset or None)
-        title = " ".join(soup.title.get_text().split())[:300] if soup.title else ""
-        for hidden in soup("head script style noscript template svg iframe textarea select".split()):
-            hidden.decompose()
-        for link in soup("a"):
-            try:
-                address = urllib.parse.urljoin(base, str(link.get("href", "")).strip())
-            except ValueError:
-                address = ""
-            if address.startswith(("http://", "https://")) and " " not in address:
-                link.attrs = {"href": address}
-            else:
-                link.unwrap()
-        options: Any = dict.fromkeys(("escape_asterisks", "escape_underscores", "escape_misc"), False)
-        try:
-            text = MarkdownConverter(heading_style="ATX", bullets="-", strip=["img"], **options).convert_soup(soup)
-        except RecursionError:  # nested too deeply for headings and lists
-            text = soup.get_text("\n", strip=True)
-        lines = "\n".join(line.rstrip() for line in text.splitlines())
-        while "\n\n\n" in lines:
-            lines = lines.replace("\n\n\n", "\n\n")
-        return title, lines.strip()
-
-    def document(content: bytes) -> tuple[str, str]:
-        # The package looks at files of unknown kind by a neural network, which takes a second to load; the kind is known here.
-        sys.modules["magika"] = types.ModuleType("magika")
-        import markitdown
-        from markitdown import converters
-
-        names = {"pdf": "PdfConverter", "docx": "DocxConverter", "xlsx": "XlsxConverter", "html": "HtmlConverter"}
-        info = markitdown.StreamInfo(extension=f".{kind}", charset=charset or None)
-        return "", str(getattr(converters, names[kind])().convert(io.BytesIO(content), info).markdown)
-
-    try:
-        read = sys.stdin.buffer.read()
-        title, text = page(read) if kind == "page" else document(read)
-        answer = {"title": title, "text": text}
-    except MemoryError:
-        answer = {"fault": "MemoryError", "detail": ""}
-    except Exception as error:  # the converters raise whatever their parsers do
-        answer = {"fault": " ".join(each.__name__ for each in type(error).__mro__), "detail": str(error)[:200]}
-    sys.stdout.write(json.dumps(answer))
-
-
-def _is_utf8(content: bytes) -> bool:
-    try:
-        content.decode("utf-8")
-    except UnicodeDecodeError:
-        return False
-    return True
-
-
-def _pages(name: str, text: str, kind: str) -> list[str]:
-    """Cut a text between lines; the head of a table stands on each of its pages.
-
-    :raises DocumentError: when its name says JSON, and it is none.
-    """
-    if kind == "json":
+    if found in _CONVERTED:
+        return found
+    if found:
+        remedy = (
+            f"Use {_OTHER_TOOLS[found]}" if found in _OTHER_TOOLS else "Save it as docx or xlsx, without a password"
+        )
+        raise DocumentError(f"this is a file of kind {found}", subject=name, remedy=remedy)
+    text = _decoded(name, content)
+    if said == "json":
         try:
             json.loads(text)
         except (ValueError, RecursionError) as error:
             problem = f"its name says JSON, but it is none ({type(error).__name__})"
             raise DocumentError(problem, subject=name, reason="invalid-json") from None
+    looks_like_html = text[:1_024].lstrip().lower().startswith(("<!doctype html", "<html"))
+    return said if said in _TEXTS else "html" if looks_like_html else "txt"
+
+
+def _decoded(name: str, content: bytes) -> str:
+    """Return a text: in UTF-8, in UTF-16 where it says so, else in Windows-1252, in which most other files of Europe are."""
+    encoding = next((encoding for bom, encoding in _BOMS if content.startswith(bom)), "utf-8")
+    try:
+        text = content.decode(encoding)
+    except UnicodeDecodeError:
+        text = content.decode("cp1252", "replace")
+    if "\0" in text:
+        raise DocumentError("this is no text, and of no kind that is read here", subject=name)
+    return text
+
+
+def _pages(text: str, kind: str) -> list[str]:
+    """Cut a text between lines; the names of the columns of a csv or tsv file stand on each page."""
     longest = _PAGE_CHARS // 2
     lines = [line[at : at + longest] for line in text.splitlines() for at in range(0, max(1, len(line)), longest)]
-    pages, head, heading = [list[str]()], lines[:1] if kind in ("csv", "tsv") else [], ""
-    size = repeated = 0
-    for number, line in enumerate(lines):
-        if size + len(line) + 1 > _PAGE_CHARS and len(pages[-1]) > repeated:
-            pages.append(list(head) if sum(map(len, head)) <= _PAGE_CHARS // 4 else [])
-            size, repeated = sum(len(each) + 1 for each in pages[-1]), len(pages[-1])
+    head = lines[:1] if kind in ("csv", "tsv") and len(lines[0]) <= _PAGE_CHARS // 4 else []
+    pages, size = [list[str]()], 0
+    for line in lines:
+        if size + len(line) + 1 > _PAGE_CHARS:
+            pages.append(list(head))
+            size = sum(len(each) + 1 for each in head)
         pages[-1].append(line)
         size += len(line) + 1
-        if kind not in ("csv", "tsv"):
-            heading = line if re.match(r"#{1,6} ", line) else heading
-            if "|" not in line:
-                head = []
-            elif number and _RULE.fullmatch(line):
-                head = [*filter(None, [heading]), lines[number - 1], line]
     return ["\n".join(page) for page in pages]
 
 
@@ -532,10 +379,8 @@ def _rows(text: str, kind: str) -> list[dict[str, Any]]:
             dialect = csv.Sniffer().sniff(text[:8_192], ",;\t|")
             return _records(csv.reader(io.StringIO(text, newline=""), dialect), dialect.delimiter == ";")
         if kind == "xlsx" and len(re.findall(r"^## ", text, re.MULTILINE)) == 1:
-            lines = (
-                line.strip()[1:-1] for line in text.splitlines() if line.startswith("|") and not _RULE.fullmatch(line)
-            )
-            return _records([each.strip() for each in re.split(r"(?<!\\)\|", line)] for line in lines)
+            lines = [line for line in text.splitlines() if line.startswith("|") and not _RULE.fullmatch(line)]
+            return _records([each.strip() for each in re.split(r"(?<!\\)\|", line.strip()[1:-1])] for line in lines)
     except (ValueError, csv.Error, RecursionError):
         pass
     return []
@@ -555,3 +400,95 @@ def _records(table: Iterable[list[str]], with_commas: bool = False) -> list[dict
         numeric = all(_NUMBER.fullmatch(each) for each in plain if each)
         columns.append([json.loads(each) if each else None for each in plain] if numeric else list(column))
     return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
+# --- Documents as Markdown ------------------------------------------------------------------------------------------------------------
+
+
+class FileConverter:
+    """Makes Markdown of documents in a sandbox: a hostile one holds up, or breaks, only that process."""
+
+    def __init__(self) -> None:
+        self._sandbox = Sandbox(_CONVERTING)
+
+    async def check(self) -> None:
+        """Find out whether documents can be converted here.
+
+        :raises MissingExtraError: when the extra ``files`` is not installed.
+        :raises IsolationError: when the conversion cannot be isolated.
+        """
+        if any(find_spec(module) is None for module in ("markitdown", "pdfminer", "mammoth", "openpyxl", "bs4")):
+            raise MissingExtraError("documents (pdf, docx, xlsx, html)", extra="files")
+        await self._sandbox.check()
+
+    async def convert(self, name: str, kind: str, content: bytes, charset: str = "", base: str = "") -> tuple[str, str]:
+        """Return the title, which only html has, and the text. Errors also as of :meth:`check`.
+
+        :param name: of the document, for errors.
+        :param kind: ``pdf``, ``docx``, ``xlsx``, ``html``.
+        :param base: address of a page of the web; its links become absolute.
+        :raises TooLargeError: when it cannot be converted within the limits.
+        :raises DocumentError: when it is damaged or encrypted.
+        """
+        await self.check()
+        code = f"{inspect.getsource(_convert)}\n_convert({kind!r}, {charset!r}, {base!r})\n"
+        result = await self._sandbox.run(code, stdin=content)
+        if result.ended in ("timeout", "output", "killed"):
+            problem = f"the file cannot be converted within the limits ({result.ended})"
+            raise TooLargeError(problem, subject=name, remedy="Use a smaller file")
+        try:
+            answer = json.loads(result.stdout)
+        except ValueError:
+            answer = {"fault": "", "detail": result.stderr.strip().rpartition("\n")[2]}
+        if "fault" not in answer:
+            return answer["title"], answer["text"]
+        kinds, detail = answer["fault"].split(), answer["detail"]  # names of the classes of the error
+        if "MemoryError" in kinds:
+            raise TooLargeError("the file takes too much memory to convert", subject=name, remedy="Use a smaller file")
+        why = ": ".join(filter(None, (*kinds[:1], detail)))[:200]
+        problem, remedy = f"the file is damaged or not of its kind ({why})", "Use another file"
+        if {"PDFEncryptionError", "PDFPasswordIncorrect"} & set(kinds):
+            problem, remedy = "the file is encrypted", "Save it without a password"
+        raise DocumentError(problem, subject=name, remedy=remedy)
+
+
+def _convert(kind: str, charset: str, base: str) -> None:
+    """Write the Markdown of a file on stdin to stdout. The interpreter in the sandbox is given this text, and no more of the package."""
+    import io
+    import json
+    import sys
+    import types
+    import urllib.parse
+
+    def converted() -> tuple[str, str]:
+        content, title = sys.stdin.buffer.read(), ""
+        # The package looks at files of unknown kind by a neural network, which takes a second to load; the kind is known here.
+        sys.modules["magika"] = types.ModuleType("magika")
+        from markitdown import StreamInfo, converters
+
+        if kind == "html":
+            from bs4 import BeautifulSoup
+
+            soup = BeautifulSoup(content, "lxml", from_encoding=charset or None)
+            title = " ".join(soup.title.get_text().split())[:300] if soup.title else ""
+            for hidden in soup("head script style noscript template svg iframe textarea select img".split()):
+                hidden.decompose()
+            for link in soup("a", href=True):
+                address = urllib.parse.urljoin(base, str(link["href"]).strip())
+                link["href"] = address
+                if base and not address.startswith(("http://", "https://")):
+                    link.unwrap()
+            content = str(soup).encode("utf-8", "replace")
+        names = {"pdf": "PdfConverter", "docx": "DocxConverter", "xlsx": "XlsxConverter", "html": "HtmlConverter"}
+        info = StreamInfo(extension=f".{kind}", charset="utf-8" if kind == "html" else None)
+        text = str(getattr(converters, names[kind])().convert(io.BytesIO(content), info).markdown)
+        return title, text.strip() if kind == "html" else text
+
+    try:
+        title, text = converted()
+        answer = {"title": title, "text": text}
+    except MemoryError:
+        answer = {"fault": "MemoryError", "detail": ""}
+    except Exception as error:  # the converters raise whatever their parsers do
+        answer = {"fault": " ".join(each.__name__ for each in type(error).__mro__), "detail": str(error)[:200]}
+    sys.stdout.write(json.dumps(answer))

@@ -26,17 +26,7 @@ from egotools.calling.mcp_session import StrongerEffectError, stronger_effect
 from egotools.calling.tool_request import build_request
 from inference.chat import Budget, ChatModel, Message
 from inference.openai_client import BYTES_PER_TOKEN, OpenAIEndpoint, answer_text, reported_usage
-from ontology.errors import (
-    BudgetExceededError,
-    DeadlineError,
-    DocumentError,
-    EgotoolsError,
-    InvalidArgumentError,
-    IsolationError,
-    MissingExtraError,
-    NotFoundError,
-    UnsupportedError,
-)
+from ontology import errors
 from ontology.tool_effects import Effect
 from planners.calls.sandbox import Sandbox
 from planners.calls.tool_finder import Finder, FoundTool, FoundTools
@@ -90,35 +80,21 @@ class ToolSet:
         :param timeout_s: seconds for a call.
         :raises InvalidArgumentError: when the name is none or taken, the description is empty or too long, or a required argument is unknown.
         """
-        fault, id_ = "", f"{NAMESPACE}/{name}"
-        if not _NAME.fullmatch(name):
-            fault = "this is no name of a tool: it has letters, digits and _, at most 64"
-        elif id_ in self._own:
-            fault = "a tool of this name is registered"
-        elif not 0 < len(description.strip()) <= _MAX_DESCRIPTION:
-            fault = f"the description has {len(description):,} characters, and not 1 to {_MAX_DESCRIPTION:,}"
-        elif unknown := set(required) - set(inputs):
-            fault = f"the required argument {min(unknown)!r} is not among its inputs"
-        if fault:
-            raise InvalidArgumentError(fault, subject=name)
+        id_, unknown = f"{NAMESPACE}/{name}", set(required) - set(inputs)
+        faults = {
+            "this is no name of a tool: it has letters, digits and _, at most 64": not _NAME.fullmatch(name),
+            "a tool of this name is registered": id_ in self._own,
+            f"the description has not 1 to {_MAX_DESCRIPTION:,} characters": not (
+                0 < len(description.strip()) <= _MAX_DESCRIPTION
+            ),
+            f"the required arguments {sorted(unknown)} are not among its inputs": bool(unknown),
+        }
+        if fault := next((fault for fault, is_so in faults.items() if is_so), ""):
+            raise errors.InvalidArgumentError(fault, subject=name)
         properties = {each: dict(schema) for each, schema in inputs.items()}
         schema = {"type": "object", "properties": properties, "required": list(required), "additionalProperties": False}
-        call = Call(
-            protocol="python",
-            operation=f"{NAMESPACE}:{name}",
-            arguments=tuple(Argument(name=each, location="argument") for each in inputs),
-        )
-        tool = Tool(
-            id=id_,
-            name=name,
-            title=name,
-            description=description,
-            namespace=NAMESPACE,
-            input_schema_json=json.dumps(schema),
-            call=call,
-            call_name=name,
-            effect=effect,
-        )
+        places = [{"name": each, "location": "argument"} for each in inputs]
+        call: dict[str, Any] = {"protocol": "python", "operation": f"{NAMESPACE}:{name}", "arguments": places}
         hints = {"read_only": effect == "read"} | ({"idempotent": True} if effect == "idempotent" else {})
         document = {
             "id": id_,
@@ -127,13 +103,20 @@ class ToolSet:
             "parameters": [_row(each, told) | {"required": each in required} for each, told in inputs.items()],
             "returns": [_row(*each) for each in outputs.items()],
             "input_schema": schema,
-            "call": {
-                "protocol": call.protocol,
-                "operation": call.operation,
-                "arguments": [{"name": each, "location": "argument"} for each in inputs],
-            },
+            "call": call,
             "metadata": {"namespace": NAMESPACE, **hints},
         }
+        tool = Tool(
+            id=id_,
+            name=name,
+            title=name,
+            description=description,
+            namespace=NAMESPACE,
+            input_schema_json=json.dumps(schema),
+            call=Call(**{**call, "arguments": tuple(Argument(name=each, location="argument") for each in inputs)}),
+            call_name=name,
+            effect=effect,
+        )
         self._own[id_] = _Own(tool, document, function, check, timeout_s)
         return id_
 
@@ -157,9 +140,8 @@ class ToolSet:
         """
         checks = {id_: own.check() for id_, own in self._own.items() if own.check is not None}
         ended = zip(checks, await asyncio.gather(*checks.values(), return_exceptions=True), strict=True)
-        faults = {id_: fault for id_, fault in ended if isinstance(fault, Exception)}
         self._unusable.clear()
-        self._unusable |= {id_: _failed(fault, "not ready") for id_, fault in faults.items()}
+        self._unusable |= {id_: _failed(fault, "not ready") for id_, fault in ended if isinstance(fault, Exception)}
         return {id_: fault.body["error"] for id_, fault in self._unusable.items()}
 
     async def call(self, id_: str, arguments: Mapping[str, Any]) -> ToolAnswer:
@@ -173,7 +155,7 @@ class ToolSet:
         if id_ in self._unusable:
             return self._unusable[id_]
         if id_ not in self._own:
-            raise NotFoundError("there is no integrated tool of this id", subject=id_)
+            raise errors.NotFoundError("there is no integrated tool of this id", subject=id_)
         own = self._own[id_]
         request: Any = build_request(own.tool.call, arguments, schema=own.tool.input_schema)
         deadline = asyncio.timeout(own.timeout_s)
@@ -184,7 +166,7 @@ class ToolSet:
             if deadline.expired():
                 raise too_slow(id_, own.timeout_s) from None
             return _failed("the tool waited too long for something")
-        except (BudgetExceededError, DeadlineError, ClientError):
+        except (errors.BudgetExceededError, errors.DeadlineError, ClientError):
             raise
         except Exception as error:  # also of code that another registered
             return _failed(error)
@@ -255,9 +237,9 @@ def _row(name: str, schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _failed(problem: str | Exception, status: str = "error") -> ToolAnswer:
-    if isinstance(problem, MissingExtraError | IsolationError):
+    if isinstance(problem, errors.MissingExtraError | errors.IsolationError):
         status = "not installed"
-    if isinstance(problem, Exception) and not isinstance(problem, EgotoolsError | ClientError):
+    if isinstance(problem, Exception) and not isinstance(problem, errors.EgotoolsError | ClientError):
         problem = f"{type(problem).__name__}: {problem}"
     return ToolAnswer(ok=False, status=status, body={"error": str(problem)})
 
@@ -312,7 +294,7 @@ def standard_tools(
     def has(model: object, name: str) -> Callable[[], Awaitable[None]]:
         async def check() -> None:
             if model is None:
-                raise UnsupportedError("no model is configured", subject=name, remedy="Configure one")
+                raise errors.UnsupportedError("no model is configured", subject=name, remedy="Configure one")
 
         return check
 
@@ -328,7 +310,7 @@ def standard_tools(
         media_type, vision = image_type(content), cast("OpenAIEndpoint", given.vision)  # which was checked
         if not media_type:
             problem = "this is no image of a kind that models look at (PNG, JPEG, GIF, WebP)"
-            raise DocumentError(problem, subject=file, remedy="Use another tool")
+            raise errors.DocumentError(problem, subject=file, remedy="Use another tool")
         url = f"data:{media_type};base64,{base64.b64encode(content).decode('ascii')}"
         budget = given.budget or Budget()
         return {"file": file, "answer": await on_a_thread("vision", lambda: _looked(vision, url, asked, budget))}

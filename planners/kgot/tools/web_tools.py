@@ -9,8 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Mapping, Sequence
-from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 from urllib.parse import quote, urlsplit
 
 import httpx
@@ -22,9 +21,6 @@ from egotools.calling.invoker import compressed, too_slow, unreachable
 from ontology.errors import InvalidArgumentError, ToolCallError, UnsupportedError
 from ontology.hosts import check_http_url
 from planners.kgot.tools.task_files import FileConverter
-
-if TYPE_CHECKING:
-    import ssl
 
 __all__ = ["WebTools"]
 
@@ -47,14 +43,6 @@ _FIELDS = {
     "text": ("snippet", "content"),
     "date": ("date", "publishedDate"),
 }
-
-
-class _Fetched(NamedTuple):
-    url: str
-    media_type: str
-    charset: str
-    content: bytes
-    is_cut: bool
 
 
 class WebTools:
@@ -104,9 +92,8 @@ class WebTools:
         words = " ".join(query.split())[:_QUERY_CHARS]
         if not words:
             raise ToolRequestError("there is nothing to search for", subject="query", remedy="Give words.")
-        host, address = _host(self._search), self._search.replace("{query}", quote(words, safe=""))
         # The operator configured the address: it is not checked. It may hold a key, so errors name its host only.
-        request = httpx.Request("GET", address, headers=_HEADERS)
+        request = httpx.Request("GET", self._search.replace("{query}", quote(words, safe="")), headers=_HEADERS)
         found = await send_http(request, timeout_s=self._timeout_s, max_bytes=self._page_bytes)
         try:
             answer = json.loads(found.body) if found.ok else None
@@ -115,17 +102,20 @@ class WebTools:
         members = answer if isinstance(answer, dict) else {}
         listed = next((members[name] for name in _LISTS if isinstance(members.get(name), list)), None)
         if listed is None:
-            problem = (
-                f"the search endpoint answered {found.status}, without a JSON object that has {' or '.join(_LISTS)}"
-            )
+            what = f"a JSON object that has {' or '.join(_LISTS)}"
+            problem = f"the search endpoint answered {found.status}, without {what}"
             remedy = "Configure an endpoint that answers as SerpAPI or SearXNG do; it may have to allow the format JSON"
-            raise ToolCallError(problem, subject=host, remedy=remedy)
+            raise ToolCallError(problem, subject=_host(self._search), remedy=remedy)
         results = [_result(each) for each in listed if isinstance(each, Mapping)]
         return {"results": [each for each in results if each["url"]][:_MOST_RESULTS]}
 
     async def read_page(self, url: str, offset: int = 0) -> dict[str, Any]:
         """Read a part of a page, from a character of its text."""
-        page = self._pages.get(url) or await self._page(url)
+        if url not in self._pages:
+            self._pages[url] = await self._page(_checked(url))
+            if len(self._pages) > _KEPT_PAGES:
+                del self._pages[next(iter(self._pages))]
+        page = self._pages[url]
         text = page["text"]
         if not 0 <= offset <= len(text):
             problem = f"the text of the page has {len(text)} characters"
@@ -135,31 +125,34 @@ class WebTools:
         return {**page, "characters": len(text), "offset": offset, **more, "text": text[offset:end]}
 
     async def _page(self, url: str) -> dict[str, Any]:
-        """Fetch a page and keep it; return its address, title and text."""
-        found = await self._fetched(_checked(url))
-        if found.media_type in _HTML:
-            title, text = await self._converter.convert(found.url, "page", found.content, found.charset, found.url)
+        """Fetch a page; return its address, title and text."""
+        response, content = await self._fetched(url)
+        address, charset = str(response.url), response.charset_encoding or ""
+        note = {}
+        if len(content) > self._page_bytes:
+            note = {"note": f"the page is longer than {self._page_bytes:,} bytes; the rest was cut off"}
+            content = content[: self._page_bytes]
+        if _media_type(response) in _HTML:
+            title, text = await self._converter.convert(address, "html", content, charset, address)
         else:
-            title, text = "", _decoded(found)
-        note = {"note": f"the page is longer than {self._page_bytes:,} bytes; the rest was cut off"}
-        self._pages[url] = {"url": found.url, "title": title, "text": text, **(note if found.is_cut else {})}
-        if len(self._pages) > _KEPT_PAGES:
-            del self._pages[next(iter(self._pages))]
-        return self._pages[url]
+            title, text = "", _decoded(content, charset)
+        return {"url": address, "title": title, "text": text, **note}
 
-    async def _fetched(self, url: str) -> _Fetched:
+    async def _fetched(self, url: str) -> tuple[httpx.Response, bytes]:
         """Follow redirects one by one: each goes through the guard as a request of its own, without cookies."""
         host, timeout_s = _host(url), self._timeout_s
-        transport = GuardedTransport(httpx.AsyncHTTPTransport(verify=_certificates()), self._allowed_networks)
-        client = httpx.AsyncClient(transport=transport, timeout=timeout_s, headers=_HEADERS, verify=_certificates())
+        transport = GuardedTransport(httpx.AsyncHTTPTransport(), self._allowed_networks)
         try:
-            async with asyncio.timeout(timeout_s), client:
-                for left in range(_REDIRECTS, -1, -1):
+            async with (
+                asyncio.timeout(timeout_s),
+                httpx.AsyncClient(transport=transport, timeout=timeout_s, headers=_HEADERS) as client,
+            ):
+                for _ in range(_REDIRECTS + 1):
                     client.cookies.clear()
                     async with client.stream("GET", url) as response:
                         if response.next_request is None:
-                            return await self._taken(response)
-                        url = _checked(str(response.next_request.url)) if left else url
+                            return response, await self._taken(response)
+                        url = _checked(str(response.next_request.url))
         except (TimeoutError, httpx.TimeoutException):
             raise too_slow(host, timeout_s) from None
         except PermissionDeniedError as error:
@@ -175,8 +168,9 @@ class WebTools:
         problem = f"the page was redirected more than {_REDIRECTS} times"
         raise ToolCallError(problem, subject=_host(url), remedy="Use the address that it leads to")
 
-    async def _taken(self, response: httpx.Response) -> _Fetched:
-        host, kind = response.url.host, response.headers.get("content-type", "").partition(";")[0].strip().lower()
+    async def _taken(self, response: httpx.Response) -> bytes:
+        """Return the content of a page, and a little more than its limit where it is longer."""
+        host, kind = response.url.host, _media_type(response)
         if is_encoded(response.headers):  # a few kilobytes may unpack to gigabytes
             raise compressed(host)
         problem = ""
@@ -187,19 +181,17 @@ class WebTools:
             problem = f"the server answered with {said}, not with text"
         if problem:
             raise ToolCallError(problem, subject=host, remedy="Try another address")
-        content, most = bytearray(), self._page_bytes
+        content = bytearray()
         async for chunk in response.aiter_raw():
             content += chunk
-            if len(content) > most:
+            if len(content) > self._page_bytes:
                 break
-        charset = response.charset_encoding or ""
-        return _Fetched(str(response.url), kind, charset, bytes(content[:most]), len(content) > most)
+        return bytes(content)
 
 
-@cache
-def _certificates() -> ssl.SSLContext:
-    """The certificates that servers are checked against, read once: that takes 30 ms."""
-    return httpx.create_ssl_context()
+def _media_type(response: httpx.Response) -> str:
+    kind: str = response.headers.get("content-type", "")
+    return kind.partition(";")[0].strip().lower()
 
 
 def _checked(url: str) -> str:
@@ -225,22 +217,23 @@ def _host(url: str) -> str:
 
 
 def _result(given: Mapping[str, Any]) -> dict[str, str]:
-    texts = {
-        name: " ".join(next((given[each] for each in names if isinstance(given.get(each), str)), "").split())
-        for name, names in _FIELDS.items()
-    }
-    return {
-        name: text if name == "url" else text[:_RESULT_CHARS] for name, text in texts.items() if text or name != "date"
-    }
+    result: dict[str, str] = {}
+    for name, members in _FIELDS.items():
+        text = next((given[each] for each in members if isinstance(given.get(each), str)), "")
+        result[name] = text if name == "url" else " ".join(text.split())[:_RESULT_CHARS]
+    if not result["date"]:
+        del result["date"]
+    return result
 
 
-def _decoded(fetched: _Fetched) -> str:
+def _decoded(content: bytes, charset: str) -> str:
     """Return a text; what its encoding does not allow becomes a replacement character."""
-    charset = fetched.charset if fetched.charset.lower().startswith(_ENCODINGS) else "utf-8"
     try:
-        return fetched.content.decode(charset, "replace").lstrip("\ufeff")
+        return content.decode(charset if charset.lower().startswith(_ENCODINGS) else "utf-8", "replace").lstrip(
+            "\ufeff"
+        )
     except LookupError:
-        return fetched.content.decode("utf-8", "replace")
+        return content.decode("utf-8", "replace").lstrip("\ufeff")
 
 
 def _part_end(text: str, start: int) -> int:

@@ -20,7 +20,7 @@ from planners.calls.sandbox import Sandbox, SandboxResult
 from planners.journal.recorded import RecordedGraph, RecordedSandbox, Steps, recorded_model
 from planners.journal.run_journal import account_of, open_run_journal, read_run_journal
 from planners.stores.memory_graph import MemoryGraph
-from planners.stores.property_graph import InsertNode, Operation, QueryLimits, QueryRows, Statement, Value
+from planners.stores.property_graph import InsertNode, Operation, QueryLimits, QueryRows
 
 
 def ask(model: ChatModel, text: str, seed: int = 0) -> str:
@@ -142,13 +142,11 @@ class Listed(MemoryGraph):
     asked = 0
 
     async def apply(self, operations: Sequence[Operation]) -> None:
-        if any(isinstance(each, Statement) for each in operations):
+        if InsertNode(label="LOAD") in operations:
             raise StatementError("it is not allowed", subject="LOAD")
         await super().apply(operations)
 
-    async def query(
-        self, text: str, parameters: Mapping[str, Value] | None = None, limits: QueryLimits | None = None
-    ) -> QueryRows:
+    async def query(self, text: str, limits: QueryLimits | None = None) -> QueryRows:
         self.asked += 1
         if text == "down":
             raise StorageError("it is down")
@@ -160,7 +158,7 @@ async def graph_run(graph: RecordedGraph) -> list[Any]:
     told: list[Any] = [await graph.state(), await graph.query("count")]
     for text in ("LOAD", "down"):
         try:
-            await (graph.apply([Statement(text=text)]) if text == "LOAD" else graph.query(text))
+            await (graph.apply([InsertNode(label=text)]) if text == "LOAD" else graph.query(text))
         except (StatementError, StorageError) as error:
             told.append((type(error), str(error)))
     return told

@@ -21,15 +21,37 @@ from planners.kgot.kgot_settings import KgotSettings
 from planners.kgot.kgot_task import KgotEvent, KgotTask
 from planners.kgot.steps import LlmSteps
 from planners.stores.memory_graph import MemoryGraph
-from planners.stores.property_graph import GraphState, Language, Operation, QueryLimits, QueryRows, Statement, Value
+from planners.stores.property_graph import GraphState, Language, Operation, QueryLimits, QueryRows
 from tests.harness.http_server import Arrived, Loopback, Reply, as_json
 
-__all__ = ["KEY", "FakeFinder", "FakeInvoker", "FakeSandbox", "FakeTextGraph", "Ran", "StepServer", "run_task", "tool"]
+__all__ = [
+    "KEY",
+    "FakeFinder",
+    "FakeInvoker",
+    "FakeSandbox",
+    "FakeTextGraph",
+    "Ran",
+    "StepServer",
+    "node",
+    "run_task",
+    "tool",
+    "written",
+]
 
 KEY = b"a key of tests"
 SWIFT = RetryPolicy(max_retries=1, base_delay_s=0.001, max_delay_s=0.002)
 QUESTION = "Which books did Ann Reed write?"
 INSERT = {"query_type": "INSERT", "content": "her books are missing"}
+
+
+def node(label: str, **properties: Any) -> dict[str, Any]:
+    """A node as a model writes it, with all of its properties in the key."""
+    return {"label": label, "key": properties, "properties": {}}
+
+
+def written(*nodes: dict[str, Any], edges: Sequence[dict[str, Any]] = ()) -> dict[str, Any]:
+    """What a model writes."""
+    return {"nodes": list(nodes), "edges": list(edges)}
 
 
 def completion(text: str, *, tokens: tuple[int, int] = (11, 5)) -> Reply:
@@ -149,39 +171,22 @@ class FakeSandbox(Sandbox):
 
 
 class FakeTextGraph:
-    """A graph that knows a few statements and queries by their text; what it does not know it refuses.
+    """A graph that knows a few queries by their text; what it does not know it refuses.
 
-    :param statements: text → what it writes, or the error that it raises.
-    :param queries: text → rows of one column, or the error.
+    :param queries: text → rows of one column, or the error that it raises.
     """
 
     language: Language = "cypher"
 
-    def __init__(
-        self,
-        statements: Mapping[str, Sequence[Operation] | Exception] | None = None,
-        queries: Mapping[str, Sequence[Any] | Exception] | None = None,
-    ) -> None:
+    def __init__(self, queries: Mapping[str, Sequence[Any] | Exception] | None = None) -> None:
         self._inner = MemoryGraph()
-        self._statements = dict(statements or {})
         self._queries = dict(queries or {})
         self.queried: list[str] = []
 
     async def apply(self, operations: Sequence[Operation]) -> None:
-        known: list[Operation] = []
-        for operation in operations:
-            if not isinstance(operation, Statement):
-                known.append(operation)
-                continue
-            writes = self._statements.get(operation.text, StatementError(f"cannot read {operation.text!r}"))
-            if isinstance(writes, Exception):
-                raise writes
-            known.extend(writes)
-        await self._inner.apply(known)
+        await self._inner.apply(operations)
 
-    async def query(
-        self, text: str, parameters: Mapping[str, Value] | None = None, limits: QueryLimits | None = None
-    ) -> QueryRows:
+    async def query(self, text: str, limits: QueryLimits | None = None) -> QueryRows:
         self.queried.append(text)
         rows = self._queries.get(text, StatementError(f"cannot read {text!r}"))
         if isinstance(rows, Exception):

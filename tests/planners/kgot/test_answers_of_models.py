@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -14,12 +13,10 @@ from planners.calls.model_text import json_objects
 from planners.calls.sandbox import Sandbox
 from planners.calls.untrusted import FenceMarks
 from planners.kgot.kgot_settings import KgotSettings
-from planners.kgot.kgot_task import Dropped
 from planners.kgot.run_state import graph_text
 from planners.kgot.steps import prompt_messages, read_operations
 from planners.stores import open_graph
-from planners.stores.property_graph import GraphEdge, GraphNode, GraphState, Operation, Statement, state_text
-from tests.planners.kgot.run_fakes import INSERT, FakeFinder, FakeInvoker, StepServer, run_task, tool
+from planners.stores.property_graph import GraphEdge, GraphNode, GraphState, state_text
 
 TEXTS = {
     'Is it {really}? ```json\n{"a": 1}\n``` I hope this {helps}': [{"a": 1}],
@@ -48,15 +45,10 @@ def shown(prompt: str, language: str) -> list[Any]:
     return [json.loads(each) for each in re.findall(r"<answer>\n(.*?)\n</answer>", system, re.DOTALL)]
 
 
-def writes(language: str) -> Mapping[str, Any]:
-    [answer] = shown("write_graph", "operations" if language == "python" else language)
-    written: Mapping[str, Any] = answer
+def writes() -> dict[str, Any]:
+    [answer] = shown("write_graph", "operations")
+    written: dict[str, Any] = answer
     return written
-
-
-def operations(answer: Mapping[str, Any]) -> tuple[Operation, ...]:
-    statements = [Statement(text=text) for text in answer.get("statements", ())]
-    return tuple(statements) or read_operations(answer)
 
 
 def store(name: str, request: pytest.FixtureRequest) -> Any:
@@ -75,7 +67,7 @@ async def test_the_examples_of_the_prompts_run(name: str, request: pytest.Fixtur
     language = STORES[name]
     async with store(name, request) as graph:
         assert graph.language == language
-        await graph.apply(operations(writes(language)))
+        await graph.apply(read_operations(writes()))
         state = await graph.state()
         named = sorted((node.label, *sorted(node.properties.items())) for node in state.nodes)
         assert named == [("Author", ("name", "Ann Reed")), ("Book", ("pages", 210), ("title", "Tides"))]
@@ -83,27 +75,6 @@ async def test_the_examples_of_the_prompts_run(name: str, request: pytest.Fixtur
         queries = [each["query"] for each in shown("write_query", language)]
         queries += [each["content"] for each in shown("next_step", language) if each["query_type"] == "RETRIEVE"]
         assert [(await graph.query(query)).rows for query in queries] == [(("Tides",),)] * 2
-
-
-@pytest.mark.parametrize("name", PARAMS)
-async def test_a_run_on_a_real_store(name: str, request: pytest.FixtureRequest) -> None:
-    pytest.importorskip("openai", reason="the extra 'llm' is not installed")
-    language = STORES[name]
-    vote = {"query_type": "RETRIEVE", "content": shown("write_query", language)[0]["query"]}
-    steps = {
-        "next_step": lambda body, nth: vote if "Tides" in body["messages"][-1]["content"] else INSERT,
-        "tool_calls": [{"calls": [{"tool": "library/list_books", "arguments": {"of": "Ann Reed"}}]}],
-        "write_graph": [writes(language)],
-        "maths_needed": [{"needed": False}],
-        "final_answer": [{"answer": "Tides"}],
-    }
-    invoker = FakeInvoker(list_books={"books": [{"title": "Tides", "pages": 210}]})
-    async with store(name, request) as graph:
-        with StepServer(**steps) as server:
-            ran = await run_task(server, graph, finder=FakeFinder(tool("list_books")), invoker=invoker)
-        assert (ran.run.answer, ran.run.outcome) == ("Tides", "solved")
-        assert ran.run.state == await graph.state()
-    assert not ran.of(Dropped)
 
 
 ORDERS = [GraphNode(id=f"n{n}", label="Order", properties={"no": n, "open": n % 2 == 0}) for n in range(1, 501)]

@@ -159,7 +159,7 @@ def test_bad_files_of_tasks_say_what_is_wrong(tmp_path: Path, text: str) -> None
         read_tasks(folder / "tasks.jsonl")
 
 
-RIGHT = """17=17|17.0=17|$1,250.50=1250.5|1250.5 euros=1,250.5|56=56 %|56 percent=56 %|EUR 12=12|€12=12 euros|EUR 12 euros=12|42 km=42
+RIGHT = """17=17|17.0=17|$1,250.50=1250.5|1250.5 euros=1,250.5|56=56 %|56 percent=56 %|EUR 12=12|€12=12 euros|EUR 12 euros=12
 3 Million=3 million|-3=-3|Jane Doe.=jane doe|The Café=cafe|Saint-Émilion=saint emilion|Argo, Egret; Grebe=Egret, Argo, Grebe
 Board, Export, Finance and Sales=Board, Export, Finance, Sales|5105600123, 5105600144=5105600144, 5105600123
 5105600123,5105600144=5105600123,5105600144|1.0, b=B, 1|2023-10-31=2023-10-31"""

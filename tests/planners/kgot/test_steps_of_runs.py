@@ -23,7 +23,7 @@ from planners.kgot.kgot_task import (
     Written,
 )
 from planners.stores.memory_graph import MemoryGraph
-from planners.stores.property_graph import InsertEdge, InsertNode, NodeRef, Operation, ReplaceGraph, Statement
+from planners.stores.property_graph import MergeNode, NodeRef, ReplaceGraph
 from tests.planners.kgot.run_fakes import (
     INSERT,
     FakeFinder,
@@ -32,13 +32,16 @@ from tests.planners.kgot.run_fakes import (
     FakeTextGraph,
     Ran,
     StepServer,
+    node,
     run_task,
     tool,
+    written,
 )
 
 pytest.importorskip("openai", reason="the extra 'llm' is not installed")
 
-WRITE = InsertNode(label="Book", properties={"title": "Tides"})
+BOOK = node("Book", title="Tides")
+WRITE = MergeNode(node=NodeRef(label="Book", key={"title": "Tides"}))
 BOOKS: dict[str, Any] = {"GOOD": ["Tides"], "OTHER": ["Dunes"], "EMPTY": [], "NOTHING": []}
 TITLES = {"books": [{"title": "Tides"}]}
 
@@ -49,6 +52,10 @@ def retrieve(query: str) -> dict[str, str]:
 
 def calls(*wanted: tuple[str, dict[str, Any]]) -> dict[str, Any]:
     return {"calls": [{"tool": name, "arguments": arguments} for name, arguments in wanted]}
+
+
+def end(label: str, **key: str) -> dict[str, Any]:
+    return {"label": label, "key": key}
 
 
 def queries(*texts: str) -> list[dict[str, str]]:
@@ -70,7 +77,7 @@ ANSWERS: dict[str, Any] = {
     "next_step": [INSERT],
     "merge_reasons": [{"missing": "books"}],
     "tool_calls": [ONE_CALL],
-    "write_graph": [{"statements": ["WRITE"]}],
+    "write_graph": [written(BOOK)],
     "forced_query": queries("NOTHING"),
     "forced_answer": [{"found": False, "answer": ""}],
     "maths_needed": [{"needed": False}],
@@ -87,7 +94,7 @@ async def run(graph: Any = None, *, options: Any = None, **answers: Any) -> tupl
         **(options or {}),
     }
     with StepServer(**{**ANSWERS, **answers}) as server:
-        return await run_task(server, graph or FakeTextGraph({"WRITE": [WRITE]}, BOOKS), **given), server
+        return await run_task(server, graph or FakeTextGraph(BOOKS), **given), server
 
 
 # Decisions
@@ -166,25 +173,27 @@ async def test_transient_faults_of_safe_calls_are_tried_six_times_more(effect: s
     assert "write_graph" not in server.steps  # there is nothing new to write
 
 
-WRITES = {
-    "right at once": (["WRITE"], [], 0),
-    "fixed once": (["BAD"], ["WRITE"], 1),
-    "fixed at the third attempt": (["BAD"], ["WORSE", "WORST", "WRITE"], 3),
-    "never right, beside one that is": (["BAD", "WRITE"], ["BAD 0", "BAD 1", "BAD 2", "BAD 3"], 3),
+BAD = [node("B" * 300, n=n) for n in range(4)]
+WRITES: dict[str, tuple[list[Any], list[Any]]] = {
+    "right at once": ([BOOK], []),
+    "fixed once": ([BAD[0]], [BOOK]),
+    "fixed at the third attempt": ([BAD[0]], [BAD[1], BAD[2], BOOK]),
+    "never right, beside one that is": ([BAD[0], BOOK], BAD[1:]),
 }
 
 
 @pytest.mark.parametrize("case", WRITES)
 async def test_a_failing_write_is_fixed_or_dropped(case: str) -> None:
-    written, fixes, count = WRITES[case]
-    ran, server = await run(write_graph=[{"statements": written}], fix_query=queries(*fixes))
-    assert ran.of(Written)[0].operations == (Statement(text="WRITE"),) and len(ran.run.state.nodes) == 1
-    assert server.steps.count("fix_query") == count
-    dropped = [Statement(text="BAD 2")] if "BAD 2" in fixes else []
-    assert [each.operation for each in ran.of(Written)[0].dropped] == dropped
+    first, fixes = WRITES[case]
+    corrected = queries(*(json.dumps(written(fix)) for fix in fixes))
+    ran, server = await run(write_graph=[written(*first)], fix_query=corrected)
+    assert ran.of(Written)[0].operations == (WRITE,) and len(ran.run.state.nodes) == 1
+    assert server.steps.count("fix_query") == len(fixes)
+    dropped = [BAD[-1]["key"]] if BAD[-1] in fixes else []
+    assert [each.operation.node.key for each in ran.of(Written)[0].dropped] == dropped
     assert [each.step for each in ran.of(Dropped)] == ["write"] * len(dropped)
     if fixes:
-        assert "BAD" in server.prompts("fix_query")[0] and "cannot read" in server.prompts("fix_query")[0]
+        assert "BBB" in server.prompts("fix_query")[0] and "more than 256 characters" in server.prompts("fix_query")[0]
 
 
 ORDERS = [{"Order No.": n, "customer": ("Lumière", "O'Hara", "Lumière")[n % 3], "note": None} for n in range(500)]
@@ -218,27 +227,21 @@ async def test_a_large_table_is_loaded_whole_and_a_prompt_has_its_columns_and_co
     assert all(customer in prompt for customer in ("Lumière", "O'Hara"))
 
 
-ANN = NodeRef(label="Author", key={"name": "Ann Reed"})
-NOISY: list[Operation] = [
-    InsertNode(label="Author", properties={"name": "Ann Reed"}),
-    InsertNode(label="Author", properties={"name": "ann  reed"}),
-    WRITE,
-    InsertNode(label="Weather", properties={"sky": "grey"}),
-    InsertEdge(type="WROTE", source=ANN, target=NodeRef(label="Book", key={"title": "Tides"})),
-]
-LEFT = {
-    "keep": ["Author", "Author", "Book", "Weather"],
-    "duplicates": ["Author", "Book", "Weather"],
-    "all": ["Author", "Book"],
-}
+NOISY = written(
+    *(node("Author", name="Ann Reed"), node("Author", name="ann  reed"), BOOK),
+    edges=[
+        {"type": "WROTE", "from": end("Author", name="Ann Reed"), "to": end("Book", title="Tides"), "properties": {}}
+    ],
+)
+LEFT = {"keep": ["Author", "Author", "Book"], "duplicates": ["Author", "Book"]}
 
 
 @pytest.mark.parametrize("noise", LEFT)
 async def test_noise_goes_by_setting_and_what_was_told_takes_it_back(noise: str) -> None:
-    ran, _ = await run(FakeTextGraph({"WRITE": NOISY}, {"NOTHING": []}), options={"noise": noise})
+    ran, _ = await run(write_graph=[NOISY], options={"noise": noise})
     states = [each.state for each in ran.of(GraphChanged)]
     assert [node.label for node in ran.run.state.nodes] == LEFT[noise]
-    assert [len(state.nodes) for state in states] == [0, 4, 3, 2][: 2 + len(ran.of(NoiseRemoved))]
+    assert [len(state.nodes) for state in states] == [0, 3, 2][: 2 + len(ran.of(NoiseRemoved))]
     for state in states:
         again = MemoryGraph()
         await again.apply([ReplaceGraph(state=state)])

@@ -1,4 +1,4 @@
-"""A run of a task over the warehouse, in a process of its own: ``python -m tests.planners.kgot.warehouse_solve JOURNAL KILL_AT [repeat]``.
+"""A run of a task over the warehouse, in a process of its own: ``python -m tests.planners.kgot.warehouse_solve JOURNAL [repeat]``.
 
 Its model is a function of the prompt. It looks for two materials, moves one, and computes the sum of both.
 """
@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
-import signal
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -19,7 +17,7 @@ from inference.chat import Budget, ChatModel, Completion, Message
 from planners.calls.sandbox import Sandbox
 from planners.calls.tool_access import PythonInvoker
 from planners.calls.tool_finder import FoundTool, FoundTools
-from planners.journal.run_journal import RunJournal, RunRecord, open_run_journal
+from planners.journal.run_journal import open_run_journal
 from planners.kgot.kgot_controller import KgotRun
 from planners.kgot.kgot_settings import KgotSettings
 from planners.kgot.kgot_task import KgotTask
@@ -112,27 +110,11 @@ def parts(model: ChatModel | None = None, *, repeat: bool = True) -> SolveParts:
     )
 
 
-class KilledJournal(RunJournal):
-    """Kills this process with its n-th record."""
-
-    left = 0
-
-    def append(self, kind: str, **data: Any) -> RunRecord:
-        record = super().append(kind, **data)
-        type(self).left -= 1
-        if self.left == 0:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return record
-
-
 async def run(path: Path, *, repeat: bool = True) -> KgotRun:
     with open_run_journal(path) as journal:
-        if KilledJournal.left:
-            journal.__class__ = KilledJournal
         return await solve_recorded(TASK, journal, parts(repeat=repeat))
 
 
 if __name__ == "__main__":
-    KilledJournal.left = int(sys.argv[2])
     ended = asyncio.run(run(Path(sys.argv[1]), repeat="repeat" in sys.argv))
     sys.stdout.write(json.dumps([ended.answer, ended.outcome]))

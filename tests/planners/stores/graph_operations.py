@@ -7,11 +7,8 @@ from typing import Any
 from hypothesis import strategies as st
 
 from planners.stores.property_graph import (
-    DeleteEdge,
-    DeleteNode,
     EdgeRow,
     GraphState,
-    InsertEdge,
     InsertNode,
     MergeEdge,
     MergeNode,
@@ -19,7 +16,7 @@ from planners.stores.property_graph import (
     NodeRow,
     Operation,
     Properties,
-    canonical_state,
+    PropertyRows,
 )
 
 _ODD = "a'b\"c`d\\e\nf\tß→𝕏 {x} $y \\n \\u0027 // /* <b>&amp; -- ;"
@@ -45,10 +42,8 @@ OPERATIONS: st.SearchStrategy[Operation] = st.one_of(
     st.builds(InsertNode, label=st.sampled_from(LABELS), properties=PROPERTIES),
     st.builds(InsertNode, label=st.sampled_from(LABELS[:4]), properties=_few),
     st.builds(MergeNode, node=_refs, properties=PROPERTIES),
-    st.builds(InsertEdge, type=_types, source=_refs, target=_refs, properties=PROPERTIES),
+    st.builds(MergeEdge, type=_types, source=_refs, target=_refs, properties=PROPERTIES),
     st.builds(MergeEdge, type=_types, source=_refs, target=_refs, properties=_few),
-    st.builds(DeleteNode, node=_refs),
-    st.builds(DeleteEdge, type=_types, source=_refs, target=_refs, properties=_few),
 )
 
 
@@ -56,7 +51,7 @@ class PlainGraph:
     """A graph as two lists."""
 
     def __init__(self) -> None:
-        self.nodes: list[tuple[str, dict[str, Any]] | None] = []
+        self.nodes: list[tuple[str, dict[str, Any]]] = []
         self.edges: list[tuple[str, int, int, dict[str, Any]]] = []
 
     def apply(self, operation: Any) -> None:
@@ -66,30 +61,22 @@ class PlainGraph:
             case MergeNode():
                 found = self._found(operation.node)
                 for at in found:
-                    self.nodes[at][1].update(operation.properties)  # type: ignore[index]
+                    self.nodes[at][1].update(operation.properties)
                 if not found:
                     self.nodes.append((operation.node.label, {**operation.node.key, **operation.properties}))
-            case InsertEdge() | MergeEdge():
-                standing = list(self.edges) if isinstance(operation, MergeEdge) else []
+            case MergeEdge():
+                standing = list(self.edges)
                 for one in self._found(operation.source):
                     for other in self._found(operation.target):
                         if not any(self._is(edge, operation, one, other) for edge in standing):
                             self.edges.append((operation.type, one, other, dict(operation.properties)))
-            case DeleteNode():
-                gone = self._found(operation.node)
-                self.nodes = [None if at in gone else node for at, node in enumerate(self.nodes)]
-                self.edges = [edge for edge in self.edges if edge[1] not in gone and edge[2] not in gone]
-            case DeleteEdge():
-                pairs = [(a, b) for a in self._found(operation.source) for b in self._found(operation.target)]
-                self.edges = [e for e in self.edges if not any(self._is(e, operation, a, b) for a, b in pairs)]
 
     def state(self) -> GraphState:
-        nodes = {at: NodeRow(label=node[0], properties=node[1]) for at, node in enumerate(self.nodes) if node}
-        edges = [EdgeRow(type=kind, source=a, target=b, properties=held) for kind, a, b, held in self.edges]
-        return canonical_state(nodes, edges)
+        edges = {at: EdgeRow(*edge) for at, edge in enumerate(self.edges)}
+        return PropertyRows(nodes={at: NodeRow(*node) for at, node in enumerate(self.nodes)}, edges=edges).state()
 
     def _found(self, ref: NodeRef) -> list[int]:
-        return [at for at, node in enumerate(self.nodes) if node and node[0] == ref.label and _holds(node[1], ref.key)]
+        return [at for at, node in enumerate(self.nodes) if node[0] == ref.label and _holds(node[1], ref.key)]
 
     def _is(self, edge: tuple[str, int, int, dict[str, Any]], operation: Any, one: int, other: int) -> bool:
         return edge[:3] == (operation.type, one, other) and _holds(edge[3], operation.properties)

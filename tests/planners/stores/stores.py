@@ -52,11 +52,6 @@ TEXTS: dict[str, dict[str, str]] = {
         "python": "result = [d['name'] for n, d in G.nodes(data=True) if 'name' in d]",
         "sparql": "SELECT ?name WHERE { ?n :name ?name }",
     },
-    "name by parameter": {
-        "cypher": "MATCH (n:Thing {name: $wanted}) RETURN n.name AS name",
-        "python": "result = [d['name'] for n, d in G.nodes(data=True) if d.get('name') == parameters['wanted']]",
-        "sparql": "SELECT ?name WHERE { ?n a :Thing ; :name ?name . FILTER(?name = $wanted) }",
-    },
     "write while reading": {
         "cypher": "CREATE (:Thing {name: 'new'})",
         "python": "G.add_node('x', label='Thing', name='new')\nresult = 1",
@@ -73,28 +68,6 @@ TEXTS: dict[str, dict[str, str]] = {
         " WHERE a.n + b.n + c.n + d.n + e.n + f.n + g.n + h.n < 0 RETURN a.n AS n",
         "python": "while True: pass",
         "sparql": "SELECT (COUNT(*) AS ?x) WHERE { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l . ?m ?n ?o . ?p ?q ?r . ?s ?t ?u }",
-    },
-    "insert two": {
-        "cypher": "CREATE (:Author {name: 'Ann Ott', born: 1965})-[:WROTE {year: 1990}]->(:Book {title: 'One'})",
-        "python": "G.add_node(1, label='Author', name='Ann Ott', born=1965)\nG.add_node(2, label='Book', title='One')\n"
-        "G.add_edge(1, 2, type='WROTE', year=1990)",
-        "sparql": "INSERT DATA { :a a :Author ; :name 'Ann Ott' ; :born 1965 ; :WROTE :b . :b a :Book ; :title 'One' . "
-        "[] edge:source :a ; edge:type :WROTE ; edge:target :b ; :year 1990 }",
-    },
-    "delete all": {
-        "cypher": "MATCH (n) DETACH DELETE n",
-        "python": "G.clear()",
-        "sparql": "DELETE WHERE { ?s ?p ?o }",
-    },
-    "delete all relationships": {
-        "cypher": "MATCH ()-[r]->() DELETE r",
-        "python": "G.remove_edges_from(list(G.edges))",
-        "sparql": "DELETE WHERE { ?a :WROTE ?b }",
-    },
-    "delete all properties": {
-        "cypher": "MATCH (n) SET n = {}",
-        "python": "for n, d in G.nodes(data=True):\n    kept = d['label']; d.clear(); d['label'] = kept",
-        "sparql": "DELETE { ?n ?p ?v } WHERE { ?n ?p ?v FILTER(isLiteral(?v)) }",
     },
     "files": {
         "cypher": "LOAD FROM '/etc/passwd' RETURN *",

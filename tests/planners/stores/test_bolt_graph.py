@@ -10,7 +10,7 @@ import pytest
 
 from ontology.errors import InvalidArgumentError, MissingExtraError, StatementError, StorageError
 from planners.stores.bolt import BoltGraph, open_bolt_graph
-from planners.stores.property_graph import InsertEdge, InsertNode, NodeRef, QueryLimits, Statement
+from planners.stores.property_graph import InsertNode, MergeEdge, NodeRef, QueryLimits
 from tests.ingest.bolt import Bolt, serving
 
 pytest.importorskip("neo4j", reason="the extra `neo4j` is not installed")
@@ -28,25 +28,16 @@ class TestRealNeo4j:
     @pytest.mark.parametrize(
         "text",
         [
-            "LOAD CSV FROM 'file:///etc/passwd' AS line CREATE (:Line {text: line[0]})",
-            "CALL apoc.load.json('http://127.0.0.1/') YIELD value CREATE (:X {v: value})",
-            "MATCH (a:Author) WITH a CALL dbms.listConfig() YIELD name CREATE (:X {v: name})",
-            "CREATE CONSTRAINT x FOR (n:Author) REQUIRE n.name IS UNIQUE",
-            "MATCH (n) DETACH DELETE n",
-            r"CREATE (:X {a: 'b\u0027}) LOAD CSV FROM \u0027file:///etc/passwd\u0027 AS l //'})",
+            "MATCH (n) SET n.x = 1 RETURN n",
+            "CALL dbms.listConfig()",
+            "LOAD CSV FROM 'file:///etc/passwd' AS l RETURN l",
         ],
-        ids=["files", "addresses", "procedures", "schema", "delete-all", "hidden-quote"],
     )
-    async def test_statements_that_leave_the_graph_are_refused(self, graph: BoltGraph, text: str) -> None:
+    async def test_what_is_no_query_is_refused(self, graph: BoltGraph, text: str) -> None:
         before = await graph.state()
         with pytest.raises(StatementError):
-            await graph.apply([InsertNode(label="Kept"), Statement(text=text)])
+            await graph.query(text)
         assert await graph.state() == before
-
-    async def test_what_deletes_all_in_effect_is_rolled_back(self, graph: BoltGraph) -> None:
-        with pytest.raises(StatementError, match="deletes all 2 nodes"):
-            await graph.apply([Statement(text="MATCH (n) WHERE n.unknown IS NULL DETACH DELETE n")])
-        assert len((await graph.state()).nodes) == 2
 
     async def test_an_endless_query_is_stopped(self, graph: BoltGraph) -> None:
         ranges = " ".join(f"UNWIND range(1, 100000) AS v{at}" for at in range(4))
@@ -60,7 +51,7 @@ class TestRealNeo4j:
     async def test_names_are_names_whatever_they_hold(self, graph: BoltGraph, name: str) -> None:
         ann = NodeRef(label="Author", key={"name": "Ann"})
         node = InsertNode(label=name, properties={name: name})
-        await graph.apply([node, InsertEdge(type=name, source=ann, target=NodeRef(label=name, key={name: name}))])
+        await graph.apply([node, MergeEdge(type=name, source=ann, target=NodeRef(label=name, key={name: name}))])
         state = await graph.state()
         assert [(n.label, dict(n.properties)) for n in state.nodes if n.label != "Author"] == [(name, {name: name})]
         assert [edge.type for edge in state.edges] == [name]
@@ -79,8 +70,6 @@ class TestRealNeo4j:
             for _ in range(2):
                 with pytest.raises(StorageError, match="has 3 nodes, and this task has left 2"):
                     await graph.apply([InsertNode(label="Late")])
-                with pytest.raises(StorageError, match="has 3 nodes, and this task has left 2"):
-                    await graph.state()
             await driver.execute_query("MATCH (n:Theirs) DELETE n")
         assert len((await graph.state()).nodes) == 2
 

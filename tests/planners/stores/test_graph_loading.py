@@ -1,4 +1,4 @@
-"""Loading tables, CSV folders and GraphML: what is loaded is read back; bad input is named and replaces nothing."""
+"""Loading tables and CSV folders: what is loaded is read back; bad input is named and replaces nothing."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from ontology.errors import DocumentError, InvalidArgumentError, StorageError
 from planners.stores import open_readable
 from planners.stores.graph_schema import ReadableGraph, read_rows_of
-from planners.stores.ladybug import NodeTable, RelationshipTable, csv_tables, graphml_tables, load_graph
+from planners.stores.ladybug import NodeTable, RelationshipTable, csv_tables, load_graph
 
 _A: Any = {"type": "A", "columns": (("k", "string"), ("n", "integer")), "key": "k"}
 _R: Any = {"type": "R", "source_type": "A", "target_type": "A", "columns": (("w", "integer"),)}
@@ -129,55 +129,12 @@ def test_a_fault_in_a_csv_file_has_its_line(files: dict[str, str], problem: str,
     assert not (tmp_path / "g").exists()
 
 
-_GRAPHML = """<?xml version="1.0"?>
-<graphml xmlns="http://graphml.graphdrawing.org/xmlns">
-<key id="d0" for="node" attr.name="type" attr.type="string"/>
-<key id="d1" for="node" attr.name="n" attr.type="int"><default>3</default></key>
-<key id="d2" for="edge" attr.name="w" attr.type="double"/>
-<key id="d3" for="node" attr.name="id" attr.type="string"/>
-<key id="d4" for="edge" attr.name="label" attr.type="string"/>
-<graph edgedefault="directed">
-<node id="x"><data key="d0">A</data><data key="d1">1</data><data key="d3">own</data></node>
-<node id="y &amp; z"><data key="d0">:B:C</data></node>
-<edge source="x" target="y &amp; z"><data key="d2">0.5</data><data key="d4">R</data></edge>
-<edge source="x" target="x"/>
-</graph></graphml>"""
-
-
-async def test_graphml_is_loaded(tmp_path: Path) -> None:
-    path = tmp_path / "g.graphml"
-    path.write_text(_GRAPHML, encoding="utf-8")
-    async with open_readable(f"graphml:{path}", tmp_path / "cache") as graph:
-        assert await _rows(graph, "MATCH (n:A) RETURN n.node_id, n.id, n.n") == [("x", "own", 1)]
-        assert await _rows(graph, "MATCH (:A)-[r:R]->(b:B) RETURN r.w, b.id, b.n") == [(0.5, "y & z", 3)]
-        assert [each.name for each in (await graph.schema()).relationships] == ["R", "RELATED"]
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "problem"),
-    [
-        ("<graphml", '<!DOCTYPE x [<!ENTITY a "aaa">]>\n<graphml', "it has a document type"),
-        ('target="x"', 'target="q"', "no node has the id: q"),
-        ('id="y &amp; z"', 'id="x"', "several nodes have this id: x"),
-        (">1<", ">one<", "invalid literal for int.*one"),
-        ('key="d3"', 'key="d9"', "no key d9"),
-        ("</graph>", "", "it is no XML: mismatched tag: line 13"),
-        ('version="1.0"', 'version="1.0" encoding="foo-bar"', "unknown encoding"),
-        ('<edge source="x" target="x"/>', "<hyperedge/>", "hyperedges"),
-    ],
-)
-def test_a_fault_in_graphml_is_named(old: str, new: str, problem: str, tmp_path: Path) -> None:
-    path = tmp_path / "g.graphml"
-    path.write_text(_GRAPHML.replace(old, new, 1), encoding="utf-8")
-    with pytest.raises(DocumentError, match=problem):
-        graphml_tables(path)
-
-
 @pytest.mark.parametrize(
     ("address", "error", "problem"),
     [
         ("", InvalidArgumentError, "Use one of ladybug:PATH"),
         ("postgres:x", InvalidArgumentError, "no graph has the address 'postgres'"),
+        ("graphml:x", InvalidArgumentError, "GraphML is no longer read.*csv:FOLDER"),
         ("csv:/no/folder", StorageError, "there is no such folder"),
         ("ladybug:/no/file", StorageError, "there is no such file"),
         (

@@ -12,21 +12,18 @@ from ontology.errors import InvalidArgumentError, StatementError
 from planners.stores import open_graph
 from planners.stores.memory_graph import MemoryGraph
 from planners.stores.property_graph import (
-    DeleteNode,
     EdgeRow,
-    GraphState,
-    InsertEdge,
     InsertNode,
+    MergeEdge,
     MergeNode,
     NodeRef,
     NodeRow,
     Operation,
     PropertyGraph,
+    PropertyRows,
     QueryLimits,
     ReplaceGraph,
-    Statement,
     Value,
-    canonical_state,
 )
 from tests.planners.stores.conftest import Driven
 from tests.planners.stores.graph_operations import OPERATIONS, PlainGraph
@@ -38,7 +35,7 @@ LIBRARY: list[Operation] = [
     MergeNode(node=ANN, properties={"born": 1965, "height": 1.5, "alive": True, "tags": ("b", "a", "a")}),
     InsertNode(label="Book", properties={"title": "One"}),
     InsertNode(label="Book", properties={"title": "Two"}),
-    InsertEdge(type="WROTE", source=ANN, target=BOOKS, properties={"year": 1990}),
+    MergeEdge(type="WROTE", source=ANN, target=BOOKS, properties={"year": 1990}),
 ]
 ODD = 'it\'s "quoted" \\ back\\nslash `tick`\nline\r\n\ttab ß → 𝕏 {brace} $dollar; // # /* -- <tag> & %s \\u0027'
 
@@ -72,7 +69,7 @@ async def test_quotes_backslashes_and_line_breaks_stay_as_they_are(graph: Proper
         [
             InsertNode(label="Thing", properties={"name": ODD}),
             InsertNode(label=odd.label, properties=odd.key),
-            InsertEdge(type=f"T {ODD}", source=odd, target=odd, properties={f"p {ODD}": (ODD, "")}),
+            MergeEdge(type=f"T {ODD}", source=odd, target=odd, properties={f"p {ODD}": (ODD, "")}),
         ]
     )
     state = await graph.state()
@@ -81,8 +78,7 @@ async def test_quotes_backslashes_and_line_breaks_stay_as_they_are(graph: Proper
         ("Thing", {"name": ODD}),
     ]
     assert (state.edges[0].type, dict(state.edges[0].properties)) == (f"T {ODD}", {f"p {ODD}": (ODD, "")})
-    assert (await graph.query(_text(graph, "name by parameter"), {"wanted": ODD})).rows == ((ODD,),)
-    assert (await graph.query(_text(graph, "name by parameter"), {"wanted": "' OR 1=1"})).rows == ()
+    assert (ODD,) in (await graph.query(_text(graph, "all names"))).rows
 
 
 @pytest.mark.parametrize(
@@ -118,7 +114,7 @@ async def test_values_of_several_types_in_one_property_keep_them(
         InsertNode(label="Thing", properties={"v": {"a": 1}}),  # type: ignore[dict-item]
         InsertNode(label="Thing", properties={"v": "\ud800"}),
         InsertNode(label="Thing", properties={"v": "x" * 1_000_001}),
-        InsertEdge(type=" ", source=ANN, target=ANN),
+        MergeEdge(type=" ", source=ANN, target=ANN),
     ],
     ids=["label", "name", "big", "nan", "mixed", "map", "surrogate", "long", "type"],
 )
@@ -126,7 +122,7 @@ async def test_one_fault_undoes_all_operations(graph: PropertyGraph, operation: 
     await graph.apply(LIBRARY)
     before = await graph.state()
     with pytest.raises(StatementError):
-        await graph.apply([InsertNode(label="Thing", properties={"name": "gone"}), DeleteNode(node=ANN), operation])
+        await graph.apply([InsertNode(label="Thing", properties={"name": "gone"}), ReplaceGraph(), operation])
     assert await graph.state() == before
     assert sorted((await graph.query(_text(graph, "all names"))).rows) == [("Ann Ott",)]
 
@@ -141,8 +137,6 @@ async def test_a_text_that_is_not_unicode_is_refused(graph: PropertyGraph) -> No
     }[graph.language]
     with pytest.raises(StatementError, match="a character that is none of Unicode text"):
         await graph.query(query)
-    with pytest.raises(StatementError, match="a character that is none of Unicode text"):
-        await graph.apply([Statement(text=query)])
     assert len((await graph.state()).nodes) == 1
 
 
@@ -180,37 +174,14 @@ async def test_queries_neither_write_nor_leave_the_graph(graph: PropertyGraph, n
     assert await graph.state() == before
 
 
-@pytest.mark.parametrize("name", ["delete all", "delete all relationships", "delete all properties", "files"])
-async def test_statements_neither_delete_all_nor_leave_the_graph(graph: PropertyGraph, name: str) -> None:
-    await graph.apply(LIBRARY)
-    before = await graph.state()
-    with pytest.raises(StatementError):
-        await graph.apply([Statement(text=_text(graph, name))])
-    assert await graph.state() == before
-
-
-async def test_a_statement_inserts_what_it_says(graph: PropertyGraph) -> None:
-    await graph.apply([Statement(text=_text(graph, "insert two"))])
-    state = await graph.state()
-    assert [(node.label, typed(node.properties)) for node in state.nodes] == [
-        ("Author", typed({"name": "Ann Ott", "born": 1965})),
-        ("Book", typed({"title": "One"})),
-    ]
-    (edge,) = state.edges
-    assert (edge.type, edge.source, edge.target, dict(edge.properties)) == ("WROTE", "n1", "n2", {"year": 1990})
-    assert (await graph.query(_text(graph, "titles of an author"))).rows == (("One",),)
-
-
 async def test_a_state_replaces_the_graph(graph: PropertyGraph) -> None:
     await graph.apply(LIBRARY)
-    twins = canonical_state(
-        {at: NodeRow(label="Twin", properties={}) for at in range(4)},
-        [EdgeRow(type="R", source=0, target=1, properties={}), EdgeRow(type="R", source=2, target=2, properties={})],
-    )
+    edges = {at: EdgeRow("R", *ends, {}) for at, ends in enumerate([(0, 1), (2, 2)])}
+    twins = PropertyRows(nodes={at: NodeRow("Twin", {}) for at in range(4)}, edges=edges).state()
     await graph.apply([ReplaceGraph(state=twins)])
     assert await graph.state() == twins
-    await graph.apply([ReplaceGraph(state=GraphState())])
-    assert await graph.state() == GraphState()
+    await graph.apply([ReplaceGraph()])
+    assert not (await graph.state()).nodes
 
 
 _BATCHES = st.lists(st.lists(OPERATIONS, max_size=6), min_size=1, max_size=4)
@@ -222,7 +193,7 @@ _CHECKS = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 def test_any_operations_do_what_the_oracle_says(driven: Driven, batches: list[list[Operation]]) -> None:
     graph, run = driven
     plain = PlainGraph()
-    run(graph.apply([ReplaceGraph(state=GraphState())]))
+    run(graph.apply([ReplaceGraph()]))
     for batch in batches:
         run(graph.apply(batch))
         for operation in batch:

@@ -12,11 +12,11 @@ from typing import Annotated
 
 import typer
 
+from benchmarks.command import ROOT, run_command
+from benchmarks.measure import measure
+from benchmarks.sets import BenchSet, bench_sets, catalog_address
 from eval.summary import Summary, summarise
 from ingest.sources import read_catalog
-from scripts.bench_sets import ROOT, BenchSet, bench_sets, catalog_address
-from scripts.measure import measure
-from scripts.run_command import run_command
 
 _OUT = ROOT / "out" / "phrases"
 _MEASURES = ("CompleteRecall@3", "CompleteRecall@5", "CompleteRecall@10")

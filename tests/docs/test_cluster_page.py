@@ -15,10 +15,10 @@ from pathlib import Path
 
 import pytest
 
-from scripts.reliability.ray_nodes import ray_nodes
-from scripts.reliability.replica import free_port
 from services.cluster.ray_cluster import RECONNECT
 from tests.conftest import ROOT
+from tests.harness.ray_nodes import ray_nodes
+from tests.harness.servers import free_port
 
 PAGE = (ROOT / "docs" / "cluster.md").read_text(encoding="utf-8")
 _COMMANDS = [

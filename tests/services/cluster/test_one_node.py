@@ -17,9 +17,9 @@ from typing import Any
 import pytest
 
 from egotools import Client
-from scripts.reliability.ray_nodes import RayNode, ray_nodes
-from scripts.reliability.replica import free_port
 from tests.conftest import ROOT
+from tests.harness.ray_nodes import RayNode, ray_nodes
+from tests.harness.servers import free_port
 from tests.planners.kgot.run_fakes import StepServer
 
 pytestmark = [

@@ -112,7 +112,7 @@ def run_gate(
     for bench_set in sets:
         small = reduced(bench_set, out / bench_set.name, queries=_REQUESTS, tools=_TOOLS)
         systems = (BASELINE, NO_GRAPH, candidate)
-        measured.append(measure(small, out / bench_set.name, systems, report=False).measured)
+        measured.append(measure(small, out / bench_set.name, systems, report=False))
     if renew and reference is not None:
         _renew(measured, candidate, reference)
     faults = judge(measured, candidate, judge_mean=judge_mean, reference=reference)
@@ -236,19 +236,15 @@ def sign_flip_p(differences: Sequence[float]) -> float:
 
 def _table(summary: Summary, candidate: str) -> str:
     from eval.regression_gate import GATE_MEASURES
-    from eval.report import Figures
 
-    figures = Figures(summary)
     lines = [f"{candidate} minus {summary.baseline}, points of CompleteRecall with the paired 95 % interval"]
-    for set_name in summary.sets:
-        found = (figures.get(figures.requests(set_name), candidate, measure) for measure in GATE_MEASURES)
+    for name in summary.sets:
         cells = [
-            f"@{one.measure.partition('@')[2]} {one.difference:+.1%} [{one.difference_low:+.1%}, "
-            f"{one.difference_high:+.1%}]"
-            for one in found
-            if one is not None
+            f"@{one.measure.partition('@')[2]} {one.difference:+.1%} [{one.difference_low:+.1%}, {one.difference_high:+.1%}]"
+            for one in summary.figures
+            if (one.scope, one.group, one.system) == ("set", name, candidate) and one.measure in GATE_MEASURES
         ]
-        lines.append(f"{set_name:20} " + "  ".join(cells))
+        lines.append(f"{name:20} {'  '.join(cells)}")
     return "\n".join(lines)
 
 

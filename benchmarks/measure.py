@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.sets import BenchSet, catalog_address
@@ -15,17 +14,9 @@ from services.jobs.build import build_snapshot
 from services.jobs.evaluate import evaluate, measure_systems
 from services.jobs.plans import EvaluationPlan
 
-__all__ = ["Measurement", "measure"]
+__all__ = ["measure"]
 
 _TIMEOUT_S = 60.0  # a shared machine may stall; a slow answer is part of the latency, and is not lost
-
-
-@dataclass(frozen=True, kw_only=True)
-class Measurement:
-    """A measured set, and the systems whose run stopped before its end."""
-
-    measured: MeasuredSet
-    failed: tuple[str, ...]
 
 
 def measure(
@@ -37,7 +28,7 @@ def measure(
     report: bool = True,
     needs: bool = False,
     phrases: Path | None = None,
-) -> Measurement:
+) -> MeasuredSet:
     """Build the set's snapshot and ask the systems.
 
     :param report: whether its report is written too. Without it the vector of a request is made once for all systems, which are then
@@ -63,7 +54,5 @@ def measure(
     )
     if report:
         evaluate(plan, no_progress)
-        measured = read_measured(plan.out)
-    else:
-        measured = measure_systems(plan, no_progress, load=lambda name: with_recent_vectors(load_encoder(name)))
-    return Measurement(measured=measured, failed=tuple(run.system for run in measured.runs if run.failure))
+        return read_measured(plan.out)
+    return measure_systems(plan, no_progress, load=lambda name: with_recent_vectors(load_encoder(name)))

@@ -8,24 +8,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from pydantic import TypeAdapter
 
 from benchmarks.command import ROOT, Provenance, current, replace_block, run_command
+from benchmarks.quality import Result, Results, TokenCost, facts_of, read_results, results_of, write_results
 from benchmarks.sets import REAL, REAL_ABSENT, SHIPPED_TEST, BenchSet, bench_sets, real_sets
-from eval.report.blocks import points
-from ontology.files import write_file
 from services.threads import pin_threads
 
 if TYPE_CHECKING:
     from eval.measured_set import MeasuredSet
-    from eval.summary import Figure, Summary
 
-__all__ = ["NeedsResults", "TokenCost", "collect", "read_needs_results", "renew_needs", "write_needs_results"]
+__all__ = ["RESULTS", "collect", "renew_needs"]
 
 OUT = ROOT / "out" / "bench-needs"
 RESULTS = ROOT / "benchmarks" / "needs.json"
@@ -42,31 +39,8 @@ _AGAINST = {
     "rrf@needs": "`rrf` on needs",
     "default-no-graph@needs": "itself without the graph on needs",
 }
-_MEASURES = ("CompleteRecall@5", "CompleteRecall@10")
+_CUTOFFS = (5, 10)
 _SHOWN = 10  # tools whose schemas an agent reads
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TokenCost:
-    """Mean tokens of a request: of its needs, of the schemas of the first ten tools, and of the schemas of all tools."""
-
-    needs: float
-    schemas: float
-    all_schemas: float
-
-
-@dataclass(frozen=True, kw_only=True)
-class NeedsResults:
-    """What is published.
-
-    :param summary: differences to ``default@needs``; ``macro`` is the mean over the open sets, without the shipped company and the real
-        documents.
-    :param cost: set → tokens, of the shipped company and the real documents.
-    """
-
-    summary: Summary
-    cost: Mapping[str, TokenCost]
-    measured: Provenance
 
 
 def main(
@@ -76,17 +50,17 @@ def main(
     """Measure every set with recorded needs, and renew the documents."""
     pin_threads()  # before anything numeric is imported
     if not render:
-        write_needs_results(_measured(out))
-    renew_needs(read_needs_results())
+        write_results(_measured(out), RESULTS)
+    renew_needs(read_results(RESULTS))
 
 
-def _measured(out: Path) -> NeedsResults:
+def _measured(out: Path) -> Results:
     from benchmarks.measure import measure
     from inference import DEFAULT_ENCODER
 
     measured, cost, now = [], {}, current(DEFAULT_ENCODER)
     for one in _sets():
-        found = measure(one, out / one.name, (*_LABELS, _ALONE), report=False, needs=True).measured
+        found = measure(one, out / one.name, (*_LABELS, _ALONE), report=False, needs=True)
         measured.append(found)
         if one.name in (SHIPPED_TEST, REAL):
             cost[one.name] = _cost(found, out / one.name / "store")
@@ -102,19 +76,17 @@ def _sets() -> list[BenchSet]:
     return [*bench_sets([SHIPPED_TEST]), *real, *open_sets]
 
 
-def collect(measured: Sequence[MeasuredSet], cost: Mapping[str, TokenCost], now: Provenance) -> NeedsResults:
-    """The figures of a whole run."""
+def collect(measured: Sequence[MeasuredSet], cost: Mapping[str, TokenCost], now: Provenance) -> Results:
+    """The figures of a whole run: differences to ``default@needs``, and the mean over the open sets."""
     from eval.summary import summarise
 
-    everything = summarise(measured, baseline=_BY_NEEDS)
     open_sets = [one for one in measured if one.queries.name not in (SHIPPED_TEST, REAL)]
-    mean = summarise(open_sets, baseline=_BY_NEEDS)
-    figures = [
-        *(one for one in everything.figures if one.scope == "set"),
-        *(one for one in mean.figures if one.scope == "macro"),
+    results = [
+        *results_of(summarise(measured, baseline=_BY_NEEDS).figures, "set", _BY_NEEDS),
+        *results_of(summarise(open_sets, baseline=_BY_NEEDS).figures, "macro", _BY_NEEDS),
     ]
-    shown = tuple(one for one in figures if one.measure in _MEASURES)
-    return NeedsResults(summary=replace(everything, figures=shown, facts=()), cost=cost, measured=now)
+    shown = tuple(one for one in results if one.k in _CUTOFFS)
+    return Results(measured={"everything": now}, sets=facts_of(measured), results=shown, cost=cost)
 
 
 def _cost(measured: MeasuredSet, store: Path) -> TokenCost:
@@ -145,50 +117,19 @@ def _mean(values: Iterable[float]) -> float:
     return round(sum(found) / len(found), 1)
 
 
-def write_needs_results(results: NeedsResults, path: Path = RESULTS) -> None:
-    """Write the JSON, a line for each figure."""
-    from eval.summary import summary_to_json
-
-    summary = summary_to_json(results.summary)
-    figures = ",\n".join(json.dumps(row, separators=(",", ":")) for row in summary.pop("figures"))
-    rest = {
-        "cost": _COST.dump_python(dict(results.cost), mode="json"),
-        "measured": _PROVENANCE.dump_python(results.measured, mode="json"),
-        "summary": summary,
-    }
-    text = json.dumps(rest, ensure_ascii=False, indent=1)
-    write_file(path, f'{text[:-2]},\n"figures": [\n{figures}\n]\n}}\n')
-
-
-def read_needs_results(path: Path = RESULTS) -> NeedsResults:
-    """What was published last."""
-    from eval.summary import summary_from_json
-
-    values = json.loads(path.read_text(encoding="utf-8"))
-    return NeedsResults(
-        summary=summary_from_json({**values["summary"], "figures": values["figures"]}),
-        cost=_COST.validate_python(values["cost"]),
-        measured=_PROVENANCE.validate_python(values["measured"]),
-    )
-
-
-_COST = TypeAdapter(dict[str, TokenCost])
-_PROVENANCE = TypeAdapter(Provenance)
-
-
-def renew_needs(results: NeedsResults, *, root: Path = ROOT) -> None:
+def renew_needs(results: Results, *, root: Path = ROOT) -> None:
     """Write the tables of README and of the page of results."""
     replace_block(root / "README.md", "needs", "\n".join(_first_table(results)))
     replace_block(root / "docs" / "results.md", "needs-by-set", "\n".join(_by_set(results)))
 
 
-def _first_table(results: NeedsResults) -> Iterator[str]:
+def _first_table(results: Results) -> Iterator[str]:
     """Whole requests and needs side by side, what the difference is worth, and what a request costs the agent."""
-    figures, summary = _found(results.summary), results.summary
+    figures = _found(results)
     groups = {
         SHIPPED_TEST: "shipped company",
         REAL: "real documents",
-        "": f"mean of {len(_open_sets(summary))} open sets",
+        "": f"mean of {len(_open_sets(results))} open sets",
     }
     yield f"| CompleteRecall @5 / @10, % | {' | '.join(f'{told}: whole | needs' for told in groups.values())} |"
     yield f"|---|{'---:|' * 6}"
@@ -203,58 +144,63 @@ def _first_table(results: NeedsResults) -> Iterator[str]:
     yield ""
     costs = (
         f"{groups[name]}: {cost.needs:.0f} of needs that it writes, and {cost.schemas:,.0f} of the schemas of ten tools that it reads, not "
-        f"{cost.all_schemas:,.0f} of all {summary.sets[name].tools:,}"
+        f"{cost.all_schemas:,.0f} of all {results.sets[name].tools:,}"
         for name, cost in results.cost.items()
     )
     yield f"Mean tokens of a request for the agent, by the tokenizer of the encoder: {'; '.join(costs)}."
     yield f"Measured by `make bench-needs` with {_told(results)}."
 
 
-def _told(results: NeedsResults) -> str:
-    return f"{replace(results.measured, encoder='')}, encoder `{results.measured.encoder}`"
+def _told(results: Results) -> str:
+    usual = results.measured["everything"]
+    return f"{replace(usual, encoder='')}, encoder `{usual.encoder}`"
 
 
-def _open_sets(summary: Summary) -> list[str]:
-    return [name for name in summary.sets if name not in (SHIPPED_TEST, REAL)]
+def _open_sets(results: Results) -> list[str]:
+    return [name for name in results.sets if name not in (SHIPPED_TEST, REAL)]
 
 
-def _by_set(results: NeedsResults) -> Iterator[str]:
+def _by_set(results: Results) -> Iterator[str]:
     """Every set: ``default`` on whole requests, and on needs beside its rivals, with what it gains on the nearest one."""
-    figures, summary = _found(results.summary), results.summary
+    figures = _found(results)
     columns = ("default", "rrf@needs", "default-no-graph@needs", _ALONE, _BY_NEEDS)
     yield f"| set | requests | {' | '.join(f'`{each}`' for each in columns)} | minus `rrf@needs` @10 |"
     yield f"|---|---:|{'---:|' * (len(columns) + 1)}"
-    open_sets = _open_sets(summary)
+    open_sets = _open_sets(results)
     for name in (SHIPPED_TEST, REAL, *open_sets, ""):
-        requests = sum(summary.sets[each].queries for each in ([name] if name else open_sets))
+        requests = sum(results.sets[each].requests for each in ([name] if name else open_sets))
         cells = [_pair(figures, name, each).replace(" ", "") for each in columns]
-        gain = _difference(figures[name, "rrf@needs", _MEASURES[-1]])
+        gain = _difference(figures[name, "rrf@needs", _CUTOFFS[-1]])
         yield f"| {name or f'*mean of the {len(open_sets)} open sets*'} | {requests:,} | {' | '.join(cells)} | {gain} |"
     yield ""
     yield f"Measured by `make bench-needs` with {_told(results)}."
 
 
-Found = Mapping[tuple[str, str, str], "Figure"]
+Found = Mapping[tuple[str, str, int], Result]
 
 
-def _found(summary: Summary) -> Found:
-    return {(one.group, one.system, one.measure): one for one in summary.figures}
+def _found(results: Results) -> Found:
+    return {(one.set, one.system, one.k): one for one in results.results}
 
 
 def _pair(figures: Found, group: str, system: str) -> str:
     """``58.2 / 77.6``, at five and ten tools."""
-    return " / ".join(f"{figures[group, system, measure].value * 100:.1f}" for measure in _MEASURES)
+    return " / ".join(f"{figures[group, system, k].value * 100:.1f}" for k in _CUTOFFS)
 
 
 def _gain(figures: Found, group: str, other: str) -> str:
     """What ``default`` on needs is above another system, in points, with paired intervals; bold where an interval excludes 0."""
-    return " / ".join(_difference(figures[group, other, measure]) for measure in _MEASURES)
+    return " / ".join(_difference(figures[group, other, k]) for k in _CUTOFFS)
 
 
-def _difference(one: Figure) -> str:
-    value, low, high = (0.0 - (each or 0.0) for each in (one.difference, one.difference_high, one.difference_low))
-    told = f"**{points(value)}**" if low > 0 or high < 0 else points(value)
-    return f"{told} [{points(low)}, {points(high)}]"
+def _difference(one: Result) -> str:
+    value, low, high = (100 * (0.0 - each) for each in (one.difference, one.difference_high, one.difference_low))
+    told = f"**{_points(value)}**" if low > 0 or high < 0 else _points(value)
+    return f"{told} [{_points(low)}, {_points(high)}]"
+
+
+def _points(value: float) -> str:
+    return f"{value:+.1f}" if round(value, 1) else "0.0"
 
 
 if __name__ == "__main__":

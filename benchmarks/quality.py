@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Annotated
@@ -38,7 +38,20 @@ if TYPE_CHECKING:
     from eval.measured_set import MeasuredSet
     from eval.summary import Figure
 
-__all__ = ["RESULTS", "SYSTEMS", "Result", "Results", "SetFacts", "collect", "read_results", "render", "write_results"]
+__all__ = [
+    "RESULTS",
+    "SYSTEMS",
+    "Result",
+    "Results",
+    "SetFacts",
+    "TokenCost",
+    "collect",
+    "facts_of",
+    "read_results",
+    "render",
+    "results_of",
+    "write_results",
+]
 
 OUT = ROOT / "out" / "bench-quality"
 RESULTS = ROOT / "benchmarks" / "results.json"
@@ -80,13 +93,26 @@ class SetFacts:
     sha256: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenCost:
+    """Mean tokens of a request: of its needs, of the schemas of the first ten tools, and of the schemas of all tools."""
+
+    needs: float
+    schemas: float
+    all_schemas: float
+
+
 @dataclass(frozen=True, kw_only=True)
 class Results:
-    """What is published, and with what it was measured: ``everything``, and by name each set that was measured apart."""
+    """What is published, and with what it was measured: ``everything``, and by name each set that was measured apart.
+
+    :param cost: set → tokens, where sets were asked by needs.
+    """
 
     measured: Mapping[str, Provenance]
     sets: Mapping[str, SetFacts]
     results: tuple[Result, ...]
+    cost: Mapping[str, TokenCost] = field(default_factory=dict)
 
 
 def main(
@@ -108,11 +134,12 @@ def main(
     measured = []
     for one in _chosen([name for name in sets.split(",") if name]):
         result = measure(one, out / one.name, systems.split(","), limit=limit)
-        if result.failed:
-            print(f"{one.name} stopped before its end, and resumes when run again: {', '.join(result.failed)}")
+        failed = [run.system for run in result.runs if run.failure]
+        if failed:
+            print(f"{one.name} stopped before its end, and resumes when run again: {', '.join(failed)}")
             raise typer.Exit(1)
-        measured.append(result.measured)
-        print(f"{one.name}: {len(result.measured.queries.queries):,} requests", flush=True)
+        measured.append(result)
+        print(f"{one.name}: {len(result.queries.queries):,} requests", flush=True)
     whole = systems == ",".join(SYSTEMS) and not limit
     if not whole or (sets and not publish):
         print("A part was measured: the page stays as it was. The reports are in", out)
@@ -156,11 +183,17 @@ def collect(measured: Sequence[MeasuredSet], now: Provenance) -> Results:
     nine = [one for one in measured if one.queries.name in MACRO_SETS]
     found: list[Result] = []
     for baseline in BASELINES:
-        everything = summarise(measured, baseline=baseline)
-        found += _results(everything.figures, "set", baseline)
+        fresh = results_of(summarise(measured, baseline=baseline).figures, "set", baseline)
         if len(nine) == len(MACRO_SETS):
-            found += _results(summarise(nine, baseline=baseline).figures, "macro", baseline)
-    facts = {
+            fresh += results_of(summarise(nine, baseline=baseline).figures, "macro", baseline)
+        # Differences to the second baseline are kept of ``default`` alone.
+        found += [one for one in fresh if baseline == BASELINES[0] or one.system == "default"]
+    return Results(measured={"everything": now}, sets=facts_of(measured), results=tuple(found))
+
+
+def facts_of(measured: Sequence[MeasuredSet]) -> dict[str, SetFacts]:
+    """The facts of sets by name."""
+    return {
         one.queries.name: SetFacts(
             tools=one.tools,
             requests=len(one.queries.queries),
@@ -169,16 +202,12 @@ def collect(measured: Sequence[MeasuredSet], now: Provenance) -> Results:
         )
         for one in measured
     }
-    return Results(measured={"everything": now}, sets=facts, results=tuple(found))
 
 
-def _results(figures: Sequence[Figure], scope: str, baseline: str) -> Iterator[Result]:
-    """Differences to the second baseline are kept of ``default`` alone."""
-    for one in figures:
-        shown = one.scope == scope and one.measure in _MEASURES
-        if not shown or (baseline != BASELINES[0] and one.system != "default"):
-            continue
-        yield Result(
+def results_of(figures: Sequence[Figure], scope: str, baseline: str) -> list[Result]:
+    """CompleteRecall at 3, 5 and 10 tools among some figures, of sets (``set``) or of their mean (``macro``)."""
+    return [
+        Result(
             set=one.group,
             system=one.system,
             k=_MEASURES[one.measure],
@@ -190,6 +219,9 @@ def _results(figures: Sequence[Figure], scope: str, baseline: str) -> Iterator[R
             difference_low=one.difference_low or 0.0,
             difference_high=one.difference_high or 0.0,
         )
+        for one in figures
+        if one.scope == scope and one.measure in _MEASURES
+    ]
 
 
 def _merged(published: Results, fresh: Results) -> Results:
@@ -218,6 +250,7 @@ def write_results(results: Results, path: Path = RESULTS) -> None:
     head = {
         "measured": {name: asdict(one) for name, one in results.measured.items()},
         "sets": {name: asdict(one) for name, one in results.sets.items()},
+        "cost": {name: asdict(one) for name, one in results.cost.items()},
     }
     rows = ",\n".join(json.dumps(asdict(one)) for one in results.results)
     write_file(path, f'{json.dumps(head, indent=1)[:-2]},\n"results": [\n{rows}\n]\n}}\n')

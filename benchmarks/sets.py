@@ -15,7 +15,6 @@ from typing import Any
 from benchmarks.command import ROOT
 from eval.queries import gold_slots
 from ontology.errors import NotFoundError
-from ontology.tool import Parameter, Tool
 
 __all__ = [
     "BENCH",
@@ -32,7 +31,6 @@ __all__ = [
     "SHIPPED_GENERATED",
     "SHIPPED_LONG",
     "SHIPPED_TEST",
-    "WITHOUT_EXAMPLES",
     "BenchSet",
     "bench_sets",
     "catalog_address",
@@ -43,26 +41,16 @@ __all__ = [
 
 BENCH = ROOT.parent / "shared" / "bench"
 SHIPPED = "enterprise"
-"""The model-written requests of the shipped benchmark: written one at a time by a language model, without generator
-or template.
-"""
+"""The requests of the shipped benchmark that a language model wrote one at a time, without generator or template."""
 SHIPPED_GENERATED = "enterprise-generated"
-"""The requests that datagen generated from the graph of the same catalogue: reported apart, because a graph finds
-them more easily.
-"""
-SHIPPED_GENERATED_V1 = f"{SHIPPED_GENERATED}-v1"
-"""Those of version 1 of the benchmark. They have to be named."""
+"""Requests that a generator made from the graph of the same catalogue: reported apart, because a graph finds them more easily."""
 SHIPPED_DEV, SHIPPED_TEST = f"{SHIPPED}-dev", f"{SHIPPED}-test"
 """The halves of the model-written requests. Rules may be chosen on the dev half."""
 _SHIPPED_HALVES = ((SHIPPED_DEV, "dev"), (SHIPPED_TEST, "test"))
 REAL, REAL_KEPT = "real", "real-kept"
-"""The halves of the requests to the real documents. Rules may be chosen on the first. The second is measured once, at the
-end, so it is in no list: it has to be named.
-"""
+"""The halves of the requests to the real documents. Rules may be chosen on the first; the second is in no list: it has to be named."""
 SHIPPED_LONG, REAL_LONG = f"{SHIPPED}-long", f"{REAL}-long"
-"""Long tasks, of 5 to 12 tools of several systems, over the shipped and over the real documents. All of them may be tuned on. They have
-to be named, because they are measured by Recall@10 and @30: hardly one is complete at 10.
-"""
+"""Long tasks, of 5 to 12 tools of several systems. They have to be named: they are measured by recall, hardly one is complete at 10."""
 _NEEDS = "needs.jsonl"
 REAL_ABSENT = (
     "The real documents are not fetched: python -m examples.real.fetch out/real (EGOTOOLS_REAL names another folder)"
@@ -72,10 +60,6 @@ SAMPLES = ROOT / "examples" / "enterprise" / "requests.jsonl"
 DEPENDENCIES_GIVEN = "-given"
 """Suffix of a set whose catalogue was given the dependencies that its source declares. They are known to be, or to
 contain, the labels (of toollinkos every gold set is the closure of one tool), so such a set is in no mean.
-"""
-WITHOUT_EXAMPLES = "-without-examples"
-"""Suffix of a shipped set whose tools lack what their documents show of values: examples, defaults and patterns. Such a
-set is measured only where it is named.
 """
 GRAPH_RULE_SETS = {
     "apibank": "the tool that opens a session",
@@ -112,7 +96,6 @@ class BenchSet:
     :param gold_edges: files of true dependencies, for scoring the tool graph.
     :param declared: file of dependencies that are made part of the catalogue, or None.
     :param split: the split of the requests that is measured; empty for all of them.
-    :param examples: whether the parameters keep their examples, defaults and patterns.
     :param needs: file of recorded needs of the requests, or None.
     """
 
@@ -122,7 +105,6 @@ class BenchSet:
     gold_edges: tuple[Path, ...] = ()
     declared: Path | None = None
     split: str = ""
-    examples: bool = True
     needs: Path | None = None
 
 
@@ -140,14 +122,13 @@ def bench_sets(names: Sequence[str] = (), *, bench: Path = BENCH) -> list[BenchS
     listed = {bench_set.name: bench_set for bench_set in [*_open_sets(bench), *shipped]}
     if not names:
         return list(listed.values())
-    bare = [replace(one, name=f"{one.name}{WITHOUT_EXAMPLES}", examples=False) for one in shipped]
     written = replace(shipped[0], needs=enterprise / "benchmark" / _NEEDS)
     halves = [replace(written, name=name, split=split) for name, split in _SHIPPED_HALVES]
     named = [
         BenchSet(name=name, catalog=enterprise / "catalog", queries=enterprise / "benchmark" / file)
-        for name, file in ((SHIPPED_LONG, "long_tasks.jsonl"), (SHIPPED_GENERATED_V1, "generated-v1.jsonl"))
+        for name, file in ((SHIPPED_LONG, "long_tasks.jsonl"), (f"{SHIPPED_GENERATED}-v1", "generated-v1.jsonl"))
     ]
-    known = listed | {bench_set.name: bench_set for bench_set in [*bare, *halves, *named, *real_sets()]}
+    known = listed | {bench_set.name: bench_set for bench_set in [*halves, *named, *real_sets()]}
     unknown = sorted(set(names) - set(known))
     if unknown:
         remedy = REAL_ABSENT if {REAL, REAL_KEPT, REAL_LONG} & set(unknown) else f"There are: {', '.join(known)}"
@@ -190,15 +171,7 @@ def _open_sets(bench: Path) -> Iterable[BenchSet]:
 
 
 def catalog_address(bench_set: BenchSet, folder: Path) -> Path:
-    """What to build the set's snapshot from: its documents; or a table in ``folder``, with the declared dependencies or
-    without examples.
-    """
-    if not bench_set.examples:
-        # It may import numeric libraries, which must come after the thread variables.
-        from ingest.sources import read_catalog
-
-        read = read_catalog([str(bench_set.catalog)]).tools
-        return _write(folder / "tools.jsonl", (_without_examples(tool).to_json() for tool in read))
+    """What to build the set's snapshot from: its documents; or a table in ``folder``, with the declared dependencies."""
     if bench_set.declared is None:
         return bench_set.catalog
     rows = _rows(bench_set.catalog)
@@ -231,21 +204,6 @@ def sampled(bench_set: BenchSet, limit: int) -> list[dict[str, Any]]:
     """At most so many rows of the requests of a set, chosen by the hash of their ids; 0 for all, as they stand."""
     rows = [row for row in _rows(bench_set.queries) if bench_set.split in ("", row.get("split"))]
     return sorted(rows, key=_hash)[:limit] if limit else rows
-
-
-def _without_examples(tool: Tool) -> Tool:
-    """The tool without the values that its document shows. Values in the text of a description stay."""
-
-    def bare(parameter: Parameter) -> Parameter:
-        return replace(parameter, example="", default="", pattern="")
-
-    return replace(
-        tool,
-        parameters=tuple(map(bare, tool.parameters)),
-        returns=tuple(map(bare, tool.returns)),
-        input_schema=None,
-        output_schema=None,
-    )
 
 
 def _hash(row: dict[str, Any]) -> str:

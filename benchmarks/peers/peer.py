@@ -6,13 +6,11 @@ peer is a script beside this file that imports its library at the top and has on
     def build(tools: Sequence[PeerTool], embed: Embed | None) -> Search: ...
 
 Measured are ``load_s`` (imports, and loading the encoder), ``build_s`` (``build``), ``warm_up_s`` (the first request, which is
-not counted, with everything that is made at the first use), ``peak_bytes`` (of the whole process) and ``resident_bytes``
-(the part of it after the imports: encoder, index and working memory). A peer that uses a network gets an error.
+not counted, with everything that is made at the first use). A peer that uses a network gets an error.
 """
 
 from __future__ import annotations
 
-import contextlib
 import importlib.util
 import json
 import sys
@@ -24,7 +22,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Protocol, TextIO
 
-__all__ = ["Embed", "Job", "Memory", "PeerTool", "Search", "main", "read_tools", "run_job"]
+__all__ = ["Embed", "PeerTool", "Search", "main", "read_tools", "run_job"]
 
 Search = Callable[[str, int], list[str]]
 """Answers a request in plain words with the ids of at most k tools, best first."""
@@ -67,77 +65,43 @@ class _Script(Protocol):
     def build(self, tools: Sequence[PeerTool], embed: Embed | None) -> Search: ...
 
 
-@dataclass(frozen=True, kw_only=True)
-class Job:
-    """The input of a peer's process.
-
-    :param script: file of the peer.
-    :param encoder: name of the project's encoder that the peer embeds with, or empty; its packages and the checkout are
-        then on the path.
-    :param tools: JSONL of the catalogue; ``queries`` of the requests, of which ``id`` and ``query`` are read.
-    :param run: the header that the run will have, of which this process fills in ``resources``.
-    :param rows: file to which answers are appended, one JSON row each; ``header`` is written after the last one.
-    """
-
-    script: Path
-    encoder: str
-    tools: Path
-    queries: Path
-    run: Mapping[str, Any]
-    rows: Path
-    header: Path
-
-    def write(self, path: Path) -> None:
-        """Write the job for a peer's process."""
-        values = {**self.__dict__, **{name: str(getattr(self, name).absolute()) for name in _PATHS}}
-        path.write_text(json.dumps(values, indent=1) + "\n", encoding="utf-8")
-
-    @classmethod
-    def read(cls, path: Path) -> Job:
-        """Read what :meth:`write` wrote."""
-        values = json.loads(path.read_text(encoding="utf-8"))
-        return cls(**{**values, **{name: Path(values[name]) for name in _PATHS}})
-
-
-_PATHS = ("script", "tools", "queries", "rows", "header")
-
-
 def main(arguments: Sequence[str]) -> int:
     """Do the job in the file that the one argument names."""
     _refuse_network()
-    run_job(Job.read(Path(arguments[0])))
+    run_job(json.loads(Path(arguments[0]).read_text(encoding="utf-8")))
     return 0
 
 
-def run_job(job: Job) -> None:
+def run_job(job: Mapping[str, Any]) -> None:
     """Load the peer, build, answer one request to warm up and then every request alone; write rows and header.
+
+    :param job: ``script`` of the peer; ``encoder`` of the project that it embeds with, or empty; files of ``tools`` and ``queries``; ``run``,
+        the header that the run will have; the files ``rows``, to which answers are appended, and ``header``, written after the last one.
 
     A request at which the peer fails is a row with its error; a peer that cannot load or build raises.
     """
-    tools = read_tools(job.tools)
-    queries = _rows(job.queries)
+    tools = read_tools(Path(job["tools"]))
+    queries = _rows(Path(job["queries"]))
     started = time.perf_counter()
-    script = _load(job.script)
-    before = Memory.now()
-    embed = _embedding(job.encoder) if job.encoder else None
+    script = _load(Path(job["script"]))
+    embed = _embedding(job["encoder"]) if job["encoder"] else None
     loaded = time.perf_counter()
     search = script.build(tools, embed)
     built = time.perf_counter()
     known = frozenset(tool.id for tool in tools)
     if queries:
-        _answer(search, queries[0], job.run["k"], known)
+        _answer(search, queries[0], job["run"]["k"], known)
     warm = time.perf_counter()
-    with job.rows.open("w", encoding="utf-8") as rows:
+    with Path(job["rows"]).open("w", encoding="utf-8") as rows:
         for query in queries:
-            _append(rows, _answer(search, query, job.run["k"], known))
+            _append(rows, _answer(search, query, job["run"]["k"], known))
     resources = {
         "load_s": round(loaded - started, 3),
         "build_s": round(built - loaded, 3),
         "warm_up_s": round(warm - built, 3),
-        **before.grown(),
     }
-    done = {**job.run, "resources": resources, "failure": ""}
-    job.header.write_text(json.dumps(done, indent=1) + "\n", encoding="utf-8")
+    done = {**job["run"], "resources": resources, "failure": ""}
+    Path(job["header"]).write_text(json.dumps(done, indent=1) + "\n", encoding="utf-8")
 
 
 def read_tools(path: Path) -> list[PeerTool]:
@@ -238,40 +202,6 @@ def _refuse_network() -> None:
             raise NetworkError(f"a peer is measured without a network ({event} {arguments[1:] or arguments})")
 
     sys.addaudithook(refuse)
-
-
-@dataclass(frozen=True, slots=True)
-class Memory:
-    """The memory of a process now, and at most until now, in bytes."""
-
-    peak: int
-    resident: int
-
-    @classmethod
-    def now(cls) -> Memory:
-        """Measure, and reset the system's record of the peak where that is possible."""
-        measured = cls(_status("VmHWM"), _status("VmRSS"))
-        with contextlib.suppress(OSError):  # without a reset the peak is that of the whole process
-            Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
-        return measured
-
-    def grown(self) -> dict[str, float]:
-        """``peak_bytes`` of the whole process, and ``resident_bytes``: the peak since then, minus what was resident before."""
-        peak = _status("VmHWM")
-        return {"peak_bytes": max(peak, self.peak), "resident_bytes": max(0, peak - self.resident)}
-
-
-def _status(field: str) -> int:
-    """A size in bytes from the process's status; where there is no such file, the peak that the system reports."""
-    try:
-        lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
-    except OSError:
-        import resource
-
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        return peak if sys.platform == "darwin" else peak * 1024
-    (line,) = (line for line in lines if line.startswith(field + ":"))
-    return int(line.split()[1]) * 1024
 
 
 if __name__ == "__main__":

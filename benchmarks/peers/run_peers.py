@@ -8,6 +8,7 @@ baselines and not dependencies: each has an environment of its own, made from th
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import subprocess
 import sys
@@ -19,7 +20,6 @@ from typing import Annotated, Any
 import typer
 
 from benchmarks.command import ROOT, current, run_command
-from benchmarks.peers import peer as protocol
 from benchmarks.sets import BENCH, BenchSet, bench_sets, catalog_address, sampled
 from eval.answers import Run, read_header, read_run, run_files, write_header
 from eval.measured_set import MeasuredSet, write_measured
@@ -44,10 +44,7 @@ _SETTINGS = {
     "LANGCHAIN_TRACING_V2": "false",
     "OTEL_SDK_DISABLED": "true",
     "PYTHONHASHSEED": "0",
-    "OMP_NUM_THREADS": "1",
-    "OPENBLAS_NUM_THREADS": "1",
-    "MKL_NUM_THREADS": "1",
-    "RAYON_NUM_THREADS": "1",
+    **{f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL", "RAYON")},
     "TOKENIZERS_PARALLELISM": "false",
 }
 
@@ -214,16 +211,16 @@ def measure_peer(peer: Peer, python: Path, prepared: Prepared, snapshot_id: str,
         return read_run(prepared.folder, peer.name)
     rows.unlink(missing_ok=True)
     write_header(header, fresh)
-    job = protocol.Job(
-        script=FOLDER / peer.script,
-        encoder=peer.encoder,
-        tools=prepared.folder / "tools.jsonl",
-        queries=prepared.folder / "queries.jsonl",
-        run={key: value for key, value in fresh.__dict__.items() if key != "answers"},
-        rows=rows,
-        header=header,
-    )
-    failure = _run(python, job, prepared.folder, limit_s)
+    job = {
+        "script": str(FOLDER / peer.script),
+        "encoder": peer.encoder,
+        "tools": str(prepared.folder / "tools.jsonl"),
+        "queries": str(prepared.folder / "queries.jsonl"),
+        "run": {key: value for key, value in fresh.__dict__.items() if key != "answers"},
+        "rows": str(rows),
+        "header": str(header),
+    }
+    failure = _run(python, job, prepared.folder / f"{peer.name}.job.json", limit_s)
     if failure:
         write_header(header, replace(fresh, failure=failure))
         print(f"{prepared.queries.name}: {peer.name} failed: {failure}", file=sys.stderr)
@@ -240,16 +237,15 @@ def _has_ended(header: Path, fresh: Run) -> bool:
     return old.failure != _UNFINISHED and all(getattr(old, each) == getattr(fresh, each) for each in fields)
 
 
-def _run(python: Path, job: protocol.Job, folder: Path, limit_s: float) -> str:
+def _run(python: Path, job: Mapping[str, Any], file: Path, limit_s: float) -> str:
     """Run the process; returns why it failed, or an empty text."""
-    file = folder / f"{job.header.stem}.job.json"
-    job.write(file)
-    command = [str(python), "-P", str(Path(protocol.__file__)), str(file.absolute())]
+    write_file(file, json.dumps(job, indent=1))
+    command = [str(python), "-P", str(FOLDER / "peer.py"), str(file)]
     kept = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
     environ = {**kept, **_SETTINGS, "PYTHONPATH": str(ROOT)}
     try:
         done = subprocess.run(
-            command, cwd=folder, env=environ, capture_output=True, text=True, timeout=limit_s, check=False
+            command, cwd=file.parent, env=environ, capture_output=True, text=True, timeout=limit_s, check=False
         )
     except subprocess.TimeoutExpired:
         return f"it was ended after {limit_s:g} s"

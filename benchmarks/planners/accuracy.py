@@ -2,7 +2,7 @@
 
 A request is right when its graph is that of the set up to names and order; one that is refused is wrong. Losses are listed first, of
 ``dev`` by request, of ``test`` by number alone, so that nobody writes rules in view of them. ``--endpoint URL --model NAME`` measures
-``llm.v1``; ``--sample`` asks a part of a slow model, and ``--out`` keeps its graphs, which are not asked for again.
+``llm.v1``; ``--sample`` asks a part of a slow model.
 """
 
 from __future__ import annotations
@@ -11,15 +11,14 @@ import re
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import date
-from pathlib import Path
 from random import Random
 from typing import Annotated, Any
 
 import networkx as nx
 import typer
 from networkx.algorithms.isomorphism import categorical_edge_match, categorical_node_match
-from pydantic import BaseModel, ConfigDict
 
 from benchmarks.command import run_command
 from ontology.errors import EgotoolsError
@@ -27,7 +26,7 @@ from planners.query import load_parser
 from planners.query.domain import read_domain
 from planners.query.query_graph import GoldRequest, Parser, QueryGraph, request_set
 
-__all__ = ["ParsedGold", "kept_graphs", "measure", "same_graph", "sampled", "table"]
+__all__ = ["ParsedGold", "measure", "same_graph", "sampled", "table"]
 
 _TODAY = date(2026, 2, 15)
 _SEED = 7
@@ -73,15 +72,10 @@ def _value(field: str, value: object) -> str:
     return _LEAD.sub("", text) if field == "value" else text
 
 
-class ParsedGold(BaseModel):
-    """What became of one request.
+@dataclass(frozen=True, slots=True)
+class ParsedGold:
+    """What became of one request: its graph, or None where the parser refused, and why."""
 
-    :param graph: None where the parser refused; ``said`` is why.
-    """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    id: str
     graph: QueryGraph | None
     seconds: float
     said: str = ""
@@ -99,35 +93,16 @@ def sampled(domain: str, split: str, sample: int = 0) -> list[GoldRequest]:
     return requests[: sample or None]
 
 
-def measure(parser: Parser, requests: Sequence[GoldRequest], kept: Path | None = None) -> Iterator[ParsedGold]:
-    """Yield what becomes of each request.
-
-    :param kept: a file of earlier outcomes, to which new ones are added.
-    """
-    known = kept_graphs(kept) if kept and kept.exists() else {}
+def measure(parser: Parser, requests: Sequence[GoldRequest]) -> Iterator[ParsedGold]:
+    """Yield what becomes of each request."""
     for gold in requests:
-        if gold.id not in known:
-            known[gold.id] = _parsed(parser, gold)
-            if kept:
-                with kept.open("a", encoding="utf-8") as file:
-                    file.write(known[gold.id].model_dump_json(by_alias=True) + "\n")
-        yield known[gold.id]
-
-
-def kept_graphs(path: Path) -> dict[str, ParsedGold]:
-    """Read the outcomes that a measurement kept, by the id of the request."""
-    lines = path.read_text(encoding="utf-8").splitlines()
-    return {each.id: each for each in map(ParsedGold.model_validate_json, lines)}
-
-
-def _parsed(parser: Parser, gold: GoldRequest) -> ParsedGold:
-    start = time.perf_counter()
-    graph, said = None, ""
-    try:
-        graph = parser.parse(gold.request, read_domain(gold.domain), _TODAY).graph
-    except EgotoolsError as error:
-        said = str(error)
-    return ParsedGold(id=gold.id, graph=graph, seconds=time.perf_counter() - start, said=said)
+        start = time.perf_counter()
+        graph, said = None, ""
+        try:
+            graph = parser.parse(gold.request, read_domain(gold.domain), _TODAY).graph
+        except EgotoolsError as error:
+            said = str(error)
+        yield ParsedGold(graph, time.perf_counter() - start, said)
 
 
 def table(requests: Sequence[GoldRequest], outcomes: Sequence[ParsedGold]) -> list[str]:
@@ -149,7 +124,6 @@ def main(
     sample: Annotated[int, typer.Option(help="Requests at most; 0 for all.")] = 0,
     endpoint: Annotated[str, typer.Option(help="Base URL of a chat model for the parser llm.v1.")] = "",
     model: Annotated[str, typer.Option(help="Its name.")] = "",
-    out: Annotated[Path | None, typer.Option(help="File that keeps the graphs.")] = None,
 ) -> None:
     """Print the losses and the table."""
     parser = load_parser("rules.v1")
@@ -158,7 +132,7 @@ def main(
 
         parser = load_parser("llm.v1", OpenAIChat(model, base_url=endpoint, timeout_s=1_800.0))
     requests = sampled(domain, split, sample)
-    outcomes = list(measure(parser, requests, out))
+    outcomes = list(measure(parser, requests))
     print(f"{parser.name}, {domain}, {split}")
     for gold, each in zip(requests, outcomes, strict=True):
         if not each.is_right(gold):

@@ -16,7 +16,6 @@ from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import date, datetime
-from itertools import groupby
 from pathlib import Path
 from random import Random
 from typing import Annotated, TypeAlias
@@ -234,8 +233,6 @@ def lines_of(title: str, outcomes: Sequence[Outcome], *, named: bool) -> list[st
         f"wrong: {each.gold.id} {each.gold.request if named else ''} ({each.answers} true answers) {each.said}".rstrip()
         for each in lost
     ]
-    by_hops = groupby(sorted(outcomes, key=lambda each: each.gold.hops), key=lambda each: each.gold.hops)
-    lines += [f"{hops} edges: {_share(list(each))}" for hops, each in by_hops]
     answered = [each for each in outcomes if each.answers]
     graphs = sum(each.graph_right for each in outcomes)
     return [

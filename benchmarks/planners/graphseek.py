@@ -19,7 +19,7 @@ import typer
 
 from benchmarks.command import ROOT, run_command
 from benchmarks.ev_graph.ev_tables import ev_tables
-from benchmarks.ev_graph.load_tables import load_tables
+from benchmarks.ev_graph.graph_table import load_tables
 from benchmarks.planners.questions import Answer, Question, Table, score_answer, shipped_questions
 from egotools import ClientError
 from ontology.errors import EgotoolsError

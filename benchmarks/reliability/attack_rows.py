@@ -17,7 +17,6 @@ import grpc
 from benchmarks.reliability.harness import QUERY, Callers, Figure, Replica, Row, asked_for, calling, replicas, rss_mb
 from egotools import AsyncClient, ClientError
 from egotools.v1 import egotools_pb2 as pb
-from egotools.v1 import egotools_pb2_grpc as pb_grpc
 from tests.harness.other_peer import other_peer
 from tests.harness.raw_http2 import call_frames, connection, reset_frame
 
@@ -71,21 +70,6 @@ async def _empties(folder: Path, calls: int) -> Figure:
     return Figure(text=text, held=grown < 100 and not honest.errors)
 
 
-async def _dear(folder: Path) -> Figure:
-    request = pb.RetrieveRequest(query=("find invoice order supplier " * 800)[:20_000], k=1_000, explain=True)
-    refused = pb.RetrieveBatchRequest(requests=[request] * 64)
-    allowed = pb.RetrieveBatchRequest(requests=[request] * 6)
-    async with _attacked(folder) as (server, honest), grpc.aio.insecure_channel(server.address) as channel:
-        stub: pb_grpc.ToolRetrievalAsyncStub = pb_grpc.ToolRetrievalStub(channel)
-        codes = await _codes([stub.RetrieveBatch(refused, timeout=300) for _ in range(2)])
-        honest.seconds.clear()
-        codes += await _codes([stub.RetrieveBatch(allowed, timeout=60) for _ in range(8)])
-    text = f"2 batches of 64 dearest requests and 8 of 6: {dict(codes)}; {honest.text}"
-    return Figure(
-        text=text, held=codes["INVALID_ARGUMENT"] == 2 and not honest.errors and max(honest.seconds) <= _MOST_WAIT_S
-    )
-
-
 async def _burst(folder: Path, calls: int) -> Figure:
     async with _attacked(folder) as (server, honest), AsyncExitStack() as stack:
         options = [("grpc.use_local_subchannel_pool", 1)]
@@ -131,22 +115,6 @@ async def _read_all(reader: asyncio.StreamReader) -> None:
     with suppress(OSError, asyncio.CancelledError):
         while await reader.read(65_536):
             pass
-
-
-async def _unread(folder: Path, calls: int) -> Figure:
-    message = pb.GetCatalogRequest(page_size=5_000).SerializeToString()
-    async with _attacked(folder) as (server, honest), AsyncExitStack() as stack:
-        before, most = rss_mb(server.pid), 0.0
-        for _ in range(0, calls, 100):
-            _, writer = await stack.enter_async_context(connection(server.address, window=0))
-            for number in range(100):
-                writer.write(call_frames(number, f"/{_SERVICE}/GetCatalog", message))
-                await asyncio.sleep(0.002)
-            most = max(most, rss_mb(server.pid))
-        await asyncio.sleep(2.0)
-        most = max(most, rss_mb(server.pid))
-    text = f"{calls:,} answers that are never read: memory + {most - before:.0f} MB; {honest.text}"
-    return Figure(text=text, held=most - before < 200 and not honest.errors)
 
 
 async def _fuzz(folder: Path, messages: int) -> Figure:
@@ -205,12 +173,6 @@ ROWS = (
         fast=True,
     ),
     Row(
-        "dear-batches",
-        "Batches of the dearest requests",
-        "refused before work; no call of a neighbour longer than 5 s",
-        asked_for(_dear),
-    ),
-    Row(
         "burst",
         "6,000 calls at once with the shipped client",
         "answers, OVERLOADED or UNAVAILABLE; none CANCELLED; 0 errors of a neighbour",
@@ -222,12 +184,6 @@ ROWS = (
         "0 errors of a neighbour",
         asked_for(partial(_resets, streams=60_000)),
         fast=True,
-    ),
-    Row(
-        "unread-answers",
-        "4,000 answers that are never read",
-        "memory + < 200 MB, 0 errors of a neighbour",
-        asked_for(partial(_unread, calls=4_000)),
     ),
     Row(
         "fuzz-calls",

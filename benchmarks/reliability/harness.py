@@ -68,10 +68,7 @@ def asked_for(measure: Callable[[Path], Awaitable[Figure]]) -> Callable[[Path], 
 
 
 def row_store(folder: Path) -> Path:
-    """The store that rows serve: that of ``EGOTOOLS_BENCH_STORE``, or the shipped catalogue, built in ``folder``."""
-    given = os.environ.get("EGOTOOLS_BENCH_STORE", "")
-    if given:
-        return Path(given)
+    """The store that rows serve: the shipped catalogue, built in ``folder``."""
     build(BuildPlan(addresses=(str(ENTERPRISE / "catalog"),), store=folder / "store"), no_progress)
     return folder / "store"
 

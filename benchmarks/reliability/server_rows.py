@@ -35,7 +35,6 @@ from tests.harness.issuers import AUDIENCE, ISSUER, Issuer, key_set, write_polic
 __all__ = ["ROWS"]
 
 _READERS = 4
-_STOPPED_S, _MOST_STALL_S = 8.0, 3.0
 _TIMEOUT_S = 60.0
 _SERVING = health_pb2.HealthCheckResponse.SERVING
 
@@ -135,41 +134,24 @@ async def _health(channel: grpc.aio.Channel, service: str) -> int:
     return int((await stub.Check(health_pb2.HealthCheckRequest(service=service))).status)
 
 
-async def _restarts(folder: Path, count: int) -> Figure:
-    async with replicas(folder, 2, GRACE_S="30") as started, calling([each.address for each in started], 32) as met:
+async def _restarts(folder: Path, count: int, number: signal.Signals, callers: int) -> Figure:
+    """End one of two replicas in turn by a signal, and start it again, under callers."""
+    async with (
+        replicas(folder, 2, GRACE_S="30") as started,
+        calling([each.address for each in started], callers) as met,
+    ):
         codes, slowest = Counter[int](), 0.0
-        for number in range(count):
-            replica = started[number % 2]
-            replica.send(signal.SIGTERM)
+        for turn in range(count):
+            replica = started[turn % 2]
+            replica.send(number)
             begun = time.monotonic()
             codes[await replica.ended()] += 1
             slowest = max(slowest, time.monotonic() - begun)
             await replica.start()
             await asyncio.sleep(1.0)
-    text = f"{codes[0]} of {count} restarts ended with exit code 0, in {slowest:.1f} s at most; {met.text}"
-    return Figure(text=text, held=codes[0] == count and slowest <= 30 and not met.errors)
-
-
-async def _kills(folder: Path, count: int) -> Figure:
-    async with replicas(folder, 2) as started, calling([each.address for each in started], 8) as met:
-        for number in range(count):
-            replica = started[number % 2]
-            replica.send(signal.SIGKILL)
-            await replica.ended()
-            await asyncio.sleep(0.5)
-            await replica.start()
-            await asyncio.sleep(1.0)
-    return Figure(text=f"{count} kills: {met.text}", held=not met.errors)
-
-
-async def _stopped(folder: Path) -> Figure:
-    async with replicas(folder, 2) as started, calling([each.address for each in started], 6) as met:
-        met.seconds.clear()
-        started[0].send(signal.SIGSTOP)
-        await asyncio.sleep(_STOPPED_S)
-        started[0].send(signal.SIGCONT)
-    worst = max(met.seconds)
-    return Figure(text=f"stopped for {_STOPPED_S:.0f} s: {met.text}", held=not met.errors and worst <= _MOST_STALL_S)
+    wanted = 0 if number == signal.SIGTERM else -number
+    text = f"{codes[wanted]} of {count} ended with code {wanted}, in {slowest:.1f} s at most; {met.text}"
+    return Figure(text=text, held=codes[wanted] == count and slowest <= 30 and not met.errors)
 
 
 async def _foreign_tools(folder: Path, *, queries: int, tenants: int) -> Figure:
@@ -247,20 +229,13 @@ ROWS = (
         "restarts",
         "SIGTERM to one of two replicas in turn, 32 busy callers with the shipped client",
         "0 client errors, exit code 0 within 30 s, 50 restarts",
-        asked_for(partial(_restarts, count=50)),
+        asked_for(partial(_restarts, count=50, number=signal.SIGTERM, callers=32)),
     ),
     Row(
         "kill-replica",
         "SIGKILL to one of two replicas in turn, 8 callers with the shipped client",
         "0 client errors, 10 kills",
-        asked_for(partial(_kills, count=10)),
-    ),
-    Row(
-        "stopped-replica",
-        "One of two replicas is stopped (SIGSTOP) for 8 s",
-        "0 client errors, no call longer than 3 s",
-        asked_for(_stopped),
-        fast=True,
+        asked_for(partial(_restarts, count=10, number=signal.SIGKILL, callers=8)),
     ),
     Row(
         "tenants",

@@ -1,4 +1,4 @@
-"""A store under kills and damaged files, and builds of the same documents."""
+"""A store under kills and damaged files."""
 
 from __future__ import annotations
 
@@ -8,13 +8,10 @@ import os
 import random
 import shutil
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.command import ROOT
 from benchmarks.reliability.harness import Figure, Row
 from inference import HashingEncoder
 from ontology.errors import EgotoolsError, SnapshotError
@@ -152,28 +149,6 @@ def _damage(path: Path, chance: random.Random) -> None:
         path.write_bytes(bytes(data[: min(at, len(data) - 2)]))
 
 
-def _same_bytes(folder: Path) -> Figure:
-    """Build the same documents with other hash seeds and numbers of workers; compare every byte."""
-    document = folder / "tools.json"
-    document.write_text(json.dumps(list(map(_row, range(1_000)))), encoding="utf-8")
-    ways = [("0", 1), ("1", 2), ("random", 1), ("random", 3)]
-    contents = []
-    for place, (seed, workers) in enumerate(ways):
-        store = folder / str(place)
-        command = [sys.executable, "-m", "services.cli", "build", str(document), "--out", str(store), "--json"]
-        subprocess.run(
-            [*command, "--encoder", "hashing.v1", "--workers", str(workers)],
-            cwd=ROOT,
-            env={**os.environ, "PYTHONHASHSEED": seed},
-            stdout=subprocess.DEVNULL,
-            check=True,
-        )
-        contents.append({path.name: path.read_bytes() for path in current_snapshot(store).iterdir()})
-    equal = sum(content == contents[0] for content in contents)
-    text = f"{equal} of {len(ways)} builds of 1,000 tools byte-identical ({len(contents[0])} files; 1, 2 and 3 workers)"
-    return Figure(text=text, held=equal == len(ways))
-
-
 ROWS = (
     Row(
         "kill-publish",
@@ -187,11 +162,5 @@ ROWS = (
         f"{_DAMAGES} of {_DAMAGES}",
         _damaged_files,
         fast=True,
-    ),
-    Row(
-        "same-bytes",
-        "The same documents give the same snapshot, whatever PYTHONHASHSEED and the number of workers",
-        "every byte equal",
-        _same_bytes,
     ),
 )

@@ -1,14 +1,12 @@
-"""How many of the derived edges between tools are true, and how many true dependencies are found.
+"""How many of the derived edges between tools are true, how many true dependencies are found, and the calibration of their confidence.
 
     python -m benchmarks.training.edges draw DOCUMENT... --count 100 --seed 1 --out sample.jsonl
     python -m benchmarks.training.edges score benchmarks/training/edge_verdicts/calibration.jsonl
     python -m benchmarks.training.edges recall DOCUMENT... --dependencies examples/real/true_dependencies.jsonl
     python -m benchmarks.training.edges calibrate benchmarks/training/edge_verdicts/calibration.jsonl --out ingest/linking/confidence.yaml
 
-``draw`` takes one edge of each document in turn, in the order of their names, until there are enough; a document that has no more is left
-out. So a large one does not outweigh the others, and the first ones may have one edge more. The seed stands in each row. A reader adds
-``"true": true`` or ``false`` and a reason to each row after reading the two documents; ``score`` and ``calibrate`` read the rows again.
-The dependencies of the split ``test`` are read once, after the last change of a rule.
+``draw`` takes one edge of each document in turn, so a large one does not outweigh the others. A reader adds ``"true": true`` or ``false``
+and a reason to each row after reading the two documents. The dependencies of the split ``test`` are read once, after the last change of a rule.
 """
 
 from __future__ import annotations
@@ -19,7 +17,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import typer
 import yaml
@@ -31,11 +29,9 @@ from ontology import Tool, load_ontology
 from ontology.files import write_rows
 from ontology.reporting import Proportion
 
-__all__ = ["FoundDependencies", "draw_edges", "fit_bins", "found_dependencies", "of_split", "precision_by_bin"]
+__all__ = ["draw_edges", "fit_bins"]
 
 Row = dict[str, Any]
-_DEV, _TEST = "dev", "test"
-_BINS = (0.0, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 _MAX_TEXT = 160
 
 app = typer.Typer(no_args_is_help=True, help=__doc__)
@@ -59,37 +55,37 @@ def draw(
 
 @app.command()
 def score(verdicts: Annotated[list[Path], typer.Argument(help="judged rows")]) -> None:
-    """Print which share of the judged edges is true: all, by predicate, by document, by confidence."""
-    rows = _judged(verdicts)
-    typer.echo(f"all: {_share(rows)}")
-    for key in ("predicate", "document"):
-        groups: dict[str, list[Row]] = defaultdict(list)
-        for row in rows:
-            groups[str(row[key])].append(row)
-        for name, group in sorted(groups.items()):
-            typer.echo(f"{key} {name}: {_share(group)}")
-    for low, group in precision_by_bin(rows).items():
-        typer.echo(f"confidence from {low}: {_share(group)}")
+    """Print which share of the judged edges is true: all, by predicate, and by tenths of confidence."""
+    groups: dict[str, list[Row]] = defaultdict(list)
+    for row in _judged(verdicts):
+        tenth = int(10 * row["confidence"]) / 10
+        for name in ("all", f"predicate {row['predicate']}", f"confidence from {tenth}"):
+            groups[name].append(row)
+    for name, group in sorted(groups.items()):
+        typer.echo(f"{name}: {_text(sum(row['true'] for row in group), len(group))}")
 
 
 @app.command()
 def recall(
     documents: Annotated[list[str], typer.Argument(help="addresses of the documents")],
     dependencies: Annotated[Path, typer.Option(help="true dependencies: consumer, input, producer, split")],
-    split: Annotated[str, typer.Option(help="dev, or test: to be read once, at the end")] = _DEV,
+    split: Annotated[str, typer.Option(help="dev, or test: to be read once, at the end")] = "dev",
 ) -> None:
     """Print which share of the true dependencies has an edge that fills the input from the producer, and from the output too."""
-    if split == _TEST:
-        typer.echo("warning: the split test is to be read once, after the last change of a rule", err=True)
-    wanted = of_split(_rows([dependencies]), split)
-    found = found_dependencies(derive_edges(read_catalog(documents).tools, load_ontology()), wanted)
-    typer.echo(f"recall of {split}: {_text(Proportion(len(found.by_producer), len(wanted)))} from the producer")
-    typer.echo(
-        f"recall of {split}: {_text(Proportion(len(found.by_output), len(wanted)))} from the output of the producer"
-    )
-    known = {row["id"] for row in found.by_producer}
+    wanted = [row for row in _rows([dependencies]) if row.get("split") == split]
+    if not wanted:
+        raise typer.BadParameter(f"no dependency is of the split {split!r}")
+    stated: dict[tuple[str, str, str], set[str]] = defaultdict(set)
+    for edge in derive_edges(read_catalog(documents).tools, load_ontology()):
+        consumer, producer = _ends(edge)
+        stated[consumer, edge.parameter, producer].add(edge.output)
+    outputs = {row["id"]: stated.get((row["consumer"], row["input"], row["producer"])) for row in wanted}
+    found = [row for row in wanted if outputs[row["id"]] is not None]
+    exact = [row for row in found if row["output"] in (outputs[row["id"]] or ())]
+    typer.echo(f"recall of {split}: {_text(len(found), len(wanted))} from the producer")
+    typer.echo(f"recall of {split}: {_text(len(exact), len(wanted))} from the output of the producer")
     for row in wanted:
-        if row["id"] not in known:
+        if row not in found:
             typer.echo(f"missed {row['id']}: {row['consumer']} {row['input']} <- {row['producer']}")
 
 
@@ -100,14 +96,12 @@ def calibrate(
 ) -> None:
     """Fit a monotone map from the score of an edge to the share of true edges, and write it."""
     rows = _judged(verdicts)
-    by_predicate = {
-        predicate: fit_bins([row for row in rows if row["predicate"] == predicate])
-        for predicate in sorted({row["predicate"] for row in rows})
+    bins = {
+        name: fit_bins([row for row in rows if row["predicate"] == name])
+        for name in sorted({row["predicate"] for row in rows})
     }
-    text = yaml.safe_dump({"bins": by_predicate}, sort_keys=False)
-    out.write_text(
-        f"# {len(rows)} judged edges: {', '.join(path.name for path in verdicts)}.\n{text}", encoding="utf-8"
-    )
+    head = f"# {len(rows)} judged edges: {', '.join(path.name for path in verdicts)}.\n"
+    out.write_text(head + yaml.safe_dump({"bins": bins}, sort_keys=False), encoding="utf-8")
 
 
 def draw_edges(tools: Sequence[Tool], edges: Iterable[DerivedEdge], count: int, seed: int) -> list[Row]:
@@ -115,7 +109,7 @@ def draw_edges(tools: Sequence[Tool], edges: Iterable[DerivedEdge], count: int, 
     by_id = {tool.id: tool for tool in tools}
     groups: dict[str, list[DerivedEdge]] = defaultdict(list)
     for edge in edges:
-        groups[by_id[_consumer(edge)].namespace].append(edge)
+        groups[by_id[_ends(edge)[0]].namespace].append(edge)
     chance = random.Random(seed)
     for name in sorted(groups):
         chance.shuffle(groups[name])
@@ -125,50 +119,6 @@ def draw_edges(tools: Sequence[Tool], edges: Iterable[DerivedEdge], count: int, 
             if groups[name] and len(drawn) < count:
                 drawn.append(_row(groups[name].pop(), by_id) | {"seed": seed})
     return drawn
-
-
-class FoundDependencies(NamedTuple):
-    """The true dependencies that an edge states.
-
-    :param by_producer: the same input from the same producer.
-    :param by_output: those of them with the same output of the producer.
-    """
-
-    by_producer: list[Row]
-    by_output: list[Row]
-
-
-def of_split(rows: Iterable[Row], split: str) -> list[Row]:
-    """Return the rows of a split.
-
-    :raises typer.BadParameter: when no row is of it.
-    """
-    found = [row for row in rows if row.get("split") == split]
-    if not found:
-        raise typer.BadParameter(f"no dependency is of the split {split!r}")
-    return found
-
-
-def found_dependencies(edges: Iterable[DerivedEdge], wanted: Sequence[Row]) -> FoundDependencies:
-    """Return the true dependencies that an edge states."""
-    stated: dict[tuple[str, str, str], set[str]] = defaultdict(set)
-    for edge in edges:
-        stated[_consumer(edge), edge.parameter, _producer(edge)].add(edge.output)
-    outputs = [(row, stated.get((row["consumer"], row["input"], row["producer"]))) for row in wanted]
-    return FoundDependencies(
-        by_producer=[row for row, stated_ in outputs if stated_ is not None],
-        by_output=[row for row, stated_ in outputs if stated_ and row["output"] in stated_],
-    )
-
-
-def precision_by_bin(rows: Sequence[Row]) -> dict[float, list[Row]]:
-    """Return the judged rows by the lower end of the bin of their confidence."""
-    found: dict[float, list[Row]] = {}
-    for low, high in zip(_BINS, (*_BINS[1:], 1.01), strict=True):
-        group = [row for row in rows if low <= row["confidence"] < high]
-        if group:
-            found[low] = group
-    return found
 
 
 def fit_bins(rows: Sequence[Row]) -> list[list[float]]:
@@ -188,7 +138,7 @@ def fit_bins(rows: Sequence[Row]) -> list[list[float]]:
 
 
 def _row(edge: DerivedEdge, tools: dict[str, Tool]) -> Row:
-    consumer, producer = tools[_consumer(edge)], tools[_producer(edge)]
+    consumer, producer = (tools[tool] for tool in _ends(edge))
     needed = next((one for one in consumer.parameters if one.name == edge.parameter), None)
     given = next((one for one in producer.returns if one.name == edge.output), None)
     return {
@@ -208,12 +158,9 @@ def _row(edge: DerivedEdge, tools: dict[str, Tool]) -> Row:
     }
 
 
-def _consumer(edge: DerivedEdge) -> str:
-    return edge.target if edge.predicate == "supplies" else edge.source
-
-
-def _producer(edge: DerivedEdge) -> str:
-    return edge.source if edge.predicate == "supplies" else edge.target
+def _ends(edge: DerivedEdge) -> tuple[str, str]:
+    """The ids of consumer and producer."""
+    return (edge.target, edge.source) if edge.predicate == "supplies" else (edge.source, edge.target)
 
 
 def _judged(paths: Sequence[Path]) -> list[Row]:
@@ -224,13 +171,9 @@ def _rows(paths: Sequence[Path]) -> list[Row]:
     return [json.loads(line) for path in paths for line in path.read_text(encoding="utf-8").splitlines() if line]
 
 
-def _share(rows: Sequence[Row]) -> str:
-    return _text(Proportion(sum(row["true"] for row in rows), len(rows)))
-
-
-def _text(share: Proportion) -> str:
-    value, low, high = share.value or 0.0, share.low or 0.0, share.high or 0.0
-    return f"{share.hits} of {share.of}, {value:.0%} [{low:.0%}, {high:.0%}]"
+def _text(hits: int, of: int) -> str:
+    share = Proportion(hits, of)
+    return f"{hits} of {of}, {share.value or 0.0:.0%} [{share.low or 0.0:.0%}, {share.high or 0.0:.0%}]"
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.training.export_minilm import LAYERS, PUBLISHED_SHA256, build_model, sha256
+from benchmarks.training.export_minilm import LAYERS, build_model, load_published
 
 TEMPERATURE = 0.05
 WARM_UP = 0.1
@@ -195,16 +195,13 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=5)
     parser.add_argument("--threads", type=int, default=1)
     options = parser.parse_args()
-    source = options.model / "model.safetensors"
-    if sha256(source) != PUBLISHED_SHA256:
-        raise SystemExit(f"{source} is not the published model: its sha256 differs from {PUBLISHED_SHA256}.")
+    base = load_published(options.model)
     import torch
-    from safetensors.torch import load_file, save_file
+    from safetensors.torch import save_file
     from tokenizers import Tokenizer
 
     torch.set_num_threads(options.threads)
     torch.manual_seed(options.seed)
-    base = load_file(str(source))
     model = build_model(base).train()
     tokenizer = Tokenizer.from_file(str(options.model / "tokenizer.json"))
     tokenizer.no_padding()

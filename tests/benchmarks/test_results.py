@@ -41,7 +41,7 @@ def test_pages_are_the_rendering_of_their_figures(tmp_path: Path) -> None:
     for page in ("README.md", "docs/results.md"):
         shutil.copy(ROOT / page, tmp_path / page)
     quality.render(quality.read_results(), tmp_path / "docs" / "results.md")
-    needs.renew_needs(needs.read_needs_results(), root=tmp_path)
+    needs.renew_needs(quality.read_results(needs.RESULTS), root=tmp_path)
     for page in ("README.md", "docs/results.md"):
         same = (ROOT / page).read_bytes() == (tmp_path / page).read_bytes()
         assert same, (
@@ -75,10 +75,10 @@ def test_needs_and_whole_requests_stand_side_by_side(tmp_path: Path) -> None:
     asked = [*(f"{system}{way}" for system in systems for way in ("", "@needs")), "default@needs-alone"]
     names = ("enterprise-test", "real", "apibank", "bfcl")
     measured = [_measured(name, asked, ("default@needs",)) for name in names]
-    cost = {"real": needs.TokenCost(needs=12.4, schemas=2_000, all_schemas=80_000)}
+    cost = {"real": quality.TokenCost(needs=12.4, schemas=2_000, all_schemas=80_000)}
     results = needs.collect(measured, cost, NOW)
-    needs.write_needs_results(results, tmp_path / "needs.json")
-    assert needs.read_needs_results(tmp_path / "needs.json") == results
+    quality.write_results(results, tmp_path / "needs.json")
+    assert quality.read_results(tmp_path / "needs.json") == results
     (tmp_path / "docs").mkdir()
     (tmp_path / "README.md").write_text("<!-- needs -->\n<!-- end -->\n", encoding="utf-8")
     (tmp_path / "docs" / "results.md").write_text("<!-- needs-by-set -->\n<!-- end -->\n", encoding="utf-8")

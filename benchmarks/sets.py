@@ -1,6 +1,4 @@
-"""The sets that quality is measured on: the open ones beside the checkout, where they are there, the shipped ones, and the
-real documents, where they have been fetched.
-"""
+"""The sets that quality is measured on: open ones beside the checkout, shipped ones, and the real documents, where they are there."""
 
 from __future__ import annotations
 
@@ -58,9 +56,7 @@ REAL_ABSENT = (
 SAMPLES = ROOT / "examples" / "enterprise" / "requests.jsonl"
 """The 36 requests of the demo."""
 DEPENDENCIES_GIVEN = "-given"
-"""Suffix of a set whose catalogue was given the dependencies that its source declares. They are known to be, or to
-contain, the labels (of toollinkos every gold set is the closure of one tool), so such a set is in no mean.
-"""
+"""Suffix of a set whose catalogue was given the dependencies that its source declares. They may be the labels: it is in no mean."""
 GRAPH_RULE_SETS = {
     "apibank": "the tool that opens a session",
     "gtc": "tools that take no words turn none into an identifier",

@@ -1,7 +1,7 @@
 """How many shipped questions on graphs are answered rightly: ``python -m benchmarks.planners.graphseek``.
 
 Without ``--endpoint`` the questions are read by rules; with it a chat model plans, over the same graph, operators and limits. Rows are kept
-in ``--out`` and not asked again. The EV graph is generated once, at ``--scale`` 1 or smaller: truths are those of size 1.
+in ``--out`` and not asked again. The EV graph is generated once, at size 1, of which the truths are.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def main(
     """Ask, print how many answers are right by both rules, and keep a row for each question."""
     for name in graphs.split(","):
         rows = asyncio.run(_measured(name, out, endpoint, model))
-        counts = Counter(outcome for row in rows for outcome in (row["outcome"].partition(":")[0],))
+        counts = Counter(row["outcome"].partition(":")[0] for row in rows)
         right = {rule: sum(row[rule] for row in rows) for rule in ("paper", "whole")}
         print(f"{name}: {right['paper']} of {len(rows)} by the paper's rule, {right['whole']} whole; {dict(counts)}")
 

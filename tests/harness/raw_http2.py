@@ -7,10 +7,10 @@ import struct
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-__all__ = ["RESET", "call_frames", "connection", "ping_answer", "reset_frame", "window_update"]
+__all__ = ["call_frames", "connection", "reset_frame"]
 
 _PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
-_HEADERS, _DATA, RESET, _SETTINGS, _PING, _WINDOW_UPDATE = 1, 0, 3, 4, 6, 8
+_HEADERS, _DATA, _RESET, _SETTINGS = 1, 0, 3, 4
 _END_STREAM, _END_HEADERS, _ACK = 1, 4, 1
 _INITIAL_WINDOW = 4
 _CANCEL = 8
@@ -39,17 +39,7 @@ def call_frames(number: int, path: str, message: bytes) -> bytes:
 
 def reset_frame(number: int) -> bytes:
     """The frame that gives up call ``number``."""
-    return _frame(RESET, 0, 2 * number + 1, struct.pack(">I", _CANCEL))
-
-
-def ping_answer(body: bytes) -> bytes:
-    """The frame that answers a ping."""
-    return _frame(_PING, _ACK, 0, body)
-
-
-def window_update(size: int) -> bytes:
-    """The frame that lets the server send so many bytes more over the connection."""
-    return _frame(_WINDOW_UPDATE, 0, 0, struct.pack(">I", size))
+    return _frame(_RESET, 0, 2 * number + 1, struct.pack(">I", _CANCEL))
 
 
 @asynccontextmanager

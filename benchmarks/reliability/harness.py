@@ -15,9 +15,9 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from benchmarks.command import ROOT
 from egotools import AsyncClient, ClientError
 from ontology.reporting import no_progress
-from services.company.shipped_documents import ENTERPRISE
 from services.jobs.build import build
 from services.jobs.plans import BuildPlan
 from tests.harness.servers import free_port
@@ -69,7 +69,9 @@ def asked_for(measure: Callable[[Path], Awaitable[Figure]]) -> Callable[[Path], 
 
 def row_store(folder: Path) -> Path:
     """The store that rows serve: the shipped catalogue, built in ``folder``."""
-    build(BuildPlan(addresses=(str(ENTERPRISE / "catalog"),), store=folder / "store"), no_progress)
+    build(
+        BuildPlan(addresses=(str(ROOT / "examples" / "enterprise" / "catalog"),), store=folder / "store"), no_progress
+    )
     return folder / "store"
 
 

@@ -105,8 +105,7 @@ class BenchSet:
 
 
 def bench_sets(names: Sequence[str] = (), *, bench: Path = BENCH) -> list[BenchSet]:
-    """The sets of these names, or all open and shipped ones that are there, by name; the shipped ones are always there, and
-    last. The real documents are a set only by name, and so are the halves of the model-written requests.
+    """The sets of these names, or all open and shipped ones that are there. Real documents and halves are sets only by name.
 
     :raises NotFoundError: when a named set is not there.
     """
@@ -183,8 +182,7 @@ def catalog_address(bench_set: BenchSet, folder: Path) -> Path:
 def reduced(bench_set: BenchSet, folder: Path, *, queries: int, tools: int) -> BenchSet:
     """A set of at most so many requests over at most so many tools (more only where the gold sets need more).
 
-    Requests, and the tools beside the gold ones, are chosen by the hash of their ids: the choice is the same on every
-    machine and favours no system. A folder of documents is not reduced.
+    Requests, and the tools beside the gold ones, are chosen by the hash of their ids. A folder of documents is not reduced.
     """
     chosen = sampled(bench_set, queries)
     small = replace(bench_set, queries=_write(folder / "queries.jsonl", chosen), gold_edges=())

@@ -9,7 +9,7 @@ COVERAGE ?=
 PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist worksteal --durations=10 $(if $(COVERAGE),--cov --cov-report=term:skip-covered --cov-report=html)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow coverage format lint types check gate docs bench bench-quality bench-needs bench-peers chaos load soak dist stubs locks clean
+.PHONY: help demo test test-slow coverage format lint types check gate docs bench bench-quality bench-needs bench-peers chaos dist stubs locks clean
 
 help: ## list the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)$$/  \1\t\2/p' Makefile | expand -t 18
@@ -34,42 +34,32 @@ lint: $(VENV)/.dev ## linter and format, changing nothing
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-types: $(VENV)/.dev ## mypy --strict over packages, scripts, research, benchmarks and tests
+types: $(VENV)/.dev ## mypy --strict over packages, scripts, benchmarks and tests
 	$(BIN)/mypy
 
 check: lint types ## lint, types, and the stubs: what CI checks beside the tests
 	PATH="$(CURDIR)/$(BIN):$$PATH" bash scripts/generate_stubs.sh --check
 
 gate: $(VENV)/.dev ## the regression gate: default must not be below the flat hybrid, nor below itself without the graph
-	$(BIN)/python -m scripts.quality_gate $(GATE)
+	$(BIN)/python -m benchmarks.gate $(GATE)
 
 docs: $(VENV)/.docs ## build the documentation site; a broken link is an error
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --site-dir out/site
 
-bench: $(VENV)/.dev ## speed and size, compared within one run
-	$(BIN)/python -m scripts.bench $(BENCH)
-	$(BIN)/python -m scripts.bench_datagen
-	$(BIN)/python -m scripts.bench_builds
-	$(BIN)/python -m scripts.bench_kgot
-	$(BIN)/python -m scripts.bench_graphseek
+bench: $(VENV)/.dev ## what a request costs beside its encoding, compared within one run
+	$(BIN)/python -m benchmarks.speed $(BENCH)
 
-bench-quality: $(VENV)/.dev ## every system on every set; rewrites docs/results.md
-	$(BIN)/python -m scripts.bench_quality $(BENCH)
+bench-quality: $(VENV)/.dev ## every system on every set; rewrites the tables of docs/results.md
+	$(BIN)/python -m benchmarks.quality $(BENCH)
 
-bench-needs: $(VENV)/.dev ## whole requests and needs side by side, on sets with recorded needs; rewrites the first table of README
-	$(BIN)/python -m scripts.bench_needs $(BENCH)
+bench-needs: $(VENV)/.dev ## whole requests and needs side by side, on sets with recorded needs; rewrites tables of README and docs/results.md
+	$(BIN)/python -m benchmarks.needs $(BENCH)
 
-bench-peers: $(VENV)/.dev ## other retrievers on the same sets, beside ours; rewrites docs/results.md
-	$(BIN)/python -m research.peers.bench_peers $(BENCH)
+bench-peers: $(VENV)/.dev ## other retrievers on the same sets, beside ours
+	$(BIN)/python -m benchmarks.peers.run_peers $(BENCH)
 
-chaos: $(VENV)/.dev ## faults against a store and a server: rows of docs/reliability.md
-	$(BIN)/python -m scripts.reliability chaos $(ROWS)
-
-load: $(VENV)/.dev ## overload, fairness and speed of a server: rows of docs/reliability.md
-	$(BIN)/python -m scripts.reliability load $(ROWS)
-
-soak: $(VENV)/.dev ## a server under mixed load, swaps and faults for hours: rows of docs/reliability.md
-	$(BIN)/python -m scripts.reliability soak $(ROWS)
+chaos: $(VENV)/.dev ## faults, swaps and attacks against a store and a server: rows of benchmarks/notes/reliability.md
+	$(BIN)/python -m benchmarks.reliability $(ROWS)
 
 dist: $(VENV)/.dev ## wheel, source archive and wheel of the client in dist/, built twice and compared
 	$(BIN)/python -m scripts.dist --check

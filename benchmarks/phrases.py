@@ -1,22 +1,19 @@
 """What everyday phrases are worth: the table of docs/building.md, ``python -m benchmarks.phrases FOLDER``.
 
-The folder has ``NAME/phrases.jsonl`` for each set, as ``egotools build --phrases-file`` writes it, or ``NAME/phrases.tsv``: an id, a tab, phrases
-with semicolons between them. Each set is built with its phrases, and ``default`` is asked with them and without, on the same snapshot.
+The folder has ``NAME/phrases.jsonl`` for each set, as ``egotools build --phrases-file`` reads it. Each set is built with its phrases, and ``default`` is asked with them and without, on the same snapshot.
 """
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from benchmarks.command import ROOT, run_command
+from benchmarks.measure import measure
+from benchmarks.sets import bench_sets
 from eval.summary import Summary, summarise
-from ingest.sources import read_catalog
-from scripts.bench_sets import ROOT, BenchSet, bench_sets, catalog_address
-from scripts.measure import measure
-from scripts.run_command import run_command
 
 _OUT = ROOT / "out" / "phrases"
 _MEASURES = ("CompleteRecall@3", "CompleteRecall@5", "CompleteRecall@10")
@@ -29,33 +26,18 @@ def main(
 ) -> None:
     """Measure the sets that have phrases, and print the table."""
     measured = []
-    for one in (each for each in bench_sets() if each.declared is None and any((folder / each.name).glob("phrases.*"))):
-        file = _phrases_file(folder / one.name, out / one.name, one)
+    for one in (
+        each for each in bench_sets() if each.declared is None and (folder / each.name / "phrases.jsonl").is_file()
+    ):
+        file = folder / one.name / "phrases.jsonl"
         measured.append(
-            measure(
-                one, out / one.name, ("default", _WITHOUT), report=False, needs=one.needs is not None, phrases=file
-            ).measured
+            measure(one, out / one.name, ("default", _WITHOUT), report=False, needs=one.needs is not None, phrases=file)
         )
         print(f"{one.name}: {len(measured[-1].queries.queries):,} requests", flush=True)
     print("\n".join(_table(summarise(measured, baseline=_WITHOUT), "")))
     asked = [one for one in measured if any(run.system.endswith("@needs") for run in one.runs)]
     if asked:
         print("\n".join(_table(summarise(asked, baseline=f"{_WITHOUT}@needs"), "@needs")))
-
-
-def _phrases_file(source: Path, out: Path, one: BenchSet) -> Path:
-    if (rows := source / "phrases.jsonl").is_file():
-        return rows
-    ids = [tool.id for tool in read_catalog([str(catalog_address(one, out))]).tools]
-    found = []
-    for line in (source / "phrases.tsv").read_text(encoding="utf-8").splitlines():
-        name, _, phrases = line.partition("\t")
-        tool = next((each for each in ids if each == name or each.endswith(f"/{name}")), name)
-        found.append({"tool": tool, "phrases": [each.strip() for each in phrases.split(";")], "by": "a language model"})
-    file = out / "phrases.jsonl"
-    out.mkdir(parents=True, exist_ok=True)
-    file.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in found), encoding="utf-8")
-    return file
 
 
 def _table(summary: Summary, way: str) -> list[str]:

@@ -20,9 +20,8 @@ from typing import Annotated
 
 import typer
 
+from benchmarks.command import ROOT, run_command
 from ontology.errors import StorageError
-from scripts.bench_sets import ROOT
-from scripts.run_command import run_command
 
 WHEEL_BYTES = 110_000_000
 _PROJECT_FILES = ("pyproject.toml", "setup.py", "MANIFEST.in", "README.md", "LICENSE", "NOTICE")
@@ -32,7 +31,7 @@ _SHIPPED_EXAMPLES = (
     "examples/enterprise/requests.jsonl",
 )
 _CLIENT = "clients/python"
-_LEFT_OUT = tuple("tests benchmarks research scripts docs deploy examples requirements proto clients".split())
+_LEFT_OUT = tuple("tests benchmarks scripts docs deploy examples requirements proto clients".split())
 
 
 def main(

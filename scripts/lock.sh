@@ -17,10 +17,10 @@ uv pip compile pyproject.toml --extra build --extra llm --extra mcp --extra aws 
   --group dev -c requirements/default.txt "${options[@]}" \
   --no-emit-package rfc3987-syntax --no-emit-package lark -o requirements/dev.txt # jsonschema without the format iri: 3 s less at its import
 uv pip compile pyproject.toml --extra build --group docs -c requirements/dev.txt "${options[@]}" -o requirements/docs.txt
-for peer in research/peers/*.in; do
+for peer in benchmarks/peers/*.in; do
   uv pip compile "$peer" -c requirements/default.txt "${options[@]}" -o "${peer%.in}.txt"
 done
-if grep -nE 'https?://|index-url' requirements/*.txt research/peers/*.txt; then
+if grep -nE 'https?://|index-url' requirements/*.txt benchmarks/peers/*.txt; then
   echo "a lock file names an address" >&2
   exit 1
 fi

@@ -9,22 +9,22 @@ from __future__ import annotations
 import math
 import re
 import tempfile
+from collections import Counter
 from html import escape
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from benchmarks.command import ROOT, run_command
 from egotools.values import EgoGraph
 from inference import load_encoder
 from ontology.names import words
 from retrieval.engine import SnapshotEngine, open_engine
 from retrieval.query.request import Request
-from scripts.run_command import run_command
 from services.cli.search import format_reasons
 from services.jobs.build import build_snapshot
 
-ROOT = Path(__file__).resolve().parent.parent
 CATALOG = ROOT / "examples" / "enterprise" / "catalog"
 PAGES = (ROOT / "docs" / "how-it-works.md", ROOT / "README.md")
 PICTURE = ROOT / "docs" / "ego-graph.svg"
@@ -39,6 +39,7 @@ _COLOURS = {
     "value": "#6e7781",
 }
 _OTHER = "#9a6700"
+_OF_A_PREDICATE = 1
 _WIDTH, _HEIGHT = 1120, 820
 
 
@@ -83,7 +84,7 @@ def document(engine: SnapshotEngine) -> str:
 
 
 def triples(engine: SnapshotEngine) -> str:
-    """The canonical triples read from the tool's document: of the tool, and between what it names."""
+    """Canonical triples read from the tool's document, of each predicate a few: of the tool, and between what it names."""
     own = engine.neighbors(TOOL, limit=1_000).edges
     named = sorted({edge.tail for edge in own})
     rest = [
@@ -93,9 +94,13 @@ def triples(engine: SnapshotEngine) -> str:
         if edge.head == node and any(read.tool_id == TOOL for read in edge.provenance)
     ]
     lines = ["| head | predicate | tail | confidence | read in |", "|---|---|---|---:|---|"]
+    shown: Counter[str] = Counter()
     for edge in sorted(
         {*own, *rest}, key=lambda edge: (edge.head != f"tool:{TOOL}", edge.head, edge.predicate, edge.tail)
     ):
+        shown[edge.predicate] += 1
+        if shown[edge.predicate] > _OF_A_PREDICATE:
+            continue
         fields = sorted({read.field for read in edge.provenance if read.tool_id == TOOL})
         lines.append(
             f"| {_named(edge.head)} | {edge.predicate} | {_named(edge.tail)} | {edge.confidence:.2f} | {', '.join(fields) or 'derived'} |"
@@ -121,7 +126,7 @@ def entries(engine: SnapshotEngine) -> str:
 
 def ranking(engine: SnapshotEngine) -> str:
     """The answer to the example request by the preset ``paper``."""
-    response = engine.retriever("paper").retrieve(Request(query=QUERY, k=8))
+    response = engine.retriever("paper").retrieve(Request(query=QUERY, k=4))
     rows = [(tool.rank, tool.id, format_reasons(tool.id, tool.reasons)) for tool in response.tools]
     return "\n".join(("| # | tool | why |", "|---:|---|---|", *(f"| {' | '.join(map(str, row))} |" for row in rows)))
 

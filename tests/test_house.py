@@ -23,7 +23,7 @@ FLOORS = {
     "services": 6,
 }
 CLIENT = "egotools"  # the public contract: whoever talks to a server imports it
-NOT_INSTALLED = ("scripts", "research", "benchmarks", "tests")
+NOT_INSTALLED = ("scripts", "benchmarks", "tests")
 PLANNERS = ("dfs", "kgot", "graphseek")
 STRANGERS = [
     ("retrieval", "ingest"),

@@ -68,7 +68,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
     folder = tmp_path_factory.mktemp("wheel")
     source = folder / "source"
     ignored = shutil.ignore_patterns("__pycache__")
-    for name in (*PACKAGES, "benchmarks", "research", "scripts", "tests"):
+    for name in (*PACKAGES, "benchmarks", "scripts", "tests"):
         shutil.copytree(ROOT / name, source / name, ignore=ignored)
     shutil.copytree(ROOT / "examples" / "company", source / "examples" / "company", ignore=ignored)
     for name in PROJECT_FILES:

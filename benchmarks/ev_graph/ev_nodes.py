@@ -1,31 +1,22 @@
-"""The tables of nodes."""
+"""Sizes of the graph, and its tables of nodes. All names are invented; none is a company's or a plant's."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
 
 from benchmarks.ev_graph.ev_draws import Draws, Ints, amounts, codes, picked, skewed, with_nulls
-from benchmarks.ev_graph.ev_sizes import EvSizes
-from benchmarks.ev_graph.ev_words import (
-    FAMILIES,
-    MODELS,
-    MONTHS,
-    MOTORS,
-    OPERATIONS,
-    REGIONS,
-    SCRAPS,
-    SEGMENTS,
-    SITES,
-    UNITS,
-)
 from benchmarks.ev_graph.graph_table import Columns, ColumnType, GraphTable
+from ontology.errors import InvalidArgumentError
 
 __all__ = [
     "TIERS",
+    "EvSizes",
     "auxiliary_category",
+    "ev_sizes",
     "first_named_model",
     "keys",
     "month_columns",
@@ -33,6 +24,82 @@ __all__ = [
     "site_codes",
     "tier_of_drives",
 ]
+
+REGIONS = tuple(
+    "Northern Europe,Western Europe,Southern Europe,Eastern Europe,North America,South America,East Asia,South Asia,Oceania".split(
+        ","
+    )
+)
+UNITS = tuple(
+    "Battery Systems,Drive Systems,Body and Paint,Final Assembly,Power Electronics,Thermal Systems,Interior,Chassis,Charging,Aftermarket,Recycling,Prototyping,Tooling,Quality Assurance".split(
+        ","
+    )
+)
+_SITE_GREEK = ("Alpha", "Beta", "Gamma", "Delta", "Epsilon", "Zeta", "Eta", "Theta", "Iota", "Kappa", "Lambda", "Sigma")
+_SITE_PARTS = ("Northern Division", "Southern Division", "East Works", "West Works")
+SITES = tuple(f"Factory {letter} - {part}" for part in _SITE_PARTS for letter in _SITE_GREEK)
+_FAMILY_OBJECTS = ("Busbar", "Housing", "Rotor", "Stator", "Harness", "Cell stack", "Cooling plate", "Door", "Axle")
+_FAMILY_WORK = ("laser welding", "adhesive bonding", "precision fitting", "end-of-line testing")
+FAMILIES = tuple(f"{thing} {work}" for work in _FAMILY_WORK for thing in _FAMILY_OBJECTS)
+OPERATIONS = ("Weld", "Glue", "Fit", "Test", "Press", "Wind", "Bolt", "Seal", "Coat", "Align", "Fill", "Inspect")
+MOTORS = ("Motor", "Inverter", "Gearbox", "Axle drive", "Rotor set", "Stator set")
+SCRAPS = ("Offcut", "Bracket set", "Rework kit", "Pallet", "Trim", "Spacer", "Cover", "Sleeve")
+SEGMENTS = ("compact", "sedan", "van", "truck", "bus")
+MODELS = ("EV-X7", "PX-206", "BR-20Q7", "BE-4417", "BX-09T3")
+MONTHS = tuple("January,February,March,April,May,June,July,August,September,October,November,December".split(","))
+_NODES = 229_551
+_RELATIONSHIPS = 313_635
+_FIRST_YEAR = 2020
+_YEARS = 5
+_SHARES = {
+    "AssemblyLine": 0.0027,
+    "VehicleModel": 0.0063,
+    "AssemblyProcess": 0.0227,
+    "BatteryModule": 0.27,
+    "DriveAssembly": 0.514,
+}
+_LEAST_SCALE = 0.01
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvSizes:
+    """Counts of a graph.
+
+    :param nodes: by type, in the order of their tables.
+    :param relationships: of all types together.
+    :param first_year: of the calendar.
+    """
+
+    nodes: dict[str, int]
+    relationships: int
+    first_year: int = _FIRST_YEAR
+
+
+def ev_sizes(scale: float) -> EvSizes:
+    """Return the counts at a size: 1 is that of the paper; nodes and relationships are proportional to it.
+
+    Regions, business units, process families, months and sites are the same at each size, as in a company that makes more.
+
+    :raises InvalidArgumentError: when the size is below 0.01, where these would be all.
+    """
+    if scale < _LEAST_SCALE:
+        raise InvalidArgumentError(
+            "the size of the graph is too small", subject=str(scale), remedy=f"Use {_LEAST_SCALE} or more"
+        )
+    total = round(_NODES * scale)
+    nodes = {
+        "Region": len(REGIONS),
+        "BusinessUnit": len(UNITS),
+        "ProcessFamily": len(FAMILIES),
+        "CalendarMonth": _YEARS * 12,
+        "FactorySite": len(SITES),
+        **{name: round(total * share) for name, share in _SHARES.items()},
+    }
+    return EvSizes(
+        nodes={**nodes, "AuxiliaryModule": total - sum(nodes.values())},
+        relationships=round(_RELATIONSHIPS * scale),
+    )
+
 
 _Maker: TypeAlias = Callable[[Draws, EvSizes, Ints], Columns]
 

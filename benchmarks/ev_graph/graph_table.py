@@ -1,16 +1,18 @@
-"""A table of nodes of one type, or of relationships between two types."""
+"""A table of nodes of one type, or of relationships between two types; and tables loaded into a Ladybug file."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal, TypeAlias
 
 import numpy as np
 
 from benchmarks.ev_graph.ev_draws import Floats, Ints
+from planners.stores.ladybug import NodeTable, RelationshipTable, load_graph
 
-__all__ = ["Column", "ColumnType", "Columns", "GraphTable", "table_of_rows"]
+__all__ = ["Column", "ColumnType", "Columns", "GraphTable", "load_tables"]
 
 ColumnType: TypeAlias = Literal["string", "integer", "number", "boolean", "date"]
 Column: TypeAlias = Sequence[object] | Ints | Floats
@@ -56,17 +58,35 @@ def _plain(values: Column) -> list[object]:
     return values.tolist() if isinstance(values, np.ndarray) else list(values)
 
 
-def table_of_rows(
-    kind: Literal["node", "relationship"],
-    name: str,
-    ends: tuple[str, ...],
-    columns: tuple[tuple[str, ColumnType], ...],
-    values: Sequence[tuple[object, ...]],
-) -> GraphTable:
-    """Return a table of rows that are all there."""
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """The rows of a table, each time they are gone through."""
 
-    def make(at: Ints) -> Columns:
-        rows = [values[number] for number in at.tolist()]
-        return dict(zip((column for column, _ in columns), zip(*rows, strict=True), strict=True))
+    table: GraphTable
 
-    return GraphTable(kind=kind, type=name, ends=ends, columns=columns, count=len(values), make=make)
+    def __iter__(self) -> Iterator[tuple[object, ...]]:
+        return self.table.rows()
+
+
+def load_tables(path: Path, tables: Iterable[GraphTable]) -> None:
+    """Build a Ladybug file; an older one is replaced.
+
+    :raises MissingExtraError: when the package ``ladybug`` is not installed.
+    :raises StorageError: when it cannot be written.
+    """
+    nodes, relationships = [], []
+    for table in tables:
+        if table.kind == "node":
+            nodes.append(NodeTable(type=table.type, columns=table.columns, key=table.columns[0][0], rows=_Rows(table)))
+        else:
+            source, target = table.ends
+            relationships.append(
+                RelationshipTable(
+                    type=table.type,
+                    source_type=source,
+                    target_type=target,
+                    columns=table.columns[2:],
+                    rows=_Rows(table),
+                )
+            )
+    load_graph(path, nodes, relationships)

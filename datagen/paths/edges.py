@@ -26,7 +26,7 @@ from ingest.linking import (
 __all__ = ["LIMITS", "MIN_CONFIDENCE", "EdgeFilter", "build_rp_graph"]
 
 MIN_CONFIDENCE = 0.9
-"""Minimum calibrated confidence of an edge that makes a path. Of the judged edges of ``research/edge_verdicts/real_documents.jsonl``, which the
+"""Minimum calibrated confidence of an edge that makes a path. Of the judged edges of ``benchmarks/training/edge_verdicts/real_documents.jsonl``, which the
 calibration has not seen, 54 of the 57 with this confidence are true (95 %, interval 86 to 98 %), and 31 of the 43 below it."""
 LIMITS = LinkLimits(max_providers=32, min_confidence=0.2, nearest_login=True, resources_across_groups=False)
 """As in a build, but with more producers of one input: a path needs any one of them, not the best few. A login is that of the

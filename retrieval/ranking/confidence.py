@@ -3,7 +3,7 @@
 Scores of a ranking are comparable within one request only. Whether anything serves the request is estimated from evidence that does not
 depend on the ranking (:mod:`retrieval.ranking.confidence`), as a product: it is a task, and a tool serves it. A
 third model turns the place of a tool in the ranking into the probability that it is needed.
-``research/confidence/fit_confidence.py`` fits these three. A fourth says how likely a tool serves one *need*, which is short and always a
+``benchmarks/training/fit_confidence.py`` fits these three. A fourth says how likely a tool serves one *need*, which is short and always a
 task. It has to hold for poor documents too: nearness is judged by how informative the catalogue's documents are.
 """
 

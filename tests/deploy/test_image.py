@@ -46,7 +46,7 @@ def test_the_build_context_is_a_list_of_what_is_allowed() -> None:
 
 
 def test_every_package_of_the_project_and_what_the_script_reads_is_allowed() -> None:
-    outside = {"benchmarks", "tests", "scripts", "research", "examples"}
+    outside = {"benchmarks", "tests", "scripts", "examples"}
     assert {path.parent.name for path in ROOT.glob("*/__init__.py")} - outside <= set(ALLOWED)
     script = (CONTAINER / "root.sh").read_text(encoding="utf-8")
     read = [name for name in re.findall(r"\$here/([\w./-]+)", script) if "$" not in name]

@@ -15,10 +15,10 @@ from pathlib import Path
 
 import pytest
 
-from scripts.reliability.ray_nodes import ray_nodes
-from scripts.reliability.replica import free_port
 from services.cluster.ray_cluster import RECONNECT
 from tests.conftest import ROOT
+from tests.harness.ray_node import ray_node
+from tests.harness.servers import free_port
 
 PAGE = (ROOT / "docs" / "cluster.md").read_text(encoding="utf-8")
 _COMMANDS = [
@@ -42,7 +42,7 @@ def test_the_quickstart_runs(tmp_path: Path) -> None:
     assert start.startswith(f"{RECONNECT}=")
     assert stop == ".venv/bin/ray stop"
     port = str(free_port())
-    with ray_nodes(["127.0.0.2"], processors=2) as (node,):
+    with ray_node("127.0.0.2", processors=2) as node:
         subprocess.run(_words(build, tmp_path, port), cwd=ROOT, env=node.environ, check=True, capture_output=True)
         serving = subprocess.Popen(_words(serve, tmp_path, port), cwd=ROOT, env=node.environ)
         try:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,9 +14,21 @@ from datagen.requests import SyntheticRequest
 from eval.queries import gold_slots, read_queries
 from ingest.sources import Catalog
 from ontology.tool import Parameter, Tool
-from research.enterprise_benchmark import FOLDER, HALVES, SOURCES, half_of, read_rows
+from tests.conftest import ROOT
 
 Rows = list[dict[str, Any]]
+FOLDER = ROOT / "examples" / "enterprise" / "benchmark"
+HALVES = ("dev", "test")
+SOURCES = ("hand", "generated")
+
+
+def read_rows(path: Path) -> Rows:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def half_of(path_id: str) -> str:
+    """By the hash of the tool path alone, so that it never changes."""
+    return HALVES[hashlib.sha256(path_id.encode()).digest()[0] % len(HALVES)]
 
 
 @pytest.fixture(scope="module")

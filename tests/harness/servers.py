@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import threading
 from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
@@ -15,9 +16,16 @@ from services.server.catalogs import catalog_stores
 from services.server.server import Server
 from services.server.settings import CatalogEntry, ServerSettings
 
-__all__ = ["client_of", "end_loop", "loaded", "running_server", "serving"]
+__all__ = ["client_of", "end_loop", "free_port", "loaded", "running_server", "serving"]
 
 _T = TypeVar("_T")
+
+
+def free_port() -> int:
+    """A port of loopback that nothing listens on."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        return int(taken.getsockname()[1])
 
 
 class _LoopThread:

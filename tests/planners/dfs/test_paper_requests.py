@@ -11,14 +11,13 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.command import replace_block
 from benchmarks.personal.write_personal_data import TODAY
+from benchmarks.planners.accuracy import same_graph
+from benchmarks.planners.execution import Mailbox, ids_of, opened_mailbox, true_answer
 from planners.dfs.executor import Execution
 from planners.query import load_parser
 from planners.query.query_graph import GoldRequest, QueryGraph, request_set, words_of
-from scripts.document_blocks import replace_block
-from scripts.execution_accuracy import Mailbox, ids_of, opened_mailbox
-from scripts.graph_match import same_graph
-from scripts.graph_truth import true_answer
 from tests.conftest import ROOT
 
 PAGE = ROOT / "docs" / "planner.md"

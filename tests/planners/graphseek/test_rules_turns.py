@@ -9,9 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from retrieval.snapshot.reader import open_snapshot
-from scripts.graphseek.answer_score import Answer, score_answer
-from scripts.graphseek.tool_graph_questions import tool_graph_questions
+from benchmarks.planners.questions import Answer, score_answer, shipped_questions
 from services.jobs.tool_graph_file import tool_graph_file
 from tests.planners.graphseek.library_graph import CATALOG, write_library
 from tests.planners.graphseek.rule_runs import Answered, answer_all
@@ -51,7 +49,7 @@ def test_what_is_not_understood_is_refused_by_the_word(answers: dict[str, Answer
 
 
 def test_the_shipped_questions_are_right_or_refused(company_store: Path, tmp_path: Path) -> None:
-    questions = tool_graph_questions(open_snapshot(company_store))
+    questions = shipped_questions("tool_graph")
     address = f"ladybug:{tool_graph_file(company_store, tmp_path / 'graphs')}"
     answered = asyncio.run(answer_all(address, tmp_path, [[each.text] for each in questions]))
     right = []

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from benchmarks.planners.accuracy import measure, sampled, table
 from planners.query import load_parser
-from scripts.parser_accuracy import measure, sampled, table
 
 PARSER = load_parser("rules.v1")
 FLOORS = {

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from benchmarks.planners.accuracy import same_graph
 from inference import Message, ScriptedChat
 from ontology.errors import InvalidArgumentError
 from planners.dfs import Domain, QueryGraph, graph_faults
@@ -16,7 +17,6 @@ from planners.query import load_parser
 from planners.query.domain import read_domain
 from planners.query.llm_reader import LlmParser, WrittenGraph
 from planners.query.query_graph import GoldRequest, Parser, request_set
-from scripts.graph_match import same_graph
 
 TODAY = date(2026, 2, 15)
 LIBRARY = read_domain(Path(__file__).parent / "library.yaml")

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from scripts.reliability.replica import free_port
 from services.server.server import Server
 from tests.conftest import ROOT
 from tests.harness.commands import Run
+from tests.harness.servers import free_port
 from tests.harness.waiting import LIMIT_S, wait_until
 
 CLIENT = ROOT / "clients" / "typescript"

@@ -17,9 +17,9 @@ from typing import Any
 import pytest
 
 from egotools import Client
-from scripts.reliability.ray_nodes import RayNode, ray_nodes
-from scripts.reliability.replica import free_port
 from tests.conftest import ROOT
+from tests.harness.ray_node import RayNode, ray_node
+from tests.harness.servers import free_port
 from tests.planners.kgot.run_fakes import StepServer
 
 pytestmark = [
@@ -32,7 +32,7 @@ _KILLS = 3
 
 @pytest.fixture(scope="module")
 def node() -> Iterator[RayNode]:
-    with ray_nodes(["127.0.0.2"], processors=2) as (started,):
+    with ray_node("127.0.0.2", processors=2) as started:
         yield started
 
 

@@ -18,9 +18,9 @@ from egotools.v1 import egotools_pb2 as pb
 from egotools.v1 import egotools_pb2_grpc as pb_grpc
 from ontology.tool import Tool
 from retrieval.query.request import Request
-from scripts.reliability.raw_http2 import call_frames, connection
 from services.server.server import SERVICE_NAME
 from tests.harness.other_peer import other_peer
+from tests.harness.raw_http2 import call_frames, connection
 from tests.harness.waiting import LIMIT_S, bounded_work, until
 from tests.services.server.memory_engine import HeldStage, MemoryEngine, serving, small_settings
 from tests.services.server.test_server import failure, told

@@ -1,0 +1,1 @@
+"""Faults, swaps and attacks against a store and a server."""

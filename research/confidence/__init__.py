@@ -1,1 +1,0 @@
-"""Fitting the calibrated confidence that ships, and measuring how well it abstains."""

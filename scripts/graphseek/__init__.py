@@ -1,1 +1,0 @@
-"""What ``planners/graphseek`` is measured with: graphs, questions with their truths, baselines, and the tables of its documentation."""

@@ -14,7 +14,7 @@ from planners.query.dates import read_range
 from planners.query.domain import Domain
 from planners.query.query_graph import Constraint, EdgeConstraint, FilterConstraint, QueryGraph
 
-__all__ = ["compare", "date_notes", "folded", "graph_faults", "holds", "listed", "names_ordinal", "read_ordinal"]
+__all__ = ["compare", "date_notes", "folded", "graph_faults", "holds", "listed", "read_ordinal"]
 
 _COMPARED: Mapping[str, Callable[[Any, Any], bool]] = {
     "=": operator.eq,
@@ -162,17 +162,6 @@ def read_ordinal(value: str | int | float | bool) -> slice:
             remedy="Write first, last, third, 3rd, last 3 or second to last",
         )
     return slice(place, place + 1)
-
-
-def names_ordinal(text: str) -> bool:
-    """Whether a word of a text is an ordinal; a bare number is none."""
-    for word in re.findall(r"most recent|(?!\d+\b)\w+", text.casefold()):
-        try:
-            read_ordinal(word)
-        except InvalidArgumentError:
-            continue
-        return True
-    return False
 
 
 def compare(value: Any, op: str, wanted: str | int | float | bool) -> bool:

@@ -33,7 +33,7 @@ from planners.query.mentions import (
     masked,
     request_values,
 )
-from planners.query.query_graph import ParsedRequest, QueryGraph, request_text
+from planners.query.query_graph import MAX_VARS, ParsedRequest, QueryGraph, request_text
 
 __all__ = ["RulesParser"]
 
@@ -76,10 +76,15 @@ class RulesParser:
         with _LOCK:
             doc = _english()(masked(text, values))
         links = Links(domain, words, find_mentions(doc, values, words, guess=names is None))
+        if len(links.mentions) > MAX_VARS:
+            problem = (
+                f"the request mentions {len(links.mentions)} things, and a query graph has at most {MAX_VARS} variables"
+            )
+            raise _refused(problem, "Ask for less at a time")
         read_conditions(doc, links)
         writer = _Writer(text, doc, links)
         writer.read_measure()
-        links.read(read_statements(doc, links.mentions, links.given, words))
+        links.read(read_statements(doc, links.mentions, words))
         graph = writer.graph(max((int(each.text) for each in values if each.kind == "steps"), default=1))
         if faults := graph_faults(graph, domain):
             raise _refused(f"no graph could be made of the request: {' '.join(faults)}", "Say it in other words")

@@ -32,7 +32,7 @@ EASY = [
 def _scripted() -> Parser:
     """A model that knows the answers; of what it does not know it says nothing usable."""
     known = {
-        each.request: WrittenGraph.of(each.graph).text()
+        each.request: WrittenGraph.of(each.graph).model_dump_json()
         for name in ("personal", "enterprise")
         for each in request_set(name)
     }

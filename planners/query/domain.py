@@ -143,10 +143,8 @@ class Domain(_Form):
 
     def edge(self, name: str, source: str, target: str) -> EdgeType | None:
         """The edge of this name from one type to another, or None."""
-        return next(
-            (each for each in self.edges if each.name == name and each.source == source and target in each.targets),
-            None,
-        )
+        fits = (each for each in self.edges if each.name == name and each.source == source and target in each.targets)
+        return next(fits, None)
 
     def signatures(self) -> tuple[tuple[str, str, str], ...]:
         """Every (source, edge, target), in the order of the file."""
@@ -172,11 +170,7 @@ def read_domain(name_or_path: str | Path) -> Domain:
         ) from None
     except ValidationError as error:
         raise InvalidArgumentError(first_error(error), subject=str(path), remedy="Correct the file.") from error
-    except (
-        ValueError,
-        yaml.YAMLError,
-        RecursionError,
-    ) as error:  # an impossible date or number is a ValueError of any kind
+    except (ValueError, yaml.YAMLError, RecursionError) as error:  # an impossible date is a ValueError
         raise InvalidArgumentError(f"not YAML: {error}", subject=str(path), remedy="Correct the file.") from error
 
 

@@ -26,7 +26,7 @@ from planners.graphseek.operators.pattern import naming_properties, roles_of_own
 from planners.graphseek.results import Cell, Result, ResultStore
 from planners.graphseek.turn import Answer, Fault, Invocation, Outcome, StepRecord, StepView, Turn
 from planners.query.dates import read_range
-from planners.query.domain import Domain, EdgeType, EntityType, FieldType, Operator
+from planners.query.domain import Domain, EdgeType, EntityType, FieldKind, FieldType, Operator
 from planners.query.query_graph import EdgeConstraint, FilterConstraint, Measure, QueryGraph
 from planners.query.rules_reader import RulesParser
 from planners.stores.graph_schema import GraphSchema, NodeType
@@ -99,6 +99,7 @@ class _Calls:
                 if not (isinstance(outcome, Fault) and outcome.kind == "repeated"):
                     self._known[invocation.key] = outcome
         self.notes: list[str] = []
+        self.emptied = ""
 
     def outcomes(self, invocations: Sequence[Invocation]) -> list[Outcome]:
         """Return the outcomes of invocations that do not depend on one another."""
@@ -112,13 +113,26 @@ class _Calls:
         (outcome,) = self.outcomes([Invocation(operator=operator, arguments=arguments)])
         if isinstance(outcome, Fault):
             if outcome.kind == "empty":
+                self.emptied = self.emptied or _condition(arguments)
                 return None
             raise _RefusedError(f"{outcome.problem}. {outcome.hint}")
         if outcome.cut and "limit" not in arguments:
             self.notes.append(
                 f"{outcome.handle} has the first {outcome.size:,} rows only, so what rests on it may lack some"
             )
+        if not outcome.size:
+            self.emptied = self.emptied or _condition(arguments)
         return outcome if outcome.size else None
+
+
+def _condition(arguments: Mapping[str, Any]) -> str:
+    """What an invocation asked for, to name the constraint that left nothing."""
+    # A day that a date expression became stands in no result and in no question: only its property is named.
+    said = (f"{each['key']} {each['operator']} {each['value']}" for each in arguments.get("filters", ()))
+    filters = " and ".join(dict.fromkeys(re.sub(r" [<>]=? \d{4}-\d\d-\d\d$", " as asked", each) for each in said))
+    kind, along = arguments.get("node_type", ""), ", ".join(arguments.get("relationship_types", ()))
+    narrowed = (f"along {along}" if along else "", f"with {filters}" if filters else "")
+    return " ".join(filter(None, (kind and f"no {kind}", *narrowed)))
 
 
 async def _known_names(view: StepView, asked: AskedDomain) -> dict[str, list[tuple[str, str]]]:
@@ -199,7 +213,7 @@ class _Compiled:
             nodes = self._nodes(graph.return_var)
             table = self._table(nodes, order_by=column, descending=not graph.ascending)
         if table is None:
-            return self._reply("There is none.", None)
+            return self._reply(self._none(), None)
         rows = await self._results.rows(table.handle, limit=graph.limit)
         at = [each.name for each in table.columns].index(column)
         last = rows[-1][at]
@@ -218,7 +232,18 @@ class _Compiled:
         return self._asked.properties[self._graph.vars[var], field]
 
     def _filters(self, var: str) -> list[dict[str, Any]]:
-        return [self._filter(each) for each in self._graph.filters_of(var) if not self._is_name(each)]
+        plain = [each for each in self._graph.filters_of(var) if not self._is_name(each)]
+        return [form for each in plain for form in (self._days(each) if self._is_date(each) else [self._filter(each)])]
+
+    def _is_date(self, each: FilterConstraint) -> bool:
+        return self._asked.domain.types[self._graph.vars[each.var]].fields[each.field].kind == "date"
+
+    def _days(self, each: FilterConstraint) -> list[dict[str, Any]]:
+        """The days of a date expression, as one or two conditions."""
+        days = read_range(str(each.value), self._today, each.op).range  # type: ignore[arg-type]  # a date has no other operator
+        ends = ((">=", days.start), ("<", days.end))
+        key = self._property(each.var, each.field)
+        return [{"key": key, "operator": op, "value": end.isoformat()} for op, end in ends if end]
 
     def _is_name(self, each: FilterConstraint) -> bool:
         known = self._asked.domain.types[self._graph.vars[each.var]].fields[each.field]
@@ -309,10 +334,10 @@ class _Compiled:
 
     def _time(self, when: str) -> dict[str, int]:
         """A year, a quarter or a month."""
-        (each,) = self._graph.filters_of(when)
+        each, *more = self._graph.filters_of(when)
         days = read_range(str(each.value), self._today).range
         refused = _RefusedError(f"“{each.value}” is not one year, quarter or month")
-        if days.start is None or days.end is None or each.op != "=":
+        if days.start is None or days.end is None or each.op != "=" or more:
             raise refused
         start, months = days.start, (days.end.year - days.start.year) * 12 + days.end.month - days.start.month
         units = {12: {}, 3: {"quarter": (start.month + 2) // 3}, 1: {"month": start.month}}
@@ -395,9 +420,12 @@ class _Compiled:
     def _reply(self, text: str, result: Result | None) -> Answer:
         return Answer(text=text, of=(result.handle,) if result else (), notes=tuple(dict.fromkeys(self._calls.notes)))
 
+    def _none(self) -> str:
+        return f"There is none: {self._calls.emptied}." if self._calls.emptied else "There is none."
+
     async def _told(self, result: Result | None, *, shown: str = "", pairs: bool = False, cell: bool = False) -> Answer:
         if result is None:
-            return self._reply("There is none.", None)
+            return self._reply(self._none(), None)
         rows = await self._results.rows(result.handle, limit=_SHOWN * 3 if pairs else _SHOWN)
         columns = [each.name for each in result.columns]
         if cell:
@@ -442,7 +470,13 @@ TIME, OWN_TIME = "Time__", "time__"
 """The type of times, and the edge to it where a node says itself when it was; else the relationship to what says it is the edge."""
 
 _AUXILIARIES = frozenset("is are was were be been can may".split())
-_NUMBER_OPERATORS: tuple[Operator, ...] = ("=", "<", ">", "<=", ">=")
+_NUMBER: tuple[FieldKind, tuple[Operator, ...]] = ("number", ("=", "<", ">", "<=", ">="))
+_FIELDS: Mapping[str, tuple[FieldKind, tuple[Operator, ...]]] = {
+    "integer": _NUMBER,
+    "number": _NUMBER,
+    "boolean": ("boolean", ("=",)),
+    "date": ("date", ("=", "<", ">")),
+}
 _NAMED = ("named", "called")
 
 
@@ -460,7 +494,7 @@ class AskedDomain:
     types: Mapping[str, str]
     relationships: Mapping[str, str]
     properties: Mapping[tuple[str, str], str]
-    values: Mapping[tuple[str, str, str], tuple[str, ...]]
+    values: Mapping[tuple[str, str, str], tuple[Any, ...]]
     naming: Mapping[str, tuple[str, ...]]
     times: Mapping[str, Mapping[str, str]]
     chained: frozenset[tuple[str, str, str]]
@@ -471,7 +505,7 @@ def asked_domain(schema: GraphSchema, catalog: SemanticCatalog) -> AskedDomain:
     types = _identifiers([each.name for each in schema.nodes])
     relationships = _identifiers([each.name for each in schema.relationships])
     properties: dict[tuple[str, str], str] = {}
-    values: dict[tuple[str, str, str], tuple[str, ...]] = {}
+    values: dict[tuple[str, str, str], tuple[Any, ...]] = {}
     naming: dict[str, tuple[str, ...]] = {}
     entities = {}
     for at, (name, node) in enumerate(zip(types, schema.nodes, strict=True)):
@@ -487,9 +521,13 @@ def asked_domain(schema: GraphSchema, catalog: SemanticCatalog) -> AskedDomain:
                 values.setdefault((name, field, word), meant)
                 values.setdefault((name, field, verb_lemma(word)), meant)
             own = () if roles.get(key.name) == "key" else (" ".join(words(key.name)),)
+            kind, operators = _FIELDS.get(key.type, ("text", ("=", "contains")))
+            if kind == "boolean":  # "is_active" is said as "active"
+                word = " ".join(each for each in words(key.name) if each not in _AUXILIARIES)
+                values.setdefault((name, field, word), (True,))
             fields[field] = FieldType(
-                operators=_NUMBER_OPERATORS if key.type in ("integer", "number") else ("=", "contains"),
-                kind="number" if key.type in ("integer", "number") else "text",
+                operators=operators,
+                kind=kind,
                 words=tuple(dict.fromkeys([*own, *said.words, *(_NAMED if key.name == named else ())])),
                 values=tuple(word for kind, of, word in values if (kind, of) == (name, field)),
                 description=said.unit,

@@ -17,7 +17,7 @@ from ontology.errors import InvalidArgumentError
 from ontology.files import SAFE_LOADER, read_bounded
 from ontology.json_values import first_error
 
-__all__ = ["DOMAINS", "Domain", "EdgeType", "EntityType", "FieldType", "Lookup", "Operator", "read_domain"]
+__all__ = ["DOMAINS", "Domain", "EdgeType", "EntityType", "FieldKind", "FieldType", "Lookup", "Operator", "read_domain"]
 
 DOMAINS = Path(__file__).parent / "domains"
 """The folder of the shipped domains: one file each."""
@@ -25,6 +25,7 @@ DOMAINS = Path(__file__).parent / "domains"
 _MAX_BYTES = 2**20  # chosen: the shipped domains have at most 20 kB
 
 Operator: TypeAlias = Literal["=", "contains", "<", ">", "<=", ">="]
+FieldKind: TypeAlias = Literal["text", "number", "boolean", "date", "ordinal"]
 _Name: TypeAlias = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=64)]
 
 
@@ -59,7 +60,7 @@ class FieldType(_Form):
     """
 
     operators: tuple[Operator, ...] = Field(min_length=1)
-    kind: Literal["text", "number", "boolean", "date", "ordinal"] = "text"
+    kind: FieldKind = "text"
     words: tuple[str, ...] = ()
     values: tuple[str, ...] = ()
     description: str = ""

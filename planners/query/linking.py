@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from ontology.errors import InvalidArgumentError
 from ontology.names import noun_lemma, number_of, verb_lemma
 from planners.query.domain import Domain
 from planners.query.mentions import EdgePhrase, FieldName, Lexicon, Mention
@@ -139,6 +140,10 @@ class Links:
         noun.filters.append((where.field, op, value.value))
         self.mentions.remove(value)
         self.given.append((value, noun))
+
+    def words_of(self, where: FieldName) -> tuple[str, ...]:
+        """The words by which a request names a field."""
+        return self.domain.types[where.kind].fields[where.field].words
 
     def operators(self, where: FieldName) -> tuple[str, ...]:
         """The operators of a field, the usual one first."""
@@ -315,6 +320,7 @@ def read_conditions(doc: Any, links: Links) -> None:
     _named_fields(doc, links)
     for value in [each for each in links.mentions if each.kind == "value"]:
         _beside(doc, links, value)
+    _dates(doc, links)
     _value_words(doc, links)
     _numbers(doc, links)
     _marks(doc, links)
@@ -389,6 +395,30 @@ def _beside(doc: Any, links: Links, value: Mention) -> None:
         links.give(before, value)
 
 
+def _dates(doc: Any, links: Links) -> None:
+    """ "orders since March": a date that is a field of a noun; of several such fields the one whose words stand in the request."""
+    words = {token.lower_ for token in doc}
+    for when in [each for each in links.mentions if each.kind == "date"]:
+        nouns = [each for each in links.mentions if each.kind == "noun"]
+        for noun in sorted(nouns, key=lambda each: (each.at >= when.at, abs(each.at - when.at))):
+            fields = [where for kind in noun.types for where in links.words.dated.get(kind, ())]
+            said = [where for where in fields if words & {*" ".join(links.words_of(where)).split()}]
+            chosen = said or fields
+            if len(chosen) > 1:
+                names = " or ".join(where.field for where in chosen)
+                raise InvalidArgumentError(
+                    f"it does not say which date is meant: {names}", subject="request", remedy="Name it"
+                )
+            if chosen:
+                links.restrict(noun, chosen[0], when.filters[0][1], when)
+            if chosen or any(kind in noun.types and end == links.words.dates for kind, _, end in links.words.phrases):
+                break
+        else:
+            if not when.types:
+                problem = f'nothing that is named has a date, and the request says "{when.word}"'
+                raise InvalidArgumentError(problem, subject="request", remedy="Leave it out")
+
+
 def _value_words(doc: Any, links: Links) -> None:
     """Words that are values: "open orders", "files of type pdf", "which suppliers are blocked"."""
     taken = {at for each in links.mentions for at in each.tokens}
@@ -412,10 +442,13 @@ def _value_words(doc: Any, links: Links) -> None:
         if found:
             where, noun = found
             noun.types = (where.kind,)
-            values = links.domain.types[where.kind].fields[where.field].values
-            noun.filters.append(
-                (where.field, "=", next(each for each in values if each.casefold().replace("_", " ") == word))
-            )
+            field = links.domain.types[where.kind].fields[where.field]
+            value: Any = next(each for each in field.values if each.casefold().replace("_", " ") == word)
+            if field.kind == "boolean":
+                nots = {each.i for each in doc[max(token.i - 2, 0) : token.i] if each.lower_ in ("not", "n't", "n’t")}
+                value = not nots
+                links.said.update(nots)
+            noun.filters.append((where.field, "=", value))
             links.said.add(token.i)
 
 

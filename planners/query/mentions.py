@@ -79,6 +79,7 @@ class Lexicon:
     :param idioms: verbs with a noun that names nothing ("take place").
     :param told: the words of all phrases of edges.
     :param topics: words of fields that are searched for a text ("about").
+    :param dated: types with a field that is a date, each with these fields.
     """
 
     nouns: Mapping[str, tuple[str, ...]]
@@ -92,6 +93,7 @@ class Lexicon:
     idioms: frozenset[tuple[str, ...]]
     told: frozenset[str]
     topics: frozenset[str]
+    dated: Mapping[str, tuple[FieldName, ...]]
     user: str
     dates: str
 
@@ -133,6 +135,11 @@ def lexicon(domain: Domain) -> Lexicon:
         },
         idioms=frozenset(tuple(each.split()[:2]) for each in said if re.match(r"(?:take|be) [a-z]+\b", each)),
         topics=frozenset(word for field in fields if "contains" in field.operators for word in field.words),
+        dated={
+            kind: tuple(FieldName(kind, name) for name, field in entity.fields.items() if field.kind == "date")
+            for kind, entity in domain.types.items()
+            if entity.kind == "entity"
+        },
         told=frozenset(word for each in said for word in each.split()),
         about={
             kind: frozenset(
@@ -223,7 +230,7 @@ def request_values(request: str, words: Lexicon, today: date, names: FindNames |
         ]
         found = list(_known(request, _blank(request, found), found, words, names))
         rest = _blank(request, found)
-    if words.dates:
+    if words.dates or any(words.dated.values()):
         found += [RequestValue(*span[:3], "date", op=span.op) for span in date_spans(rest, today)]
         rest = _blank(request, found)
     found += _shaped(rest, words)
@@ -476,7 +483,9 @@ def _field_size(doc: Any, at: int, words: Lexicon) -> int:
 def _value(value: RequestValue, doc: Any, words: Lexicon) -> Mention:
     if value.kind == "date":
         at = next((token.i for token in doc if token.idx >= value.end), len(doc))
-        return Mention(at, (words.dates,), "date", value.text, filters=[("value", value.op, value.text)])
+        return Mention(
+            at, (words.dates,) if words.dates else (), "date", value.text, filters=[("value", value.op, value.text)]
+        )
     tokens = [each for each in doc if each.idx < value.end and value.start < each.idx + len(each) and not each.is_space]
     inside = {token.i for token in tokens}
     root = next((token for token in tokens if token.head.i not in inside or token.head.i == token.i), tokens[-1])

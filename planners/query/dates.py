@@ -117,17 +117,6 @@ def _away(found: re.Match[str], today: date) -> DateRange:
     return DateRange(_unit(found["unit"], today, least).start, _unit(found["unit"], today, most).end)
 
 
-def _bounded_ago(found: re.Match[str], today: date) -> DateRange:
-    """Before or after the day that lies so far back: "more than 2 weeks ago", "at most a month ago"."""
-    least, most = _amount(found)
-    if least != most:
-        raise ValueError("it is not known from which day on")
-    day, way = today - most * _LENGTHS[found["unit"].removesuffix("s")], found["way"]
-    if way in ("more than", "over", "at least"):
-        return DateRange(None, day + _DAY if way == "at least" else day)
-    return DateRange(day if way in ("at most", "no more than") else day + _DAY, today + _DAY)
-
-
 def _rolling(found: re.Match[str], today: date) -> DateRange:
     length, tomorrow = _amount(found)[1] * _LENGTHS[found["unit"].removesuffix("s")], today + _DAY
     if _SHIFTS[found["which"]] > 0:
@@ -137,9 +126,8 @@ def _rolling(found: re.Match[str], today: date) -> DateRange:
 
 def _weekday(found: re.Match[str], today: date) -> DateRange:
     number = next(at for at, day in enumerate(_WEEKDAYS) if day.startswith(found["weekday"][:3]))
-    if found["week"] or found["which"] == "this":
-        monday = _unit("week", today, _SHIFTS.get(found["week"], 0)).start or today
-        return _unit("day", monday + number * _DAY)
+    if found["which"] == "this":
+        return _unit("day", today + (number - today.weekday()) * _DAY)
     behind = (today.weekday() - number) % 7
     shift = {"last": -(behind or 7), "next": 7 - behind}
     return _unit("day", today, shift.get(found["which"], -behind))
@@ -188,21 +176,15 @@ _UNIT = rf"(?P<unit>(?:{_UNITS})s?)"
 _AMOUNT = rf"(?:(?P<n>[0-9]{{1,4}}|{WORDED_NUMBER}|an?) |(?:a )?(?P<vague>couple of|couple|few|several) )"
 _YEAR = r"(?:,? (?:of |in )?(?P<year>\d{4}))?"
 _SPANS: tuple[tuple[str, Callable[[re.Match[str], date], DateRange | None]], ...] = (
-    (r"this (?:morning|afternoon|evening)", lambda found, today: _unit("day", today)),
-    (
-        rf"(?P<day>{'|'.join(_DAYS)})(?: (?:morning|afternoon|evening))?",
-        lambda found, today: _unit("day", today, _DAYS[found["day"]]),
-    ),
+    (rf"(?P<day>{'|'.join(_DAYS)})", lambda found, today: _unit("day", today, _DAYS[found["day"]])),
     (rf"(?P<which>last|previous|this|current|next|following) {_UNIT}(?P<way>)", _shifted),
     (rf"(?P<which>){_UNIT} (?P<way>before last|after next)", _shifted),
     (rf"{_AMOUNT}{_UNIT} (?:ago|from now)", _away),
     (rf"in {_AMOUNT}{_UNIT}", _away),
-    (rf"(?P<way>more than|over|at least|less than|under|at most|no more than) {_AMOUNT}{_UNIT} ago", _bounded_ago),
     (rf"(?P<which>last|past|previous|next|coming|following) {_AMOUNT}{_UNIT}", _rolling),
     (rf"(?P<which>past|coming) (?P<n>)(?P<vague>){_UNIT}", _rolling),
     (
-        rf"(?:(?P<which>last|this|next) )?(?P<weekday>{'|'.join(_WEEKDAYS)}|mon|tues?|weds?|thurs?|thu|fri|sat|sun)"
-        r"(?: (?:of )?(?P<week>last|this|next) week)?",
+        rf"(?:(?P<which>last|this|next) )?(?P<weekday>{'|'.join(_WEEKDAYS)}|mon|tues?|weds?|thurs?|thu|fri|sat|sun)",
         _weekday,
     ),
     (rf"(?:q(?P<digit>[1-4])|(?P<nth>first|second|third|fourth|last|1st|2nd|3rd|4th) quarter){_YEAR}", _quarter),
@@ -257,7 +239,7 @@ _RELATIVE = re.compile(
     r"\b(?:last|past|previous|this|current|next|coming|following|ago|today|tonight|yesterday|tomorrow|now)\b"
 )
 _NAMES_YEAR = re.compile(r"(?<!\d)\d{4}(?!\d)")
-_LEAD = re.compile(r"^(?:(?:in|on|at|during|over|throughout|within|for|of|from|the)\s+)+(?=\S)")
+_LEAD = re.compile(r"^(?:(?:in|on|at|during|over the|throughout|within|for|of|from|the)\s+)+(?=\S)")
 _BEFORE = re.compile(r"(?:(?:strictly )?before|prior to|earlier than) (?P<x>.+)")
 _THROUGH = re.compile(r"(?:until|till|up to|by|(?:no|not) later than|not after) (?P<x>.+)")
 _SINCE = re.compile(
@@ -267,7 +249,6 @@ _BETWEEN = (
     re.compile(rf"(?:from |between )?(?P<month>{_MONTH}) (?P<a>{_NTH}) (?:to|until|and) (?P<b>{_NTH}(?:,? \d{{4}})?)"),
     re.compile(r"between (?P<a>.+?) and (?P<b>.+)"),
     re.compile(r"(?:from )?(?P<a>.+?) (?:to|until|till) (?P<b>.+)"),
-    re.compile(r"(?P<a>\d{4})[–-](?P<b>\d{4})"),
 )
 _EDGE = re.compile(r"(?:the )?(?P<side>end|beginning|start) of (?P<x>.+)")
 _ISO_INTERVAL = re.compile(r"(?:\d{4}-\d\d-\d\d|\.\.|)/(?:\d{4}-\d\d-\d\d|\.\.|)")
@@ -388,7 +369,7 @@ _OTHER = (
     "least under ago now onward onwards up or first second third fourth 1st 2nd 3rd 4th"
 )
 _CORE = re.compile(
-    rf"{_MONTH}|{_WEEKDAY_NAME}|tues|weds|thurs?|(?:{_UNITS})s?|today|yesterday|tomorrow|tonight|morning|afternoon|evening|night"
+    rf"{_MONTH}|{_WEEKDAY_NAME}|tues|weds|thurs?|(?:{_UNITS})s?|today|yesterday|tomorrow|tonight|night"
     rf"|{'|'.join(_SEASONS)}|q[1-4]|(?:19|20)\d\d|\d{{4}}-\d\d(?:-\d\d)?|\d{{4}}-q[1-4]|\d{{1,2}}[./-]\d{{1,2}}[./-]\d{{4}}"
     r"|\d{1,2}/\d{4}|\d{4}[–-]\d{4}|\d{4}-\d\d-\d\d/\S+"
 )
@@ -397,7 +378,7 @@ _NO_END = {*_PREPOSITIONS.split(), "to", "the", "of", "and", "a", "an", "or"} - 
 _NO_START = {"and", "to", "or", "of", "a", "an", "than"}
 _NUMBER = re.compile(rf"\d{{1,4}}(?:st|nd|rd|th)?|{WORDED_NUMBER}")
 _BARE = re.compile(
-    rf"(?:the )?(?:(?:19|20)\d\d|(?:{_UNITS})s?|night|morning|afternoon|evening|end|may|mar|sat|sun|fall|dec)",
+    rf"(?:the )?(?:(?:19|20)\d\d|(?:{_UNITS})s?|night|end|may|mar|sat|sun|fall|dec)",
     re.IGNORECASE,
 )
 _MAX_WORDS = 10
@@ -406,7 +387,8 @@ _BESIDE = re.compile(
     rf"(?:\b(?:{'|'.join(sorted(filter(str.isalnum, _VOCABULARY)))}|early|mid|late|{_UNREAD}|\d+(?:st|nd|rd|th)?) )*$"
 )
 _CHANGED = re.compile(
-    r"\b(?:every|each|other|alternate|except|half|almost|nearly|early|late|mid)(?: the)? $", re.IGNORECASE
+    r"\b(?:every|each|other|alternate|except|half|almost|nearly|early|late|mid|over|under|(?:at|more|less|no more) (?:least|most|than))(?: the)? $",
+    re.IGNORECASE,
 )
 _FOLLOWED = re.compile(r" (?:the )?\d{1,2}(?:st|nd|rd|th)\b")
 _WHOLLY_UNREAD = re.compile(

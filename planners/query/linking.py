@@ -397,13 +397,19 @@ def _beside(doc: Any, links: Links, value: Mention) -> None:
 
 def _dates(doc: Any, links: Links) -> None:
     """ "orders since March": a date that is a field of a noun; of several such fields the one whose words stand in the request."""
-    words = {token.lower_ for token in doc}
+    words = {form for token in doc for form in (token.lower_, token.lemma_.casefold())}
     for when in [each for each in links.mentions if each.kind == "date"]:
         nouns = [each for each in links.mentions if each.kind == "noun"]
         for noun in sorted(nouns, key=lambda each: (each.at >= when.at, abs(each.at - when.at))):
             fields = [where for kind in noun.types for where in links.words.dated.get(kind, ())]
             said = [where for where in fields if words & {*" ".join(links.words_of(where)).split()}]
-            chosen = said or fields
+            edges = [
+                phrases
+                for (kind, _, end), phrases in links.words.phrases.items()
+                if kind in noun.types and end == links.words.dates
+            ]
+            told = any(words & {*phrase.middle} for phrases in edges for phrase in phrases)
+            chosen = said or ([] if told else fields)  # "lent in 2023" is of the edge
             if len(chosen) > 1:
                 names = " or ".join(where.field for where in chosen)
                 raise InvalidArgumentError(
@@ -411,7 +417,7 @@ def _dates(doc: Any, links: Links) -> None:
                 )
             if chosen:
                 links.restrict(noun, chosen[0], when.filters[0][1], when)
-            if chosen or any(kind in noun.types and end == links.words.dates for kind, _, end in links.words.phrases):
+            if chosen or edges:
                 break
         else:
             if not when.types:

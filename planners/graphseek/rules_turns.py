@@ -233,16 +233,20 @@ class _Compiled:
 
     def _filters(self, var: str) -> list[dict[str, Any]]:
         plain = [each for each in self._graph.filters_of(var) if not self._is_name(each)]
-        return [form for each in plain for form in (self._days(each) if self._is_date(each) else [self._filter(each)])]
+        return [
+            form
+            for each in plain
+            for form in (self._days(each, var, each.field) if self._is_date(each) else [self._filter(each)])
+        ]
 
     def _is_date(self, each: FilterConstraint) -> bool:
         return self._asked.domain.types[self._graph.vars[each.var]].fields[each.field].kind == "date"
 
-    def _days(self, each: FilterConstraint) -> list[dict[str, Any]]:
-        """The days of a date expression, as one or two conditions."""
+    def _days(self, each: FilterConstraint, var: str, field: str) -> list[dict[str, Any]]:
+        """The days of a date expression, as conditions on a property."""
         days = read_range(str(each.value), self._today, each.op).range  # type: ignore[arg-type]  # a date has no other operator
         ends = ((">=", days.start), ("<", days.end))
-        key = self._property(each.var, each.field)
+        key = self._property(var, field)
         return [{"key": key, "operator": op, "value": end.isoformat()} for op, end in ends if end]
 
     def _is_name(self, each: FilterConstraint) -> bool:
@@ -348,6 +352,11 @@ class _Compiled:
     def _time_slice(self, edge: EdgeConstraint, var: str, when: str) -> Result | None:
         via = {"via": [self._asked.relationships[edge.edge]]} if edge.edge in self._asked.relationships else {}
         filters = self._filters(var)
+        fields = self._asked.domain.types[self._graph.vars[var]].fields
+        dates = [name for name, field in fields.items() if field.kind == "date"]
+        if edge.edge == OWN_TIME and len(dates) == 1:
+            filters += [form for each in self._graph.filters_of(when) for form in self._days(each, var, dates[0])]
+            return self._calls.result("get_nodes", node_type=self._type(var), filters=filters)
         narrowed = {"filters": filters} if filters else {}
         return self._calls.result("time_slice", node_type=self._type(var), **narrowed, **self._time(when), **via)
 

@@ -393,7 +393,7 @@ _CHANGED = re.compile(
 _FOLLOWED = re.compile(r" (?:the )?\d{1,2}(?:st|nd|rd|th)\b")
 _WHOLLY_UNREAD = re.compile(
     rf"{_UNREAD} (?:of|in|before|after|from) (?:the )?(?:{MONTHS}|{'|'.join(_WEEKDAYS)})\b"
-    r"|\b(?:christmas|easter|halloween|new year)(?! [A-Z])\b",
+    r"|\b(?:christmas|easter|halloween)(?!(?-i: [A-Z]))\b",
     re.IGNORECASE,
 )
 _JOINED = re.compile(r" (?:of |in )?(?:the )?")

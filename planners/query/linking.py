@@ -403,13 +403,8 @@ def _dates(doc: Any, links: Links) -> None:
         for noun in sorted(nouns, key=lambda each: (each.at >= when.at, abs(each.at - when.at))):
             fields = [where for kind in noun.types for where in links.words.dated.get(kind, ())]
             said = [where for where in fields if words & {*" ".join(links.words_of(where)).split()}]
-            edges = [
-                phrases
-                for (kind, _, end), phrases in links.words.phrases.items()
-                if kind in noun.types and end == links.words.dates
-            ]
-            told = any(words & {*phrase.middle} for phrases in edges for phrase in phrases)
-            chosen = said or ([] if told else fields)  # "lent in 2023" is of the edge
+            edges = any(kind in noun.types and end == links.words.dates for kind, _, end in links.words.phrases)
+            chosen = said or ([] if edges else fields)
             if len(chosen) > 1:
                 names = " or ".join(where.field for where in chosen)
                 raise InvalidArgumentError(

@@ -297,10 +297,10 @@ def _ends(text: str, today: date) -> DateRange | None:
         return inner and DateRange(None, inner.end)
     if found := _BEFORE.fullmatch(text):
         end = _moment(found["x"], today)
-        return end and DateRange(None, end)
+        return DateRange(None, end) if end else None
     if found := _SINCE.fullmatch(text):
         start = _moment(next(filter(None, found.groups())), today)
-        return start and DateRange(start, None)
+        return DateRange(start, None) if start else None
     return _period(text, today)
 
 

@@ -26,7 +26,7 @@ from planners.graphseek.operators.pattern import naming_properties, roles_of_own
 from planners.graphseek.results import Cell, Result, ResultStore
 from planners.graphseek.turn import Answer, Fault, Invocation, Outcome, StepRecord, StepView, Turn
 from planners.query.dates import read_range
-from planners.query.domain import Domain, EdgeType, EntityType, FieldKind, FieldType, Operator
+from planners.query.domain import Domain, EdgeType, EntityType, FieldType, Operator
 from planners.query.query_graph import EdgeConstraint, FilterConstraint, Measure, QueryGraph
 from planners.query.rules_reader import RulesParser
 from planners.stores.graph_schema import GraphSchema, NodeType
@@ -99,7 +99,6 @@ class _Calls:
                 if not (isinstance(outcome, Fault) and outcome.kind == "repeated"):
                     self._known[invocation.key] = outcome
         self.notes: list[str] = []
-        self.emptied = ""
 
     def outcomes(self, invocations: Sequence[Invocation]) -> list[Outcome]:
         """Return the outcomes of invocations that do not depend on one another."""
@@ -113,26 +112,13 @@ class _Calls:
         (outcome,) = self.outcomes([Invocation(operator=operator, arguments=arguments)])
         if isinstance(outcome, Fault):
             if outcome.kind == "empty":
-                self.emptied = self.emptied or _condition(arguments)
                 return None
             raise _RefusedError(f"{outcome.problem}. {outcome.hint}")
         if outcome.cut and "limit" not in arguments:
             self.notes.append(
                 f"{outcome.handle} has the first {outcome.size:,} rows only, so what rests on it may lack some"
             )
-        if not outcome.size:
-            self.emptied = self.emptied or _condition(arguments)
         return outcome if outcome.size else None
-
-
-def _condition(arguments: Mapping[str, Any]) -> str:
-    """What an invocation asked for, to name the constraint that left nothing."""
-    # A day that a date expression became stands in no result and in no question: only its property is named.
-    said = (f"{each['key']} {each['operator']} {each['value']}" for each in arguments.get("filters", ()))
-    filters = " and ".join(dict.fromkeys(re.sub(r" [<>]=? \d{4}-\d\d-\d\d$", " as asked", each) for each in said))
-    kind, along = arguments.get("node_type", ""), ", ".join(arguments.get("relationship_types", ()))
-    narrowed = (f"along {along}" if along else "", f"with {filters}" if filters else "")
-    return " ".join(filter(None, (kind and f"no {kind}", *narrowed)))
 
 
 async def _known_names(view: StepView, asked: AskedDomain) -> dict[str, list[tuple[str, str]]]:
@@ -213,7 +199,7 @@ class _Compiled:
             nodes = self._nodes(graph.return_var)
             table = self._table(nodes, order_by=column, descending=not graph.ascending)
         if table is None:
-            return self._reply(self._none(), None)
+            return self._reply("There is none.", None)
         rows = await self._results.rows(table.handle, limit=graph.limit)
         at = [each.name for each in table.columns].index(column)
         last = rows[-1][at]
@@ -232,22 +218,7 @@ class _Compiled:
         return self._asked.properties[self._graph.vars[var], field]
 
     def _filters(self, var: str) -> list[dict[str, Any]]:
-        plain = [each for each in self._graph.filters_of(var) if not self._is_name(each)]
-        return [
-            form
-            for each in plain
-            for form in (self._days(each, var, each.field) if self._is_date(each) else [self._filter(each)])
-        ]
-
-    def _is_date(self, each: FilterConstraint) -> bool:
-        return self._asked.domain.types[self._graph.vars[each.var]].fields[each.field].kind == "date"
-
-    def _days(self, each: FilterConstraint, var: str, field: str) -> list[dict[str, Any]]:
-        """The days of a date expression, as conditions on a property."""
-        days = read_range(str(each.value), self._today, each.op).range  # type: ignore[arg-type]  # a date has no other operator
-        ends = ((">=", days.start), ("<", days.end))
-        key = self._property(var, field)
-        return [{"key": key, "operator": op, "value": end.isoformat()} for op, end in ends if end]
+        return [self._filter(each) for each in self._graph.filters_of(var) if not self._is_name(each)]
 
     def _is_name(self, each: FilterConstraint) -> bool:
         known = self._asked.domain.types[self._graph.vars[each.var]].fields[each.field]
@@ -338,10 +309,10 @@ class _Compiled:
 
     def _time(self, when: str) -> dict[str, int]:
         """A year, a quarter or a month."""
-        each, *more = self._graph.filters_of(when)
+        (each,) = self._graph.filters_of(when)
         days = read_range(str(each.value), self._today).range
         refused = _RefusedError(f"“{each.value}” is not one year, quarter or month")
-        if days.start is None or days.end is None or each.op != "=" or more:
+        if days.start is None or days.end is None or each.op != "=":
             raise refused
         start, months = days.start, (days.end.year - days.start.year) * 12 + days.end.month - days.start.month
         units = {12: {}, 3: {"quarter": (start.month + 2) // 3}, 1: {"month": start.month}}
@@ -352,11 +323,6 @@ class _Compiled:
     def _time_slice(self, edge: EdgeConstraint, var: str, when: str) -> Result | None:
         via = {"via": [self._asked.relationships[edge.edge]]} if edge.edge in self._asked.relationships else {}
         filters = self._filters(var)
-        fields = self._asked.domain.types[self._graph.vars[var]].fields
-        dates = [name for name, field in fields.items() if field.kind == "date"]
-        if edge.edge == OWN_TIME and len(dates) == 1:
-            filters += [form for each in self._graph.filters_of(when) for form in self._days(each, var, dates[0])]
-            return self._calls.result("get_nodes", node_type=self._type(var), filters=filters)
         narrowed = {"filters": filters} if filters else {}
         return self._calls.result("time_slice", node_type=self._type(var), **narrowed, **self._time(when), **via)
 
@@ -429,12 +395,9 @@ class _Compiled:
     def _reply(self, text: str, result: Result | None) -> Answer:
         return Answer(text=text, of=(result.handle,) if result else (), notes=tuple(dict.fromkeys(self._calls.notes)))
 
-    def _none(self) -> str:
-        return f"There is none: {self._calls.emptied}." if self._calls.emptied else "There is none."
-
     async def _told(self, result: Result | None, *, shown: str = "", pairs: bool = False, cell: bool = False) -> Answer:
         if result is None:
-            return self._reply(self._none(), None)
+            return self._reply("There is none.", None)
         rows = await self._results.rows(result.handle, limit=_SHOWN * 3 if pairs else _SHOWN)
         columns = [each.name for each in result.columns]
         if cell:
@@ -479,13 +442,7 @@ TIME, OWN_TIME = "Time__", "time__"
 """The type of times, and the edge to it where a node says itself when it was; else the relationship to what says it is the edge."""
 
 _AUXILIARIES = frozenset("is are was were be been can may".split())
-_NUMBER: tuple[FieldKind, tuple[Operator, ...]] = ("number", ("=", "<", ">", "<=", ">="))
-_FIELDS: Mapping[str, tuple[FieldKind, tuple[Operator, ...]]] = {
-    "integer": _NUMBER,
-    "number": _NUMBER,
-    "boolean": ("boolean", ("=",)),
-    "date": ("date", ("=", "<", ">")),
-}
+_NUMBER_OPERATORS: tuple[Operator, ...] = ("=", "<", ">", "<=", ">=")
 _NAMED = ("named", "called")
 
 
@@ -503,7 +460,7 @@ class AskedDomain:
     types: Mapping[str, str]
     relationships: Mapping[str, str]
     properties: Mapping[tuple[str, str], str]
-    values: Mapping[tuple[str, str, str], tuple[Any, ...]]
+    values: Mapping[tuple[str, str, str], tuple[str, ...]]
     naming: Mapping[str, tuple[str, ...]]
     times: Mapping[str, Mapping[str, str]]
     chained: frozenset[tuple[str, str, str]]
@@ -514,7 +471,7 @@ def asked_domain(schema: GraphSchema, catalog: SemanticCatalog) -> AskedDomain:
     types = _identifiers([each.name for each in schema.nodes])
     relationships = _identifiers([each.name for each in schema.relationships])
     properties: dict[tuple[str, str], str] = {}
-    values: dict[tuple[str, str, str], tuple[Any, ...]] = {}
+    values: dict[tuple[str, str, str], tuple[str, ...]] = {}
     naming: dict[str, tuple[str, ...]] = {}
     entities = {}
     for at, (name, node) in enumerate(zip(types, schema.nodes, strict=True)):
@@ -530,13 +487,9 @@ def asked_domain(schema: GraphSchema, catalog: SemanticCatalog) -> AskedDomain:
                 values.setdefault((name, field, word), meant)
                 values.setdefault((name, field, verb_lemma(word)), meant)
             own = () if roles.get(key.name) == "key" else (" ".join(words(key.name)),)
-            kind, operators = _FIELDS.get(key.type, ("text", ("=", "contains")))
-            if kind == "boolean":  # "is_active" is said as "active"
-                word = " ".join(each for each in words(key.name) if each not in _AUXILIARIES)
-                values.setdefault((name, field, word), (True,))
             fields[field] = FieldType(
-                operators=operators,
-                kind=kind,
+                operators=_NUMBER_OPERATORS if key.type in ("integer", "number") else ("=", "contains"),
+                kind="number" if key.type in ("integer", "number") else "text",
                 words=tuple(dict.fromkeys([*own, *said.words, *(_NAMED if key.name == named else ())])),
                 values=tuple(word for kind, of, word in values if (kind, of) == (name, field)),
                 description=said.unit,

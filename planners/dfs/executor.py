@@ -1,24 +1,13 @@
-"""The executor of query graphs: Algorithm 1 of the paper QueryWeaver (arXiv 2606.08300, appendix A3) with its future work, and what that
-leaves open. What a graph means:
+"""The executor of query graphs: Algorithm 1 of the paper QueryWeaver (arXiv 2606.08300, appendix A3) with its future work.
 
-* An *assignment* gives each variable an entity of its type, such that every edge joins the entities of its two variables and every
-  filter holds. Two variables of one type stand for different entities; this is not said of the user and of dates.
-* The variable of a type of kind ``self`` is the one entity ``self``.
-* A date with filters is the half-open interval that all of them leave; an edge joins it to whatever has a date inside that interval.
-  A date without filter is a day, as edges give it, and two edges to it give the same day.
-* An ordinal applies after all other constraints of the graph: of the candidates of its variable, in the order of the type's ``order``
-  field, ties by id, only the one in that place stays (or the several, ``last 3``). Of several ordinals the one farthest from the return variable applies first, those
-  at the same distance in the order of the variables, and each sees what the one before it left.
-* The candidates of a variable are its entities in at least one assignment; those of the return variable answer. ``count`` counts them.
-  Mode ``one`` gives the first in order.
-
-A filter means what the resolver finds by it. Where no lookup of its type takes the field, and for numbers, booleans and dates, it is
-checked on the field that the candidates carry, which needs no call.
+What a graph means stands in docs/planner.md. The variable of a type of kind ``self`` is the one entity ``self``. Several ordinals apply
+after all else, the one farthest from the return variable first, those at one distance in the order of the variables, and each sees what
+the one before it left. A filter that no lookup of its type takes, and numbers, booleans and dates, are checked on the field that the
+candidates carry, which needs no call.
 
 Candidates are known without a call (the user, an interval), found by filters, or reached along an edge from other candidates. What fetches
-the fewest rows, estimated from the tools' counts, is done next, and with it whatever would not fetch fewer rows from its result.
-
-A failed call does not end the run. What could not be applied is in ``missing``; the answer is exact for the graph without it.
+the fewest rows, estimated from the tools' counts, is done next, and with it whatever would not fetch fewer rows from its result. A failed
+call does not end the run. What could not be applied is in ``missing``; the answer is exact for the graph without it.
 """
 
 from __future__ import annotations
@@ -594,14 +583,7 @@ class _Walk:
 
     def _give_up(self) -> None:
         """Take out of the graph what no call applied, and what no applied edge joins to the return variable."""
-        reached = {self.root} & self.sets.keys()
-        waiting = list(reached)
-        for var in waiting:
-            near = {
-                end for edge in self.pairs if var in (edge.source, edge.target) for end in (edge.source, edge.target)
-            }
-            waiting += near - reached
-            reached |= near
+        reached = self._joined(self.root, self.pairs, set(self.graph.vars)) & self.sets.keys()
         applied = bool(self.pairs) or any(self.filters(var) for var in reached if var not in self._filtered)
         if not reached or (not applied and (self.missing or self._edges or self._filtered)):
             self._account()
@@ -610,21 +592,21 @@ class _Walk:
             self._lose(var, set(), self.filters(var), self._errors({var}))
         left = [var for var in self.graph.vars if var not in reached | self.lost]
         while left:
-            part = {left[0]}
-            for _ in left:
-                part |= {
-                    end
-                    for edge in self.graph.edges
-                    if {edge.source, edge.target} & part
-                    for end in (edge.source, edge.target)
-                    if end in left
-                }
+            part = self._joined(left[0], self.graph.edges, set(left))
             self._lose(left[0], part, self._touching(part), self._errors(part))
             left = [var for var in left if var not in part]
         for edge in [each for each in self._edges if {each.source, each.target} <= reached]:
             self._lose(
                 edge.source, set(), (edge,), [error for task, error in self._failed.items() if task.edge == edge]
             )
+
+    def _joined(self, start: str, edges: Iterable[EdgeConstraint], within: set[str]) -> set[str]:
+        """The variables that edges join to one, by way of some."""
+        found = [start]
+        for var in found:
+            ends = (end for edge in edges if var in (edge.source, edge.target) for end in (edge.source, edge.target))
+            found += [end for end in dict.fromkeys(ends) if end in within and end not in found]
+        return set(found)
 
     def _errors(self, variables: set[str]) -> list[EgotoolsError]:
         return [error for task, error in self._failed.items() if {task.start, task.end} & variables]
@@ -717,9 +699,8 @@ def _behind(graph: QueryGraph, edge: EdgeConstraint) -> set[str]:
     """The variables behind a negated edge, seen from the return variable."""
     start = edge.target if edge.source == graph.return_var else edge.source
     found, waiting = {start}, [start]
-    while waiting:
-        here = waiting.pop()
+    for here in waiting:
         ends = {end for each in graph.edges_of(here) if each is not edge for end in (each.source, each.target)} - found
         found |= ends
-        waiting.extend(ends)
+        waiting += ends
     return found

@@ -9,8 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, Protocol, TypeAlias, TypeVar
 
@@ -25,7 +24,7 @@ SELF = "self"
 """Identifier of the one entity of a type of kind ``self``."""
 
 _Answer = TypeVar("_Answer")
-_Batch: TypeAlias = "asyncio.Future[dict[str, list[Entity]]]"
+_Kind: TypeAlias = Literal["count", "find", "follow"]
 Observe: TypeAlias = Callable[[dict[str, Any]], object]
 """Gets each event of an execution as JSON values: ``event`` is its name."""
 
@@ -56,10 +55,7 @@ class Step:
 
 
 class Resolver(Protocol):
-    """What the executor asks. Each method may be called concurrently.
-
-    Each raises :class:`ontology.errors.EgotoolsError` when a tool fails; the executor then ends this branch, not the run.
-    """
+    """What the executor asks. Methods may be called concurrently; an ``EgotoolsError`` ends a branch, not the run."""
 
     async def count(self, kind: str, filters: Sequence[FilterConstraint]) -> int | None:
         """Return how many entities of a type meet the filters, at least roughly; None where nobody knows without fetching them."""
@@ -84,8 +80,7 @@ class ExecutorSettings(BaseModel):
     :param max_rows: rows fetched; no call is made after these (a call under way may go over).
     :param max_seconds: wall-clock seconds; a call under way is cancelled. Where calls took all of it, the second pass has a tenth more.
     :param concurrent_calls: calls at once.
-    :param max_witness_steps: candidates looked at in the search for complete answers in the second pass, in all (measured:
-        1,000,000 a second, about).
+    :param max_witness_steps: candidates looked at in the search for complete answers (about 1,000,000 a second).
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -108,7 +103,7 @@ class Call:
     :param count: what a count says; None where nobody knows, and of other calls.
     """
 
-    kind: Literal["count", "find", "follow"]
+    kind: _Kind
     what: str
     sources: int
     rows: int
@@ -118,7 +113,7 @@ class Call:
 
 
 class MeteredResolver:
-    """Asks a resolver nothing twice: a count or find of the same filters, a step from the same source; also not what failed.
+    """Asks a resolver nothing twice: a find of the same filters, a step from the same source; also not what failed.
 
     :ivar log: every call, in the order of their ends.
     :ivar busy_s: seconds in which at least one call was under way, however many overlap.
@@ -131,8 +126,9 @@ class MeteredResolver:
         self._deadline = self._clock() + settings.max_seconds
         self._started = self._under_way = 0
         self._busy_since = self.busy_s = 0.0
-        self._found: dict[tuple[str, tuple[tuple[str, ...], ...]], asyncio.Future[Sequence[Entity]]] = {}
-        self._followed: dict[Step, dict[str, _Batch]] = {}
+        self._asked: defaultdict[object, asyncio.Lock] = defaultdict(asyncio.Lock)  # who comes second, waits
+        self._found: dict[str, Sequence[Entity] | EgotoolsError] = {}
+        self._followed: defaultdict[Step, dict[str, list[Entity] | EgotoolsError]] = defaultdict(dict)
         self.log: list[Call] = []
         self.rows = 0
 
@@ -145,35 +141,38 @@ class MeteredResolver:
 
     async def find(self, kind: str, filters: Sequence[FilterConstraint]) -> Sequence[Entity]:
         """Return the entities; raise an EgotoolsError when the call fails, or a budget is used up."""
-        key = (kind, tuple(sorted((each.field, each.op, repr(each.value)) for each in filters)))
-        if key not in self._found:
-            with _shared(self._found.setdefault(key, asyncio.get_running_loop().create_future())) as answer:
-                what = _what(kind, filters)
-                answer.set_result(await self._call("find", what, 0, lambda: self._resolver.find(kind, filters)))
-        return await self._found[key]
+        what = _what(kind, sorted(filters, key=words_of))
+        async with self._asked[what]:
+            if what not in self._found:
+                try:
+                    found = await self._call(
+                        "find", _what(kind, filters), 0, lambda: self._resolver.find(kind, filters)
+                    )
+                except EgotoolsError as error:
+                    self._found[what] = error
+                else:
+                    self._found[what] = found
+        return _or_raise(self._found[what])
 
     async def follow(self, step: Step, sources: Sequence[str]) -> dict[str, list[Entity]]:
         """Return the entities at the other end of a step, by source, for sources that have any; raise as :meth:`find` does."""
-        known = self._followed.setdefault(step, {})
-        new = [source for source in sources if source not in known]
-        if new:
-            with _shared(asyncio.get_running_loop().create_future()) as batch:
-                known.update(dict.fromkeys(new, batch))
-                pairs = await self._call("follow", str(step), len(new), lambda: self._resolver.follow(step, new))
-                answered: defaultdict[str, list[Entity]] = defaultdict(list)
-                for source, entity in pairs:
-                    answered[source].append(entity)
-                # A tool may answer more than it was asked.
-                by_source = {source: found for source, found in answered.items() if known.get(source) is batch}
-                batch.set_result(by_source)
-            if len(new) == len(sources):
-                return by_source
-        answers = [await batch for batch in dict.fromkeys(known[source] for source in sources)]
-        return {source: answer[source] for answer in answers for source in sources if source in answer}
+        known = self._followed[step]
+        async with self._asked[step, *sources]:
+            new = [source for source in sources if source not in known]
+            if new:
+                try:
+                    pairs = await self._call("follow", str(step), len(new), lambda: self._resolver.follow(step, new))
+                except EgotoolsError as error:
+                    known.update(dict.fromkeys(new, error))
+                else:
+                    answered: dict[str, list[Entity]] = {source: [] for source in new}
+                    for source, entity in pairs:
+                        if source in answered:  # a tool may answer more than it was asked
+                            answered[source].append(entity)
+                    known.update(answered)
+        return {source: found for source in sources if (found := _or_raise(known[source]))}
 
-    async def _call(
-        self, kind: Literal["count", "find", "follow"], what: str, sources: int, ask: Callable[[], Awaitable[_Answer]]
-    ) -> _Answer:
+    async def _call(self, kind: _Kind, what: str, sources: int, ask: Callable[[], Awaitable[_Answer]]) -> _Answer:
         rows, error, number = 0, "", None
         async with self._free:
             self._spend(what)
@@ -215,24 +214,14 @@ class MeteredResolver:
         return f"the budget of {self._settings.max_seconds:g} s is used up" if self._clock() >= self._deadline else ""
 
 
-@contextmanager
-def _shared(future: asyncio.Future[_Answer]) -> Iterator[asyncio.Future[_Answer]]:
-    """A future that others wait for: it fails as the block fails."""
-    try:
-        yield future
-    except asyncio.CancelledError:
-        future.cancel()
-        raise
-    except BaseException as error:
-        future.set_exception(error)
-        future.exception()  # so that nobody is told of an error that nobody else waited for
-        raise
+def _or_raise(known: _Answer | EgotoolsError) -> _Answer:
+    if isinstance(known, EgotoolsError):
+        raise known
+    return known
 
 
 async def together(jobs: Sequence[Coroutine[None, None, _Answer]]) -> list[_Answer]:
     """Return the results in their order; when one fails or the caller is cancelled, the others are cancelled and awaited first."""
-    if len(jobs) == 1:
-        return [await jobs[0]]
     async with asyncio.TaskGroup() as group:
         tasks = [group.create_task(job) for job in jobs]
     return [task.result() for task in tasks]

@@ -17,7 +17,7 @@ from ontology.errors import InvalidArgumentError
 from ontology.files import SAFE_LOADER, read_bounded
 from ontology.json_values import first_error
 
-__all__ = ["DOMAINS", "Domain", "EdgeType", "EntityType", "FieldType", "Lookup", "Operator", "read_domain"]
+__all__ = ["DOMAINS", "Domain", "EdgeType", "EntityType", "FieldKind", "FieldType", "Lookup", "Operator", "read_domain"]
 
 DOMAINS = Path(__file__).parent / "domains"
 """The folder of the shipped domains: one file each."""
@@ -25,6 +25,7 @@ DOMAINS = Path(__file__).parent / "domains"
 _MAX_BYTES = 2**20  # chosen: the shipped domains have at most 20 kB
 
 Operator: TypeAlias = Literal["=", "contains", "<", ">", "<=", ">="]
+FieldKind: TypeAlias = Literal["text", "number", "boolean", "date", "ordinal"]
 _Name: TypeAlias = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=64)]
 
 
@@ -59,7 +60,7 @@ class FieldType(_Form):
     """
 
     operators: tuple[Operator, ...] = Field(min_length=1)
-    kind: Literal["text", "number", "boolean", "date", "ordinal"] = "text"
+    kind: FieldKind = "text"
     words: tuple[str, ...] = ()
     values: tuple[str, ...] = ()
     description: str = ""
@@ -143,10 +144,8 @@ class Domain(_Form):
 
     def edge(self, name: str, source: str, target: str) -> EdgeType | None:
         """The edge of this name from one type to another, or None."""
-        return next(
-            (each for each in self.edges if each.name == name and each.source == source and target in each.targets),
-            None,
-        )
+        fits = (each for each in self.edges if each.name == name and each.source == source and target in each.targets)
+        return next(fits, None)
 
     def signatures(self) -> tuple[tuple[str, str, str], ...]:
         """Every (source, edge, target), in the order of the file."""
@@ -172,11 +171,7 @@ def read_domain(name_or_path: str | Path) -> Domain:
         ) from None
     except ValidationError as error:
         raise InvalidArgumentError(first_error(error), subject=str(path), remedy="Correct the file.") from error
-    except (
-        ValueError,
-        yaml.YAMLError,
-        RecursionError,
-    ) as error:  # an impossible date or number is a ValueError of any kind
+    except (ValueError, yaml.YAMLError, RecursionError) as error:  # an impossible date is a ValueError
         raise InvalidArgumentError(f"not YAML: {error}", subject=str(path), remedy="Correct the file.") from error
 
 

@@ -12,9 +12,9 @@ from typing import Any
 from ontology.errors import InvalidArgumentError
 from planners.query.dates import read_range
 from planners.query.domain import Domain
-from planners.query.query_graph import Constraint, EdgeConstraint, FilterConstraint, QueryGraph
+from planners.query.query_graph import EdgeConstraint, FilterConstraint, QueryGraph, words_of
 
-__all__ = ["compare", "date_notes", "folded", "graph_faults", "holds", "listed", "names_ordinal", "read_ordinal"]
+__all__ = ["compare", "date_notes", "folded", "graph_faults", "holds", "listed", "read_ordinal"]
 
 _COMPARED: Mapping[str, Callable[[Any, Any], bool]] = {
     "=": operator.eq,
@@ -23,13 +23,12 @@ _COMPARED: Mapping[str, Callable[[Any, Any], bool]] = {
     "<=": operator.le,
     ">=": operator.ge,
 }
-_WORDS = "first second third fourth fifth sixth seventh eighth ninth tenth".split()
 _BARE = str.maketrans("łŁøØđĐı", "lLoOdDi")  # letters whose stroke is no accent
-_PLACES = {word: at for at, word in enumerate(_WORDS)} | dict.fromkeys(("earliest", "oldest"), 0)
+_WORDS = "first second third fourth fifth sixth seventh eighth ninth tenth".split()
+_PLACES = {word: at for at, word in enumerate(_WORDS)} | {"earliest": 0, "oldest": 0}
 _LAST = {"last", "latest", "newest", "most recent"}
 _NUMBER = re.compile(r"(\d{1,6})(?:st|nd|rd|th)?")
 _SEVERAL = re.compile(r"(first|last) ([1-9]\d{0,3})")
-_FROM_THE_END = re.compile(r"(.+?)[ -](?:to[ -])?last")
 
 
 def graph_faults(graph: QueryGraph, domain: Domain) -> tuple[str, ...]:
@@ -38,7 +37,6 @@ def graph_faults(graph: QueryGraph, domain: Domain) -> tuple[str, ...]:
         *_variables(graph, domain),
         *(fault for each in graph.edges for fault in _edge(each, graph, domain)),
         *(fault for each in graph.filters for fault in _filter(each, graph, domain)),
-        *_components(graph),
         *_beyond_the_paper(graph, domain),
     )
 
@@ -49,26 +47,27 @@ def _variables(graph: QueryGraph, domain: Domain) -> Iterator[str]:
             yield f"The variable {var} has the unknown type {kind}; the types are {', '.join(domain.types)}."
     if graph.return_var not in graph.vars:
         yield f"The return variable {graph.return_var} is not in vars."
+        return
+    reached = _reached(graph, graph.return_var)
+    for var in [each for each in graph.vars if each not in reached]:
+        yield f"No path of edges joins the variable {var} to the return variable {graph.return_var}."
 
 
 def _edge(edge: EdgeConstraint, graph: QueryGraph, domain: Domain) -> Iterator[str]:
-    written = f"{edge.source} {edge.edge} {edge.target}"
-    unknown = [var for var in (edge.source, edge.target) if var not in graph.vars]
-    for var in unknown:
-        yield f"The edge {written} names the variable {var}, which is not in vars."
-    if unknown:
+    written, source, target = words_of(edge), graph.vars.get(edge.source, ""), graph.vars.get(edge.target, "")
+    if not source or not target:
+        yield f"The edge {written} names the variable {edge.target if source else edge.source}, which is not in vars."
         return
     if edge.source == edge.target:
         yield f"The edge {written} leads from a variable to itself."
-    source, target = graph.vars[edge.source], graph.vars[edge.target]
-    if source not in domain.types or target not in domain.types or domain.edge(edge.edge, source, target):
+    if not {source, target} <= domain.types.keys() or domain.edge(edge.edge, source, target):
         return
     if domain.edge(edge.edge, target, source):
         yield f"The edge {written} is the wrong way round: it leads from {target} to {source}."
         return
     allowed = [f"{a} {name} {b}" for a, name, b in domain.signatures() if {a, b} == {source, target}]
-    between = f"; allowed between them: {', '.join(allowed)}" if allowed else "; no edge joins these types"
-    yield f"The edge {written} does not lead from {source} to {target}{between}."
+    between = f"allowed between them: {', '.join(allowed)}" if allowed else "no edge joins these types"
+    yield f"The edge {written} does not lead from {source} to {target}; {between}."
 
 
 def _filter(each: FilterConstraint, graph: QueryGraph, domain: Domain) -> Iterator[str]:
@@ -78,64 +77,44 @@ def _filter(each: FilterConstraint, graph: QueryGraph, domain: Domain) -> Iterat
         return
     if kind not in domain.types:
         return
-    fields = domain.types[kind].fields
-    if each.field not in fields:
-        allowed = ", ".join(fields) or "none"
+    known = domain.types[kind].fields.get(each.field)
+    if known is None:
+        allowed = ", ".join(domain.types[kind].fields) or "none"
         yield f"The type {kind} of {each.var} has no field {each.field} to filter by; its fields: {allowed}."
-    elif each.op.removesuffix("=") not in fields[each.field].operators and each.op not in fields[each.field].operators:
-        operators = ", ".join(fields[each.field].operators)
+    elif not {each.op, each.op.removesuffix("=")} & {*known.operators}:
+        operators = ", ".join(known.operators)
         yield f"The field {each.field} of {each.var} does not take the operator {each.op}; it takes {operators}."
     elif not all(str(value).strip() for value in each.values):
         yield f"The filter on {each.var}.{each.field} has an empty value."
-
-
-def _components(graph: QueryGraph) -> Iterator[str]:
-    if graph.return_var not in graph.vars:
-        return
-    reached = _reached(graph, graph.return_var)
-    for var in graph.vars:
-        if var not in reached:
-            yield f"No path of edges joins the variable {var} to the return variable {graph.return_var}."
+    elif each.others and known.kind in ("date", "ordinal"):
+        yield f"The filter on {each.var}.{each.field} has alternatives, which dates and ordinals have not."
 
 
 def _beyond_the_paper(graph: QueryGraph, domain: Domain) -> Iterator[str]:
     """What excludes must be all that joins two parts; calls of tools answer no groups, orders by a measure, and steps."""
-    for edge in graph.edges:
+    for edge in [each for each in graph.edges if each.negated]:
         beside = [each for each in graph.edges if {each.source, each.target} == {edge.source, edge.target}]
-        if domain.extended and len(beside) > 1:
-            continue  # "take but do not return"
-        if edge.negated and _joined(graph.model_copy(update={"constraints": _without(graph, edge)}), edge):
-            yield f"The negated edge {edge.source} {edge.edge} {edge.target} stands in a circle of edges."
+        rest = graph.model_copy(update={"constraints": tuple(each for each in graph.constraints if each is not edge)})
+        both = domain.extended and len(beside) > 1  # "take but do not return"
+        if not both and edge.target in _reached(rest, edge.source):
+            yield f"The negated edge {words_of(edge)} stands in a circle of edges."
+        if not domain.extended and graph.return_var not in (edge.source, edge.target):
+            yield "Only what is asked for can be without something, not what it is joined to."
     if domain.extended:
         return
     if graph.action not in ("find", "count") or graph.measure or graph.show:
         yield "Groups, measures and orders cannot be answered by calling tools; ask for all of them."
     if any(edge.max_hops > 1 or edge.only for edge in graph.edges):
         yield 'Steps and "only" cannot be answered by calling tools.'
-    for each in graph.filters:
-        kind = domain.types.get(graph.vars.get(each.var, ""))
-        if each.others and kind and each.field in kind.fields and kind.fields[each.field].kind in ("date", "ordinal"):
-            yield f"The filter on {each.var}.{each.field} has alternatives, which dates and ordinals have not."
-    if any(edge.negated and graph.return_var not in (edge.source, edge.target) for edge in graph.edges):
-        yield "Only what is asked for can be without something, not what it is joined to."
-
-
-def _without(graph: QueryGraph, edge: EdgeConstraint) -> tuple[Constraint, ...]:
-    return tuple(each for each in graph.constraints if each is not edge)
-
-
-def _joined(graph: QueryGraph, edge: EdgeConstraint) -> bool:
-    return edge.target in _reached(graph, edge.source)
 
 
 def _reached(graph: QueryGraph, start: str) -> set[str]:
     """The variables that edges join to one, itself among them."""
     reached, waiting = {start}, [start]
-    while waiting:
-        here = waiting.pop()
+    for here in waiting:
         new = {end for each in graph.edges_of(here) for end in (each.source, each.target)} - reached
         reached |= new
-        waiting.extend(new)
+        waiting += new
     return reached
 
 
@@ -148,31 +127,18 @@ def read_ordinal(value: str | int | float | bool) -> slice:
     text = " ".join(str(value).split()).casefold()
     if several := _SEVERAL.fullmatch(text):
         return slice(int(several[2])) if several[1] == "first" else slice(-int(several[2]), None)
-    from_the_end = _FROM_THE_END.fullmatch(text)
-    word = from_the_end[1] if from_the_end else text
+    word = text.removesuffix(" to last")
     number = _NUMBER.fullmatch(word)
-    place = int(number[1]) - 1 if number else _PLACES.get(word, -1)
-    if text in _LAST or (from_the_end and place >= 0):
-        place = 0 if text in _LAST else place
-        return slice(-place - 1, -place or None)
+    place = 0 if text in _LAST else int(number[1]) - 1 if number else _PLACES.get(word, -1)
     if place < 0:
         raise InvalidArgumentError(
             f"{value!r} is no ordinal",
             subject="ordinal",
             remedy="Write first, last, third, 3rd, last 3 or second to last",
         )
+    if text in _LAST or word != text:
+        return slice(-place - 1, -place or None)
     return slice(place, place + 1)
-
-
-def names_ordinal(text: str) -> bool:
-    """Whether a word of a text is an ordinal; a bare number is none."""
-    for word in re.findall(r"most recent|(?!\d+\b)\w+", text.casefold()):
-        try:
-            read_ordinal(word)
-        except InvalidArgumentError:
-            continue
-        return True
-    return False
 
 
 def compare(value: Any, op: str, wanted: str | int | float | bool) -> bool:

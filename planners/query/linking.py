@@ -10,11 +10,10 @@ from ontology.errors import InvalidArgumentError
 from ontology.names import noun_lemma, number_of, verb_lemma
 from planners.query.domain import Domain
 from planners.query.mentions import EdgePhrase, FieldName, Lexicon, Mention
-from planners.query.query_graph import MAX_VARS
 
 __all__ = ["BETWEEN", "Link", "Links", "Statement", "read_conditions", "read_statements"]
 
-_WHOLE, _HALF, _LAST, _VERB, _ANY = 4.0, 3.5, 2.5, 1.5, 0.25
+_WHOLE, _LAST, _VERB, _ANY = 4.0, 2.5, 1.5, 0.25
 _ROLE = 4.5
 _UNLIKELY = 1.5
 _SURE = 3.0
@@ -72,36 +71,18 @@ class Links:
 
     def read(self, statements: Sequence[Statement]) -> None:
         """Turn statements into links and filters, the surest first."""
-        self.refuse_many()  # verbs imply mentions, and so do nouns and edges
         waiting = [each for each in self._united(statements) if not self._filter(each)]
         self._imply_by_nouns(waiting)
         while waiting:
-            self.refuse_many()
-            fits = [
-                (fit.score - each.weight, -number, fit, each)
-                for number, each in enumerate(waiting)
-                if (fit := self._fit(each))
-            ]
+            fits = [(fit.score - each.weight, -at, fit) for at, each in enumerate(waiting) if (fit := self._fit(each))]
             if not fits:
                 return
-            _, _, fit, chosen = max(fits, key=lambda each: each[:2])
-            waiting.remove(chosen)
-            self._commit(fit, chosen.marks)
-
-    def refuse_many(self) -> None:
-        """Refuse more mentions than a graph has variables, before each is tried with each other."""
-        if len(self.mentions) > MAX_VARS:
-            raise InvalidArgumentError(
-                f"the request mentions {len(self.mentions)} things, and a query graph has at most {MAX_VARS} variables",
-                subject="request",
-                remedy="Ask for less at a time",
-            )
+            _, at, fit = max(fits, key=lambda each: each[:2])
+            self._commit(fit, waiting.pop(-at).marks)
 
     def _commit(self, fit: _Fit, marks: frozenset[str] = frozenset()) -> None:
         source, target = fit.link.source, fit.link.target
         if self._linked(source, target) and not self._says_more(fit):
-            return
-        if fit.score < _GOOD and target in self.reached(source):
             return
         if self.domain.extended and fit.types[0] == fit.types[1] and _GOOD <= fit.score < _LAST - _DOUBT:
             return  # a verb alone does not say which way it is meant
@@ -121,36 +102,24 @@ class Links:
 
     def _united(self, statements: Sequence[Statement]) -> list[Statement]:
         """The statements without those that say that two mentions are one, said of that one."""
-        same: dict[Mention | None, Mention] = {}
-        rest = []
-        for statement in statements:
-            pair = self._unite(statement)
-            if pair:
-                same[pair[0]] = pair[1]
-            else:
-                rest.append(statement)
-        return [
-            each._replace(left=same.get(each.left, each.left), right=same.get(each.right, each.right)) for each in rest
-        ]
+        same = {pair[0]: pair[1] for each in statements if (pair := self._unite(each))}
+
+        def kept(mention: Mention | None) -> Mention | None:
+            return same.get(mention, mention) if mention else None
+
+        return [each._replace(left=kept(each.left), right=kept(each.right)) for each in statements]
 
     def _unite(self, statement: Statement) -> tuple[Mention, Mention] | None:
         """ "the Quality department", "the account owner is Jane", "files as attachments", "the account of the customer"."""
         left, middle, right = statement.left, statement.middle, statement.right
-        if (
-            left is None
-            or right is None
-            or left is right
-            or middle[-1:] not in ((), ("be",), ("of",), ("as",))
-            or len(middle) > 2
-        ):
+        if left is None or right is None or left is right or middle not in ((), ("be",), ("of",), ("as",)):
             return None
         for name, noun in ((left, right), (right, left)):
             if middle in ((), ("be",)) and name.kind == "value" and noun.kind == "noun" and self.give(noun, name):
                 return name, noun
         nouns = left.kind == right.kind == "noun" and left in self.mentions and right in self.mentions
-        shared = tuple(kind for kind in right.types if kind in left.types)
         edge = any(source in left.types and target in left.types for source, _, target in self.words.phrases)
-        if not nouns or not shared or middle == () or (middle[-1:] == ("of",) and (edge or len(middle) > 1)):
+        if not nouns or not set(left.types) & set(right.types) or middle == () or (middle == ("of",) and edge):
             return None
         lost, kept = sorted((left, right), key=lambda each: each.at, reverse=middle[-1:] == ("as",))
         self.unite(lost, kept)
@@ -158,11 +127,9 @@ class Links:
 
     def give(self, noun: Mention, value: Mention) -> bool:
         """Make a value a condition on a mention, where a field of one of its types takes it."""
-        fits = [each for each in value.fields if each.kind in noun.types]
-        if not fits and not value.fields:
-            fits = [FieldName(kind, self.words.names[kind]) for kind in noun.types if kind in self.words.names]
-        linked = any(value in (link.source, link.target) for link in self.links)
-        if not fits or value not in self.mentions or linked:
+        named = [FieldName(kind, self.words.names[kind]) for kind in noun.types if kind in self.words.names]
+        fits = [each for each in value.fields or named if each.kind in noun.types]
+        if not fits or value not in self.mentions:
             return False
         self.restrict(noun, fits[0], "=", value)
         return True
@@ -174,6 +141,10 @@ class Links:
         self.mentions.remove(value)
         self.given.append((value, noun))
 
+    def words_of(self, where: FieldName) -> tuple[str, ...]:
+        """The words by which a request names a field."""
+        return self.domain.types[where.kind].fields[where.field].words
+
     def operators(self, where: FieldName) -> tuple[str, ...]:
         """The operators of a field, the usual one first."""
         return self.domain.types[where.kind].fields[where.field].operators
@@ -181,7 +152,7 @@ class Links:
     def _filter(self, statement: Statement) -> bool:
         """ "trips to Lisbon": a preposition that names a field."""
         left, middle, right = statement.left, statement.middle, statement.right
-        if left is None or right is None or not middle or right.kind != "value" or right.fields:
+        if left is None or not middle or right is None or right.fields or right.kind != "value":
             return False
         if right not in self.mentions:
             return False
@@ -208,34 +179,15 @@ class Links:
         if right not in self.mentions or left is right:
             return None
         best = max(self._fits(left, statement.middle, right), key=lambda fit: fit.score, default=None)
-        if self._linked(left, right):
-            return best if best and self._says_more(best) else None
         sure = _LAST if left.kind == "implied" else _SURE
-        if (best and best.score >= sure) or not statement.middle or statement.middle == ("'s",):
+        if not statement.middle or (best and best.score >= sure):
             return best
-        best = max((best, *self._elsewhere(statement, right)), key=lambda fit: fit.score if fit else 0.0)
-        through = None if best and best.score >= _GOOD else self._through(left, statement, right)
-        return through or best
-
-    def _through(self, left: Mention, statement: Statement, right: Mention) -> _Fit | None:
-        """ "photos from Sofia": a file is from nobody, the mail that it was attached to is."""
-        if right.kind != "value" or left.kind != "noun":
-            return None
-        for kind, entity in self.domain.types.items():
-            between = Mention(left.at, (kind,), "implied", "")
-            fit = max(self._fits(between, statement.middle[-1:], right), key=lambda each: each.score, default=None)
-            if entity.kind != "entity" or fit is None or fit.score < _LAST - _DOUBT:
-                continue
-            if any(True for _ in self._fits(left, (), between)):
-                self.mentions.append(between)
-                self.join(left, between)
-                return fit
-        return None
+        return max((best, *self._elsewhere(statement, right)), key=lambda fit: fit.score if fit else 0.0)
 
     def _elsewhere(self, statement: Statement, right: Mention) -> Iterator[_Fit]:
         """The same said of another mention: parsers hang "to Mark" on "from Jane" in "mails from Jane to Mark"."""
         for other in self.mentions:
-            if other in (statement.left, right) or other.kind in ("user", "date") or self._linked(other, right):
+            if other is right:
                 continue
             for fit in self._fits(other, statement.middle[-1:], right):
                 if fit.score >= _LAST:
@@ -260,7 +212,7 @@ class Links:
         """ "received": where nobody is named, the user is meant if the domain says so."""
         for (source, edge, target), phrases in self.words.phrases.items():
             if target == self.words.user and source in left.types and EdgePhrase("source", middle[:1], "") in phrases:
-                return _Fit(_HALF, Link(left, edge, self._user(left.at)), (source, target))
+                return _Fit(_WHOLE, Link(left, edge, self._user(left.at)), (source, target))
         return None
 
     def _user(self, at: int) -> Mention:
@@ -296,27 +248,11 @@ class Links:
                 return self.join(first, between) and self.join(between, second)
         return False
 
-    def join_date(self, mention: Mention, when: Mention, said: set[str]) -> bool:
-        """Join a date by the edge whose phrases the request says most of.
-
-        :param said: its lemmas.
-        """
-        fits = list(self._fits(mention, (), when))
-
-        def told(fit: _Fit) -> tuple[int, float]:
-            phrases = self.words.phrases[fit.types[0], fit.link.edge, fit.types[1]]
-            return max((len(said & {*each.middle}) for each in phrases), default=0), fit.score
-
-        if self.domain.extended and fits:
-            self._commit(max(fits, key=told))
-            return True
-        return self.join(mention, when)
-
     def unite(self, lost: Mention, kept: Mention) -> None:
         """Make two mentions of one type one variable."""
         kept.types = tuple(kind for kind in kept.types if kind in lost.types)
         kept.filters += lost.filters
-        kept.ordinal = kept.ordinal or lost.ordinal
+        kept.ordinal = lost.ordinal or kept.ordinal
         self.mentions.remove(lost)
         ends = {lost: kept}
         moved = [
@@ -371,10 +307,9 @@ def _score(
             return _ROLE
     if not middle or phrase.left not in ("", ends[0]) or phrase.right not in ("", ends[1]):
         return 0.0
-    whole = _WHOLE if phrase.left and phrase.right else _HALF
     if phrase.middle == middle:
-        return whole
-    if len(middle) > 1 and phrase.left and phrase.right and phrase.middle == middle[-1:]:
+        return _WHOLE
+    if phrase.left and phrase.right and phrase.middle == middle[-1:]:
         return _LAST
     return _VERB if phrase.middle[:1] == middle[:1] and middle[0] != "be" else 0.0
 
@@ -385,6 +320,7 @@ def read_conditions(doc: Any, links: Links) -> None:
     _named_fields(doc, links)
     for value in [each for each in links.mentions if each.kind == "value"]:
         _beside(doc, links, value)
+    _dates(doc, links)
     _value_words(doc, links)
     _numbers(doc, links)
     _marks(doc, links)
@@ -452,26 +388,36 @@ def _nouns_with(fields: Sequence[FieldName], before: int, links: Links) -> list[
 
 
 def _beside(doc: Any, links: Links, value: Mention) -> None:
-    """A value before or after a noun of its type."""
-    nouns = {at: each for each in links.mentions if each.kind == "noun" for at in each.tokens}
-    last = max(value.tokens)
-    after, before = nouns.get(last + 1), nouns.get(value.tokens[0] - 1)
-    possessive = last + 1 < len(doc) and doc[last + 1].tag_ == "POS"
+    """A value behind a noun of its type."""
+    before = next((each for each in links.mentions if value.tokens[0] - 1 in each.tokens and each.kind == "noun"), None)
     clause = doc[value.at].dep_ == "nsubj" and doc[value.at].head.dep_ == "relcl"  # "the file Jane sent"
-    if before and not clause and before.word not in ("who", "whom") and links.give(before, value):
-        return
-    if after and not possessive and links.give(after, value):
-        return
-    if value.fields:
-        wanted = {each.kind for each in value.fields}
-        near = [
-            each
-            for each in links.mentions
-            if each.kind == "noun" and set(each.types) & wanted and 0 < value.at - each.at <= 4
-        ]
-        of_type = value.tokens[0] > 0 and doc[value.tokens[0] - 1].lower_ in ("type", "format", "extension", "address")
-        if near and of_type:
-            links.give(near[-1], value)
+    if before and not clause:
+        links.give(before, value)
+
+
+def _dates(doc: Any, links: Links) -> None:
+    """ "orders since March": a date that is a field of a noun; of several such fields the one whose words stand in the request."""
+    words = {form for token in doc for form in (token.lower_, token.lemma_.casefold())}
+    for when in [each for each in links.mentions if each.kind == "date"]:
+        nouns = [each for each in links.mentions if each.kind == "noun"]
+        for noun in sorted(nouns, key=lambda each: (each.at >= when.at, abs(each.at - when.at))):
+            fields = [where for kind in noun.types for where in links.words.dated.get(kind, ())]
+            said = [where for where in fields if words & {*" ".join(links.words_of(where)).split()}]
+            edges = any(kind in noun.types and end == links.words.dates for kind, _, end in links.words.phrases)
+            chosen = said or ([] if edges else fields)
+            if len(chosen) > 1:
+                names = " or ".join(where.field for where in chosen)
+                raise InvalidArgumentError(
+                    f"it does not say which date is meant: {names}", subject="request", remedy="Name it"
+                )
+            if chosen:
+                links.restrict(noun, chosen[0], when.filters[0][1], when)
+            if chosen or edges:
+                break
+        else:
+            if not when.types:
+                problem = f'nothing that is named has a date, and the request says "{when.word}"'
+                raise InvalidArgumentError(problem, subject="request", remedy="Leave it out")
 
 
 def _value_words(doc: Any, links: Links) -> None:
@@ -487,10 +433,6 @@ def _value_words(doc: Any, links: Links) -> None:
         nouns = [each for each in links.mentions if each.kind == "noun"]
         after = [each for each in nouns if 0 < each.tokens[0] - token.i <= 3]
         before = [each for each in reversed(nouns) if each.at < token.i]
-        beside = any(each.tokens[0] == token.i + 1 for each in after)
-        acted = any(child.dep_ in ("agent", "nsubj") for child in token.children)
-        if not beside and token.tag_ in ("VBN", "VBD") and acted and not links.domain.extended:
-            continue
         found = next(((each, noun) for noun in (*after, *before) for each in fields if each.kind in noun.types), None)
         only = token.i > 0 and doc[token.i - 1].lower_ == "only" and links.domain.extended
         links.said.update({token.i - 1} if only else ())
@@ -501,10 +443,13 @@ def _value_words(doc: Any, links: Links) -> None:
         if found:
             where, noun = found
             noun.types = (where.kind,)
-            values = links.domain.types[where.kind].fields[where.field].values
-            noun.filters.append(
-                (where.field, "=", next(each for each in values if each.casefold().replace("_", " ") == word))
-            )
+            field = links.domain.types[where.kind].fields[where.field]
+            value: Any = next(each for each in field.values if each.casefold().replace("_", " ") == word)
+            if field.kind == "boolean":
+                nots = {each.i for each in doc[max(token.i - 2, 0) : token.i] if each.lower_ in ("not", "n't", "n’t")}
+                value = not nots
+                links.said.update(nots)
+            noun.filters.append((where.field, "=", value))
             links.said.add(token.i)
 
 
@@ -521,29 +466,25 @@ def _numbers(doc: Any, links: Links) -> None:
         for phrase, size in before.items():
             op, first = (_COMPARED[phrase], token.i - size) if phrase in _COMPARED else (op, first)
         comparative = doc[token.i - 2] if token.i > 1 and doc[token.i - 1].lower_ == "than" else None
-        if not op and comparative is not None and comparative.tag_ in ("JJR", "RBR"):
+        if not op and comparative is not None:
             op, first = "<" if comparative.lower_ in _LESS else ">", token.i - 2
         counted = next((each for each in links.mentions if each.kind == "noun" and each.tokens[0] == last + 1), None)
         if counted is not None and number == int(number) and links.domain.extended:
             counted.number, counted.compared = int(number), op
             links.said.update(range(first, last + 1))
             continue
-        if op and (found := _number_field(doc, links, first, last, comparative)):
+        if op and (found := _number_field(doc, links, first, last)):
             where, noun = found
             noun.types = (where.kind,)
             noun.filters.append((where.field, op, int(number) if number == int(number) else number))
             links.said.update(range(first, last + 2 if _unit_of(doc, last + 1, where, links) else last + 1))
 
 
-def _number_field(doc: Any, links: Links, first: int, last: int, comparative: Any) -> tuple[FieldName, Mention] | None:
-    """The field that a comparison is of: named before it, by its comparative, or by the unit behind it."""
+def _number_field(doc: Any, links: Links, first: int, last: int) -> tuple[FieldName, Mention] | None:
+    """The number field that a comparison is of: named before it, or by the unit behind it."""
     named = _phrase_before(doc, first - 1, links) or _phrase_before(doc, first - 2, links)
-    fields = list(named[0]) if named else []
-    if comparative is not None:
-        for form in (comparative.lower_, comparative.lemma_):
-            fields += links.words.field_words.get(form, ())
     everything = [FieldName(kind, name) for kind, entity in links.domain.types.items() for name in entity.fields]
-    fields += [each for each in everything if _unit_of(doc, last + 1, each, links)]
+    fields = [*(named[0] if named else ()), *(each for each in everything if _unit_of(doc, last + 1, each, links))]
     numbers = [each for each in fields if links.domain.types[each.kind].fields[each.field].kind == "number"]
     return next(iter(_nouns_with(numbers, first, links)), None)
 
@@ -607,14 +548,9 @@ class _Clause:
 class _Reader:
     """Reads one parsed request."""
 
-    def __init__(
-        self, doc: Any, mentions: list[Mention], given: Sequence[tuple[Mention, Mention]], words: Lexicon
-    ) -> None:
-        self._doc = doc
-        self._words = words
-        self.mentions = mentions
+    def __init__(self, doc: Any, mentions: list[Mention], words: Lexicon) -> None:
+        self._doc, self.mentions, self._words = doc, mentions, words
         self._by_token = {at: mention for mention in mentions for at in mention.tokens}
-        self._by_token |= {at: noun for value, noun in given for at in value.tokens}
         self._clauses: dict[int, _Clause] = {}
 
     def statements(self) -> Iterator[Statement]:
@@ -639,13 +575,9 @@ class _Reader:
             return self._by_token[token.i]
         if token.tag_ in ("WDT", "WP", "WP$") and (head := _antecedent(token)) is not None:
             return self._mention(head)
-        if token.pos_ in ("NOUN", "PRON", "DET", "ADJ", "NUM"):
-            for child in token.children:
-                if child.dep_ == "prep" and child.lower_ == "of":
-                    return next(
-                        (found for part in child.children if part.dep_ in _PARTS and (found := self._mention(part))),
-                        None,
-                    )
+        for child in token.children:
+            if child.dep_ == "prep" and child.lower_ == "of":
+                return next((found for part in child.children if (found := self._mention(part))), None)
         return None
 
     def _all(self, token: Any) -> list[Mention]:
@@ -667,7 +599,6 @@ class _Reader:
                 clause.subjects += self._all(child)
             elif child.dep_ in ("acomp", "oprd") and child.pos_ in ("ADJ", "ADV"):
                 clause.lemma = (*clause.lemma, child.lower_)
-                self._parts(child, clause)
             elif (child.dep_ in _OBJECTS and child.dep_ != "dative") or (
                 child.dep_ == "dative" and child.pos_ != "ADP"
             ):
@@ -681,15 +612,8 @@ class _Reader:
                     stranded = child.lower_ if not any(each.dep_ in _PARTS for each in child.children) else stranded
         if not clause.subjects and not clause.passive and len(clause.objects) > 1 and clause.objects[0].at < verb.i:
             clause.subjects.append(clause.objects.pop(0))  # "which books cite …", misread
-        if len(clause.subjects) > 1 and not clause.objects and not clause.passive and _asks(verb):
-            clause.objects.append(clause.subjects.pop(0))  # "which people have I mailed"
         self._gap(verb, clause, stranded)
         return clause
-
-    def _parts(self, adjective: Any, clause: _Clause) -> None:
-        for child in adjective.children:
-            if child.dep_ == "prep":
-                clause.parts += [(child.lower_, part) for part in self._part_mentions(child)]
 
     def _part_mentions(self, preposition: Any) -> list[Mention]:
         return [found for part in preposition.children if part.dep_ in _PARTS for found in self._all(part)]
@@ -729,9 +653,6 @@ class _Reader:
             yield from self._of_command(clause)
             return
         lemma = clause.lemma
-        if lemma == ("be",) and clause.objects:
-            for subject in clause.subjects:
-                yield from (Statement(subject, ("be",), each) for each in clause.objects)
         implied = self._implied(clause)
         if implied:
             yield from self._of_implied(clause, implied)
@@ -747,8 +668,6 @@ class _Reader:
                 yield Statement(each, (*lemma, preposition), part)
             for each in clause.subjects:
                 yield Statement(each, (*lemma, preposition), part, 0.5 if clause.objects else 0.0)
-        if not clause.subjects:
-            yield from (Statement(each, lemma, None) for each in clause.objects)
 
     def _of_command(self, clause: _Clause) -> Iterator[Statement]:
         """What "Find …" governs belongs to the first thing to be found."""
@@ -776,7 +695,7 @@ class _Reader:
 
     def _is_of(self, preposition: str, part: Mention, types: Sequence[str]) -> bool:
         """Whether a name stands for what a verb implies: "met at the Summit", but not "met at Grand Hotel" or "met in Rome"."""
-        if part.kind != "value" or part.fields or not set(part.types) & set(types):
+        if part.kind != "value":
             return False
         article = part.tokens[0] > 0 and self._doc[part.tokens[0] - 1].lower_ == "the"
         if part.likely:
@@ -809,12 +728,6 @@ def _joined(left: Mention, verb: tuple[str, ...], preposition: str, right: Menti
     return Statement(left, (*verb, preposition), right)
 
 
-def _asks(verb: Any) -> bool:
-    """Whether a clause begins with what it asks for and has another subject."""
-    subjects = [child for child in verb.children if child.dep_ == "nsubj"]
-    return len(subjects) > 1 and any(child.tag_ in ("WDT", "WP", "WRB") for child in subjects[0].subtree)
-
-
 def _antecedent(token: Any) -> Any:
     climbing = token
     while climbing.head.i != climbing.i:
@@ -824,11 +737,6 @@ def _antecedent(token: Any) -> Any:
     return None
 
 
-def read_statements(
-    doc: Any, mentions: list[Mention], given: Sequence[tuple[Mention, Mention]], words: Lexicon
-) -> list[Statement]:
-    """Return the statements of a parsed request; mentions that verbs imply are added to the list of mentions.
-
-    :param given: values that are conditions by now, each with its mention.
-    """
-    return list(_Reader(doc, mentions, given, words).statements())
+def read_statements(doc: Any, mentions: list[Mention], words: Lexicon) -> list[Statement]:
+    """Return the statements of a parsed request; mentions that verbs imply are added to the list of mentions."""
+    return list(_Reader(doc, mentions, words).statements())

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from ontology.files import read_yaml
 from ontology.names import NUMBER, is_noun, is_word, noun_lemma, number_of
-from planners.query.dates import MONTHS, date_spans
+from planners.query.dates import date_spans
 from planners.query.domain import Domain
 
 __all__ = [
@@ -79,6 +79,7 @@ class Lexicon:
     :param idioms: verbs with a noun that names nothing ("take place").
     :param told: the words of all phrases of edges.
     :param topics: words of fields that are searched for a text ("about").
+    :param dated: types with a field that is a date, each with these fields.
     """
 
     nouns: Mapping[str, tuple[str, ...]]
@@ -92,6 +93,7 @@ class Lexicon:
     idioms: frozenset[tuple[str, ...]]
     told: frozenset[str]
     topics: frozenset[str]
+    dated: Mapping[str, tuple[FieldName, ...]]
     user: str
     dates: str
 
@@ -114,9 +116,10 @@ def lexicon(domain: Domain) -> Lexicon:
                     field_words[word.casefold()].append(where)
             for value in known.values:
                 values[value.casefold().replace("_", " ")].append(where)
-            if known.kind == "text" and "=" in known.operators and kind not in names and "named" in known.words:
+            if "named" in known.words and kind not in names:
                 names[kind] = name
     said = [words.replace("{source} ", "").replace("{target} ", "") for edge in domain.edges for words in edge.words]
+    fields = [field for entity in domain.types.values() for field in entity.fields.values()]
     kinds = {entity.kind: kind for kind, entity in domain.types.items()}
     return Lexicon(
         nouns=_fixed(nouns),
@@ -131,17 +134,16 @@ def lexicon(domain: Domain) -> Lexicon:
             for target in edge.targets
         },
         idioms=frozenset(tuple(each.split()[:2]) for each in said if re.match(r"(?:take|be) [a-z]+\b", each)),
-        topics=frozenset(
-            word
-            for entity in domain.types.values()
-            for field in entity.fields.values()
-            if "contains" in field.operators
-            for word in field.words
-        ),
+        topics=frozenset(word for field in fields if "contains" in field.operators for word in field.words),
+        dated={
+            kind: tuple(FieldName(kind, name) for name, field in entity.fields.items() if field.kind == "date")
+            for kind, entity in domain.types.items()
+            if entity.kind == "entity"
+        },
         told=frozenset(word for each in said for word in each.split()),
         about={
             kind: frozenset(
-                map(noun_lemma, re.findall(r"[a-z]+", " ".join([*entity.words, entity.description]).casefold()))
+                noun_lemma(word) for word in re.findall(r"[a-z]+", f"{entity.words} {entity.description}".lower())
             )
             for kind, entity in domain.types.items()
         },
@@ -186,12 +188,6 @@ _NAME = re.compile(
     rf"(?:(?<=\bthe )|(?<=\bcalled )|(?<=\bnamed )|(?<=\btitled )){_CAPITAL}[\w&+-]*(?: [a-z]+){{1,2}} \d+\b|"  # "the Jazz night 14", "called Piano recital 11"
     rf"\b{_PART}(?: (?:(?:of|de|van|der|la|du|the) (?={_CAPITAL}))*(?:{_PART}|\d+(?:['’](?!s\b)\w+)?))*"
 )
-_MONTH_NAMES = "|".join(name.title() for name in MONTHS.split("|"))
-_MONTHS_AS_NAME = re.compile(  # April March is a person, unless the words before are those of a date
-    r"(?<!\bin )(?<!\bon )(?<!\bof )(?<!during )(?<!since )(?<!until )(?<!\btill )(?<!before )(?<!after )(?<!through )(?<!between )"
-    rf"\b(?:{_MONTH_NAMES}) (?:{_MONTH_NAMES})\b(?! \d)|"
-    rf"(?:(?<=from )|(?<=by )|(?<=to )|(?<=with )|(?<=person )){_CAPITAL}\w+ (?:{_MONTH_NAMES})\b(?! \d)"
-)
 _NO_NAMES = WORDS["no_name"] | WORDS["asks"]
 _SAYS = re.compile(r"\b(?:is|as|called|named|titled) (?:an? )?$")
 _ASKED = re.compile(r"\b(?:do|does|did) $", re.IGNORECASE)
@@ -234,9 +230,7 @@ def request_values(request: str, words: Lexicon, today: date, names: FindNames |
         ]
         found = list(_known(request, _blank(request, found), found, words, names))
         rest = _blank(request, found)
-    if words.dates:
-        found += [RequestValue(*match.span(), match[0], "name") for match in _MONTHS_AS_NAME.finditer(rest)]
-        rest = _blank(request, found)
+    if words.dates or any(words.dated.values()):
         found += [RequestValue(*span[:3], "date", op=span.op) for span in date_spans(rest, today)]
         rest = _blank(request, found)
     found += _shaped(rest, words)
@@ -283,7 +277,7 @@ def _known(
                 spans.setdefault(re.sub(r"['’]s$", "", request[start:end].rstrip(".,:")), (start, end))
     quoted = [each.text for each in found if each.kind == "quoted"]
     chosen = list(dict.fromkeys([*quoted, *sorted(spans, key=_strangeness)[:_MOST_CANDIDATES]]))
-    known = names(chosen, quoted) if chosen else {}
+    known = names(chosen, quoted)
     taken: list[tuple[int, int]] = []
     for each in found:
         yield _named(request, each, known[each.text], words) if known.get(each.text) else each
@@ -302,7 +296,7 @@ def _is_strange(word: str, words: Lexicon) -> bool:
     """Whether a word may be of a name: it has capitals or digits, or is a noun that the domain does not know."""
     bare = word.strip(".,:'’")
     low = bare.casefold()
-    if not low or low in _NO_NAMES | WORDS["light"] | WORDS["auxiliary"] | WORDS["excludes"] | WORDS["counts"]:
+    if low in _NO_NAMES | WORDS["light"] | WORDS["auxiliary"] | WORDS["excludes"] | WORDS["counts"]:
         return False
     if low in words.values or low in words.field_words or noun_lemma(low) in words.nouns or low in words.told:
         return False
@@ -340,13 +334,7 @@ def _names(text: str, words: Lexicon) -> list[RequestValue]:
     found = []
     for match in _NAME.finditer(text):
         start, name = match.start(), match[0]
-        while name and _no_name(
-            name.split()[0],
-            words,
-            alone=name.split()[0] == name and text[start + len(name) :][:1] not in ("'", "’"),
-            first=not text[:start].strip(),
-            said=_SAYS.search(text[:start]) is not None,
-        ):
+        while name and _no_name(name, text[:start], text[start + len(name) :], words):
             rest = name.partition(" ")[2]
             start += len(name) - len(rest)
             name = rest
@@ -356,12 +344,14 @@ def _names(text: str, words: Lexicon) -> list[RequestValue]:
     return found
 
 
-def _no_name(word: str, words: Lexicon, *, alone: bool, first: bool, said: bool) -> bool:
-    low = word.casefold()
-    if said and low not in _NO_NAMES:
-        return False
+def _no_name(name: str, before: str, behind: str, words: Lexicon) -> bool:
+    """Whether the first word of what looks like a name is none: "Find", "Open orders", a noun of the domain that stands alone."""
+    word, _, rest = name.partition(" ")
+    low, alone, first = word.casefold(), not rest and behind[:1] not in ("'", "’"), not before.strip()
+    if low in _NO_NAMES or _SAYS.search(before):
+        return low in _NO_NAMES
     known = low in words.values or low.rstrip("s") in words.nouns or (alone and first and is_word(low))
-    return low in _NO_NAMES or (known and (alone or first))
+    return known and (alone or first)
 
 
 @dataclass(slots=True, eq=False)
@@ -421,62 +411,27 @@ def find_mentions(doc: Any, values: Sequence[RequestValue], words: Lexicon, *, g
             found.append(mention)
         at = mention.tokens[-1] + 1 if mention else at + _field_size(doc, at, words)
     if guess:
-        found = _topics(doc, _whole_names(doc, found, words), words)
+        found = _no_adjectives(doc, found)
         found += _names_in_lower_case(doc, found, words)
     found = _one_user(sorted(found, key=lambda each: (each.at, each.kind != "date")))
     _ordinals(doc, found, several=guess)
     return found
 
 
-def _whole_names(doc: Any, found: Sequence[Mention], words: Lexicon) -> list[Mention]:
-    """Let a name have the unknown noun that it stands before ("the Steering committee"); an adjective in capitals is none ("Polish")."""
-    taken = {at for each in found for at in each.tokens}
+def _no_adjectives(doc: Any, found: Sequence[Mention]) -> list[Mention]:
+    """The mentions without adjectives in capitals ("Polish"): they are no names."""
     adjectives = {each.start for each in doc.ents if each.label_ == "NORP" and doc[each.start].tag_ == "JJ"}
-    found = [each for each in found if each.fields or each.kind != "value" or not adjectives & {*each.tokens}]
-    for each in found:
-        if each.kind != "value" or each.fields:
-            continue
-        head = doc[each.at].head
-        if (
-            doc[each.at].dep_ in ("compound", "amod", "nmod")
-            and head.i == each.tokens[-1] + 1
-            and head.i not in taken
-            and head.pos_ in ("NOUN", "PROPN")
-            and head.is_lower
-            and noun_lemma(head.lower_) == head.lower_
-            and head.lower_ not in words.told
-            and doc[max(each.tokens[0] - 1, 0)].tag_ == "DT"
-        ):
-            each.tokens += (head.i,)
-            each.at = head.i
-            each.word = f"{each.word} {head.text}"
-    return found
-
-
-def _topics(doc: Any, found: Sequence[Mention], words: Lexicon) -> list[Mention]:
-    """What something is "about", where it is no thing that the domain knows, or one with an unknown word ("the leaving party"), is a text."""
-    kept = list(found)
-    for token in doc:
-        if token.lower_ not in words.topics or token.tag_ not in ("IN", "VBG"):
-            continue
-        for each in (child for child in token.children if child.dep_ in ("pobj", "dobj") and child.pos_ == "NOUN"):
-            own = [one.i for one in each.lefts if one.dep_ in ("compound", "amod") and one.tag_ != "PRP$"] + [each.i]
-            inside = [one for one in kept if set(one.tokens) & set(own)]
-            if any(one.kind != "noun" for one in inside) or (inside and len(own) == len(inside[0].tokens)):
-                continue
-            kept = [one for one in kept if one not in inside]
-            text = doc[own[0] : own[-1] + 1].text
-            kept.append(Mention(each.i, tuple(words.names), "value", text, tokens=tuple(own), singular=True))
-    return kept
+    return [each for each in found if each.fields or each.kind != "value" or not adjectives & {*each.tokens}]
 
 
 def _names_in_lower_case(doc: Any, found: Sequence[Mention], words: Lexicon) -> list[Mention]:
-    """Proper nouns without capitals: "emails from jane"."""
+    """Proper nouns without capitals, and topics: "emails from jane about budget"."""
     taken = {at for each in found for at in each.tokens}
     names = []
     for token in doc:
         first = _unknown_before(doc, token, taken)
-        unknown = token.pos_ == "NOUN" and token.dep_ == "pobj" and (first or not is_word(token.lower_))
+        strange = first or not is_word(token.lower_) or token.head.lower_ in words.topics
+        unknown = token.pos_ == "NOUN" and token.dep_ == "pobj" and strange
         unknown = unknown and all(child.i in first or child.dep_ == "prep" for child in token.children)
         proper = token.pos_ == "PROPN" and token.dep_ in _NOMINAL
         if not (proper or unknown) or token.i in taken or not token.is_alpha:
@@ -487,7 +442,7 @@ def _names_in_lower_case(doc: Any, found: Sequence[Mention], words: Lexicon) -> 
             if (each.pos_ == token.pos_ or each.i in first) and each.i <= token.i and each.i not in taken
         )
         name = " ".join(doc[at].text for at in tokens)
-        if name.casefold() not in words.values and name.casefold() not in words.field_words:
+        if name.casefold() not in words.field_words:
             names.append(Mention(token.i, tuple(words.names), "value", name, tokens=tokens, singular=True))
     return names
 
@@ -528,7 +483,9 @@ def _field_size(doc: Any, at: int, words: Lexicon) -> int:
 def _value(value: RequestValue, doc: Any, words: Lexicon) -> Mention:
     if value.kind == "date":
         at = next((token.i for token in doc if token.idx >= value.end), len(doc))
-        return Mention(at, (words.dates,), "date", value.text, filters=[("value", value.op, value.text)])
+        return Mention(
+            at, (words.dates,) if words.dates else (), "date", value.text, filters=[("value", value.op, value.text)]
+        )
     tokens = [each for each in doc if each.idx < value.end and value.start < each.idx + len(each) and not each.is_space]
     inside = {token.i for token in tokens}
     root = next((token for token in tokens if token.head.i not in inside or token.head.i == token.i), tokens[-1])
@@ -550,8 +507,9 @@ def _likely(value: RequestValue, doc: Any, words: Lexicon) -> frozenset[str]:
     said = {kind for word in value.text.casefold().split() for kind in words.nouns.get(noun_lemma(word), ())} & named
     if said or value.kind != "name":
         return frozenset(said)
-    labels = {entity.label_ for entity in doc.ents if entity.start_char < value.end and value.start < entity.end_char}
     from spacy.glossary import GLOSSARY
+
+    labels = {entity.label_ for entity in doc.ents if entity.start_char < value.end and value.start < entity.end_char}
 
     explained = {
         noun_lemma(word) for label in labels for word in re.findall(r"[a-z]+", str(GLOSSARY.get(label)).casefold())
@@ -565,14 +523,12 @@ def _noun(doc: Any, at: int, taken: set[int], words: Lexicon) -> Mention | None:
         if any(token.i in taken for token in tokens):
             continue
         last = tokens[-1]
-        forms = [last.lower_, noun_lemma(last.lower_), last.lemma_.casefold(), last.text]
         start = "".join(token.lower_ + token.whitespace_ for token in tokens[:-1])
-        whole = "".join(noun_lemma(token.lower_) + token.whitespace_ for token in tokens[:-1]) + noun_lemma(last.lower_)
-        known = (
-            each for each in (*(start + form for form in forms), whole) if each in words.nouns
-        )  # "lines of business"
-        phrase = next(known, "")
-        if size > 1 and not phrase and start + forms[1] in words.field_words:
+        whole = "".join(noun_lemma(token.lower_) + token.whitespace_ for token in tokens[:-1])  # "lines of business"
+        last_forms = (last.lower_, noun_lemma(last.lower_), last.lemma_.casefold())
+        forms = (*(start + form for form in last_forms), whole + last_forms[1])
+        phrase = next((each for each in forms if each in words.nouns), "")
+        if size > 1 and not phrase and start + last_forms[1] in words.field_words:
             return None
         idiom = at > 0 and (doc[at - 1].lemma_.casefold(), last.lower_) in words.idioms
         if not phrase or idiom or _is_no_noun(last, size):
@@ -594,7 +550,7 @@ def _is_no_noun(token: Any, size: int) -> bool:
             climbing = climbing.head
         return False
     asked = token.i > 0 and token.nbor(-1).tag_ == "WDT"  # "which trips to Lisbon did …" is misread as a verb
-    nominal = asked or token.tag_.startswith("NN") or token.dep_ in ("nsubj", "nsubjpass", "dobj", "pobj")
+    nominal = asked or token.tag_.startswith("NN") or token.dep_ in _NOMINAL
     return size == 1 and token.pos_ in ("VERB", "AUX", "ADP", "SCONJ") and not nominal
 
 

@@ -19,20 +19,9 @@ from ontology.errors import InvalidArgumentError
 from planners.query.domain import Domain
 
 __all__ = [
-    "MAX_VARS",
-    "Constraint",
-    "EdgeConstraint",
-    "FilterConstraint",
-    "GoldRequest",
-    "Measure",
-    "ParsedRequest",
-    "Parser",
-    "QueryGraph",
-    "Scalar",
-    "request_set",
-    "request_text",
-    "words_of",
-]
+    "MAX_VARS", "Constraint", "EdgeConstraint", "FilterConstraint", "GoldRequest", "Measure", "ParsedRequest", "Parser", "QueryGraph",
+    "Scalar", "request_set", "request_text", "words_of",
+]  # fmt: skip
 
 _Name: TypeAlias = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 Scalar: TypeAlias = str | int | float | bool
@@ -181,17 +170,13 @@ class ParsedRequest:
 class Parser(Protocol):
     """Turns words into graphs. May be used by several threads at once."""
 
-    @property
-    def name(self) -> str:
-        """The versioned name."""
-        ...
+    name: str
 
     def parse(self, request: str, domain: Domain, today: date, *, best_effort: bool = False) -> ParsedRequest:
         """Return the graph of a request; it has no faults under the domain, and each of its dates can be read.
 
         :param best_effort: whether a graph that lacks a part of the request is returned too, with what was left out.
         :raises InvalidArgumentError: when a word of the request is not known, or no graph without faults was found.
-        :raises ModelError: when a model is needed and there is none.
         """
         ...
 
@@ -217,7 +202,7 @@ class GoldRequest(BaseModel):
     :param hops: number of edges of the graph.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(frozen=True)
 
     id: str
     split: Literal["dev", "test"]

@@ -33,7 +33,7 @@ from planners.query.mentions import (
     masked,
     request_values,
 )
-from planners.query.query_graph import ParsedRequest, QueryGraph, request_text
+from planners.query.query_graph import MAX_VARS, ParsedRequest, QueryGraph, request_text
 
 __all__ = ["RulesParser"]
 
@@ -45,6 +45,7 @@ _CONTENT = ("NOUN", "PROPN", "VERB", "ADJ", "ADV", "NUM", "X", "SYM")
 _LIGHT = WORDS["light"] | WORDS["asks"] | WORDS["before"] | WORDS["auxiliary"]
 _COUNTS = frozenset(("how", "many", "number", "count", "times"))
 _LEAST = frozenset("lowest smallest fewest least minimum cheapest shortest lightest earliest oldest youngest".split())
+_ASKED = ("nsubj", "attr", "dobj", "ROOT", "nsubjpass")
 _TOTALS = {"total": "sum", "average": "average", "mean": "average", "sum": "sum"}
 
 
@@ -75,11 +76,15 @@ class RulesParser:
         with _LOCK:
             doc = _english()(masked(text, values))
         links = Links(domain, words, find_mentions(doc, values, words, guess=names is None))
-        links.refuse_many()
+        if len(links.mentions) > MAX_VARS:
+            problem = (
+                f"the request mentions {len(links.mentions)} things, and a query graph has at most {MAX_VARS} variables"
+            )
+            raise _refused(problem, "Ask for less at a time")
         read_conditions(doc, links)
         writer = _Writer(text, doc, links)
         writer.read_measure()
-        links.read(read_statements(doc, links.mentions, links.given, words))
+        links.read(read_statements(doc, links.mentions, words))
         graph = writer.graph(max((int(each.text) for each in values if each.kind == "steps"), default=1))
         if faults := graph_faults(graph, domain):
             raise _refused(f"no graph could be made of the request: {' '.join(faults)}", "Say it in other words")
@@ -91,7 +96,7 @@ class RulesParser:
 
     def _lexicon(self, domain: Domain) -> Lexicon:
         known = self._lexicons.get(id(domain))
-        if known is None or known[0] is not domain:
+        if known is None:
             known = self._lexicons[id(domain)] = (domain, lexicon(domain))
         return known[1]
 
@@ -127,20 +132,20 @@ class _Writer:
     def read_measure(self) -> None:
         """ "the highest unit price", "total cost", "the price of": fields that are asked for or order the answer."""
         links, taken = self.links, {at for each in self.links.mentions for at in each.tokens}
+        if not links.domain.extended:
+            return
         for token in self.doc:
             function = _TOTALS.get(token.lower_, "")
-            superlative = token.tag_ in ("JJS", "RBS") and token.i not in links.said and token.lower_ not in ORDINALS
-            if token.i in taken or not (function or superlative):
-                continue
-            found = self._field_at(token.i + 1, taken) if links.domain.extended else None
+            superlative = token.tag_ in ("JJS", "RBS")
+            found = self._field_at(token.i + 1, taken) if function or superlative else None
             if found:
                 self.measured, self.ascending = (function or "value", found[0]), token.lower_ in _LEAST
                 links.said.update(range(token.i, found[1]))
-        if self.measured is None and links.domain.extended:
+        if self.measured is None:
             at, found = next(
                 ((at, each) for at in range(len(self.doc)) if (each := self._field_at(at, taken))), (0, None)
             )
-            if found and self.doc[found[1] - 1].dep_ in ("nsubj", "attr", "dobj", "ROOT", "nsubjpass"):
+            if found and self.doc[found[1] - 1].dep_ in _ASKED:
                 self.shown = found[0]
                 links.said.update(range(at, found[1]))
                 if self.doc[max(at - 2, 0) : at].text.casefold() in ("how many", "number of"):  # "how many pages"
@@ -154,8 +159,8 @@ class _Writer:
             if taken & set(range(at, end)) or set(range(at, end)) & self.links.said:
                 continue
             *first, last = [each.lower_ for each in self.doc[at:end]]
-            fields = self.links.words.field_words.get(" ".join([*first, noun_lemma(last)]), ())
-            fields = fields or self.links.words.field_words.get(" ".join([*first, last]), ())
+            forms = (" ".join([*first, form]) for form in (noun_lemma(last), last))
+            fields = next((known for form in forms if (known := self.links.words.field_words.get(form))), ())
             for where in sorted(fields, key=lambda each: types.index(each.kind) if each.kind in types else len(types)):
                 return where, end
         return None
@@ -169,19 +174,18 @@ class _Writer:
         links = self.links
         _forget_doubles(links)
         returned = self._returned()
-        self._place_dates()
         self._bound_by_today()
         for through in (False, True):  # an entity between two is invented only where no edge joins any
             for mention in sorted(links.mentions, key=lambda each: each.at):
                 if mention in links.mentions and mention not in links.reached(returned):
                     self._attach(mention, returned, through=through)
+        kept = sorted(links.reached(returned), key=lambda each: each.at)
         for mention in sorted(links.mentions, key=lambda each: each.at):
-            if mention not in links.reached(returned):
+            if mention not in kept:
                 word = mention.word or links.domain.types[mention.types[0]].variable
                 self.left_out.append(
                     f'"{word}" is left out: nothing in the domain joins it to the rest of the request.'
                 )
-        kept = sorted(links.reached(returned), key=lambda each: each.at)
         for mention in kept:
             if mention.kind == "value":
                 self._name(mention)
@@ -191,17 +195,10 @@ class _Writer:
             self._refuse_unclear(returned, kept)
         graph, names = self._written(returned, kept, count, hops)
         self._refuse_unused(graph)
-        unread = self._unread(kept, count=count)
-        self.left_out += [f'"{words}" is not understood and left out.' for words in unread]
+        self.left_out += [f'"{words}" is not understood and left out.' for words in self._unread(kept, count=count)]
         for link in links.assumed:
             if link in links.links and link.source in names:
                 self._refuse_two_ways(link)
-                if link.source.types == link.target.types and not (links.domain.extended or self.left_out):
-                    words = ", ".join(f'"{each.word}"' for each in (link.source, link.target) if each.kind == "value")
-                    raise _refused(
-                        f"it does not say how two {link.source.types[0]}s are joined {words}".rstrip(),
-                        "Say what it is a name of",
-                    )
                 ends = f"{names[link.source]} and {names[link.target]}"
                 self.assumed.append(
                     f"It is assumed that {ends} are joined by {link.edge}; the request does not say how."
@@ -213,7 +210,7 @@ class _Writer:
         asked = self.doc[0].lower_ not in ("who", "whom", "where", "when", "why")
         if returned.kind == "value" and not (asked and (self.shown or self.measured)):
             raise _refused("it does not say what is asked for", "Name a type or a property")
-        if self.doc[0].lemma_.casefold() in ("be", "do", "have") and self.doc[0].pos_ in ("AUX", "VERB"):
+        if self.doc[0].lemma_.casefold() in ("be", "do", "have"):
             raise _refused("it asks for yes or no", "Ask which ones there are")
         if sum(each.kind == "date" for each in kept) > 1:
             raise _refused("it names several times", "Ask for one of them at a time")
@@ -227,10 +224,16 @@ class _Writer:
                 )
 
     def _refuse_two_ways(self, link: Link) -> None:
-        """Of a property graph no edge is assumed where others join the types too, or it may be meant the other way round."""
+        """No edge is assumed between two of one type; of a property graph neither where others join the types too."""
         ends = {link.source.types[0], link.target.types[0]}
+        if self.left_out or (len(ends) > 1 and not self.links.domain.extended):
+            return
         ways = [edge for source, edge, target in self.links.domain.signatures() if {source, target} == ends]
-        if self.links.domain.extended and not self.left_out and (len(ways) > 1 or len(ends) == 1):
+        if not self.links.domain.extended:
+            words = ", ".join(f'"{each.word}"' for each in (link.source, link.target) if each.kind == "value")
+            problem = f"it does not say how two {link.source.types[0]}s are joined {words}".rstrip()
+            raise _refused(problem, "Say what it is a name of")
+        if len(ways) > 1 or len(ends) == 1:
             raise _refused(f"{' and '.join(sorted(ends))} are joined by {' or '.join(ways)}", "Say which is meant")
 
     def _returned(self) -> Mention:
@@ -249,28 +252,14 @@ class _Writer:
         known = ", ".join(entity.words[0] for entity in domain.types.values() if entity.words)
         raise _refused(f"the request names nothing of the domain {domain.name}", f"Name one of: {known}")
 
-    def _place_dates(self) -> None:
-        """Join each date to the nearest mention before it that has a date, else to the next after it."""
-        links = self.links
-        kinds = {source for source, _, target in links.words.phrases if target == links.words.dates}
-        for when in [each for each in links.mentions if each.kind == "date"]:
-            dated = [each for each in links.mentions if set(each.types) & kinds and each.kind != "date"]
-            before = sorted((each for each in dated if each.at < when.at), key=lambda each: -each.at)
-            after = sorted((each for each in dated if each.at >= when.at), key=lambda each: each.at)
-            lemmas = {each.lemma_.casefold() for each in self.doc}
-            any(links.join_date(mention, when, lemmas) for mention in (*before, *after))
-
     def _bound_by_today(self) -> None:
         """The next of its kind is from today on; what did happen since a day did so until today."""
         links = self.links
         for each in [each for each in links.mentions if "next" in each.marks]:
             when = Mention(each.at, (links.words.dates,), "date", "next", filters=[("value", ">", "today")])
             links.mentions.append(when)
-            if not links.join_date(each, when, set()):
-                raise _refused(
-                    f'nothing of the type {each.types[0]} has a date, and the request says "next"', "Leave it out"
-                )
-        if any(each.lower_ in ("did", "have", "has") and each.pos_ == "AUX" for each in self.doc):
+            links.join(each, when)
+        if any(each.lower_ in ("did", "have", "has") for each in self.doc):
             for each in links.mentions:
                 if each.kind == "date" and each.filters[0][1] == ">" and each.word != "next":
                     each.filters.append(("value", "<", "tomorrow"))
@@ -286,8 +275,6 @@ class _Writer:
             ((a, b) for a in part for b in rest),
             key=lambda pair: (abs(pair[0].at - pair[1].at), pair[0].at < pair[1].at),
         )
-        if mention.kind == "user" and len(part) == 1 and mention.word == "my":
-            return
         for own, other in pairs:
             if {own.kind, other.kind} - {"noun", "implied"}:
                 continue
@@ -426,7 +413,7 @@ class _Writer:
         values = {at for each in self._mentioned() if each.kind == "value" for at in each.tokens}
         negated = any(each.negated for each in graph.edges)
         for token in self.doc:
-            if token.i in values or token.i in self.links.said:
+            if token.i in values | self.links.said:
                 continue
             exclusion = token.lower_ in WORDS["excludes"] or (token.lower_ == "no" and token.dep_ in ("det", "neg"))
             if exclusion and not negated:
@@ -487,12 +474,10 @@ def _said(links: Links, kept: Sequence[Mention]) -> set[str]:
     for link in links.links:
         key = (link.source.types[0], link.edge, link.target.types[0])
         said |= {part for phrase in words.phrases.get(key, ()) for part in phrase.middle}
-        said |= WORDS["excludes"] if "no" in link.marks else set()
     for each in kept:
         filters = {FieldName(each.types[0], field) for field, _, _ in each.filters}
         phrases = (phrase for phrase, fields in words.field_words.items() if filters & {*fields})
         said |= {part for phrase in phrases for part in phrase.split()}
-        said |= {part for _, _, value in each.filters for part in str(value).casefold().replace("_", " ").split()}
         said |= {*BETWEEN} if filters else set()
     ordinals = {each.ordinal for each in kept if each.ordinal}
     for (source, _, target), told in words.phrases.items():  # "which contract expires first"

@@ -24,20 +24,12 @@ from planners.dfs.tool_resolver import ToolResolver
 from planners.query.domain import Domain, read_domain
 from planners.query.query_graph import FilterConstraint
 from tests.harness.servers import client_of
-from tests.planners.dfs.library_tools import Library
+from tests.planners.dfs.library_tools import STOCK, Library
 
 MODULE = "tests.planners.dfs.library_tools"
 DOMAIN: Domain = read_domain(Path(__file__).with_name("library.yaml"))
 ONE_EDGE = DOMAIN.model_copy(update={"edges": tuple(edge for edge in DOMAIN.edges if edge.name != "first_author")})
 """The same without the edge that shares the types of ``written_by``, and whose tool would fit there too."""
-BOOKS = {
-    "b1": ("Emma", "1815-12-23", ("austen",)),
-    "b2": ("Persuasion", "1817-12-20", ("austen",)),
-    "b3": ("Good Omens", "1990-05-10", ("pratchett", "gaiman")),
-    "b4": ("Small Gods", "1992-05-01", ("pratchett",)),
-    "b5": ("Coraline", "2002-08-04", ("gaiman",)),
-}
-AUTHORS = {"gaiman": "Neil Gaiman", "austen": "Jane Austen", "pratchett": "Terry Pratchett", "jane": "Jane"}
 WROTE = Step("Author", "written_by", "Book", forward=False)
 BY = Step("Book", "written_by", "Author", forward=True)
 ONE_BY_ONE = Step("Author", "first_author", "Book", forward=False)
@@ -61,7 +53,7 @@ class Ranked:
 
 @pytest.fixture
 def library() -> Library:
-    return Library(dict(AUTHORS), dict(BOOKS))
+    return Library(dict(STOCK.authors), dict(STOCK.stock))
 
 
 @pytest.fixture
@@ -147,27 +139,6 @@ class TestOverGrpc:
 
 
 class TestCalls:
-    async def test_one_identifier_at_a_time_with_bounded_concurrency(
-        self, documents: dict[str, Tool], library: Library
-    ) -> None:
-        running = most = 0
-
-        class Counted(PythonInvoker):
-            async def invoke(self, tool: Tool, arguments: object) -> object:  # type: ignore[override]
-                nonlocal running, most
-                running += 1
-                most = max(most, running)
-                try:
-                    return await super().invoke(tool, arguments)  # type: ignore[arg-type]
-                finally:
-                    running -= 1
-
-        invoker = Counted([], objects={MODULE: library})
-        resolver = over(Ranked([documents["list_books_of_author"]]), library, invoker, concurrency=2)  # type: ignore[arg-type]
-        pairs = await resolver.follow(ONE_BY_ONE, list(AUTHORS))
-        assert {(source, book.id) for source, book in pairs} == wrote(library, AUTHORS)
-        assert (most, len(library.calls)) == (2, len(AUTHORS))
-
     async def test_a_search_that_demands_words_is_called_with_those_of_a_filter_or_of_the_domain(
         self, documents: dict[str, Tool], library: Library
     ) -> None:
@@ -182,7 +153,7 @@ class TestCalls:
         domain = DOMAIN.model_dump()
         domain["types"]["Author"]["lookup"]["every"] = {"query": "a"}
         telling = ToolResolver(Domain.model_validate(domain), finder, PythonInvoker([], objects={MODULE: library}))
-        assert ids(await telling.find("Author", [])) == list(AUTHORS)
+        assert ids(await telling.find("Author", [])) == list(STOCK.authors)
         assert [words for _, words in library.calls] == ["Jane", "a"]
 
     @settings(max_examples=40)

@@ -39,7 +39,9 @@ def test_the_prompt_holds_the_domain_worked_examples_and_the_request_and_nothing
             assert f"- {kind.variable}.{field} {' or '.join(each.operators)}" in system.content
     shown = worked_examples(REQUEST, PERSONAL)
     assert [each.content for each in examples[::2]] == [each.request for each in shown]
-    assert [each.content for each in examples[1::2]] == [WrittenGraph.of(each.graph).text() for each in shown]
+    assert [each.content for each in examples[1::2]] == [
+        WrittenGraph.of(each.graph).model_dump_json() for each in shown
+    ]
 
 
 @pytest.mark.parametrize(

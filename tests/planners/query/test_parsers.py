@@ -11,7 +11,7 @@ import pytest
 
 from benchmarks.planners.accuracy import same_graph
 from inference import Message, ScriptedChat
-from ontology.errors import InvalidArgumentError
+from ontology.errors import EgotoolsError
 from planners.dfs import Domain, QueryGraph, graph_faults
 from planners.query import load_parser
 from planners.query.domain import read_domain
@@ -26,13 +26,13 @@ EASY = [
     for name in ("personal", "enterprise")
     for each in request_set(name)
     if each.paper or (each.hops <= 1 and each.split == "dev")
-][:24]
+][:12]
 
 
 def _scripted() -> Parser:
     """A model that knows the answers; of what it does not know it says nothing usable."""
     known = {
-        each.request: WrittenGraph.of(each.graph).text()
+        each.request: WrittenGraph.of(each.graph).model_dump_json()
         for name in ("personal", "enterprise")
         for each in request_set(name)
     }
@@ -59,29 +59,14 @@ def test_a_request_becomes_its_graph(parser: Parser, gold: GoldRequest) -> None:
     assert same_graph(parsed.graph, gold.graph), parsed.graph.to_json()
 
 
-@pytest.mark.parametrize(
-    "gold", [each for each in request_set("personal") if each.paper], ids=lambda each: str(each.id)
-)
-def test_the_requests_of_the_paper(parser: Parser, gold: GoldRequest) -> None:
-    assert same_graph(parser.parse(gold.request, PERSONAL, TODAY).graph, gold.graph)
-
-
 def test_dates_stay_as_they_are_written_and_their_reading_is_said(parser: Parser) -> None:
     parsed = parser.parse("How many emails did I get yesterday?", PERSONAL, TODAY)
     assert [each.value for each in parsed.graph.filters] == ["yesterday"]
     assert '"yesterday" is read as 2026-02-14.' in parsed.notes
 
 
-@pytest.mark.parametrize("request_", ["", "  ", "x" * 1_001])
-def test_no_request_and_a_novel_are_refused(parser: Parser, request_: str) -> None:
-    with pytest.raises(InvalidArgumentError):
-        parser.parse(request_, PERSONAL, TODAY)
-
-
-@pytest.mark.parametrize("request_", ["Please sing a song.", "42", "?"])
+@pytest.mark.parametrize("request_", ["", "x" * 1_001, "Please sing a song.", "42", "?"])
 def test_what_the_domain_does_not_know_is_a_named_error(parser: Parser, request_: str) -> None:
-    from ontology.errors import EgotoolsError
-
     with pytest.raises(EgotoolsError) as refused:
         parser.parse(request_, PERSONAL, TODAY)
     assert refused.value.remedy

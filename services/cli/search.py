@@ -144,11 +144,8 @@ def _improved(engine: Engine, request: Request, query_model: str) -> Improved:
         remedy = "Leave out --need and --preset, or this option"
         raise InvalidArgumentError("it writes needs for the preset default", subject="--query-model", remedy=remedy)
 
-    async def searched() -> str:
-        return what_is_searched(engine)
-
     ends = time.monotonic() + 2 * _MODEL_S  # the model has half of it
-    return asyncio.run(model.improve(request, "", ends, searched=searched))
+    return asyncio.run(model.improve(request, "", ends, searched=what_is_searched(engine)))
 
 
 def _search_server(address: str, query: Query) -> Response:

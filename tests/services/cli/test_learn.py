@@ -22,8 +22,7 @@ from retrieval.snapshot.publish import published_id
 from services.jobs.improve import Learned, learn_from_use
 from services.jobs.plans import LearningPlan
 from services.outcomes import open_secret, read_outcomes
-from services.server.catalogs import CatalogStore
-from services.server.reports import OUTCOMES
+from services.server.catalogs import OUTCOMES, CatalogStore
 from services.server.server import Server
 from services.server.settings import ServerSettings
 from tests.eval.planted_sessions import START, TASKS, build_store, gold, rows, text, tool_id, written

@@ -300,6 +300,28 @@ async def test_health_streams_beyond_the_limit_are_refused_and_checks_are_answer
         await until(lambda: server.streams.open == 0)
 
 
+async def test_half_sent_health_checks_take_no_room_from_their_address() -> None:
+    async with (
+        serving(None, small_settings(max_streams=128)) as server,
+        grpc.aio.insecure_channel(server.address) as channel,
+    ):
+        ended = asyncio.Event()
+
+        async def nothing() -> AsyncIterator[bytes]:
+            await ended.wait()
+            yield b""
+
+        half: Any = channel.stream_unary("/grpc.health.v1.Health/Check")
+        checks = [half(nothing()) for _ in range(100)]
+        async with connected(server.address) as stub:
+            assert (await stub.Retrieve(pb.RetrieveRequest(query="customer"))).tools
+        codes = {await code_of(check) for check in checks}  # by the server's own bound: nobody ended them
+        assert codes <= {EXHAUSTED, grpc.StatusCode.DEADLINE_EXCEEDED}
+        health = health_pb2_grpc.HealthStub(channel)
+        assert (await health.Check(health_pb2.HealthCheckRequest())).status == health_pb2.HealthCheckResponse.SERVING
+        ended.set()
+
+
 async def first_of(stream: Any) -> grpc.StatusCode | None:
     """The code with which a stream ends at once; None when it has a first message."""
     try:

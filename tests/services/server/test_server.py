@@ -17,7 +17,7 @@ from egotools.v1 import egotools_pb2 as pb
 from egotools.v1 import egotools_pb2_grpc as pb_grpc
 from ontology.tool import Tool
 from retrieval.query.request import Request
-from services.server.error_status import ERROR_METADATA_KEY
+from services.server.calls import ERROR_METADATA_KEY
 from services.server.logs import JsonFormatter
 from services.server.server import SERVICE_NAME, Server
 from tests.harness.waiting import LIMIT_S, until

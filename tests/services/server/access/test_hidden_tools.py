@@ -20,7 +20,7 @@ from retrieval.query.request import Request
 from retrieval.snapshot.visible import VisibleSnapshot, VisibleSnapshots
 from services.jobs.build import build_snapshot
 from services.server.access.tokens import create_token
-from services.server.error_status import ERROR_METADATA_KEY
+from services.server.calls import ERROR_METADATA_KEY
 from tests.conftest import ROOT
 from tests.harness.issuers import write_policy
 from tests.harness.waiting import LIMIT_S

@@ -16,7 +16,7 @@ from egotools.v1 import admin_pb2, egotools_pb2
 from egotools.v1 import egotools_pb2 as pb
 from egotools.v1 import egotools_pb2_grpc as pb_grpc
 from services.server.access.tokens import create_token
-from services.server.error_status import ERROR_METADATA_KEY
+from services.server.calls import ERROR_METADATA_KEY
 from services.server.server import Server
 from tests.harness.issuers import AUDIENCE, ISSUER, Issuer, key_set, write_policy
 from tests.harness.waiting import LIMIT_S

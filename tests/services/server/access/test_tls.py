@@ -78,7 +78,7 @@ async def test_a_client_certificate_is_an_identity(tmp_path: Path) -> None:
     authority.write_bytes(AUTHORITY.pem)
     policy = write_policy(
         tmp_path / "policy.yaml",
-        {"match": {"certificate": "spiffe://corp/agents/*"}, "roles": ["read"]},
+        {"match": {"certificate": "uri:spiffe://corp/agents/*"}, "roles": ["read"]},
         {"match": {"certificate": "CN=monitor"}, "roles": ["metrics"]},
     )
     settings = tls_settings(tmp_path, tls_client_ca=authority, require_client_cert=True, access_policy=policy)

@@ -12,8 +12,8 @@ import pytest
 
 from egotools.v1 import egotools_pb2 as pb
 from egotools.v1 import egotools_pb2_grpc as pb_grpc
-from services.server.caller import TENANT_METADATA_KEY, CallRecord
-from services.server.observe.prometheus_metrics import Metrics
+from services.server.calls import TENANT_METADATA_KEY, CallRecord
+from services.server.observe.metrics import Metrics
 from services.server.server import Server
 from tests.harness.waiting import until
 from tests.services.server.memory_engine import HeldStage, MemoryEngine, serving, small_settings

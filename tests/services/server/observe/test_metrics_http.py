@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from ontology.errors import InvalidArgumentError
-from services.server.observe.prometheus_metrics import Authorize, MetricsHttp, anybody
+from services.server.observe.metrics import Authorize, MetricsHttp, anybody
 from services.server.server import Server
 from tests.services.server.memory_engine import small_settings
 from tests.services.server.observe.scraping import fetch, send

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import ssl
-from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -145,7 +144,7 @@ async def code_of(call: Any) -> str:
     return "OK"
 
 
-async def test_denied_calls_are_audited_and_counted(tmp_path: Path) -> None:
+async def test_denied_calls_are_logged_and_counted(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     async with guarded(tmp_path) as (server, tokens):
         async with grpc.aio.insecure_channel(server.address) as channel:
             stub = pb_grpc.ToolRetrievalStub(channel)
@@ -163,13 +162,16 @@ async def test_denied_calls_are_audited_and_counted(tmp_path: Path) -> None:
     assert found["egotools_requests_total", "PERMISSION_DENIED", "Retrieve", ""] == 1
     assert found["egotools_requests_total", "UNAUTHENTICATED", "Retrieve", ""] == 2
     assert found["egotools_requests_total", "OK", "Retrieve", ""] == 1
-    said = entries(tmp_path / "audit.jsonl")
-    assert ("call", "prometheus", "Retrieve", "PERMISSION_DENIED") in said
-    assert ("call", "ipv4:127.0.0.1", "Retrieve", "UNAUTHENTICATED") in said
-    assert ("load-policy", "server", str(tmp_path / "policy.yaml"), "done") in said
+    denied = [record.__dict__["fields"] for record in caplog.records if record.message == "denied"]
+    assert [(each["caller"], each["reason"]) for each in denied] == [
+        ("prometheus", "PERMISSION_DENIED"),
+        ("", "UNAUTHENTICATED"),
+        ("", "UNAUTHENTICATED"),
+    ]
+    assert ("load-policy", "server", str(tmp_path / "policy.yaml"), "done") in entries(tmp_path / "audit.jsonl")
 
 
-async def test_made_up_names_are_one_in_the_audit_log_and_the_metrics(tmp_path: Path) -> None:
+async def test_made_up_names_are_one_in_the_metrics(tmp_path: Path) -> None:
     async with guarded(tmp_path) as (server, _):
         async with grpc.aio.insecure_channel(server.address) as channel:
             for number in range(20):
@@ -182,12 +184,6 @@ async def test_made_up_names_are_one_in_the_audit_log_and_the_metrics(tmp_path: 
         ("Retrieve", "other"),
         ("other", "other"),
     }
-    log = [json.loads(line) for line in (tmp_path / "audit.jsonl").read_text().splitlines()]
-    denials = Counter[tuple[str, str]]()
-    for entry in log:
-        if entry["action"] == "call":
-            denials[entry["subject"], entry["tenant"]] += entry["count"]
-    assert denials == {("Retrieve", "other"): 20, ("other", "other"): 40}
 
 
 async def test_the_metrics_are_for_the_role_metrics(tmp_path: Path) -> None:
@@ -198,9 +194,6 @@ async def test_the_metrics_are_for_the_role_metrics(tmp_path: Path) -> None:
             name: (await fetch(port, "/metrics", f"Authorization: Bearer {token}"))[0] for name, token in tokens.items()
         }
         assert codes == {"agent": 403, "prometheus": 200, "admin": 403}
-        assert (await fetch(port, "/metrics", f"Authorization: Bearer {tokens['agent']}"))[2].endswith(
-            "role metrics.\n"
-        )
         assert (
             (await fetch(port, "/metrics"))[0] == (await fetch(port, "/metrics", "Authorization: Basic eA=="))[0] == 401
         )

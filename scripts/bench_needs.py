@@ -1,5 +1,5 @@
 """Needs beside whole requests, on every set with recorded needs: ``make bench-needs`` writes ``docs/needs.json`` and the tables of README
-and ``docs/serving.md`` that are made from it. ``--render`` makes the tables alone.
+and ``benchmarks/notes/needs.md`` that are made from it. ``--render`` makes the tables alone.
 
 The half of the real documents' requests that is kept for the end is not measured.
 """
@@ -181,7 +181,7 @@ _PROVENANCE = TypeAdapter(Provenance)
 def renew_needs(results: NeedsResults, *, root: Path = ROOT) -> None:
     """Write the tables of README and of the page on serving."""
     replace_block(root / "README.md", "needs", "\n".join(_first_table(results)))
-    replace_block(root / "docs" / "serving.md", "needs-by-set", "\n".join(_by_set(results)))
+    replace_block(root / "benchmarks" / "notes" / "needs.md", "needs-by-set", "\n".join(_by_set(results)))
 
 
 def _first_table(results: NeedsResults) -> Iterator[str]:

@@ -57,7 +57,7 @@ Have: TypeAlias = Annotated[
     list[str] | None,
     typer.Option("--have", help="NAME=VALUE: a value that is known already, by the name of an input. Repeatable."),
 ]
-On: TypeAlias = Annotated[str, Rare("--on", help="local, or ray: the cluster of RAY_ADDRESS (docs/cluster.md).")]
+On: TypeAlias = Annotated[str, Rare("--on", help="local, or ray: the cluster of RAY_ADDRESS (docs/operate.md).")]
 Yes: TypeAlias = Annotated[
     bool,
     typer.Option("--yes", "-y", help="Do not ask before a call that may change something, unless the policy says ask."),

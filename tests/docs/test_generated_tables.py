@@ -48,6 +48,6 @@ def test_the_reliability_page_has_each_kept_figure_and_pages_name_measured_rows_
     page = PAGE.read_text(encoding="utf-8")
     assert measured.keys() <= known
     assert [key for key, row in measured.items() if row["figure"] not in page] == []
-    for name in ("cluster", "scale", "operate", "reliability"):
+    for name in ("scale", "operate", "reliability"):
         text = (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8")
         assert {key for key in re.findall(r"`([a-z][a-z0-9-]+)`", text) if key in known} <= measured.keys()

@@ -62,8 +62,8 @@ def test_the_documents_are_the_rendering_of_the_results(published: Results, tmp_
 
 
 def test_the_tables_of_needs_are_the_rendering_of_their_results(tmp_path: Path) -> None:
-    pages = ("README.md", "docs/serving.md")
-    (tmp_path / "docs").mkdir()
+    pages = ("README.md", "benchmarks/notes/needs.md")
+    (tmp_path / "benchmarks" / "notes").mkdir(parents=True)
     for page in pages:
         shutil.copy(ROOT / page, tmp_path / page)
     renew_needs(read_needs_results(), root=tmp_path)
@@ -83,16 +83,17 @@ def test_needs_and_whole_requests_stand_side_by_side(tmp_path: Path) -> None:
     results = collect_needs(measured, cost, Provenance(commit="b2", date="2026-01-02", encoder="hashing.v1"))
     write_needs_results(results, docs=tmp_path)
     assert read_needs_results(tmp_path) == results
-    (tmp_path / "docs").mkdir()
+    notes = tmp_path / "benchmarks" / "notes"
+    notes.mkdir(parents=True)
     (tmp_path / "README.md").write_text("<!-- needs -->\n<!-- end -->\n", encoding="utf-8")
-    (tmp_path / "docs" / "serving.md").write_text("<!-- needs-by-set -->\n<!-- end -->\n", encoding="utf-8")
+    (notes / "needs.md").write_text("<!-- needs-by-set -->\n<!-- end -->\n", encoding="utf-8")
     renew_needs(results, root=tmp_path)
     first = (tmp_path / "README.md").read_text(encoding="utf-8")
     half, whole = "50.0 / 50.0", "100.0 / 100.0"
     assert f"| **`default`** | {half} | {whole} | {half} | {whole} | {half} | {whole} |" in first
     assert "+50.0 [0.0, +100.0] / +50.0 [0.0, +100.0]" in first
     assert "real documents: 12 of needs" in first and "not 80,000 of all 40" in first and "commit `b2`" in first
-    by_set = (tmp_path / "docs" / "serving.md").read_text(encoding="utf-8")
+    by_set = (notes / "needs.md").read_text(encoding="utf-8")
     assert f"| *mean of the 2 open sets* | 4 | {half} | {half} | {half} | {half} | {whole} |" in by_set
 
 

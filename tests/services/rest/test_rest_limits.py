@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections.abc import AsyncIterator
-from contextlib import suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -68,29 +67,6 @@ async def test_a_body_that_is_nested_too_deep_is_told_so(form: str, path: str) -
                     assert (problem["subject"], problem["detail"]) == ("body", "the body is nested too deep.")
         long = await client.post(path, content=begin * (5 * 2**20 // len(begin)), headers=JSON)
         assert (long.status_code, long.json()["status"]) == (413, 413)
-
-
-async def test_of_very_many_wrong_values_the_first_is_told() -> None:  # an error for each took two gigabytes
-    wrong = {"query": "a", "filters": {str(key): {"values": [1] * 900} for key in range(35)}}
-    async with serving() as server, gateway(server.address) as client, asyncio.timeout(10):
-        answer = await client.post("/v1/retrieve-batch", json={"requests": [wrong] * 60})
-        assert answer.json()["subject"] == "requests.filters.values"
-
-
-async def test_long_headers_are_refused() -> None:
-    async with serving() as server, gateway(server.address) as client:
-        url = urlsplit(str(client.base_url))
-        reader, writer = await asyncio.open_connection(url.hostname, url.port)
-        writer.write(b"GET /livez HTTP/1.1\r\nHost: localhost\r\nX-Long: ")
-        answer = b""
-        with suppress(ConnectionError):
-            for _ in range(64):
-                writer.write(b"x" * 2**16)
-                await writer.drain()
-            answer = await asyncio.wait_for(reader.read(), 10)
-        writer.close()
-        assert answer[:12] in (b"", b"HTTP/1.1 400")
-        assert (await client.get("/livez")).status_code == 200
 
 
 async def test_a_slow_body_is_answered_in_time() -> None:

@@ -22,7 +22,7 @@ from scripts.reliability.raw_http2 import call_frames, connection
 from services.server.server import SERVICE_NAME
 from tests.harness.other_peer import other_peer
 from tests.harness.waiting import LIMIT_S, bounded_work, until
-from tests.services.server.memory_engine import HeldStage, MemoryEngine, serving, small_settings
+from tests.services.server.memory_engine import MemoryEngine, serving, small_settings
 from tests.services.server.test_server import failure, told
 
 EXHAUSTED, INVALID = grpc.StatusCode.RESOURCE_EXHAUSTED, grpc.StatusCode.INVALID_ARGUMENT
@@ -92,16 +92,6 @@ async def test_a_caller_who_does_not_read_a_stream_stops_it() -> None:
                 await asyncio.sleep(0.005)
             assert engine.stages.count("rank") == 1, "the second request waits until the first answer was taken"
         await until(lambda: server.admission.bytes.held == 0)
-
-
-async def test_a_deadline_of_the_caller_is_capped() -> None:
-    engine = MemoryEngine()
-    async with serving(engine, small_settings(max_deadline_s=0.2)) as server, connected(server.address) as stub:
-        engine.delays_s = held = HeldStage()
-        error = await failure(stub.Retrieve(pb.RetrieveRequest(query="x"), timeout=LIMIT_S))
-        assert error.code() is grpc.StatusCode.DEADLINE_EXCEEDED
-        held.released.set()
-        await until(lambda: server.limiter.admitted == 0)
 
 
 # -- turns -------------------------------------------------------------------------------------------------------------

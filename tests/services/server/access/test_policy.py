@@ -147,20 +147,6 @@ def test_what_is_no_policy_is_refused(tmp_path: Path, text: str, problem: str) -
         read_policy(path)
 
 
-async def test_a_bad_new_policy_keeps_the_old_one(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    path = write_policy(tmp_path / "policy.yaml", {"match": {"token": "a"}, **READ})
-    policy = WatchedFiles("access policy", [path], lambda: read_policy(path), poll_s=0)
-    identity = Identity(kind="token", name="a")
-    assert (await policy.fresh()).caller(identity) is not None
-    path.write_text("version: 1\nrules: everybody\n")
-    assert (await policy.fresh()).caller(identity) is not None
-    assert "the old one stays" in caplog.text
-    path.unlink()
-    assert (await policy.fresh()).caller(identity) is not None
-    write_policy(path, {"match": {"token": "other"}, **READ})
-    assert (await policy.fresh()).caller(identity) is None
-
-
 def test_a_filter_that_no_tool_has_is_said(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     store = build_editions(tmp_path / "store", "alpha")
     policy = write_policy(

@@ -10,17 +10,14 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import httpx
 import pytest
 
 from inference import HashingEncoder
 from services.jobs.build import build_snapshot
-from services.server.server import Server
 from tests.conftest import ROOT
 from tests.harness.waiting import LIMIT_S, wait_until
-from tests.services.rest.gateways import gateway
 
 PAGE = (ROOT / "docs" / "serving.md").read_text(encoding="utf-8").partition("## REST")[2].partition("## The page")[0]
 (COMMANDS,) = re.findall(r"^```bash\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)

@@ -80,7 +80,8 @@ _SECRET_WORD = (
 )
 _PLACEHOLDER = r"(?!(?:None|True|False|null|true|false)\b|[<{$*.…]|VALUE\b)"
 _ASSIGNED = re.compile(
-    rf"({_SECRET_WORD}(?:=|\s{{0,3}}=\s{{0,3}}(?=[\"'])))(?:\"[^\"\n]{{1,400}}\"|'[^'\n]{{1,400}}'|{_PLACEHOLDER}[^\s\"',;&)]+)", re.IGNORECASE
+    rf"({_SECRET_WORD}(?:=|\s{{0,3}}=\s{{0,3}}(?=[\"'])))(?:\"[^\"\n]{{1,400}}\"|'[^'\n]{{1,400}}'|{_PLACEHOLDER}[^\s\"',;&)]+)",
+    re.IGNORECASE,
 )
 _MEMBER = re.compile(
     rf"((?:{_SECRET_WORD}|cookie)\\{{0,3}}[\"']\s{{0,3}}:\s{{0,3}}\\{{0,3}}(?P<quote>[\"']))"

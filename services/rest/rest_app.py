@@ -329,7 +329,8 @@ def _response(error: Exception) -> Response:
     """The problem details (RFC 9457) of an error."""
     problem, headers = _problem(error)
     status, headers = problem["status"], {**headers, "cache-control": "no-store"}
-    return Response(json.dumps(problem), status_code=status, headers=headers, media_type=PROBLEM_TYPE)
+    text = json.dumps(problem, ensure_ascii=False, separators=(",", ":"))
+    return Response(text, status_code=status, headers=headers, media_type=PROBLEM_TYPE)
 
 
 def _problem(error: Exception) -> tuple[dict[str, Any], dict[str, str]]:

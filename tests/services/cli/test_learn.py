@@ -103,7 +103,7 @@ async def test_one_tenant_cannot_report_for_another(store: Path, tmp_path: Path)
             recent = ({**row, "time": row["time"] - START + time.time() - DAY} for row in rows(400))
             log = written(tmp_path / "log.jsonl", list(recent))
             learned = await asyncio.to_thread(learned_of, stores["b"].path, logs=(log,))
-            await server.reload()
+            await server.publisher.reload()
             after, other = await of_a.retrieve(query, k=5), await of_b.retrieve(query, k=5)
     finally:
         await server.stop(1.0)

@@ -63,7 +63,7 @@ async def serve_rest(
         raise InvalidArgumentError(problem, subject=target, remedy=remedy) from None
     tls = web_tls(settings.host, settings.tls_cert, settings.tls_key, insecure=settings.insecure)
     names = [settings.host, *settings.names] if is_loopback(settings.host) else None
-    options: Any = channel_options(settings.limits.max_message_bytes, ())
+    options: Any = channel_options(settings.limits.max_message_bytes)
     if settings.server_ca is None:
         channel = grpc.aio.insecure_channel(target, options=options)
     else:

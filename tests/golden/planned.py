@@ -157,7 +157,7 @@ def _prompts(folder: Path) -> dict[str, Any]:
     store = company_store(folder)
     commands: Mapping[str, tuple[Mapping[str, Any], Sequence[Any]]] = {
         "solve": (_SOLVED, ("What is the amount of the sale?", "--file", sales, "--votes", 1, "--tools-cache", folder)),
-        "ask": (_ASKED, ("Which systems are there?", "--store", store, "--all-operators")),
+        "ask": (_ASKED, ("Which systems are there?", "--store", store)),
         "plan": (
             {},
             (

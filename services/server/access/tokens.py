@@ -317,7 +317,7 @@ def revoke_token(path: Path, name: str) -> None:
         tokens = list_tokens(path)
         kept = tuple(each for each in tokens if name not in (each.name, each.id))
         if len(kept) == len(tokens):
-            raise NotFoundError("the file has no such token", subject=name, remedy="See `egotools admin tokens list`")
+            raise NotFoundError("the file has no such token", subject=name, remedy="The file has the names")
         _write(path, kept)
 
 

@@ -80,7 +80,8 @@ _SECRET_WORD = (
 )
 _PLACEHOLDER = r"(?!(?:None|True|False|null|true|false)\b|[<{$*.…]|VALUE\b)"
 _ASSIGNED = re.compile(
-    rf"({_SECRET_WORD}=)(?:\"[^\"\n]{{1,400}}\"|'[^'\n]{{1,400}}'|{_PLACEHOLDER}[^\s\"',;&)]+)", re.IGNORECASE
+    rf"({_SECRET_WORD}(?:=|\s{{0,3}}=\s{{0,3}}(?=[\"'])))(?:\"[^\"\n]{{1,400}}\"|'[^'\n]{{1,400}}'|{_PLACEHOLDER}[^\s\"',;&)]+)",
+    re.IGNORECASE,
 )
 _MEMBER = re.compile(
     rf"((?:{_SECRET_WORD}|cookie)\\{{0,3}}[\"']\s{{0,3}}:\s{{0,3}}\\{{0,3}}(?P<quote>[\"']))"
@@ -93,7 +94,13 @@ _HEADER = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _COOKIE = re.compile(r"(cookie:\s{0,3})[\w.-]{1,100}=[^\s;,\"']*(?:;\s?[\w.-]{1,100}=[^\s;,\"']*)*", re.IGNORECASE)
-_WRITTEN = (_WRITTEN_PASSWORD, _WRITTEN_TOKEN, _ASSIGNED, _MEMBER, _SPOKEN, _HEADER, _COOKIE)
+# With any scheme: ``Authorization: Token …``. A digit tells a value from a sentence.
+_ANY_SCHEME = re.compile(
+    r"(authorization[\\\"']{0,3}\s{0,3}[:=]\s{0,3}[\\\"']{0,3}(?:[A-Za-z][\w-]{0,30}\s{1,3})?)"
+    rf"{_WITH_DIGITS}{_CHARACTER}{{6,400}}",
+    re.IGNORECASE,
+)
+_WRITTEN = (_ANY_SCHEME, _WRITTEN_PASSWORD, _WRITTEN_TOKEN, _ASSIGNED, _MEMBER, _SPOKEN, _HEADER, _COOKIE)
 _BEARER = re.compile(r"\b((?:Bearer|Basic)\s+)[\w+/=.~-]{8,}", re.IGNORECASE)
 
 

@@ -54,7 +54,7 @@ def rest(
     ready_file: ReadyFile = None,
 ) -> None:
     """Serve the calls of the gRPC service over HTTP and JSON until SIGTERM; its OpenAPI document is at /openapi.json."""
-    if find_spec("fastapi") is None or find_spec("uvicorn") is None:
+    if find_spec("starlette") is None or find_spec("uvicorn") is None:
         raise MissingExtraError("egotools rest", extra="rest")
     if server_ca is not None and not server:
         raise InvalidArgumentError("a store is served without TLS", subject="--server-ca", remedy="Leave it out")
@@ -76,19 +76,13 @@ def rest(
 
 async def _serve_rest(server: str, store: Path, settings: RestSettings, ready_file: Path | None) -> None:
     from services.rest.rest_server import serve_rest, until_signal
-    from services.rest.tool_service import ToolService
+
+    def told(why: str) -> None:
+        asked = f"the service at {server} does not answer yet: {why}. Start it, or correct --server."
+        tell(f"[yellow]Warning[/]: {plain(asked)}")
 
     _configure_logs()
-    async with server_address(server, store) as target, serve_rest(target, settings) as url:
-        if server:  # it may start later, or the address is wrong; the gateway serves all the same
-            service = ToolService(server, settings.server_ca)
-            try:
-                why = await service.why_silent()
-            finally:
-                await service.close()
-            if why:
-                told = f"the service at {server} does not answer yet: {why}. Start it, or correct --server."
-                tell(f"[yellow]Warning[/]: {plain(told)}")
+    async with server_address(server, store) as target, serve_rest(target, settings, told) as url:
 
         def ready() -> None:
             say(plain(f"REST is at {url}, its document at {url}/openapi.json"))

@@ -44,7 +44,7 @@ Server: TypeAlias = Annotated[str, Option("--server", "--address", help="A runni
 Needs: TypeAlias = Annotated[list[str] | None, Option("--need", help="A need: 'find an employee by name'. Repeatable.")]
 Done: TypeAlias = Annotated[list[str] | None, Rare("--done", help="Id of a tool that was called already.")]
 Have: TypeAlias = Annotated[list[str] | None, Option("--have", help="NAME=VALUE: a value that is known. Repeatable.")]
-On: TypeAlias = Annotated[str, Rare("--on", help="local, or ray: the cluster of RAY_ADDRESS (docs/cluster.md).")]
+On: TypeAlias = Annotated[str, Rare("--on", help="local, or ray: the cluster of RAY_ADDRESS (docs/operate.md).")]
 Yes: TypeAlias = Annotated[bool, Option("--yes", "-y", help="Do not ask before a call that may change something.")]
 Journal: TypeAlias = Annotated[Path | None, Option("--journal", help="File of the run; a stopped one goes on from it.")]
 Replay: TypeAlias = Annotated[bool, Option("--replay", help="Tell the journal's finished run again.")]

@@ -2,30 +2,88 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import logging
 import os
 import signal
+import subprocess
+import sys
+import tempfile
 import threading
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from inference.retry import RetryPolicy
 from ontology.errors import InvalidArgumentError, NotReadyError
 from ontology.files import disk_errors, replacing
-from services.cluster.node_server import NodeServer
-from services.cluster.ray_cluster import connected
+from services.cluster.ray_cluster import RECONNECT, connected
 from services.server.settings import ENV_PREFIX, CatalogEntry, ServerSettings
 
-__all__ = ["node_variables", "serve_on_ray"]
+__all__ = ["NodeServer", "node_variables", "serve_on_ray"]
 
 _LOG = logging.getLogger("egotools.cluster")
-_LOOK_S = 1.0
-_ANSWER_S = 5.0
-_END_S = 10.0
-_OWN = ("host", "ready_file", "workers")  # of a node; workers: one for each of its processors
-_OWN_VARIABLES = {ENV_PREFIX + name.upper() for name in _OWN if name != "workers"}
+_LOOK_S, _ANSWER_S, _END_S = 1.0, 5.0, 10.0
+_STEADY_S = 60.0  # after which a server that ends is started again at once
+_BACKOFF = RetryPolicy()
+_PR_SET_PDEATHSIG = 1
+_END_WITH_PARENT = partial(ctypes.CDLL(None, use_errno=True).prctl, _PR_SET_PDEATHSIG, int(signal.SIGKILL))
+"""Lets the kernel kill the calling process when the thread that started it is gone. Made here: nothing is imported between fork and exec."""
+
+
+class NodeServer:
+    """The actor of one node: runs ``egotools serve`` until :meth:`stop`, and starts it again when it ends. Where this process dies,
+    however that happens, the server dies with it.
+
+    :param arguments: of ``egotools serve``.
+    :param environ: the variables of the server.
+    """
+
+    def __init__(self, arguments: Sequence[str], environ: Mapping[str, str]) -> None:
+        self._folder = tempfile.TemporaryDirectory(prefix="egotools-node-")
+        self._ready = Path(self._folder.name) / "ready.json"
+        self._arguments, self._environ = tuple(arguments), dict(environ)
+        self._child: subprocess.Popen[bytes] | None = None
+        self._problem = ""
+        self._stopping = threading.Event()
+        # The kernel ends a child with the thread that started it, so one thread starts it each time.
+        self._keeping = threading.Thread(target=self._keep, daemon=True)
+        if RECONNECT in os.environ:
+            self._keeping.start()
+        else:
+            self._problem = f"the node was started without {RECONNECT}: it would end a minute after the head"
+
+    def state(self) -> dict[str, Any]:
+        """Return the arguments and variables, the content of the ready file or nothing, and why the server does not run, or an empty text."""
+        try:
+            ready = json.loads(self._ready.read_text(encoding="utf-8"))
+        except OSError:
+            ready = {}
+        return {"command": (self._arguments, self._environ), "ready": ready, "problem": self._problem}
+
+    def stop(self) -> None:
+        """Let the server finish its calls, and end it. Nothing can be asked of the node then."""
+        self._stopping.set()
+        if self._child is not None:
+            self._child.send_signal(signal.SIGTERM)
+            self._keeping.join()
+        self._folder.cleanup()
+
+    def _keep(self) -> None:
+        command = [sys.executable, "-m", "services.cli", "serve", *self._arguments, "--ready-file", str(self._ready)]
+        losses = 0
+        while not self._stopping.is_set():
+            self._ready.unlink(missing_ok=True)
+            started = time.monotonic()
+            self._child = subprocess.Popen(command, env=os.environ | self._environ, preexec_fn=_END_WITH_PARENT)
+            code = self._child.wait()
+            losses = 0 if time.monotonic() - started > _STEADY_S else losses + 1
+            self._problem = f"the server ended with exit code {code}; its log is that of its actor: ray logs actor"
+            self._stopping.wait(_BACKOFF.delay_s(losses))
 
 
 def serve_on_ray(settings: ServerSettings, *, store: CatalogEntry, catalogs: Path | None = None) -> None:
@@ -42,7 +100,11 @@ def serve_on_ray(settings: ServerSettings, *, store: CatalogEntry, catalogs: Pat
     if not settings.port:
         problem, remedy = "a server that is started again needs its port again", "Name a port"
         raise InvalidArgumentError(problem, subject="port", remedy=remedy)
-    fleet = _Fleet(connected(), _arguments(store, catalogs), settings)
+    arguments = ["--catalogs", str(catalogs.absolute())] if catalogs is not None else []
+    if catalogs is None:
+        arguments += ["--store", str(store.store.absolute()), "--reranker", store.reranker]
+        arguments += [word for name in store.allowed_models for word in ("--allow-model", name)]
+    fleet = _Fleet(connected(), arguments, settings)
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
@@ -58,31 +120,25 @@ def serve_on_ray(settings: ServerSettings, *, store: CatalogEntry, catalogs: Pat
         raise fleet.failure
 
 
-def _arguments(store: CatalogEntry, catalogs: Path | None) -> list[str]:
-    """The arguments of ``egotools serve`` that are no settings."""
-    if catalogs is not None:
-        return ["--catalogs", str(catalogs.absolute())]
-    allowed = [word for name in store.allowed_models for word in ("--allow-model", name)]
-    return ["--store", str(store.store.absolute()), "--reranker", store.reranker, *allowed]
-
-
 def node_variables(settings: ServerSettings, environ: Mapping[str, str]) -> dict[str, str]:
     """Return the variables of each server: those of this command, with the settings as it was told them, but for what is a node's own."""
     variables = {name: value for name, value in environ.items() if name.startswith(ENV_PREFIX)}
     for field in fields(settings):
-        value = getattr(settings, field.name)
-        if field.name not in _OWN and value is not None:
-            variables[ENV_PREFIX + field.name.upper()] = str(value)
-    return {name: value for name, value in variables.items() if name not in _OWN_VARIABLES}
+        name, value = ENV_PREFIX + field.name.upper(), getattr(settings, field.name)
+        if field.name in ("host", "ready_file"):
+            variables.pop(name, None)
+        elif (
+            field.name != "workers" and value is not None
+        ):  # one for each processor of a node, unless the variable says otherwise
+            variables[name] = str(value)
+    return variables
 
 
 class _Fleet:
     """The servers of a cluster."""
 
     def __init__(self, ray: Any, arguments: Sequence[str], settings: ServerSettings) -> None:
-        self._ray = ray
-        self._arguments = tuple(arguments)
-        self._settings = settings
+        self._ray, self._arguments, self._settings = ray, tuple(arguments), settings
         self._environ = node_variables(settings, os.environ)
         self._actors: dict[str, Any] = {}  # id of a node → its actor
         self._hosts: dict[str, str] = {}
@@ -117,10 +173,10 @@ class _Fleet:
         for known in (self._actors, self._served, self._problems):
             for lost in known.keys() - self._hosts.keys():
                 del known[lost]
-        for node in sorted(self._hosts.keys() - self._actors.keys()):
-            self._actors[node] = self._actor(node)
-        for node, actor in list(self._actors.items()):
-            self._ask(node, actor)
+        for node in sorted(self._hosts):
+            if node not in self._actors:
+                self._actors[node] = self._actor(node)
+            self._ask(node, self._actors[node])
         self._tell()
 
     def _actor(self, node: str) -> Any:
@@ -165,11 +221,9 @@ class _Fleet:
         :raises NotReadyError: when no node has served, and one says why.
         """
         if not self._served:
-            if self._problems:
-                node, problem = next(iter(self._problems.items()))
-                raise NotReadyError(
-                    problem, subject=self._hosts[node], remedy="Correct it, and start the command again"
-                )
+            for node, problem in self._problems.items():
+                remedy = "Correct it, and start the command again"
+                raise NotReadyError(problem, subject=self._hosts[node], remedy=remedy)
             return
         nodes = [self._served[node] for node in sorted(self._served, key=self._hosts.__getitem__)]
         ready = {"address": f"ipv4:{','.join(each['address'] for each in nodes)}", "pid": os.getpid(), "nodes": nodes}
@@ -179,8 +233,6 @@ class _Fleet:
         _LOG.info("serving at %s", ready["address"])
         path = self._settings.ready_file
         if path is not None:
-            with (
-                disk_errors(path, remedy="Choose a folder that exists and can be written"),
-                replacing(path) as temporary,
-            ):
+            remedy = "Choose a folder that exists and can be written"
+            with disk_errors(path, remedy=remedy), replacing(path) as temporary:
                 temporary.write_text(json.dumps(ready) + "\n", encoding="utf-8")

@@ -2,27 +2,24 @@
 
 An id is random, with the time, the snapshot and a tag of the request's text, and a signature with a secret of the store that also
 covers the tenant. Who has no secret can neither make one nor read from it which snapshot or tenant it belongs to, nor test a guess
-of the text. A table of ids on the server would need a bound, would be lost with its process, and other replicas would not have it.
+of the text.
 """
 
 from __future__ import annotations
 
 import base64
-import binascii
-import contextlib
-import errno
 import hashlib
 import hmac
 import os
 import re
 import secrets
-import stat
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from ontology.errors import InvalidArgumentError, StorageError
-from ontology.files import disk_errors, flush_to_disk
+from ontology.files import disk_errors, flush_to_disk, open_regular
 
 __all__ = ["MAX_AGE_S", "IssuedId", "RequestIds", "open_secret"]
 
@@ -36,23 +33,15 @@ _CLOCKS_S = 300  # by which the clocks of replicas may differ
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IssuedId:
-    """What a request id says.
+    """What a request id says."""
 
-    :param key: unique, hexadecimal.
-    :param time: when it was given, seconds since 1970.
-    :param snapshot: 16 hex digits that stand for the snapshot: its id where that has this form.
-    """
-
-    key: str
-    time: int
-    snapshot: str
+    key: str  # unique, hexadecimal
+    time: int  # when it was given, seconds since 1970
+    snapshot: str  # 16 hex digits that stand for the snapshot: its id where that has this form
 
 
 class RequestIds:
-    """Gives and checks the ids of one catalogue. Thread-safe.
-
-    :param secret: of the store, 32 random bytes.
-    """
+    """Gives and checks the ids of one catalogue, with the secret of its store, 32 random bytes. Thread-safe."""
 
     def __init__(self, secret: bytes) -> None:
         self._secret = secret
@@ -60,40 +49,34 @@ class RequestIds:
     def issue(self, tenant: str, snapshot_id: str, query: str) -> str:
         """A new id, 59 characters of base64url."""
         nonce = secrets.token_bytes(_NONCE)
-        stamp = int(time.time()).to_bytes(_TIME, "big")
         masked = _xor(_snapshot_bytes(snapshot_id), self._mac("snapshot", nonce, b""))
-        body = nonce + stamp + masked + self._tag(nonce, query)
+        body = nonce + int(time.time()).to_bytes(_TIME, "big") + masked + self._tag(nonce, query)
         signed = body + self._mac("id", body, tenant.encode())[:_SIGNATURE]
         return base64.urlsafe_b64encode(signed).decode().rstrip("=")
 
-    def read(self, request_id: str, tenant: str, query: str = "") -> IssuedId:
+    def read(self, request_id: str, tenant: str, query: str = "", *, now: float | None = None) -> IssuedId:
         """What an id says.
 
         :param query: the text that it was given for; empty where it is not known.
+        :param now: seconds since 1970; None: the time of the clock.
         :raises InvalidArgumentError: for an id of another catalogue or tenant, one that is too old, and for another text.
         """
-        remedy = "Send request_id of a response of this catalogue unchanged"
-        try:
+        signed = b""
+        with suppress(ValueError):  # also of base64, and for letters that are not ASCII
             signed = base64.b64decode(request_id + "=" * (-len(request_id) % 4), altchars=b"-_", validate=True)
-        except (ValueError, binascii.Error):  # also for letters that are not ASCII
-            signed = b""
         body, signature = signed[:_BODY], signed[_BODY:]
         expected = self._mac("id", body, tenant.encode())[:_SIGNATURE]
         if len(signed) != _BODY + _SIGNATURE or not hmac.compare_digest(signature, expected):
+            remedy = "Send request_id of a response of this catalogue unchanged"
             raise InvalidArgumentError("this catalogue gave no such id", subject="request_id", remedy=remedy)
         nonce, stamp = body[:_NONCE], int.from_bytes(body[_NONCE : _NONCE + _TIME], "big")
-        if not -_CLOCKS_S <= time.time() - stamp <= MAX_AGE_S:
-            raise InvalidArgumentError(
-                f"the request was not answered within the last {MAX_AGE_S // 86_400} days",
-                subject="request_id",
-                remedy="Report outcomes when the task ends",
-            )
+        if not -_CLOCKS_S <= (time.time() if now is None else now) - stamp <= MAX_AGE_S:
+            problem = f"the request was not answered within the last {MAX_AGE_S // 86_400} days"
+            raise InvalidArgumentError(problem, subject="request_id", remedy="Report outcomes when the task ends")
         if query and not hmac.compare_digest(body[-_TAG:], self._tag(nonce, query)):
-            raise InvalidArgumentError(
-                "the id was given for another text", subject="query", remedy="Send the text of the request unchanged"
-            )
-        masked = body[_NONCE + _TIME : _BODY - _TAG]
-        snapshot = _xor(masked, self._mac("snapshot", nonce, b""))
+            problem, remedy = "the id was given for another text", "Send the text of the request unchanged"
+            raise InvalidArgumentError(problem, subject="query", remedy=remedy)
+        snapshot = _xor(body[_NONCE + _TIME : _BODY - _TAG], self._mac("snapshot", nonce, b""))
         return IssuedId(key=nonce.hex() + f"{stamp:08x}", time=stamp, snapshot=snapshot.hex())
 
     def reporter(self, name: str) -> str:
@@ -132,28 +115,18 @@ def open_secret(folder: Path) -> bytes:
             try:
                 os.write(descriptor, secrets.token_bytes(_SECRET_BYTES))
                 os.fsync(descriptor)
-                with contextlib.suppress(FileExistsError):  # another replica was first
+                with suppress(FileExistsError):  # another replica was first
                     os.link(temporary, path)
             finally:
                 os.close(descriptor)
                 temporary.unlink(missing_ok=True)
             flush_to_disk(folder)
-        secret = _read_file(path)
+        with open(open_regular(path, _SECRET), "rb") as file:
+            secret = file.read(_SECRET_BYTES + 1)
     if len(secret) != _SECRET_BYTES:
-        raise StorageError(
-            f"the secret has {len(secret)} bytes, not {_SECRET_BYTES}",
-            subject=str(path),
-            remedy="Remove the file; ids given before are then refused",
+        problem, remedy = (
+            f"the secret has {len(secret)} bytes, not 32",
+            "Remove the file; ids given before are then refused",
         )
+        raise StorageError(problem, subject=str(path), remedy=remedy)
     return secret
-
-
-def _read_file(path: Path) -> bytes:
-    """Read a file that has to be small; never a pipe, a device or what a link names."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    try:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise OSError(errno.EINVAL, "it is no file", str(path))
-        return os.read(descriptor, _SECRET_BYTES + 1)
-    finally:
-        os.close(descriptor)

@@ -1,4 +1,4 @@
 """REST: the gRPC service over HTTP and JSON. A gateway, which has no rules of retrieval, limits or access of its own.
 
-The messages, their fields and their comments are those of the public contract: the models and the OpenAPI document are made from it.
+Bodies and answers are the JSON forms of the messages of the public contract; the OpenAPI document is made from it.
 """

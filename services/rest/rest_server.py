@@ -8,57 +8,84 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
-from egotools.channel import CallMetadata
+import grpc
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+
+from egotools.channel import CallMetadata, channel_options
 from egotools.client_errors import InvalidRequestError
+from egotools.v1 import egotools_pb2 as pb
+from egotools.v1 import egotools_pb2_grpc as pb_grpc
 from ontology.errors import InvalidArgumentError
 from services.http.http_server import serve_http
 from services.rest.rest_app import rest_app
-from services.rest.tool_service import ToolService
-from services.server.access.tls import is_loopback, web_tls
+from services.server.access.tls import client_credentials, is_loopback, web_tls
 from services.server.settings import ServerSettings
 
 __all__ = ["RestSettings", "serve_rest", "until_signal"]
 
+_PROBE_S = 2.0
+_MOST_DETAILS = 300  # characters of the transport's words
+_SERVICE = pb.DESCRIPTOR.services_by_name["ToolRetrieval"].full_name
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RestSettings:
-    """Where the gateway is, and how it calls the service.
+    """Where the gateway is, and how it calls the service."""
 
-    :param host: address to listen on; beyond loopback only with TLS, or ``insecure``.
-    :param port: 0: any free port.
-    :param names: host names by which a gateway on loopback may be called, beside those of loopback.
-    :param tls_cert: its certificate chain, PEM.
-    :param tls_key: its private key, PEM.
-    :param server_ca: certificates that the service's must come from; None for plain text.
-    :param insecure: whether tokens may cross a network in plain text: a proxy has TLS.
-    :param limits: settings of the service, whose limits of bytes and of open calls are the gateway's too.
-    """
-
-    host: str = "127.0.0.1"
-    port: int = 8080
-    names: Sequence[str] = ()
-    tls_cert: Path | None = None
+    host: str = "127.0.0.1"  # address to listen on; beyond loopback only with TLS, or ``insecure``
+    port: int = 8080  # 0: any free port
+    names: Sequence[str] = ()  # host names by which a gateway on loopback may be called, beside those of loopback
+    tls_cert: Path | None = None  # its certificate chain, PEM
     tls_key: Path | None = None
-    server_ca: Path | None = None
-    insecure: bool = False
-    limits: ServerSettings = field(default_factory=ServerSettings)
+    server_ca: Path | None = None  # certificates that the service's must come from; None for plain text
+    insecure: bool = False  # whether tokens may cross a network in plain text: a proxy has TLS
+    limits: ServerSettings = field(default_factory=ServerSettings)  # the service's, for the gateway's bytes and calls
 
 
 @asynccontextmanager
-async def serve_rest(target: str, settings: RestSettings) -> AsyncIterator[str]:
-    """Serve REST over a gRPC service inside the block; yields the address, ``http://127.0.0.1:8080``.
+async def serve_rest(
+    target: str, settings: RestSettings, told: Callable[[str], None] = lambda why: None
+) -> AsyncIterator[str]:
+    """Serve REST over the gRPC service at ``target`` inside the block; yields the address, ``http://127.0.0.1:8080``.
 
-    :param target: address of the service.
+    :param told: called at the start with why the service does not answer yet: it may start later, or the address is wrong.
     :raises InvalidArgumentError: when tokens would cross a network in plain text, an option is not valid, or the address is in use.
     """
-    _check(target, settings)
+    try:
+        CallMetadata(target, token="-", tenant="", is_private=settings.server_ca is not None or settings.insecure)
+    except InvalidRequestError:
+        problem, remedy = (
+            "tokens would go to the service in plain text",
+            "Give --server-ca; or --insecure where the network is private",
+        )
+        raise InvalidArgumentError(problem, subject=target, remedy=remedy) from None
     tls = web_tls(settings.host, settings.tls_cert, settings.tls_key, insecure=settings.insecure)
     names = [settings.host, *settings.names] if is_loopback(settings.host) else None
-    limits = settings.limits
-    service = ToolService(target, settings.server_ca, most_bytes=limits.max_message_bytes)
-    app = rest_app(service, limits, names=names)
-    async with serve_http(app, host=settings.host, port=settings.port, tls=tls) as address:
+    options: Any = channel_options(settings.limits.max_message_bytes)
+    if settings.server_ca is None:
+        channel = grpc.aio.insecure_channel(target, options=options)
+    else:
+        channel = grpc.aio.secure_channel(target, client_credentials(settings.server_ca), options=options)
+    health: Any = health_pb2_grpc.HealthStub(channel)
+
+    async def why_silent() -> str:
+        """Why the service does not answer calls; empty where it does."""
+        try:
+            found = await health.Check(health_pb2.HealthCheckRequest(service=_SERVICE), timeout=_PROBE_S)
+        except grpc.aio.AioRpcError as error:
+            return f"{error.code().name}, {' '.join((error.details() or '').split())[:_MOST_DETAILS]}"
+        served = found.status == health_pb2.HealthCheckResponse.SERVING
+        return "" if served else "it has no catalogue yet, or is stopping"
+
+    async def is_ready() -> bool:
+        return not await why_silent()
+
+    app = rest_app(pb_grpc.ToolRetrievalStub(channel), settings.limits, ready=is_ready, names=names)
+    async with channel, serve_http(app, host=settings.host, port=settings.port, tls=tls) as address:
+        if why := await why_silent():
+            told(why)
         yield address
 
 
@@ -77,14 +104,3 @@ async def until_signal(ready: Callable[[], None]) -> None:
     finally:
         for number in signals:
             loop.remove_signal_handler(number)
-
-
-def _check(target: str, settings: RestSettings) -> None:
-    try:
-        CallMetadata(target, token="-", tenant="", is_private=settings.server_ca is not None or settings.insecure)
-    except InvalidRequestError:
-        raise InvalidArgumentError(
-            "tokens would go to the service in plain text",
-            subject=target,
-            remedy="Give --server-ca; or --insecure where the network is private",
-        ) from None

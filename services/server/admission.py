@@ -1,5 +1,5 @@
 """Admission: what a call may take before it is answered. Bytes and a place among the open calls before its message is read, then turns on
-the workers: one queue for each caller of each tenant.
+the workers: one queue for each caller of each tenant, round robin.
 
 gRPC runs a handler of a method with one request only when the whole message was read. So every method is given to gRPC as one
 with a stream of requests: its handler runs when the headers have come, and reads the one message when there is room for it.
@@ -23,22 +23,13 @@ from urllib.parse import unquote
 from ontology.errors import DeadlineError, InvalidArgumentError, NotReadyError, OverloadedError, TooLargeError
 from services.server.settings import ServerSettings
 
-__all__ = [
-    "Admission",
-    "ByteBudget",
-    "Flow",
-    "Limiter",
-    "PeerCalls",
-    "Turn",
-    "address_network",
-    "most_bytes",
-    "peer_of",
-]
+__all__ = ["Admission", "ByteBudget", "Flow", "HeldBytes", "Limiter", "PeerCalls", "Turn", "address_network", "peer_of"]
 
 _T = TypeVar("_T")
 _BYTES_WAIT_S = 1.0
-_MOST_SINGLE_BYTES = 1024 * 1024
-_BATCH_METHODS = frozenset({"RetrieveBatch", "RetrieveEach"})
+MOST_SINGLE_BYTES = 1024 * 1024
+"""Of the message of a method that takes one request, where the settings allow more."""
+BATCH_METHODS = frozenset({"RetrieveBatch", "RetrieveEach"})
 _IPV6_NETWORK_BITS = 64  # one host has many addresses there
 
 
@@ -154,46 +145,37 @@ class HeldBytes:
     size: int
 
     def resize(self, size: int) -> None:
-        """Hold ``size`` bytes instead. It may exceed the budget by what was made already."""
+        """Hold ``size`` bytes instead; 0: none any more. It may exceed the budget by what was made already."""
         change, self.size = size - self.size, size
         self.budget.change(self.peer, change)
-
-    def release(self) -> None:
-        """Hold nothing any more."""
-        self.resize(0)
-
-
-def most_bytes(settings: ServerSettings, *, batch: bool, most_single: int = _MOST_SINGLE_BYTES) -> int:
-    """Return how many bytes the message of a call may have; ``batch``: of a method that takes several requests."""
-    return settings.max_message_bytes if batch else min(most_single, settings.max_message_bytes)
 
 
 class Admission:
     """The room for the calls of one port. Use it in one event loop.
 
     :param most_single: bytes of the message of a method that takes one request, where the settings allow more.
+    :param wait_s: seconds for a message after the headers of its call; None: the server's default deadline.
     """
 
-    def __init__(self, settings: ServerSettings, *, most_single: int = _MOST_SINGLE_BYTES) -> None:
+    def __init__(
+        self, settings: ServerSettings, *, most_single: int = MOST_SINGLE_BYTES, wait_s: float | None = None
+    ) -> None:
         self.read_limit = settings.max_message_bytes * 5 // 4  # of gRPC: above the limit, to say here what is wrong
         self.bytes = ByteBudget(settings.max_inflight_bytes, message=self.read_limit)
         self.calls = PeerCalls(each=settings.max_peer_calls, together=settings.max_calls)
-        self._wait_s = settings.default_deadline_s
-        self._most = {batch: most_bytes(settings, batch=batch, most_single=most_single) for batch in (False, True)}
+        self._wait_s = settings.default_deadline_s if wait_s is None else wait_s
+        self._most, self._most_single = settings.max_message_bytes, min(most_single, settings.max_message_bytes)
 
     def begin(self, peer: str, context: Any) -> None:
         """Count a call until its answer is sent."""
         self.calls.begin(peer)
         context.add_done_callback(lambda _: self.calls.end(peer))
 
-    async def read(self, method: str, peer: str, context: Any, most: int = 0) -> tuple[bytes, HeldBytes]:
-        """Read the message of a call when there is room for it; return it with the bytes that are held until the answer is sent.
-
-        :param most: bytes of the message; 0: what the method may have.
-        """
-        most = most or self._most[method in _BATCH_METHODS]
+    async def read(self, method: str, peer: str, context: Any) -> tuple[bytes, HeldBytes]:
+        """Read the message of a call when there is room for it; return it with the bytes that are held until the answer is sent."""
+        most = self._most if method in BATCH_METHODS else self._most_single
         held = await self.bytes.reserve(peer)
-        context.add_done_callback(lambda _: held.release())
+        context.add_done_callback(lambda _: held.resize(0))
         try:
             async with asyncio.timeout(self._wait_s):
                 raw = await context.read()
@@ -204,7 +186,7 @@ class Admission:
         held.resize(size := len(raw))
         if size > most:
             del raw  # the error would keep it alive
-            held.release()
+            held.resize(0)
             problem = f"the request has {size:,} bytes; at most {most:,} are taken"
             remedy = "Send the request itself, not the conversation; split a batch into several calls"
             raise TooLargeError(problem, subject="request", remedy=remedy)
@@ -213,7 +195,6 @@ class Admission:
 
 # -- turns on the workers ----------------------------------------------------------------------------------------------
 
-_MOST_REMEMBERED = 4_096
 _FIRST_UNIT_S, _SMOOTHING = 0.05, 0.05
 _SWITCH_S = 0.001
 _LEAST_HINT_S, _MOST_HINT_S = 0.05, 2.0
@@ -237,46 +218,37 @@ class Turn:
     deadline: float  # time of ``time.monotonic()``, in seconds, after which no further stage starts
     ready: asyncio.Future[None]
     queued_ms: float = 0.0  # milliseconds that it waited for its worker
-    abandoned: threading.Event = field(
-        default_factory=threading.Event
-    )  # set when no caller waits for the result any more
+    abandoned: threading.Event = field(default_factory=threading.Event)  # set when no caller waits for the result
 
 
 class _FairQueue:
-    """The turns that wait. The next one is of the tenant, and of its caller, for whom the least was worked since they wait."""
+    """The turns that wait, round robin between their flows."""
 
     def __init__(self) -> None:
-        self._waiting: dict[Flow, deque[Turn]] = {}
-        self._cost: Counter[Flow | str | None] = Counter()  # that fills the queue: of a flow, a tenant, and of all
-        self._worked: dict[Flow | str, int] = {}  # units for a flow, a tenant, from where those began who came later
-        self._now: defaultdict[str | None, int] = defaultdict(int)
+        self._turns: dict[Flow, deque[Turn]] = {}  # the flow that comes next stands first
+        self._costs: Counter[Flow] = Counter()  # of what fills the queue
 
     @property
     def cost(self) -> int:
         """Cost of the turns that fill the queue."""
-        return self._cost[None]
+        return self._costs.total()
 
     def __len__(self) -> int:
-        return sum(map(len, self._waiting.values()))
+        return sum(map(len, self._turns.values()))
 
     def push(self, turn: Turn) -> None:
         """Let a turn wait; a later piece of a call before what its flow has not begun."""
-        flow = turn.flow
-        if all(each.tenant != flow.tenant for each in self._waiting):
-            self._worked[flow.tenant] = max(self._worked.get(flow.tenant, 0), self._now[None])
-        if flow not in self._waiting:
-            self._worked[flow] = max(self._worked.get(flow, 0), self._now[flow.tenant])
-        turns = self._waiting.setdefault(flow, deque())
+        turns = self._turns.setdefault(turn.flow, deque())
         (turns.appendleft if turn.begun else turns.append)(turn)
-        self._count(turn, turn.cost)
+        self._costs[turn.flow] += 0 if turn.begun else turn.cost
 
     def largest(self) -> Flow | None:
-        """The flow with most in the queue, of the tenant with most."""
-        return max(self._waiting, key=lambda flow: (self._cost[flow.tenant], self._cost[flow]), default=None)
+        """The flow with most in the queue."""
+        return max(self._turns, key=self._costs.__getitem__, default=None)
 
     def shed(self) -> Turn | None:
         """Take out and return the turn that gives way: the newest of the largest flow."""
-        turns = self._waiting.get(self.largest() or Flow(), ())
+        turns = self._turns.get(self.largest() or Flow(), ())
         turn = next((each for each in reversed(turns) if not each.begun), None)
         if turn is not None:
             self.remove(turn)
@@ -284,38 +256,23 @@ class _FairQueue:
 
     def pop(self, most: int) -> Turn | None:
         """Take the next turn of at most ``most`` units; None if nothing such waits."""
-        first = [next((turn for turn in turns if turn.cost <= most), None) for turns in self._waiting.values()]
-        fitting = [turn for turn in first if turn is not None]
-        if not fitting:
-            return None
-        turn = min(fitting, key=lambda each: (self._worked[each.flow.tenant], self._worked[each.flow]))
-        for level, key in ((None, turn.flow.tenant), (turn.flow.tenant, turn.flow)):
-            self._now[level] = max(self._worked[key], self._now[level])  # to be passed over for cost is no credit
-            self._worked[key] = self._now[level] + turn.cost
-        self.remove(turn)
-        return turn
+        for flow, turns in self._turns.items():
+            turn = next((each for each in turns if each.cost <= most), None)
+            if turn is not None:
+                self._turns[flow] = self._turns.pop(flow)  # to the end
+                self.remove(turn)
+                return turn
+        return None
 
     def remove(self, turn: Turn) -> None:
         """Take out a turn that no longer waits; nothing happens when it is not in the queue."""
-        turns = self._waiting.get(turn.flow)
-        if turns is None or turn not in turns:
+        turns = self._turns.get(turn.flow, deque())
+        if turn not in turns:
             return
         turns.remove(turn)
-        self._count(turn, -turn.cost)
+        self._costs[turn.flow] -= 0 if turn.begun else turn.cost
         if not turns:
-            del self._waiting[turn.flow]
-        if not self._waiting:  # whoever comes now begins anew
-            self._worked.clear()
-            self._now.clear()
-        elif len(self._worked) > _MOST_REMEMBERED:
-            kept = {*self._waiting, *(flow.tenant for flow in self._waiting)}
-            self._worked = {key: worked for key, worked in self._worked.items() if key in kept}
-
-    def _count(self, turn: Turn, cost: int) -> None:
-        for key in () if turn.begun else (None, turn.flow.tenant, turn.flow):
-            self._cost[key] += cost
-            if not self._cost[key]:
-                del self._cost[key]
+            del self._turns[turn.flow], self._costs[turn.flow]
 
 
 class Limiter:

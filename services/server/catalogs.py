@@ -5,11 +5,11 @@ from __future__ import annotations
 import logging
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
+from weakref import WeakSet, finalize
 
 from inference.encoder import Encoder
 from inference.encoder_wrappers import MAX_ROWS, SharedModels, with_recent_vectors
@@ -30,15 +30,15 @@ from retrieval.snapshot.publish import SNAPSHOTS, current_snapshot, named_id, pu
 from retrieval.snapshot.reader import open_snapshot
 from retrieval.snapshot.snapshot_diff import SnapshotDiff, diff_snapshots
 from services.server.logs import fields
-from services.server.reports import OUTCOMES
 from services.server.settings import CatalogEntry
 
-__all__ = ["Action", "CatalogStore", "Catalogs", "Published", "ServedCatalog", "catalog_stores"]
+__all__ = ["OUTCOMES", "Action", "CatalogStore", "Catalogs", "Published", "ServedCatalog", "catalog_stores"]
 
 _LOG = logging.getLogger("egotools.server")
+OUTCOMES = "outcomes"
+"""The folder of a store that has the log of its outcomes."""
 _ID = re.compile(r"[0-9A-Za-z][0-9A-Za-z._-]{0,127}")
-_KEPT_IDS = 10_000
-StoreMark: TypeAlias = tuple[object, ...]
+_MAX_ID_CHARS = 256
 Action: TypeAlias = Literal["publish", "rollback"]
 
 
@@ -87,9 +87,7 @@ class CatalogStore:
         return Published(current_snapshot(self.path).name, earlier)
 
     def published_at(self, snapshot_id: str) -> float:
-        """Return when a snapshot was published last, in seconds since 1970; without an entry of the history, when its manifest was
-        written; 0 where neither is known.
-        """
+        """Return when a snapshot was published last, or else written, in seconds since 1970; 0 where neither is known."""
         try:
             entries = () if self._is_snapshot else history(self.path)
             times = [each.time.timestamp() for each in entries if each.snapshot_id == snapshot_id]
@@ -110,7 +108,7 @@ class CatalogStore:
         """Return the id of the snapshot that was published before the current one."""
         return rollback_target(self._store())
 
-    def mark(self) -> StoreMark:
+    def mark(self) -> tuple[object, ...]:
         """Return a value that changes whenever the store publishes a snapshot, or the published one gets other files."""
         try:
             name = named_id(self.path)
@@ -160,26 +158,16 @@ def _stat(path: Path) -> tuple[int, ...]:
 
 
 def catalog_stores(
-    entries: Mapping[str, CatalogEntry],
-    models: SharedModels | None = None,
-    *,
-    recent_vectors: int = MAX_ROWS,
-    baselines: bool = False,
+    entries: Mapping[str, CatalogEntry], models: SharedModels | None = None, **options: Any
 ) -> dict[str, CatalogStore]:
-    """Return the store of each tenant; they share the models of the process."""
-    shared: Any = {"models": models or SharedModels(), "recent_vectors": recent_vectors, "baselines": baselines}
+    """Return the store of each tenant; they share the models of the process, and ``recent_vectors`` and ``baselines`` of the options."""
+    shared = models or SharedModels()
     return {
-        tenant: CatalogStore(path=each.store, reranker=each.reranker, allowed_models=each.allowed_models, **shared)
+        tenant: CatalogStore(
+            path=each.store, reranker=each.reranker, allowed_models=each.allowed_models, models=shared, **options
+        )
         for tenant, each in entries.items()
     }
-
-
-@dataclass(slots=True, eq=False)
-class _Served:
-    """One engine with the number of the calls that use it."""
-
-    engine: Engine
-    leases: int = 0
 
 
 @dataclass(slots=True)
@@ -187,35 +175,32 @@ class ServedCatalog:
     """What a catalogue serves now."""
 
     tenant: str
+    engine: Engine | None = None  # None while no snapshot is loaded
     since: float = 0.0  # when its engine was swapped in, in seconds since 1970; 0 while there is none
     problem: str = ""  # why the last publication was refused; empty if it was not
     problems: dict[str, str] = field(default_factory=dict)  # why single snapshots cannot be served, by id
-    served: _Served | None = None
-    retired: list[_Served] = field(default_factory=list)
-    order: dict[str, int] = field(default_factory=dict)  # snapshot id → a larger number was published later
-
-    @property
-    def engine(self) -> Engine | None:
-        """None while no snapshot is loaded."""
-        return self.served.engine if self.served else None
+    old: WeakSet[Engine] = field(default_factory=WeakSet)  # engines that calls still use
+    known: set[str] = field(default_factory=set)  # ids of the snapshots that were published up to the served one
 
     @property
     def snapshot_id(self) -> str:
         """The id of the snapshot that is served; empty without one."""
-        return self.served.engine.snapshot_id if self.served else ""
+        return self.engine.snapshot_id if self.engine else ""
 
     @property
     def draining(self) -> int:
-        """Number of calls that still use an older engine."""
-        return sum(old.leases for old in self.retired)
+        """Number of old engines that calls still use."""
+        return len(self.old)
 
 
 class Catalogs:
     """Tenant → engine. Use it in one event loop.
 
+    A call keeps the engine that it began with: all that it answers is from this one. An old engine is freed with its last call.
+
     :param tenants: the catalogues of the server; one named with the empty string serves calls without a tenant.
     :param required: those without which the server is not ready; None for all.
-    :param drained: called with tenant and snapshot id when the last call of an engine that is served no more has ended.
+    :param drained: called, on any thread, when an engine that is served no more is freed.
     :param on_swap: called with tenant and snapshot id at each swap.
     :ivar missing: required catalogues that have no engine yet. It only shrinks: an engine is only replaced by another.
     """
@@ -225,7 +210,7 @@ class Catalogs:
         tenants: Sequence[str],
         *,
         required: Iterable[str] | None,
-        drained: Callable[[str, str], None],
+        drained: Callable[[], None],
         on_swap: Callable[[str, str], None],
     ) -> None:
         self._catalogs = {tenant: ServedCatalog(tenant) for tenant in tenants}
@@ -253,64 +238,47 @@ class Catalogs:
         remedy = "Name the tenant in the metadata egotools-tenant"
         raise InvalidArgumentError(problem, subject="egotools-tenant", remedy=remedy)
 
-    @contextmanager
-    def lease(self, tenant: str) -> Iterator[Engine]:
-        """Yield the engine of a tenant for one call: all that the call answers is from this engine."""
-        catalog = self._catalogs[self.resolve(tenant)]
-        served = catalog.served
-        if served is None or self.missing:
+    def engine(self, tenant: str) -> Engine:
+        """Return the engine of a tenant for one call."""
+        engine = self._catalogs[tenant].engine
+        if engine is None or self.missing:
             raise NotReadyError("the snapshot is still being loaded", remedy="Try again in a moment")
-        served.leases += 1
-        try:
-            yield served.engine
-        finally:
-            served.leases -= 1
-            self._release(catalog, served)
+        return engine
 
     def require_snapshot(self, tenant: str, served_id: str, wanted: str) -> None:
         """Check that the snapshot that answers is not older than ``wanted``, of the request; empty for any."""
-        order = self._catalogs[self.resolve(tenant)].order
-        if wanted in ("", served_id) or (wanted in order and order[wanted] < order.get(served_id, -1)):
-            return
-        problem = f"this server serves {served_id}, and does not know that it is newer"
-        raise StaleSnapshotError(problem, subject=wanted, remedy="Try again in a moment, or use another replica")
+        if len(wanted) > _MAX_ID_CHARS:
+            problem = f"an id of a snapshot has at most {_MAX_ID_CHARS} characters, not {len(wanted):,}"
+            raise InvalidArgumentError(problem, subject="min_snapshot")
+        if wanted not in ("", served_id) and wanted not in self._catalogs[tenant].known:
+            problem = f"this server serves {served_id}, and does not know that it is newer"
+            raise StaleSnapshotError(problem, subject=wanted, remedy="Try again in a moment, or use another replica")
 
-    def swap(self, tenant: str, engine: Engine, history: Sequence[str] = ()) -> str:
-        """Serve ``engine`` from the next call on. The old one is dropped when its last call has ended.
+    def swap(self, tenant: str, engine: Engine, history: Iterable[str] = ()) -> str:
+        """Serve ``engine`` from the next call on.
 
-        :param history: ids of the publications of the store, the oldest first, as they were before the engine was opened.
+        :param history: ids of the publications of the store, as they were before the engine was opened.
         :returns: the id of the snapshot that was served before; empty if there was none.
         """
         catalog = self._catalogs[tenant]
-        before, catalog.served = catalog.served, _Served(engine)
+        before, catalog.engine = catalog.engine, engine
         catalog.since = time.time()
         self.passed(tenant, history)
         self.missing.discard(tenant)
         self._on_swap(tenant, engine.snapshot_id)
         if before is None:
             return ""
-        catalog.retired.append(before)
-        self._release(catalog, before)
-        return before.engine.snapshot_id
+        catalog.old.add(before)
+        finalize(before, self._freed, tenant, before.snapshot_id).atexit = False
+        return before.snapshot_id
 
-    def passed(self, tenant: str, history: Sequence[str] = ()) -> None:
+    def passed(self, tenant: str, history: Iterable[str] = ()) -> None:
         """Note that the store names the served snapshot as current, after ``history``, and that nothing is known against it."""
         catalog = self._catalogs[tenant]
         catalog.problem = ""
         catalog.problems.pop(catalog.snapshot_id, None)
-        earlier = sorted(catalog.order.keys() - set(history), key=catalog.order.__getitem__)
-        known = [*earlier, *history, catalog.snapshot_id][-_KEPT_IDS:]
-        catalog.order = {snapshot_id: number for number, snapshot_id in enumerate(known)}
+        catalog.known |= {*history, catalog.snapshot_id}
 
-    def refused(self, tenant: str, problem: str, snapshot_id: str = "") -> None:
-        """Note why a publication was refused; the old engine serves on."""
-        catalog = self._catalogs[tenant]
-        catalog.problem = problem
-        if snapshot_id:
-            catalog.problems[snapshot_id] = problem
-
-    def _release(self, catalog: ServedCatalog, served: _Served) -> None:
-        """Drop an engine that is served no more and that no call uses: its last reference frees its memory."""
-        if not served.leases and served in catalog.retired:
-            catalog.retired.remove(served)
-            self._drained(catalog.tenant, served.engine.snapshot_id)
+    def _freed(self, tenant: str, snapshot_id: str) -> None:
+        _LOG.info("drained", extra=fields(tenant=tenant, snapshot_id=snapshot_id))
+        self._drained()

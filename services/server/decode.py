@@ -19,13 +19,12 @@ __all__ = [
     "Page",
     "check_call_cost",
     "check_fields",
+    "decode_key",
     "decode_neighborhood",
     "decode_page",
     "decode_plan",
     "decode_request",
     "decode_schema_format",
-    "decode_snapshot_id",
-    "decode_tool_id",
     "page_token",
     "plan_cost",
     "request_cost",
@@ -34,7 +33,7 @@ __all__ = [
 _DEFAULT_K = 10
 _MAX_FILTER_KEYS, _MAX_FILTER_VALUES, _MAX_FILTER_CHARS = 32, 256, 1_000
 _MAX_PATTERNS, _MAX_PATTERN_CHARS = 256, 16_384  # of all keys together
-_MAX_NODE_CHARS, _MAX_ID_CHARS = 4_096, 256
+_MAX_NODE_CHARS = 4_096
 _DEFAULT_NEIGHBORS, _MAX_NEIGHBORS, _MAX_PREDICATES = 100, 1_000, 64
 _DEFAULT_PAGE, _MAX_PAGE = 100, 5_000
 _TOKEN_VERSION, _MAX_OFFSET_DIGITS = "1", 12
@@ -186,8 +185,7 @@ def decode_plan(message: pb.PlanRequest) -> PlanRequest:
 
 
 def _filters(message: pb.RetrieveRequest) -> dict[str, tuple[str, ...]]:
-    if len(message.filters) > _MAX_FILTER_KEYS:
-        raise _invalid("filters", f"there are {len(message.filters)} keys; at most {_MAX_FILTER_KEYS} are allowed")
+    _at_most("filters", len(message.filters), _MAX_FILTER_KEYS, "keys")
     filters: dict[str, tuple[str, ...]] = {}
     for key in sorted(message.filters):
         values, field = message.filters[key].values, f"filters.{key[:100]}"
@@ -195,20 +193,13 @@ def _filters(message: pb.RetrieveRequest) -> dict[str, tuple[str, ...]]:
             raise _invalid("filters", "a key is empty", "Name the metadata to filter by")
         if not values:
             raise _invalid(field, "the key has no values", "Give the allowed values, or omit the key")
-        if len(values) > _MAX_FILTER_VALUES:
-            raise _invalid(field, f"there are {len(values)} values; at most {_MAX_FILTER_VALUES} are allowed")
+        _at_most(field, len(values), _MAX_FILTER_VALUES, "values")
         if len(key) > _MAX_FILTER_CHARS or any(not 0 < len(value) <= _MAX_FILTER_CHARS for value in values):
             raise _invalid(field, f"keys and values have 1 to {_MAX_FILTER_CHARS:,} characters")
         filters[key] = tuple(dict.fromkeys(values))
     patterns = [value for values in filters.values() for value in values if value.endswith("*")]
-    characters = sum(map(len, patterns))
-    if len(patterns) > _MAX_PATTERNS or characters > _MAX_PATTERN_CHARS:
-        raise _invalid(
-            "filters",
-            f"there are {len(patterns):,} patterns of {characters:,} characters; at most {_MAX_PATTERNS} of {_MAX_PATTERN_CHARS:,} "
-            "together are allowed",
-            "Give fewer and shorter beginnings, or whole values",
-        )
+    _at_most("filters", len(patterns), _MAX_PATTERNS, "patterns")
+    _at_most("filters", sum(map(len, patterns)), _MAX_PATTERN_CHARS, "characters of patterns")
     return filters
 
 
@@ -220,28 +211,14 @@ def decode_schema_format(number: int) -> str:
     return _FORMATS[number]
 
 
-def decode_tool_id(message: pb.GetToolRequest) -> str:
-    """Decode the tool id and check its length."""
-    return _key("id", message.id)
-
-
-def decode_snapshot_id(text: str) -> str:
-    """Check the length of ``min_snapshot``; empty for any snapshot."""
-    if len(text) > _MAX_ID_CHARS:
-        raise _invalid("min_snapshot", f"an id of a snapshot has at most {_MAX_ID_CHARS} characters, not {len(text):,}")
-    return text
-
-
 def decode_neighborhood(message: pb.NeighborsRequest) -> Neighborhood:
     """Decode a request for an ego graph."""
     limit = message.limit if message.HasField("limit") else _DEFAULT_NEIGHBORS
     if not 1 <= limit <= _MAX_NEIGHBORS:
         raise _invalid("limit", f"limit must be from 1 to {_MAX_NEIGHBORS:,}, not {limit}")
-    if len(message.predicates) > _MAX_PREDICATES:
-        raise _invalid("predicates", f"there are {len(message.predicates)}; at most {_MAX_PREDICATES} are allowed")
-    if any(len(predicate) > _MAX_FILTER_CHARS for predicate in message.predicates):
-        raise _invalid("predicates", f"a predicate has more than {_MAX_FILTER_CHARS:,} characters")
-    return Neighborhood(_key("node", message.node), tuple(dict.fromkeys(message.predicates)), limit)
+    _at_most("predicates", len(message.predicates), _MAX_PREDICATES, "predicates")
+    _at_most("predicates", max(map(len, message.predicates), default=0), _MAX_FILTER_CHARS, "characters in one")
+    return Neighborhood(decode_key("node", message.node), tuple(dict.fromkeys(message.predicates)), limit)
 
 
 def decode_page(message: pb.GetCatalogRequest, snapshot_id: str) -> Page:
@@ -269,12 +246,17 @@ def page_token(offset: int, snapshot_id: str) -> str:
     return base64.urlsafe_b64encode(f"{_TOKEN_VERSION}:{offset}:{snapshot_id}".encode()).decode("ascii")
 
 
-def _key(field: str, text: str) -> str:
+def decode_key(field: str, text: str) -> str:
+    """Check the id of a tool or the name of a node, as its field has it."""
     if not text.strip():
         raise _invalid(field, f"the {field} is empty", f"Give the {field}")
-    if len(text) > _MAX_NODE_CHARS:
-        raise _invalid(field, f"the {field} has {len(text):,} characters; at most {_MAX_NODE_CHARS:,} are allowed")
+    _at_most(field, len(text), _MAX_NODE_CHARS, "characters")
     return text
+
+
+def _at_most(field: str, count: int, most: int, what: str) -> None:
+    if count > most:
+        raise _invalid(field, f"there are {count:,} {what}; at most {most:,} are allowed")
 
 
 def _invalid(field: str, problem: str, remedy: str = "") -> InvalidArgumentError:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -11,69 +10,42 @@ from weakref import WeakKeyDictionary
 
 from egotools.codec import message_fields, valid_text
 from egotools.v1 import egotools_pb2 as pb
-from egotools.values import EgoGraph, Response, ToolPlan
+from egotools.values import Response
 from ontology.tool import Parameter, Tool
 from ontology.tool_effects import effect_of
 from retrieval.engine import Engine
 from services.schemas.call_schema import call_name, call_schema
 from services.schemas.input_schema import MAX_DESCRIPTION, shortened
-from services.server.error_status import answer_too_large
+from services.server.calls import answer_too_large
 
-__all__ = ["catalog_message", "ego_graph_message", "plan_message", "response_message", "tool_message"]
+__all__ = ["catalog_message", "response_message", "tool_message"]
 
-_MOST, _LONGEST = 512, 16 * 1024  # texts of one engine, and bytes of one
-_MOST_BYTES = 32 * 2**20  # of all engines; where there are more, the engine that has most loses its own
-
-
-class _Texts(dict[tuple[str, str], bytes]):
-    """Tool and format → encoded text, of one engine; ``size`` in bytes."""
-
-    size = 0
-
-
-_KEPT: WeakKeyDictionary[Engine, _Texts] = WeakKeyDictionary()  # to read a large tool takes a millisecond
-_KEEPING = threading.Lock()
+_MOST, _LONGEST = 256, 8 * 1024  # texts of one engine that are kept, and bytes of one: 2 MB for each catalogue
+_KEPT: WeakKeyDictionary[Engine, dict[tuple[str, str], bytes]] = WeakKeyDictionary()
 
 
 def _text(engine: Engine, tool_id: str, schema_format: str) -> bytes:
-    """The part of a message that depends on the tool alone; kept as long as the engine is served, if it is short."""
-    key = (tool_id, schema_format)
-    found = _KEPT.get(engine, _Texts()).get(key)
-    if found is not None:
-        return found
-    found = _encoded_texts(engine, tool_id, schema_format)
-    with _KEEPING:
-        kept = _KEPT.setdefault(engine, _Texts())
-        if len(found) <= _LONGEST and key not in kept:
-            if len(kept) >= _MOST:
-                kept.clear()
-                kept.size = 0
+    """The part of a message that depends on the tool alone; kept while its engine is served: to read a large tool takes a millisecond."""
+    kept, key = _KEPT.setdefault(engine, {}), (tool_id, schema_format)
+    found = kept.get(key)
+    if found is None:
+        found = _encoded_texts(engine, tool_id, schema_format)
+        if len(kept) >= _MOST:
+            kept.clear()
+        if len(found) <= _LONGEST:
             kept[key] = found
-            kept.size += len(found)
-            while sum(each.size for each in _KEPT.values()) > _MOST_BYTES:
-                largest = max(_KEPT.values(), key=lambda each: each.size)
-                largest.clear()
-                largest.size = 0
     return found
 
 
 def response_message(
-    engine: Engine,
-    response: Response,
-    *,
-    schema_format: str,
-    explain: bool,
-    queued_ms: float,
-    max_bytes: int,
+    engine: Engine, response: Response, *, schema_format: str, explain: bool, max_bytes: int
 ) -> pb.RetrieveResponse:
     """Encode a response. The texts of the tools come from the engine.
 
     :param schema_format: one of :data:`services.schemas.call_schema.SCHEMA_FORMATS`.
-    :param queued_ms: milliseconds that the request waited for a worker.
     :param max_bytes: of the texts of the tools: an answer that is larger is not made to the end.
     """
-    timings = {**response.timings_ms, "queue": round(queued_ms, 3)}
-    message = pb.RetrieveResponse(**message_fields(replace(response, tools=(), timings_ms=timings)))
+    message = pb.RetrieveResponse(**message_fields(replace(response, tools=())))
     size = 0
     for ranked in response.tools:
         texts = _text(engine, ranked.id, schema_format)
@@ -96,16 +68,11 @@ def _encoded_texts(engine: Engine, tool_id: str, schema_format: str) -> bytes:
     tool = engine.tool(tool_id)
     schema = call_schema(tool, schema_format)
     message = pb.RankedTool(
-        id=valid_text(tool.id),
-        name=valid_text(tool.name),
-        title=valid_text(tool.title),
+        **_names(tool),
         description=valid_text(shortened(tool.description, MAX_DESCRIPTION)),
-        namespace=valid_text(tool.namespace),
         schema_json=valid_text(schema.json),
         schema_notes=map(valid_text, schema.notes),
-        call_name=call_name(tool),
         call=pb.Call(**message_fields(tool.call)) if tool.call and schema_format != "none" else None,
-        effect=effect_of(tool),
     )
     return message.SerializeToString()
 
@@ -113,11 +80,8 @@ def _encoded_texts(engine: Engine, tool_id: str, schema_format: str) -> bytes:
 def tool_message(tool: Tool, schema_notes: Sequence[str] = ()) -> pb.Tool:
     """Encode all fields of a tool, with the notes on its call schema."""
     return pb.Tool(
-        id=valid_text(tool.id),
-        name=valid_text(tool.name),
-        title=valid_text(tool.title),
+        **_names(tool),
         description=valid_text(tool.description),
-        namespace=valid_text(tool.namespace),
         parameters=map(_parameter_message, tool.parameters),
         returns=map(_parameter_message, tool.returns),
         depends_on=[
@@ -133,10 +97,14 @@ def tool_message(tool: Tool, schema_notes: Sequence[str] = ()) -> pb.Tool:
         input_schema_json=_json_text(tool.input_schema),
         output_schema_json=_json_text(tool.output_schema),
         call=pb.Call(**message_fields(tool.call)) if tool.call else None,
-        call_name=call_name(tool),
         schema_notes=map(valid_text, schema_notes),
-        effect=effect_of(tool),
     )
+
+
+def _names(tool: Tool) -> dict[str, Any]:
+    texts = {"id": tool.id, "name": tool.name, "title": tool.title, "namespace": tool.namespace}
+    named = {field: valid_text(text) for field, text in texts.items()}
+    return {**named, "call_name": call_name(tool), "effect": effect_of(tool)}
 
 
 def _parameter_message(parameter: Parameter) -> pb.Parameter:
@@ -145,16 +113,6 @@ def _parameter_message(parameter: Parameter) -> pb.Parameter:
 
 def _json_text(value: Mapping[str, Any] | None) -> str:
     return "" if value is None else valid_text(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
-
-
-def ego_graph_message(graph: EgoGraph) -> pb.NeighborsResponse:
-    """Encode an ego graph."""
-    return pb.NeighborsResponse(**message_fields(graph), truncated=graph.truncated)
-
-
-def plan_message(plan: ToolPlan) -> pb.PlanResponse:
-    """Encode a plan."""
-    return pb.PlanResponse(**message_fields(plan))
 
 
 def catalog_message(engine: Engine, tool_ids: Sequence[str], next_page_token: str) -> pb.GetCatalogResponse:

@@ -1,6 +1,4 @@
-"""What stands around the handlers: authenticate, admit, read and decode the message, run the handler, map errors to statuses, log one line.
-And the health service, with the bounds of health and reflection.
-"""
+"""What stands around the handlers: authenticate, admit, read and decode the message, run the handler, map errors to statuses, log one line."""
 
 from __future__ import annotations
 
@@ -17,27 +15,26 @@ from typing import Any, TypeAlias
 import grpc
 from google.protobuf import descriptor_pool
 from google.protobuf.message import DecodeError, Message
-from grpc_health.v1 import health, health_pb2
 
 from egotools.v1 import egotools_pb2 as pb
 from ontology.errors import EgotoolsError, InvalidArgumentError, NotReadyError, OverloadedError
 from services.server.access.authentication import Access
 from services.server.admission import Admission, HeldBytes, PeerCalls, peer_of
-from services.server.caller import TENANT_METADATA_KEY, TRACE_METADATA_KEY, CallRecord, begin_call
-from services.server.decode import check_fields
-from services.server.error_status import (
+from services.server.calls import (
+    TENANT_METADATA_KEY,
+    CallRecord,
     answer_too_large,
-    error_details,
+    begin_call,
     error_message,
-    error_metadata,
-    internal_error,
-    status_code,
+    report_incident,
+    status,
 )
+from services.server.decode import check_fields
 from services.server.logs import fields
 from services.server.observe.audit_log import AuditTrail
 from services.server.observe.observing import Observing
 
-__all__ = ["CallInterceptor", "Health", "StandardInterceptor", "report_incident"]
+__all__ = ["CallInterceptor", "StandardInterceptor"]
 
 _LOG = logging.getLogger("egotools.server")
 _Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any]"
@@ -45,15 +42,8 @@ _Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
 _Next: TypeAlias = Callable[[grpc.HandlerCallDetails], Awaitable["_Handler | None"]]
 _PUSHBACK_KEY, _ATTEMPTS_KEY = "grpc-retry-pushback-ms", "grpc-previous-rpc-attempts"
 _MOST_ATTEMPTS, _OTHER_REPLICA_S = 4, 0.03
+_OK: Any = (grpc.StatusCode.OK, "", ())
 _STOPPING = NotReadyError("the server is stopping", remedy="Use another replica")
-_HEALTH_BYTES = 4_096
-
-
-def report_incident(method: str) -> pb.Error:
-    """Log the exception that is being handled, without its message, and return the error for the caller."""
-    error = internal_error()
-    _LOG.exception("incident", extra=fields(incident_id=error.incident_id, method=method))
-    return error
 
 
 class CallInterceptor(grpc.aio.ServerInterceptor):
@@ -118,12 +108,7 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         return _as_streams(handler, answer, partial(_decoded, handler))
 
     async def _call(self, method: str, handler: Any, requests: Any, context: _Context) -> Any:
-        record = CallRecord(
-            method=method,
-            peer=peer_of(context),
-            tenant=_metadata(context, TENANT_METADATA_KEY),
-            traceparent=_metadata(context, TRACE_METADATA_KEY),
-        )
+        record = CallRecord(method=method, peer=peer_of(context), tenant=_metadata(context, TENANT_METADATA_KEY))
         begin_call(record)
         self.begun += 1
         task = asyncio.current_task()
@@ -133,22 +118,21 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         except asyncio.CancelledError:
             if not self._abandoned:
                 remaining = context.time_remaining()
-                code = "DEADLINE_EXCEEDED" if remaining is not None and remaining <= 0 else "CANCELLED"
+                why = "DEADLINE_EXCEEDED" if remaining is not None and remaining <= 0 else "CANCELLED"
                 if self._trail is not None:
-                    self._trail.left(record, code)
-                self._ended(record, code)
+                    self._trail.left(record, why)
+                self._ended(record, why)
                 raise
             response, error = None, _STOPPING
         finally:
             self._tasks.discard(task)
         message = error if isinstance(error, pb.Error | None) else error_message(error)
-        status = grpc.StatusCode.OK if message is None else status_code(message.code)
+        code, details, trailing = _OK if message is None else status(message)
         if self._trail is not None:
-            await self._trail.end(record, status.name)
-        self._ended(record, status.name, message.reason if message else "")
+            await self._trail.end(record, code.name)
+        self._ended(record, code.name, message.reason if message else "")
         if message is not None:
-            trailing: Any = (error_metadata(message), *_retry_hint(status, error, context))
-            await context.abort(status, error_details(message), trailing)
+            await context.abort(code, details, (*trailing, *_retry_hint(code, error, context)))
         return response
 
     async def _run(
@@ -168,11 +152,11 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
             if self._trail is not None:
                 await self._trail.begin(record, getattr(request, "snapshot_id", ""))
             if handler.response_streaming:
-                await self._stream(record, request, handler.unary_stream(request, context), held, context)
+                await self._stream(record, handler.unary_stream(request, context), held, context)
                 return None, None
             response: Message = await handler.unary_unary(request, context)
             held.resize(self._checked_size(response))
-            self._observing.answered(record, request, response)
+            self._observing.answered(record, response)
             return response, None
         except EgotoolsError as error:
             return None, error
@@ -189,13 +173,13 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         self._observing.finished(record, code, reason, seconds)
 
     async def _stream(
-        self, record: CallRecord, request: Any, responses: AsyncGenerator[Message], held: HeldBytes, context: _Context
+        self, record: CallRecord, responses: AsyncGenerator[Message], held: HeldBytes, context: _Context
     ) -> None:
         """Send each answer when the one before was taken, so that a caller who does not read has one at most."""
         async with aclosing(responses):
             async for response in responses:
                 held.resize(self._checked_size(response))
-                self._observing.answered(record, request, response)
+                self._observing.answered(record, response)
                 await context.write(response)
 
     def _checked_size(self, response: Message) -> int:
@@ -240,48 +224,10 @@ def _metadata(context: _Context, key: str) -> str:
     return found if isinstance(found, str) else ""
 
 
-# -- health and reflection ---------------------------------------------------------------------------------------------
-
-_HealthServicer: Any = health.aio.HealthServicer
-
-
-class Health(_HealthServicer):  # type: ignore[misc]
-    """Health of the process (``""``) and of the service. The streams of watchers end when the server stops, not after its grace period."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._watching: set[asyncio.Task[Any] | None] = set()
-        self._ending = False
-
-    async def set_serving(self, service: str, serving: bool) -> None:
-        """Set the status of a service to SERVING or NOT_SERVING."""
-        status = health_pb2.HealthCheckResponse
-        await self.set(service, status.SERVING if serving else status.NOT_SERVING)
-
-    async def Watch(self, request: Any, context: Any) -> None:
-        """Stream every change of the status until the caller or the server ends the stream."""
-        if self._ending:
-            return
-        task = asyncio.current_task()
-        self._watching.add(task)
-        try:
-            await super().Watch(request, context)
-        except asyncio.CancelledError:
-            if not self._ending:
-                raise
-        finally:
-            self._watching.discard(task)
-
-    def end_watching(self) -> None:
-        """End the streams of all watchers. Call it only after they had time to receive the last status."""
-        self._ending = True
-        for task in filter(None, list(self._watching)):
-            task.cancel()
-
-
 class StandardInterceptor(grpc.aio.ServerInterceptor):
     """Bounds health and reflection apart from the calls of the service, so that ``Check`` is answered whatever else is open.
 
+    :param admission: of these services alone: who sends half a health check takes no room from calls, and none for long.
     :param streams: counts their open streams, but for the first of each connection: a client that watches health has one, and
         others at the same address, behind a proxy, cannot take its place. Connections are bounded.
     """
@@ -290,6 +236,14 @@ class StandardInterceptor(grpc.aio.ServerInterceptor):
         self._prefixes = tuple(f"/{service}/" for service in services)
         self._access, self._admission, self._streams = access, admission, streams
         self._connections: set[str] = set()  # that have a first stream
+        self._open: set[asyncio.Task[Any] | None] = set()
+        self._ending = False
+
+    def end_streams(self) -> None:
+        """End all streams, which would last until the end of the grace period. Those who watch health have had the last status."""
+        self._ending = True
+        for task in filter(None, list(self._open)):
+            task.cancel()
 
     async def intercept_service(
         self, continuation: _Next, handler_call_details: grpc.HandlerCallDetails
@@ -302,10 +256,15 @@ class StandardInterceptor(grpc.aio.ServerInterceptor):
 
         async def answer(requests: Any, context: Any) -> Any:
             await self._access.admit(context, path)
+            if self._ending and handler.response_streaming:
+                return None  # a client that watches health begins anew at once
             try:
                 return await self._answer(handler, requests, context)
             except EgotoolsError as error:
                 await context.abort(grpc.StatusCode[error.grpc_code], str(error))
+            except asyncio.CancelledError:
+                if not self._ending:
+                    raise
 
         return _as_streams(handler, answer, handler.request_deserializer)
 
@@ -316,8 +275,8 @@ class StandardInterceptor(grpc.aio.ServerInterceptor):
             async for reply in handler.stream_stream(requests, context):
                 await context.write(reply)
             return None
-        raw, held = await self._admission.read("", peer, context, _HEALTH_BYTES)
-        held.release()  # a watcher holds none of it
+        raw, held = await self._admission.read("", peer, context)
+        held.resize(0)  # a watcher holds none of it
         request = _decoded(handler, raw)
         if not handler.response_streaming:
             return await handler.unary_unary(request, context)
@@ -326,9 +285,12 @@ class StandardInterceptor(grpc.aio.ServerInterceptor):
 
     def _begin_stream(self, peer: str, context: Any) -> None:
         connection = context.peer()  # its address with the port
-        if connection not in self._connections:
+        if connection in self._connections:
+            self._streams.begin(peer)
+            context.add_done_callback(lambda _: self._streams.end(peer))
+        else:
             self._connections.add(connection)
             context.add_done_callback(lambda _: self._connections.discard(connection))
-            return
-        self._streams.begin(peer)
-        context.add_done_callback(lambda _: self._streams.end(peer))
+        task = asyncio.current_task()
+        self._open.add(task)
+        context.add_done_callback(lambda _: self._open.discard(task))

@@ -9,7 +9,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
@@ -23,12 +23,11 @@ from egotools.v1 import admin_pb2_grpc as pb_grpc
 from ontology.errors import EgotoolsError, NotReadyError, SnapshotError, UnsupportedError
 from retrieval.engine import Engine
 from retrieval.query.request import Request
-from services.server.caller import add_log_fields, current_call
+from services.server.calls import add_log_fields, current_call, reason_of
 from services.server.catalogs import Action, Catalogs, CatalogStore, Published, ServedCatalog
-from services.server.error_status import reason_of
 from services.server.logs import fields
 
-__all__ = ["CatalogAdmin", "Publisher", "Swap", "in_background", "watch_stores"]
+__all__ = ["CatalogAdmin", "Publisher", "Swap", "in_background"]
 
 _LOG = logging.getLogger("egotools.server")
 _T = TypeVar("_T")
@@ -123,6 +122,27 @@ class Publisher:
             if isinstance(result, BaseException) and not isinstance(result, EgotoolsError):
                 raise result
 
+    async def watch(self, tenant: str, every_s: float) -> None:
+        """Look at the store of a tenant again and again, until cancelled, and serve what it publishes.
+
+        A publication renames folders and files into place, so a look never meets a part of one. What was refused is tried again
+        when its files change, and after 1, 2, 4, … 60 s: its files may still be on their way, or a model may be down.
+        """
+        store, seen, wait_s, again = self.stores[tenant], None, 0.0, 0.0
+        while True:
+            await asyncio.sleep(every_s)
+            try:
+                mark = await asyncio.to_thread(store.mark)
+                if mark == seen and (not wait_s or time.monotonic() < again):
+                    continue
+                wait_s = min(2 * wait_s, _MOST_WAIT_S) if mark == seen else 1.0
+                seen, again = mark, time.monotonic() + wait_s
+                with suppress(EgotoolsError):  # it is logged, and its reason kept
+                    await self.refresh(tenant)
+                    wait_s = 0.0
+            except Exception:  # of the disk, perhaps: the next look may do
+                _LOG.exception("incident")
+
     def store(self, tenant: str) -> CatalogStore:
         """Return the store of a tenant."""
         store = self.stores.get(tenant)
@@ -186,41 +206,15 @@ class Publisher:
             raise refused from error
 
     def _refuse(self, tenant: str, snapshot_id: str, error: EgotoolsError) -> None:
-        is_new = self.catalogs.state(tenant).problem != str(error)  # a watcher tries again and again
-        self.catalogs.refused(tenant, str(error), snapshot_id if isinstance(error, SnapshotError) else "")
+        catalog = self.catalogs.state(tenant)
+        is_new = catalog.problem != str(error)  # a watcher tries again and again
+        catalog.problem = str(error)
+        if snapshot_id and isinstance(error, SnapshotError):
+            catalog.problems[snapshot_id] = catalog.problem
         if is_new:
             self._refused(tenant, snapshot_id, reason_of(error))
         said = {"tenant": tenant, "snapshot_id": snapshot_id, "problem": error.problem, "subject": error.subject}
         _LOG.log(logging.WARNING if is_new else logging.DEBUG, "refused", extra=fields(**said))
-
-
-async def watch_stores(publisher: Publisher, every_s: float) -> None:
-    """Look at every store again and again, until cancelled.
-
-    A look reads ``CURRENT`` and asks for the times of three files. A publication renames folders and files into place, so a
-    look never meets a part of one. What was refused is tried again when its files change, and after 1, 2, 4, … 60 s: its
-    files may still be on their way, or a model may be down.
-    """
-    async with asyncio.TaskGroup() as tasks:
-        for tenant in publisher.stores:
-            tasks.create_task(_watch(publisher, tenant, every_s))
-
-
-async def _watch(publisher: Publisher, tenant: str, every_s: float) -> None:
-    store, seen, wait_s, again = publisher.stores[tenant], None, 0.0, 0.0
-    while True:
-        await asyncio.sleep(every_s)
-        try:
-            mark = await asyncio.to_thread(store.mark)
-            if mark == seen and (not wait_s or time.monotonic() < again):
-                continue
-            wait_s = min(2 * wait_s, _MOST_WAIT_S) if mark == seen else 1.0
-            seen, again = mark, time.monotonic() + wait_s
-            with suppress(EgotoolsError):  # it is logged, and its reason kept
-                await publisher.refresh(tenant)
-                wait_s = 0.0
-        except Exception:  # of the disk, perhaps: the next look may do
-            _LOG.exception("incident")
 
 
 class CatalogAdmin(pb_grpc.CatalogAdminServicer):
@@ -249,22 +243,18 @@ class CatalogAdmin(pb_grpc.CatalogAdminServicer):
     async def ListSnapshots(self, request: pb.ListSnapshotsRequest, context: _Context) -> pb.ListSnapshotsResponse:
         """List the snapshots of the tenant's store."""
         tenant = self._tenant()
-        stored = await in_background(self._publisher.store(tenant).snapshots)
-        served_id, problems = self._catalogs.state(tenant).snapshot_id, self._catalogs.state(tenant).problems
-        return pb.ListSnapshotsResponse(
-            snapshots=[
-                pb.SnapshotInfo(
-                    snapshot_id=each.snapshot_id,
-                    tool_count=each.tool_count,
-                    bytes=each.bytes,
-                    published=_timestamp(each.published),
-                    served=each.snapshot_id == served_id,
-                    current=each.current,
-                    problem=each.problem or problems.get(each.snapshot_id, ""),
-                )
-                for each in stored
-            ]
-        )
+        catalog, listed = self._catalogs.state(tenant), pb.ListSnapshotsResponse()
+        for each in await in_background(self._publisher.store(tenant).snapshots):
+            listed.snapshots.add(
+                snapshot_id=each.snapshot_id,
+                tool_count=each.tool_count,
+                bytes=each.bytes,
+                published=_timestamp(each.published),
+                served=each.snapshot_id == catalog.snapshot_id,
+                current=each.current,
+                problem=each.problem or catalog.problems.get(each.snapshot_id, ""),
+            )
+        return listed
 
     async def Diff(self, request: pb.DiffRequest, context: _Context) -> pb.DiffResponse:
         """Compare two snapshots of the tenant's store."""
@@ -276,15 +266,16 @@ class CatalogAdmin(pb_grpc.CatalogAdminServicer):
         async with self._comparing:
             return await in_background(lambda: _differences(store, old_id, request.new_id))
 
-    async def UpsertTools(
-        self, request_iterator: AsyncIterator[pb.UpsertToolsRequest], context: _Context
-    ) -> pb.ChangeToolsResponse:
+    async def UpsertTools(self, request_iterator: Any, context: _Context) -> pb.ChangeToolsResponse:
         """Refuse: a catalogue changes as a whole."""
-        raise _no_single_tools()
+        raise UnsupportedError(
+            "single tools of a catalogue are not changed any more",
+            remedy="Change the documents, run `egotools sync` or `egotools build`, then call Publish; a watched store needs no call",
+        )
 
     async def DeleteTools(self, request: pb.DeleteToolsRequest, context: _Context) -> pb.ChangeToolsResponse:
-        """Refuse: a catalogue changes as a whole."""
-        raise _no_single_tools()
+        """Refuse, as ``UpsertTools``."""
+        return await self.UpsertTools(request, context)
 
     async def ListCatalogs(self, request: pb.ListCatalogsRequest, context: _Context) -> pb.ListCatalogsResponse:
         """List the catalogues of this server that the caller may see."""
@@ -306,13 +297,6 @@ class CatalogAdmin(pb_grpc.CatalogAdminServicer):
         swap = (await asyncio.shield(task))._asdict()
         add_log_fields(**swap)
         return pb.PublishResponse(**swap)
-
-
-def _no_single_tools() -> UnsupportedError:
-    return UnsupportedError(
-        "single tools of a catalogue are not changed any more",
-        remedy="Change the documents, run `egotools sync` or `egotools build`, then call Publish; a watched store needs no call",
-    )
 
 
 def _differences(store: CatalogStore, old_id: str, new_id: str) -> pb.DiffResponse:

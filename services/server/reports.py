@@ -13,14 +13,12 @@ from egotools.v1 import egotools_pb2 as pb
 from ontology.errors import EgotoolsError, InvalidArgumentError, OverloadedError, SnapshotError
 from retrieval.engine import Engine
 from services.outcomes import Outcome, OutcomeLog, OutputSeen, RequestIds, open_secret
-from services.server.caller import CallRecord
+from services.server.calls import CallRecord
 from services.server.logs import fields
 from services.server.settings import ServerSettings
 
-__all__ = ["OUTCOMES", "Reports"]
+__all__ = ["Reports"]
 
-OUTCOMES = "outcomes"
-"""The folder of a store that has the log of its outcomes."""
 _LOG = logging.getLogger("egotools.server")
 _MAX_REQUEST_ID_CHARS, _MAX_USED, _MAX_OUTPUTS, _MAX_NAME_CHARS, _MAX_QUERY_CHARS = 64, 100, 100, 256, 20_000
 _TYPES = ("array", "boolean", "integer", "number", "object", "string")
@@ -29,14 +27,16 @@ _WINDOW_S, _REPORTERS = 60.0, 10_000
 
 
 class Reports:
-    """What a server does with outcomes. Thread-safe but for :meth:`allow`, which belongs to the event loop."""
+    """What a server does with outcomes. Thread-safe but for :meth:`allow`, which belongs to the event loop.
+
+    :param folders: tenant → the folder of its outcomes.
+    """
 
     def __init__(self, folders: Mapping[str, Path], settings: ServerSettings) -> None:
-        self._settings = settings
+        self._settings, self._folders = settings, dict(folders)
         self._catalogs: dict[str, tuple[RequestIds, OutcomeLog]] = {}
         self._sent: Counter[tuple[str, str]] = Counter()
         self._since = time.monotonic()
-        self._folders = dict(folders)
 
     def open(self, tenant: str) -> None:
         """Keep the outcomes of a tenant from now on. Call it once a snapshot of its store is served: until then the folder may be
@@ -50,8 +50,7 @@ class Reports:
         except EgotoolsError as error:
             _LOG.warning("outcomes are not kept", extra=fields(tenant=tenant, reason=error.problem))
             return
-        log = OutcomeLog(folder, max_bytes=self._settings.outcomes_mib * 1024 * 1024)
-        self._catalogs[tenant] = (ids, log)
+        self._catalogs[tenant] = ids, OutcomeLog(folder, max_bytes=self._settings.outcomes_mib * 1024 * 1024)
 
     def close(self) -> None:
         """Write what waits for the disk."""
@@ -88,6 +87,9 @@ class Reports:
         issued = ids.read(message.request_id, call.tenant, message.query)
         for tool_id in dict.fromkeys(message.used):  # those of outputs are among them
             engine.tool(tool_id)
+        keeps = self._settings.keep_requests
+        outputs = [(each.tool_id, each.name, each.type, each.taken_by, each.taken_as) for each in message.outputs]
+        names = ("tool", "name", "type", "taken_by", "taken_as")
         outcome = Outcome(
             key=issued.key,
             time=issued.time,
@@ -95,14 +97,9 @@ class Reports:
             reporter=ids.reporter(_name(call)),
             used=tuple(message.used),
             succeeded=message.succeeded if message.HasField("succeeded") else None,
-            outputs=tuple(
-                OutputSeen(
-                    tool=each.tool_id, name=each.name, type=each.type, taken_by=each.taken_by, taken_as=each.taken_as
-                )
-                for each in message.outputs
-            ),
-            terms=_terms(engine, message.query) if self._settings.keep_requests == "terms" else (),
-            query=message.query if self._settings.keep_requests == "text" else "",
+            outputs=tuple(OutputSeen(**dict(zip(names, values, strict=True))) for values in outputs),
+            terms=_terms(engine, message.query) if keeps == "terms" else (),
+            query=message.query if keeps == "text" else "",
         )
         return log.append(outcome)
 

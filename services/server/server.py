@@ -9,12 +9,11 @@ import logging
 import os
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import grpc
-from grpc_health.v1 import health, health_pb2_grpc
+from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
 from egotools.v1 import admin_pb2, egotools_pb2
@@ -24,32 +23,32 @@ from inference.chat import ChatModel
 from ontology.errors import EgotoolsError, InvalidArgumentError
 from ontology.files import disk_errors, replacing
 from retrieval.engine import Engine
-from services.server.access.authentication import access_of, prepare, warn_of_unknown_filters
+from services.server.access.authentication import access_of, warn_of_unknown_filters
 from services.server.access.tls import is_loopback
 from services.server.admission import Admission, Limiter, PeerCalls
-from services.server.caller import CallRecord
+from services.server.calls import CallRecord
 from services.server.catalogs import Catalogs, CatalogStore
 from services.server.decode import MAX_FIELDS
-from services.server.interceptors import CallInterceptor, Health, StandardInterceptor
+from services.server.interceptors import CallInterceptor, StandardInterceptor
 from services.server.logs import fields
 from services.server.observe.observing import Observing
-from services.server.publisher import CatalogAdmin, Publisher, in_background, watch_stores
+from services.server.publisher import CatalogAdmin, Publisher, in_background
 from services.server.query_model import QueryModel, open_query_chat
 from services.server.reports import Reports
 from services.server.servicer import ToolRetrieval, flow_of
 from services.server.settings import ServerSettings
 
-__all__ = ["SERVICE_NAME", "Server", "limit_heap", "read_ready_file"]
+__all__ = ["SERVICE_NAME", "Server", "limit_heap"]
 
 _LOG = logging.getLogger("egotools.server")
 SERVICE_NAME = egotools_pb2.DESCRIPTOR.services_by_name["ToolRetrieval"].full_name
 _ADMIN_SERVICE_NAME = admin_pb2.DESCRIPTOR.services_by_name["CatalogAdmin"].full_name
 _STANDARD_SERVICES = (health.SERVICE_NAME, reflection.SERVICE_NAME)
+_HEALTH_BYTES, _HEALTH_S = 4_096, 1.0  # of a health check, and for it to come
 _ADMIN_MESSAGE_BYTES = 64 * 2**20  # of an answer of the admin service: a comparison of two catalogues may be long
 _ADMIN_REQUEST_BYTES, _ADMIN_FIELDS = 4 * 2**20, 1_000_000
 _FREED_AFTER_S = 0.5  # the last reference to an old engine goes soon after its last call
-# Calls that came and that the event loop has not taken yet. Those above the number end with CANCELLED.
-_MOST_PENDING = 16_384
+_MOST_PENDING = 16_384  # calls that the event loop has not taken yet; those above the number end with CANCELLED
 # A stream whose message is not read yet holds so many bytes; without this and bdp_probe gRPC lets the number grow.
 _LOOKAHEAD_BYTES = 64 * 1024
 # Chosen: above the arrays of a request over 60,000 tools, below those of an engine. The library's own threshold rises to the largest
@@ -70,12 +69,6 @@ def limit_heap() -> None:
     for option, variable, value in _MALLOC_OPTIONS:
         if set_option is not None and variable not in os.environ:
             set_option(option, value)
-
-
-def read_ready_file(path: Path) -> dict[str, Any]:
-    """Read the ready file of a server: ``address``, ``host``, ``port``, ``pid``, ``snapshot_id``, perhaps ``admin_address``."""
-    content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return content
 
 
 class Server:
@@ -118,14 +111,14 @@ class Server:
             refused=self.observing.publication_refused,
         )
         self.observing.metrics.published = self._published_at
-        self._health = Health()
+        self._health: Any = health.aio.HealthServicer()
         self._serving = False
         self._tasks: set[asyncio.Task[None]] = set()
-        self._returning: asyncio.Task[None] | None = None
-        self._open_ports(settings, chat)
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._make_servers(settings, chat)
         self.observing.watch(self.limiter, lambda: self.calls.in_flight, lambda: self.admission.bytes.held)
 
-    def _open_ports(self, settings: ServerSettings, chat: ChatModel | None) -> None:
+    def _make_servers(self, settings: ServerSettings, chat: ChatModel | None) -> None:
         """Make the two gRPC servers, which do not listen yet."""
         self.admission = Admission(settings)
         self.streams = PeerCalls(each=settings.max_peer_calls, together=settings.max_calls)
@@ -153,12 +146,13 @@ class Server:
             ("grpc.max_connection_age_ms", int(settings.max_connection_age_s * 1e3)),
             ("grpc.max_connection_age_grace_ms", int((settings.grace_s or 1) * 1e3)),
         ]
+        checks = Admission(settings, most_single=_HEALTH_BYTES, wait_s=_HEALTH_S)
+        self._standard = StandardInterceptor(_STANDARD_SERVICES, self.access, checks, self.streams)
         options = _options(settings, self.admission.read_limit) + aged
-        standard = StandardInterceptor(_STANDARD_SERVICES, self.access, self.admission, self.streams)
-        self._grpc = grpc.aio.server(interceptors=[self.calls, standard], options=options)
+        self._grpc = grpc.aio.server(interceptors=[self.calls, self._standard], options=options)
         # Connections of any age: a publication may take longer than the grace of an old one.
         options = _options(settings, _ADMIN_REQUEST_BYTES)
-        self._admin = grpc.aio.server(interceptors=[self._admin_calls, standard], options=options)
+        self._admin = grpc.aio.server(interceptors=[self._admin_calls, self._standard], options=options)
         chat = open_query_chat(settings.query_model) if chat is None and settings.query_model else chat
         model = None if chat is None else QueryModel(chat)
         servicer = ToolRetrieval(self.catalogs, self.limiter, settings, self.reports, model)
@@ -173,10 +167,10 @@ class Server:
         :returns: the address, ``host:port``, with the actual port.
         :raises InvalidArgumentError: when the server cannot listen on an address.
         """
-        settings = self.settings
+        settings, self._loop = self.settings, asyncio.get_running_loop()
         if settings.reflection == "on" or (settings.reflection == "loopback" and is_loopback(settings.host)):
             reflection.enable_server_reflection((SERVICE_NAME, *_STANDARD_SERVICES), self._grpc)
-        await self._health.set_serving(SERVICE_NAME, False)
+        await self._health.set(SERVICE_NAME, health_pb2.HealthCheckResponse.NOT_SERVING)
         self.address = self._listen(self._grpc, settings.host, settings.port)
         if settings.admin_port is not None:
             self.admin_address = self._listen(self._admin, settings.admin_host, settings.admin_port)
@@ -212,17 +206,13 @@ class Server:
             bad = isinstance(result, BaseException) and not isinstance(result, EgotoolsError)
             if isinstance(result, BaseException) and (bad or tenant in self.catalogs.missing):
                 raise result
-        if self.settings.watch_s:
-            self._spawn(watch_stores(publisher, self.settings.watch_s))
-
-    async def reload(self) -> None:
-        """Serve what every store publishes now. What cannot be served is logged; the old snapshot serves on."""
-        _LOG.info("reloading", extra=fields(tenants=len(self.publisher.stores)))
-        await self.publisher.reload()
+        for tenant in publisher.stores if self.settings.watch_s else ():
+            self._spawn(publisher.watch(tenant, self.settings.watch_s))
 
     def request_reload(self) -> None:
-        """Start :meth:`reload` and return at once."""
-        self._spawn(self.reload())
+        """Serve what every store publishes now; returns at once. What cannot be served is logged; the old snapshot serves on."""
+        _LOG.info("reloading", extra=fields(tenants=len(self.publisher.stores)))
+        self._spawn(self.publisher.reload())
 
     def abort_calls(self) -> None:
         """End the calls in flight with UNAVAILABLE, so that :meth:`stop` need not wait for them."""
@@ -240,7 +230,7 @@ class Server:
         if grace:
             # Clients that watch health now switch to other replicas. A call that arrives while gRPC stops is CANCELLED.
             await asyncio.sleep(self.settings.drain_s)
-        self._health.end_watching()
+        self._standard.end_streams()
         # Each only once: a second concurrent call could use the freed server.
         await asyncio.gather(self._grpc.stop(grace), self._admin.stop(grace))
         self.limiter.close()
@@ -255,7 +245,8 @@ class Server:
 
     def _prepare(self, tenant: str, engine: Engine) -> None:
         if self.access.authentication is not None:
-            prepare(engine)
+            # What all parts share is read here: the first caller with filters would wait seconds for it at 100,000 tools.
+            engine.restricted({"id": ("!*",)}).catalog()
             warn_of_unknown_filters(self.access.authentication.rules.value, tenant, engine)
 
     def _published_at(self, tenant: str, snapshot_id: str) -> float:
@@ -270,7 +261,7 @@ class Server:
         if self._serving or self.catalogs.missing:
             return
         self._serving = True
-        await self._health.set_serving(SERVICE_NAME, True)
+        await self._health.set(SERVICE_NAME, health_pb2.HealthCheckResponse.SERVING)
         served = [found for tenant in self.catalogs.tenants if (found := self.catalogs.state(tenant).snapshot_id)]
         first = "".join(served[:1])
         if self.settings.ready_file is not None:
@@ -286,16 +277,22 @@ class Server:
         with disk_errors(path, remedy="Choose a folder that exists and can be written"), replacing(path) as temporary:
             temporary.write_text(json.dumps(ready) + "\n", encoding="utf-8")
 
-    def _drained(self, tenant: str, snapshot_id: str) -> None:
-        _LOG.info("drained", extra=fields(tenant=tenant, snapshot_id=snapshot_id))
-        if self._returning is None or self._returning.done():
-            self._returning = self._spawn(_return_memory())
+    def _drained(self) -> None:
+        """Give memory that was freed back to the operating system."""
 
-    def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        async def trim_heap() -> None:
+            await asyncio.sleep(_FREED_AFTER_S)
+            trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+            if trim is not None:
+                await in_background(lambda: trim(0))
+
+        if self._loop is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(lambda: self._spawn(trim_heap()))
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.ensure_future(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-        return task
 
     def _listen(self, server: grpc.aio.Server, host: str, port: int) -> str:
         """Open a port and return the address with the actual one.
@@ -303,32 +300,21 @@ class Server:
         :raises InvalidArgumentError: when that is not possible.
         """
         host = f"[{host}]" if ":" in host and not host.startswith("[") else host
-        address = f"{host}:{port}"
-        credentials = self.access.server_credentials()
+        address, credentials = f"{host}:{port}", self.access.server_credentials()
         try:
-            add = (
-                server.add_insecure_port
-                if credentials is None
-                else partial(server.add_secure_port, server_credentials=credentials)
-            )
-            port = add(address)
+            if credentials is None:
+                found = server.add_insecure_port(address)
+            else:
+                found = server.add_secure_port(address, credentials)
         except RuntimeError:
-            port = 0
-        if port == 0:
+            found = 0
+        if found == 0:
             raise InvalidArgumentError(
                 "the server cannot listen on this address: the port is in use or not allowed, or the host is not of this machine",
                 subject=address,
                 remedy="Choose another port; port 0 takes any free one",
             )
-        return f"{host}:{port}"
-
-
-async def _return_memory() -> None:
-    """Give memory that was freed back to the operating system."""
-    await asyncio.sleep(_FREED_AFTER_S)
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
-    if trim is not None:
-        await in_background(lambda: trim(0))
+        return f"{host}:{found}"
 
 
 def _options(settings: ServerSettings, receive_bytes: int) -> list[tuple[str, int]]:

@@ -1,17 +1,17 @@
-"""The RPCs of the service: check the request, wait for a worker, call the engine, encode the response."""
+"""The RPCs of the service: decode the request, wait for a worker, call the engine, encode the response."""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any, TypeAlias, TypeVar
 
 import grpc
 
+from egotools.codec import message_fields
 from egotools.v1 import egotools_pb2 as pb
 from egotools.v1 import egotools_pb2_grpc as pb_grpc
 from ontology.errors import DeadlineError, EgotoolsError, InvalidArgumentError
@@ -20,24 +20,28 @@ from retrieval.query.request import Request
 from services.schemas.call_schema import call_schema
 from services.server.access.authentication import engine_for
 from services.server.admission import Flow, Limiter, Turn
-from services.server.caller import CallRecord, add_log_fields, current_call
+from services.server.calls import (
+    CallRecord,
+    add_log_fields,
+    answer_too_large,
+    current_call,
+    error_message,
+    report_incident,
+)
 from services.server.catalogs import Catalogs
 from services.server.decode import (
     check_call_cost,
+    decode_key,
     decode_neighborhood,
     decode_page,
     decode_plan,
     decode_request,
     decode_schema_format,
-    decode_snapshot_id,
-    decode_tool_id,
     page_token,
     plan_cost,
     request_cost,
 )
-from services.server.encode import catalog_message, ego_graph_message, plan_message, response_message, tool_message
-from services.server.error_status import answer_too_large, error_message
-from services.server.interceptors import report_incident
+from services.server.encode import catalog_message, response_message, tool_message
 from services.server.query_model import Improved, QueryModel, what_is_searched
 from services.server.reports import Reports
 from services.server.settings import ServerSettings
@@ -51,7 +55,7 @@ _Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
 class ToolRetrieval(pb_grpc.ToolRetrievalServicer):
     """The service ``egotools.v1.ToolRetrieval`` over the catalogues of a server.
 
-    Each call leases the engine of its tenant once, at its start, so it answers from one snapshot.
+    Each call takes the engine of its tenant once, at its start, so it answers from one snapshot.
     """
 
     def __init__(
@@ -67,53 +71,120 @@ class ToolRetrieval(pb_grpc.ToolRetrievalServicer):
 
     async def Retrieve(self, message: pb.RetrieveRequest, context: _Context) -> pb.RetrieveResponse:
         """Return the tools that one request needs."""
-        with self._leased() as engine:
-            request = self._decode(engine, message)
-            add_log_fields(k=request.k, query_chars=len(request.text), needs=len(request.needs))
-            check_call_cost([request_cost(request)], self._settings.max_call_cost)
-            deadline = self._deadline(context)
-            improved = await self._improved(engine, request, deadline)
-            work = partial(self._retrieve, engine, improved, request.text, current_call().tenant)
-            cost = request_cost(improved.request)
-            response = await self._limiter.run(work, deadline=deadline, flow=_flow(), cost=cost)
-            add_log_fields(preset=response.preset, tools=len(response.tools), fallbacks=len(response.fallbacks))
-            add_log_fields(unanswerable=response.unanswerable)
-            return response
+        engine = self._engine(message.min_snapshot)
+        request = decode_request(message)
+        add_log_fields(k=request.k, query_chars=len(request.text), needs=len(request.needs))
+        check_call_cost([request_cost(request)], self._settings.max_call_cost)
+        improved = await self._improved(engine, request, context)
+        work = partial(self._retrieve, engine, improved, request.text, current_call().tenant)
+        response = await self._run(context, work, cost=request_cost(improved.request))
+        add_log_fields(preset=response.preset, tools=len(response.tools), fallbacks=len(response.fallbacks))
+        add_log_fields(unanswerable=response.unanswerable)
+        return response
 
     async def RetrieveBatch(self, message: pb.RetrieveBatchRequest, context: _Context) -> pb.RetrieveBatchResponse:
         """Return the tools that each of several requests needs."""
-        with self._leased() as engine:
-            decoded, costs = self._batch(engine, message)
-            check_call_cost(costs, self._settings.max_call_cost)
-            answer, size, most = pb.RetrieveBatchResponse(), 0, self._settings.max_message_bytes
-            async for result in self._each(engine, decoded, costs, self._deadline(context)):
-                size += result.ByteSize()
-                if size > most:
-                    raise answer_too_large(size, most)
-                answer.results.append(result)
-            return answer
+        engine = self._engine()
+        decoded, costs = self._batch(engine, message)
+        check_call_cost(costs, self._settings.max_call_cost)
+        answer, size, most = pb.RetrieveBatchResponse(), 0, self._settings.max_message_bytes
+        async for result in self._each(engine, decoded, costs, self._deadline(context)):
+            size += result.ByteSize()
+            if size > most:
+                raise answer_too_large(size, most)
+            answer.results.append(result)
+        return answer
 
     async def RetrieveEach(
         self, message: pb.RetrieveBatchRequest, context: _Context
     ) -> AsyncGenerator[pb.RetrieveResult]:
         """Yield the tools that each of several requests needs; the next request runs when the answer before it was taken."""
-        with self._leased() as engine:
-            decoded, costs = self._batch(engine, message)
-            for cost in costs:
-                check_call_cost([cost], self._settings.max_call_cost)
-            async for result in self._each(engine, decoded, costs, self._deadline(context)):
-                yield result
+        engine = self._engine()
+        decoded, costs = self._batch(engine, message)
+        check_call_cost([max(costs)], self._settings.max_call_cost)
+        async for result in self._each(engine, decoded, costs, self._deadline(context)):
+            yield result
 
-    async def _improved(self, engine: Engine, request: Request, deadline: float) -> Improved:
+    async def GetTool(self, message: pb.GetToolRequest, context: _Context) -> pb.GetToolResponse:
+        """Return all fields of one tool."""
+        engine = self._engine(message.min_snapshot)
+        tool_id, schema_format = decode_key("id", message.id), decode_schema_format(message.schema_format)
+
+        def work(turn: Turn) -> pb.GetToolResponse:
+            tool = engine.tool(tool_id)
+            schema = call_schema(tool, schema_format)
+            message = tool_message(tool, schema.notes)
+            return pb.GetToolResponse(tool=message, schema_json=schema.json, snapshot_id=engine.snapshot_id)
+
+        return await self._run(context, work)
+
+    async def Neighbors(self, message: pb.NeighborsRequest, context: _Context) -> pb.NeighborsResponse:
+        """Return the ego graph of a node."""
+        engine = self._engine(message.min_snapshot)
+        wanted = decode_neighborhood(message)
+        add_log_fields(limit=wanted.limit)
+
+        def work(turn: Turn) -> pb.NeighborsResponse:
+            found = engine.neighbors(wanted.node, predicates=wanted.predicates, limit=wanted.limit)
+            return pb.NeighborsResponse(**message_fields(found), truncated=found.truncated)
+
+        return await self._run(context, work)
+
+    async def GetCatalog(self, message: pb.GetCatalogRequest, context: _Context) -> pb.GetCatalogResponse:
+        """Return the description of the served snapshot, with one page of its tool ids."""
+        engine = self._engine()
+        page = decode_page(message, engine.snapshot_id)
+
+        def work(turn: Turn) -> pb.GetCatalogResponse:
+            tool_ids = engine.tool_ids(page.offset, page.size) if page.size else ()
+            end = page.offset + len(tool_ids)
+            more = bool(tool_ids) and end < engine.catalog().tool_count
+            return catalog_message(engine, tool_ids, page_token(end, engine.snapshot_id) if more else "")
+
+        return await self._run(context, work)
+
+    async def ReportOutcome(self, message: pb.ReportOutcomeRequest, context: _Context) -> pb.ReportOutcomeResponse:
+        """Keep what became of a request; answered once that is on the disk."""
+        engine = self._engine()
+        call = current_call()
+        self._reports.allow(call)
+        add_log_fields(used=len(message.used), outputs=len(message.outputs))
+        kept = await self._run(context, lambda turn: self._reports.keep(message, call, engine))
+        await asyncio.wrap_future(kept)
+        return pb.ReportOutcomeResponse()
+
+    async def Plan(self, message: pb.PlanRequest, context: _Context) -> pb.PlanResponse:
+        """Return the calls that lead to goal tools, in order."""
+        engine = self._engine(message.min_snapshot)
+        request = decode_plan(message)
+        add_log_fields(goals=len(request.goals), query_chars=len(request.query), needs=len(request.needs))
+        cost = plan_cost(request)
+        check_call_cost([cost], self._settings.max_call_cost)
+
+        def work(turn: Turn) -> pb.PlanResponse:
+            timed = replace(request, deadline=turn.deadline, cancelled=turn.abandoned.is_set)
+            return pb.PlanResponse(**message_fields(engine.plan(timed)))
+
+        response = await self._run(context, work, cost=cost)
+        add_log_fields(tools=len(response.steps), fallbacks=len(response.fallbacks))
+        add_log_fields(unanswerable=response.unanswerable)
+        return response
+
+    def _engine(self, min_snapshot: str = "") -> Engine:
+        call = current_call()
+        call.tenant = self._catalogs.resolve(call.tenant)
+        engine = self._catalogs.engine(call.tenant)
+        add_log_fields(snapshot_id=engine.snapshot_id)
+        self._catalogs.require_snapshot(call.tenant, engine.snapshot_id, min_snapshot)
+        return engine_for(engine, call.caller)
+
+    async def _improved(self, engine: Engine, request: Request, context: _Context) -> Improved:
         """The request with the needs that the query model writes; as it is without one, and where they would cost more than a call may."""
-        model, call = self._query_model, current_call()
+        model = self._query_model
         if model is None or not model.helps(request):
             return Improved(request=request)
-
-        async def searched() -> str:
-            return await self._limiter.run(lambda turn: what_is_searched(engine), deadline=deadline, flow=_flow())
-
-        improved = await model.improve(request, call.tenant, deadline, searched=searched)
+        searched = await self._run(context, lambda turn: what_is_searched(engine))
+        improved = await model.improve(request, current_call().tenant, self._deadline(context), searched=searched)
         count = len(improved.request.needs)
         add_log_fields(model_tokens=improved.tokens, needs=count)
         if request_cost(improved.request) <= self._settings.max_call_cost:
@@ -133,11 +204,11 @@ class ToolRetrieval(pb_grpc.ToolRetrievalServicer):
         decoded: list[Request | EgotoolsError] = []
         for each in message.requests:
             try:
-                decoded.append(self._decode(engine, each))
+                self._catalogs.require_snapshot(current_call().tenant, engine.snapshot_id, each.min_snapshot)
+                decoded.append(decode_request(each))
             except EgotoolsError as error:
                 decoded.append(error)
-        valid = [each for each in decoded if isinstance(each, Request)]
-        add_log_fields(batch=count, query_chars=sum(len(each.query) for each in valid))
+        add_log_fields(batch=count, query_chars=sum(len(each.query) for each in decoded if isinstance(each, Request)))
         return decoded, [request_cost(each) if isinstance(each, Request) else 1 for each in decoded]
 
     async def _each(
@@ -154,103 +225,19 @@ class ToolRetrieval(pb_grpc.ToolRetrievalServicer):
             add_log_fields(errors=errors, unanswerable=unanswerable, empty=empty)
             yield result
 
-    async def GetTool(self, message: pb.GetToolRequest, context: _Context) -> pb.GetToolResponse:
-        """Return all fields of one tool."""
-        with self._leased() as engine:
-            self._require_snapshot(engine, message.min_snapshot)
-            tool_id, schema_format = decode_tool_id(message), decode_schema_format(message.schema_format)
-
-            def work(turn: Turn) -> pb.GetToolResponse:
-                tool = engine.tool(tool_id)
-                schema = call_schema(tool, schema_format)
-                message = tool_message(tool, schema.notes)
-                return pb.GetToolResponse(tool=message, schema_json=schema.json, snapshot_id=engine.snapshot_id)
-
-            return await self._run(context, work)
-
-    async def Neighbors(self, message: pb.NeighborsRequest, context: _Context) -> pb.NeighborsResponse:
-        """Return the ego graph of a node."""
-        with self._leased() as engine:
-            self._require_snapshot(engine, message.min_snapshot)
-            wanted = decode_neighborhood(message)
-            add_log_fields(limit=wanted.limit)
-
-            def work(turn: Turn) -> pb.NeighborsResponse:
-                found = engine.neighbors(wanted.node, predicates=wanted.predicates, limit=wanted.limit)
-                return ego_graph_message(found)
-
-            return await self._run(context, work)
-
-    async def GetCatalog(self, message: pb.GetCatalogRequest, context: _Context) -> pb.GetCatalogResponse:
-        """Return the description of the served snapshot, with one page of its tool ids."""
-        with self._leased() as engine:
-            page = decode_page(message, engine.snapshot_id)
-
-            def work(turn: Turn) -> pb.GetCatalogResponse:
-                tool_ids = engine.tool_ids(page.offset, page.size) if page.size else ()
-                end = page.offset + len(tool_ids)
-                more = bool(tool_ids) and end < engine.catalog().tool_count
-                return catalog_message(engine, tool_ids, page_token(end, engine.snapshot_id) if more else "")
-
-            return await self._run(context, work)
-
-    async def ReportOutcome(self, message: pb.ReportOutcomeRequest, context: _Context) -> pb.ReportOutcomeResponse:
-        """Keep what became of a request; answered once that is on the disk."""
-        with self._leased() as engine:
-            call = current_call()
-            self._reports.allow(call)
-            add_log_fields(used=len(message.used), outputs=len(message.outputs))
-            kept = await self._run(context, lambda turn: self._reports.keep(message, call, engine))
-            await asyncio.wrap_future(kept)
-            return pb.ReportOutcomeResponse()
-
-    async def Plan(self, message: pb.PlanRequest, context: _Context) -> pb.PlanResponse:
-        """Return the calls that lead to goal tools, in order."""
-        with self._leased() as engine:
-            self._require_snapshot(engine, message.min_snapshot)
-            request = decode_plan(message)
-            add_log_fields(goals=len(request.goals), query_chars=len(request.query), needs=len(request.needs))
-            cost = plan_cost(request)
-            check_call_cost([cost], self._settings.max_call_cost)
-
-            def work(turn: Turn) -> pb.PlanResponse:
-                return plan_message(
-                    engine.plan(replace(request, deadline=turn.deadline, cancelled=turn.abandoned.is_set))
-                )
-
-            response = await self._run(context, work, cost=cost)
-            add_log_fields(tools=len(response.steps), fallbacks=len(response.fallbacks))
-            add_log_fields(unanswerable=response.unanswerable)
-            return response
-
-    @contextmanager
-    def _leased(self) -> Iterator[Engine]:
-        call = current_call()
-        call.tenant = self._catalogs.resolve(call.tenant)
-        with self._catalogs.lease(call.tenant) as engine:
-            add_log_fields(snapshot_id=engine.snapshot_id)
-            yield engine_for(engine, call.caller)
-
-    def _require_snapshot(self, engine: Engine, wanted: str) -> None:
-        wanted = decode_snapshot_id(wanted)
-        self._catalogs.require_snapshot(current_call().tenant, engine.snapshot_id, wanted)
-
-    def _decode(self, engine: Engine, message: pb.RetrieveRequest) -> Request:
-        self._require_snapshot(engine, message.min_snapshot)
-        return decode_request(message)
-
     def _retrieve(self, engine: Engine, improved: Improved, asked: str, tenant: str, turn: Turn) -> pb.RetrieveResponse:
         """Answer one request, whose text was ``asked``, on a worker."""
         request = replace(improved.request, deadline=turn.deadline, cancelled=turn.abandoned.is_set)
         request.check("retrieve")
         response = improved.told(engine.retriever(request.preset).retrieve(request))
         request.check("reply")
+        request_id = self._reports.issue(tenant, response.snapshot_id, asked)
+        timings_ms = {**response.timings_ms, "queue": round(turn.queued_ms, 3)}
         return response_message(
             engine,
-            replace(response, request_id=self._reports.issue(tenant, response.snapshot_id, asked)),
+            replace(response, request_id=request_id, timings_ms=timings_ms),
             schema_format=request.schema_format,
             explain=request.explain,
-            queued_ms=turn.queued_ms,
             max_bytes=self._settings.max_message_bytes,
         )
 
@@ -259,9 +246,8 @@ class ToolRetrieval(pb_grpc.ToolRetrievalServicer):
         try:
             if isinstance(request, EgotoolsError):
                 raise request
-            return pb.RetrieveResult(
-                response=self._retrieve(engine, Improved(request=request), request.text, tenant, turn)
-            )
+            response = self._retrieve(engine, Improved(request=request), request.text, tenant, turn)
+            return pb.RetrieveResult(response=response)
         except DeadlineError:
             raise  # it is the deadline of the whole batch
         except EgotoolsError as error:
@@ -272,8 +258,9 @@ class ToolRetrieval(pb_grpc.ToolRetrievalServicer):
     def _deadline(self, context: _Context) -> float:
         """The time of ``time.monotonic()`` when a call ends: its own deadline or the server's default, but within the limit."""
         remaining: float | None = context.time_remaining()  # None: the caller set no deadline
-        allowed = self._settings.default_deadline_s if remaining is None else remaining
-        return time.monotonic() + min(allowed, self._settings.max_deadline_s)
+        spent = time.monotonic() - current_call().started
+        allowed = self._settings.default_deadline_s - spent if remaining is None else remaining
+        return time.monotonic() + min(allowed, self._settings.max_deadline_s - spent)
 
     async def _run(self, context: _Context, work: Callable[[Turn], _T], *, cost: int = 1) -> _T:
         return await self._limiter.run(work, deadline=self._deadline(context), flow=_flow(), cost=cost)

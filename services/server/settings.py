@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import Field, dataclass, field, fields
+from dataclasses import field, fields
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, TypeAlias
 
 import yaml
-from pydantic import BaseModel, BeforeValidator, ConfigDict, StringConstraints, ValidationError
-from pydantic import Field as Bounded
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic.dataclasses import dataclass
 
 from ontology.errors import InvalidArgumentError
 from ontology.json_values import first_error
@@ -23,76 +23,67 @@ ENV_PREFIX = "EGOTOOLS_"
 _MIB = 1024 * 1024
 _REMOVED = {
     "PROCESSES": ("1", "One server is one process: run replicas, and name all to the client: ipv4:HOST:PORT,HOST:PORT"),
-    "LOG_QUERIES_SAMPLE": (
-        "0",
-        "EGOTOOLS_KEEP_REQUESTS=text keeps the texts of the requests whose outcomes agents report",
-    ),
+    "LOG_QUERIES_SAMPLE": ("0", "EGOTOOLS_KEEP_REQUESTS=text keeps the texts of the requests with a reported outcome"),
     "QUERY_STEPS": ("rewrite", "The query model writes the needs of requests, and no longer chooses among tools"),
-    "AUDIT_LOG_BYTES": (
-        "",
-        "Let the system rotate the audit log, as logrotate does: the server opens it for each line",
-    ),
+    "AUDIT_LOG_BYTES": ("", "Let the system rotate the audit log: the server opens it for each line"),
+    "OTEL_ENDPOINT": ("", "The metric egotools_stage_seconds and `timings_ms` of each answer have the times of stages"),
 }
 """Variable of an earlier release, without its prefix → the value that changes nothing, and what took its place."""
 
-
-def _within(default: Any, low: float, high: float) -> Any:
-    return field(default=default, metadata={"range": (low, high)})
-
-
-def _one_of(default: str, *choices: str) -> Any:
-    return field(default=default, metadata={"choices": choices})
+_Port: TypeAlias = Annotated[int, Field(ge=0, le=65_535)]
+_Host: TypeAlias = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+_Seconds: TypeAlias = Annotated[float, Field(ge=0, le=3_600)]
+_Wait: TypeAlias = Annotated[float, Field(ge=0.001, le=3_600)]
 
 
 def _processors() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, config=ConfigDict(allow_inf_nan=False))
 class ServerSettings:
-    """How the server listens, what it takes of its callers, and how it stops. Numbers are in the range that stands after the default;
-    those named ``_s`` are seconds. docs/operate.md describes each.
+    """How the server listens, what it takes of its callers, and how it stops. Those named ``_s`` are seconds. docs/operate.md
+    describes each.
 
-    :raises InvalidArgumentError: naming the field whose value is invalid.
+    :raises ValidationError: naming the field whose value is invalid.
     """
 
-    host: str = "127.0.0.1"  # beyond loopback only with TLS and access control, or ``insecure``; so ``admin_host``
-    port: int = _within(50_051, 0, 65_535)  # 0: any free port
-    workers: int = field(default_factory=_processors, metadata={"range": (1, 256)})  # threads that answer requests
-    queue: int = _within(64, 0, 10_000)  # cost in units that may wait; a short request costs 1
-    grace_s: float = _within(25.0, 0, 3_600)  # for the calls in flight, when the server stops
-    drain_s: float = _within(0.5, 0, 600)  # between NOT_SERVING and refusing calls: clients go to other replicas
-    max_message_bytes: int = _within(4 * _MIB, 1024, 1024 * _MIB)
-    default_deadline_s: float = _within(10.0, 0.001, 3_600)
-    max_batch: int = _within(64, 1, 64)  # requests in one call
-    max_connection_age_s: float = _within(300.0, 1, 86_400)  # then a client connects anew: new replicas get calls
+    host: _Host = "127.0.0.1"  # beyond loopback only with TLS and access control, or ``insecure``; so ``admin_host``
+    port: _Port = 50_051  # 0: any free port
+    workers: Annotated[int, Field(ge=1, le=256)] = field(default_factory=_processors)  # threads that answer requests
+    queue: Annotated[int, Field(ge=0, le=10_000)] = 64  # cost in units that may wait; a short request costs 1
+    grace_s: _Seconds = 25.0  # for the calls in flight, when the server stops
+    drain_s: Annotated[float, Field(ge=0, le=600)] = 0.5  # between NOT_SERVING and refusing calls
+    max_message_bytes: Annotated[int, Field(ge=1024, le=1024 * _MIB)] = 4 * _MIB
+    default_deadline_s: _Wait = 10.0
+    max_batch: Annotated[int, Field(ge=1, le=64)] = 64  # requests in one call
+    max_connection_age_s: Annotated[float, Field(ge=1, le=86_400)] = 300.0  # then a client connects anew
     warm_query: str = "list the open orders of a customer"
     ready_file: Path | None = None  # JSON, written with SERVING: address, host, port, pid, snapshot_id
-    log_level: str = _one_of("INFO", "DEBUG", "INFO", "WARNING", "ERROR")
-    watch_s: float = _within(1.0, 0, 3_600)  # between two looks at the stores; 0: none
-    admin_host: str = "127.0.0.1"
-    admin_port: int | None = _within(None, 0, 65_535)
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
+    watch_s: _Seconds = 1.0  # between two looks at the stores; 0: none
+    admin_host: _Host = "127.0.0.1"
+    admin_port: _Port | None = None
     baselines: bool = False  # whether requests may name the presets to compare with; some take seconds
-    recent_vectors: int = _within(8_192, 0, 1_000_000)  # of requests, for each catalogue
+    recent_vectors: Annotated[int, Field(ge=0, le=1_000_000)] = 8_192  # of requests, for each catalogue
 
     metrics_host: str = "127.0.0.1"
-    metrics_port: int | None = _within(None, 0, 65_535)
-    otel_endpoint: str = ""  # of an OpenTelemetry collector; needs the extra ``otel``
+    metrics_port: _Port | None = None
     audit_log: Path | None = None
-    model_wait_s: float = _within(2.0, 0.01, 3_600)  # for an encoder or reranker behind an address
+    model_wait_s: Annotated[float, Field(ge=0.01, le=3_600)] = 2.0  # for an encoder or reranker behind an address
     query_model: str = ""  # ``openai:MODEL@http://HOST:PORT/v1``; needs the extra ``llm``
-    outcomes_mib: int = _within(256, 0, 65_536)  # of the log of reported outcomes; 0: none is kept
-    keep_requests: str = _one_of("terms", "none", "terms", "text")  # what that log keeps of a request
-    reports_per_minute: int = _within(600, 1, 1_000_000)
+    outcomes_mib: Annotated[int, Field(ge=0, le=65_536)] = 256  # of the log of reported outcomes; 0: none is kept
+    keep_requests: Literal["none", "terms", "text"] = "terms"  # what that log keeps of a request
+    reports_per_minute: Annotated[int, Field(ge=1, le=1_000_000)] = 600
 
-    max_deadline_s: float = _within(60.0, 0.001, 3_600)
-    max_call_cost: int = _within(256, 1, 100_000)  # units, see :mod:`services.server.admission`
-    max_inflight_bytes: int = _within(64 * _MIB, _MIB, 64 * 1024 * _MIB)  # one peer may hold a quarter
-    max_calls: int = _within(8_192, 16, 1_000_000)
-    max_peer_calls: int = _within(1_024, 8, 1_000_000)
-    max_streams: int = _within(128, 1, 10_000)  # calls of one connection; a client lets further ones wait
-    max_connections: int = _within(4_096, 1, 100_000)
-    reflection: str = _one_of("loopback", "loopback", "off", "on")
+    max_deadline_s: _Wait = 60.0
+    max_call_cost: Annotated[int, Field(ge=1, le=100_000)] = 256  # units, see :mod:`services.server.admission`
+    max_inflight_bytes: Annotated[int, Field(ge=_MIB, le=64 * 1024 * _MIB)] = 64 * _MIB  # one peer may hold a quarter
+    max_calls: Annotated[int, Field(ge=16, le=1_000_000)] = 8_192
+    max_peer_calls: Annotated[int, Field(ge=8, le=1_000_000)] = 1_024
+    max_streams: Annotated[int, Field(ge=1, le=10_000)] = 128  # calls of one connection; further ones wait
+    max_connections: Annotated[int, Field(ge=1, le=100_000)] = 4_096
+    reflection: Literal["loopback", "off", "on"] = "loopback"
     tls_cert: Path | None = None  # PEM; files of TLS and of access are read again when they change
     tls_key: Path | None = None
     tls_client_ca: Path | None = None
@@ -102,12 +93,8 @@ class ServerSettings:
     jwks: str = ""  # a file, or an ``https://`` address
     jwt_issuer: str = ""
     jwt_audience: str = ""
-    jwt_leeway_s: float = _within(30.0, 0, 300)
+    jwt_leeway_s: Annotated[float, Field(ge=0, le=300)] = 30.0
     insecure: bool = False
-
-    def __post_init__(self) -> None:
-        for entry in fields(self):
-            _check(entry, getattr(self, entry.name), entry.name)
 
     @classmethod
     def from_env(cls, environ: Mapping[str, str] | None = None, **overrides: Any) -> ServerSettings:
@@ -117,51 +104,22 @@ class ServerSettings:
         :param overrides: values that take precedence over the environment; None counts as unset.
         :raises InvalidArgumentError: naming the variable or the field that is invalid.
         """
-        environ = os.environ if environ is None else environ
+        given = {name: text.strip() for name, text in (os.environ if environ is None else environ).items()}
         for name, (harmless, remedy) in _REMOVED.items():
-            if environ.get(ENV_PREFIX + name, "").strip() not in ("", harmless):
+            if given.get(ENV_PREFIX + name, "") not in ("", harmless):
                 raise InvalidArgumentError("it was removed", subject=ENV_PREFIX + name, remedy=remedy)
         values = {name: value for name, value in overrides.items() if value is not None}
-        for entry in fields(cls):
-            variable = ENV_PREFIX + entry.name.upper()
-            text = environ.get(variable, "").strip()
-            if text and entry.name not in values:
-                values[entry.name] = _parse(entry, text, variable)
-                _check(entry, values[entry.name], variable)
-        return cls(**values)
-
-
-def _check(entry: Field[Any], value: Any, subject: str) -> None:
-    name = entry.name
-    if name in ("host", "admin_host") and not value.strip():
-        raise InvalidArgumentError("the host is empty", subject=subject, remedy="Use 127.0.0.1")
-    if (bounds := entry.metadata.get("range")) and value is not None:
-        low, high = bounds
-        if not low <= value <= high:  # NaN fails this comparison
-            raise InvalidArgumentError(f"{name} must be from {low:,} to {high:,}, not {value}", subject=subject)
-    choices = entry.metadata.get("choices", (value,))
-    if value not in choices:
-        remedy = f"Use one of {', '.join(choices)}"
-        raise InvalidArgumentError(f"there is no {name} {value!r}", subject=subject, remedy=remedy)
-
-
-_SWITCH = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
-
-
-def _parse(entry: Field[Any], text: str, subject: str) -> Any:
-    kind = str(entry.type).partition(" ")[0]
-    if kind == "bool":
-        if text.lower() not in _SWITCH:
-            problem = f"{text!r} is neither true nor false"
-            raise InvalidArgumentError(problem, subject=subject, remedy="Write true or false")
-        return _SWITCH[text.lower()]
-    if kind in ("str", "Path"):
-        return Path(text) if kind == "Path" else text.upper() if entry.name == "log_level" else text
-    try:
-        return int(text) if kind == "int" else float(text)
-    except ValueError:
-        problem = f"{text!r} is not a {'whole ' if kind == 'int' else ''}number"
-        raise InvalidArgumentError(problem, subject=subject, remedy="Write digits only") from None
+        variables = {each.name: ENV_PREFIX + each.name.upper() for each in fields(cls) if each.name not in values}
+        values |= {name: given[variable] for name, variable in variables.items() if given.get(variable)}
+        if isinstance(level := values.get("log_level"), str):
+            values["log_level"] = level.upper()
+        try:
+            return cls(**values)
+        except ValidationError as error:
+            name = str(error.errors()[0]["loc"][0])
+            problem = first_error(error).partition(" is ")[2]
+            remedy = "docs/operate.md has the values of each setting"
+            raise InvalidArgumentError(problem, subject=variables.get(name, name), remedy=remedy) from None
 
 
 def _named(store: Any) -> Any:
@@ -176,7 +134,7 @@ class CatalogEntry(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     store: Annotated[Path, BeforeValidator(_named)]  # the folder of its store
-    reranker: Annotated[str, Bounded(min_length=1)] = FUSION  # name of the second ranking stage
+    reranker: Annotated[str, Field(min_length=1)] = FUSION  # name of the second ranking stage
     allowed_models: tuple[str, ...] = ()  # names of encoders that its snapshots may name beside the embedded ones
     required: bool = True  # whether the server is ready only with it
 
@@ -187,7 +145,7 @@ _Tenant = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{
 class _File(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    catalogs: Annotated[dict[_Tenant, CatalogEntry], Bounded(min_length=1)]
+    catalogs: Annotated[dict[_Tenant, CatalogEntry], Field(min_length=1)]
 
 
 def read_catalogs(path: Path) -> dict[str, CatalogEntry]:

@@ -25,8 +25,8 @@ from egotools.v1 import egotools_pb2 as pb
 from egotools.v1 import egotools_pb2_grpc as pb_grpc
 from ontology.errors import EgotoolsError
 from services.cli.app import app
-from services.server.error_status import reason_of
-from services.server.observe.prometheus_metrics import FALLBACK_KINDS, METHODS, STAGES
+from services.server.calls import reason_of
+from services.server.observe.metrics import FALLBACK_KINDS, METHODS, STAGES
 from services.server.settings import ENV_PREFIX, ServerSettings
 from tests.conftest import ROOT
 from tests.deploy.promql import groupings, matchers, metrics

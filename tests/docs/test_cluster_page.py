@@ -1,4 +1,4 @@
-"""The page about clusters: its quickstart runs, on a cluster that the test starts and ends itself."""
+"""What the page about operating says of clusters: its quickstart runs, on a cluster that the test starts and ends itself."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.conftest import ROOT
 from tests.harness.ray_node import ray_node
 from tests.harness.servers import free_port
 
-PAGE = (ROOT / "docs" / "cluster.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "operate.md").read_text(encoding="utf-8").partition("## A cluster of Ray")[2]
 _COMMANDS = [
     line for block in re.findall(r"^```bash\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE) for line in block.splitlines()
 ]

@@ -1,4 +1,4 @@
-"""The page about deploying is true: its commands name files, targets, options and values that exist."""
+"""What the page about operating says of deploying is true: its commands name files, targets, options and values that exist."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from tests.deploy.test_chart import NAMES, SCHEMA, VALUES, changed_values, merge
 from tests.deploy.test_compose import SERVICES
 from tests.deploy.test_deploy import SCALED_BY, settings_of
 
-PAGE = (ROOT / "docs" / "deploy.md").read_text(encoding="utf-8")
+WHOLE = (ROOT / "docs" / "operate.md").read_text(encoding="utf-8")
+PAGE = WHOLE[WHOLE.index("## An image") : WHOLE.index("## A cluster of Ray")]
 COMMANDS = [
     shlex.split(line)
     for block in re.findall(r"^```bash\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)

@@ -1,4 +1,4 @@
-"""The page about REST is true: its commands run as printed, and its tables are those of the code."""
+"""What the page about serving says of REST: its commands run as printed, and its routes are those of the code."""
 
 from __future__ import annotations
 
@@ -10,29 +10,25 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import httpx
 import pytest
 
 from inference import HashingEncoder
 from services.jobs.build import build_snapshot
-from services.server.server import Server
 from tests.conftest import ROOT
 from tests.harness.waiting import LIMIT_S, wait_until
-from tests.services.rest.gateways import gateway
 
-PAGE = (ROOT / "docs" / "rest.md").read_text(encoding="utf-8")
-SERVE, ASK = (body.splitlines() for body in re.findall(r"^```bash\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE))
+PAGE = (ROOT / "docs" / "serving.md").read_text(encoding="utf-8").partition("## REST")[2].partition("## The page")[0]
+(COMMANDS,) = re.findall(r"^```bash\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
+SERVE, *ASK = COMMANDS.splitlines()
 ADDRESS = "http://127.0.0.1:8080"
 
 
 @pytest.mark.slow
 def test_the_quickstart_works(tmp_path: Path) -> None:
     build_snapshot([str(ROOT / "examples/enterprise/catalog/hr.yaml")], tmp_path / "store", encoder=HashingEncoder())
-    install, serve = SERVE
-    assert install == ".venv/bin/python -m pip install -r requirements/rest.txt"
-    program, *words = shlex.split(serve)
+    program, *words = shlex.split(SERVE)
     assert program == ".venv/bin/egotools" and words[words.index("--port") + 1] == ADDRESS.rpartition(":")[2]
     words[words.index("--port") + 1] = "0"
     ready = tmp_path / "ready.json"
@@ -59,20 +55,8 @@ def test_the_quickstart_works(tmp_path: Path) -> None:
     found, plan, catalog, document = answers
     assert len(found["tools"]) == 3 and all(tool["explanation"] for tool in found["tools"])
     assert len(catalog["tool_ids"]) == 5 and catalog["snapshot_id"] == found["snapshot_id"]
-    routes = set(re.findall(r"`(?:GET|POST) (/[^`?]+)", PAGE[: PAGE.index("## Messages")]))
+    routes = set(re.findall(r"`(?:GET|POST) (/[^`?]+)", PAGE))
     assert routes == set(document["paths"])
     assert plan["steps"][-1]["tool_id"] == "hr/grantSpotAward" and plan["snapshot_id"] == found["snapshot_id"]
     assert late.status_code == 409  # as the page says of --store
     assert not any("call" in route for route in routes)  # likewise
-
-
-async def test_the_printed_outcome_is_taken(hr_server: Server) -> None:
-    (body,) = re.findall(r"^```json\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
-    answer = await _reported(hr_server.address, json.loads(body))
-    assert (answer.status_code, answer.json()) == (200, {})
-
-
-async def _reported(address: str, body: dict[str, Any]) -> httpx.Response:
-    async with gateway(address) as client:
-        found = (await client.post("/v1/retrieve", json={"query": "a", "k": 1})).json()
-        return await client.post("/v1/outcomes", json={**body, "request_id": found["request_id"]})

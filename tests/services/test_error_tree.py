@@ -15,7 +15,7 @@ from egotools.client_errors import InternalServerError, client_error_of
 from ontology import errors
 from ontology.errors import EgotoolsError, MissingExtraError
 from services.cli.options import Json, command
-from services.server.error_status import error_message, reason_of, status_code
+from services.server.calls import error_message, reason_of, status
 from tests.conftest import ROOT
 from tests.house import nodes_of
 
@@ -59,7 +59,7 @@ def test_internal_is_for_bugs_and_unknown_for_nothing() -> None:
 def test_a_class_is_one_code_one_reason_and_one_error_of_the_client(kind: type[EgotoolsError]) -> None:
     error = made(kind)
     message = error_message(error)
-    code = status_code(message.code)
+    code, _, _ = status(message)
     assert code.name == kind.grpc_code and message.reason == reason_of(error)
     assert [other.__name__ for other in TREE if reason_of(made(other)) == message.reason] == [kind.__name__]
     met = client_error_of(code.name, message.message)

@@ -24,9 +24,7 @@ from services.server.access.tokens import (
     key_source,
 )
 from services.server.access.watched_file import WatchedFiles
-from services.server.admission import peer_of
-from services.server.caller import TENANT_METADATA_KEY, Caller, Role, set_caller
-from services.server.error_status import error_details, error_message, error_metadata, internal_error, status_code
+from services.server.calls import TENANT_METADATA_KEY, Caller, Role, error_message, report_incident, set_caller, status
 from services.server.logs import fields
 from services.server.settings import ServerSettings
 
@@ -38,7 +36,6 @@ __all__ = [
     "check_permission",
     "check_settings",
     "engine_for",
-    "prepare",
     "warn_of_unknown_filters",
 ]
 
@@ -54,21 +51,18 @@ class MethodRule(NamedTuple):
     of_tenant: bool = True
 
 
-def _methods(prefix: str, rule: MethodRule, *names: str) -> dict[str, MethodRule]:
-    return {f"/{prefix}/{name}": rule for name in names}
-
-
 _READS = ("Retrieve", "RetrieveBatch", "RetrieveEach", "GetTool", "Neighbors", "GetCatalog", "ReportOutcome", "Plan")
 _CHANGES = ("Publish", "Rollback", "ListSnapshots", "Diff", "UpsertTools", "DeleteTools")
 METHODS: dict[str, MethodRule] = {
-    **_methods("egotools.v1.ToolRetrieval", MethodRule("read"), *_READS),
-    **_methods("egotools.v1.CatalogAdmin", MethodRule("admin"), *_CHANGES),
-    # It lists those that the caller may use.
-    **_methods("egotools.v1.CatalogAdmin", MethodRule("admin", of_tenant=False), "ListCatalogs"),
+    **{f"/egotools.v1.ToolRetrieval/{name}": MethodRule("read") for name in _READS},
+    **{f"/egotools.v1.CatalogAdmin/{name}": MethodRule("admin") for name in _CHANGES},
+    "/egotools.v1.CatalogAdmin/ListCatalogs": MethodRule("admin", of_tenant=False),  # those that the caller may use
     # Orchestrators and load balancers have no tokens; health says nothing but whether the server is ready.
-    **_methods("grpc.health.v1.Health", MethodRule(None, of_tenant=False), "Check", "Watch", "List"),
-    **_methods("grpc.reflection.v1alpha.ServerReflection", MethodRule("read", of_tenant=False), "ServerReflectionInfo"),
-    **_methods("grpc.reflection.v1.ServerReflection", MethodRule("read", of_tenant=False), "ServerReflectionInfo"),
+    **{f"/grpc.health.v1.Health/{name}": MethodRule(None, of_tenant=False) for name in ("Check", "Watch", "List")},
+    **{
+        f"/grpc.reflection.{version}.ServerReflection/ServerReflectionInfo": MethodRule("read", of_tenant=False)
+        for version in ("v1alpha", "v1")
+    },
 }
 """Full name of a method → who may call it."""
 
@@ -123,10 +117,7 @@ class Authentication:
 
 
 def check_permission(caller: Caller, method: str, tenant: str) -> None:
-    """Check that a caller may call a method in a tenant.
-
-    :param tenant: of the metadata, or empty.
-    """
+    """Check that a caller may call a method in a tenant, that of the metadata, or empty."""
     rule = METHODS.get(method)
     role = None if rule is None else rule.role
     if rule is None or (role is not None and role not in caller.roles):
@@ -141,14 +132,11 @@ class Access:
     """The access control of one server.
 
     :param authentication: says who calls; None: everybody may call everything.
-    :param denied: is told of each denied call: method without its service, and by name the actor, tenant, code and error.
+    :param denied: is told of each denied call: method without its service, and by name tenant, code and error.
     """
 
     def __init__(
-        self,
-        settings: ServerSettings,
-        authentication: Authentication | None,
-        denied: Callable[..., None] = lambda method, **said: None,
+        self, settings: ServerSettings, authentication: Authentication | None, denied: Callable[..., None]
     ) -> None:
         self._settings, self._denied, self.authentication = settings, denied, authentication
 
@@ -174,15 +162,12 @@ class Access:
             return
         except EgotoolsError as error:
             message = error_message(error)
-            code = status_code(message.code)
-            said = {"reason": message.reason, "code": code.name}
+            said = {"reason": message.reason, "code": error.grpc_code}
             _LOG.warning("denied", extra=fields(method=method, peer=context.peer(), caller=name, **said))
-            self._denied(method.rpartition("/")[2], actor=name or peer_of(context), tenant=tenant, **said)
+            self._denied(method.rpartition("/")[2], tenant=tenant, **said)
         except Exception:
-            message = internal_error()
-            code = grpc.StatusCode.INTERNAL
-            _LOG.exception("incident", extra=fields(incident_id=message.incident_id, method=method))
-        await context.abort(code, error_details(message), (error_metadata(message),))
+            message = report_incident(method)
+        await context.abort(*status(message))
 
     async def metrics_status(self, authorization: str) -> int:
         """The HTTP status for a header ``Authorization``: 200 for a caller with the role ``metrics``, 403 for one without, 401 for others."""
@@ -198,7 +183,8 @@ class Access:
         except EgotoolsError as refused:
             error = refused
         said = {"code": error.grpc_code, "reason": error_message(error).reason}
-        self._denied("metrics", actor=name, tenant="", **said)
+        _LOG.warning("denied", extra=fields(method="metrics", caller=name, **said))
+        self._denied("metrics", tenant="", **said)
         return 403 if isinstance(error, PermissionDeniedError) else 401
 
     def metrics_tls(self) -> SSLContext | None:
@@ -243,26 +229,12 @@ def access_of(
     check_settings(settings)
     policy, tokens, jwks = settings.access_policy, settings.tokens_file, settings.jwks
     if policy is None:
-        problem = "tokens are set up, and no policy says what they allow"
-        _refuse(bool(jwks or tokens), problem, "access_policy", "Set EGOTOOLS_ACCESS_POLICY")
         return Access(settings, None, denied)
-    _refuse(
-        not (jwks or tokens or settings.require_client_cert),
-        "a policy is set, and nothing by which a caller can be known",
-        "access_policy",
-        "Set EGOTOOLS_TOKENS_FILE, EGOTOOLS_JWKS or EGOTOOLS_REQUIRE_CLIENT_CERT",
-    )
-    _refuse(
-        bool(jwks) and not (settings.jwt_issuer and settings.jwt_audience),
-        "tokens are accepted only from one issuer and for one audience",
-        "jwks",
-        "Set EGOTOOLS_JWT_ISSUER and EGOTOOLS_JWT_AUDIENCE",
-    )
     issuer: Any = {"issuer": settings.jwt_issuer, "audience": settings.jwt_audience, "leeway_s": settings.jwt_leeway_s}
     authentication = Authentication(
         rules=WatchedFiles("access policy", [policy], lambda: read_policy(policy), told=policy_read),
         tokens=None if tokens is None else StaticTokens(tokens),
-        web_tokens=JsonWebTokens(keys=key_source(jwks), **issuer) if jwks else None,
+        web_tokens=JsonWebTokens(find_key=key_source(jwks), **issuer) if jwks else None,
         certificates=settings.require_client_cert,
     )
     return Access(settings, authentication, denied)
@@ -272,33 +244,56 @@ def check_settings(settings: ServerSettings) -> None:
     """Check that settings of TLS and of access fit together. No file is read."""
     remedy = "Set both EGOTOOLS_TLS_CERT and EGOTOOLS_TLS_KEY, or neither"
     check_pair(settings.tls_cert, settings.tls_key, subject="tls_cert", remedy=remedy)
-    _refuse(
-        settings.require_client_cert != (settings.tls_client_ca is not None),
-        "client certificates are either required and checked against an authority, or not asked for",
-        "require_client_cert",
-        "Set both EGOTOOLS_REQUIRE_CLIENT_CERT and EGOTOOLS_TLS_CLIENT_CA, or neither",
+    policy, by_token, by_certificate = (
+        settings.access_policy,
+        settings.jwks or settings.tokens_file,
+        settings.require_client_cert,
     )
-    _refuse(
-        settings.require_client_cert and settings.tls_cert is None,
-        "client certificates need TLS",
-        "require_client_cert",
-        "Set EGOTOOLS_TLS_CERT and EGOTOOLS_TLS_KEY",
-    )
-    listening = [settings.host, *([settings.admin_host] if settings.admin_port is not None else [])]
+    listening = [settings.host]
+    listening += [] if settings.admin_port is None else [settings.admin_host]
     listening += [] if settings.metrics_port is None else [settings.metrics_host]
-    beyond = [host for host in listening if not is_loopback(host)]
-    is_closed = settings.tls_cert is not None and settings.access_policy is not None
-    _refuse(
-        bool(beyond) and not is_closed and not settings.insecure,
-        "the server would listen beyond loopback without TLS and access control",
-        "".join(beyond[:1]),
-        "Set EGOTOOLS_TLS_CERT, EGOTOOLS_TLS_KEY and EGOTOOLS_ACCESS_POLICY, or say --insecure where a proxy does both",
+    beyond = "".join([host for host in listening if not is_loopback(host)][:1])
+    rules = (
+        (
+            by_certificate == (settings.tls_client_ca is not None),
+            "client certificates are either required and checked against an authority, or not asked for",
+            "require_client_cert",
+            "Set both EGOTOOLS_REQUIRE_CLIENT_CERT and EGOTOOLS_TLS_CLIENT_CA, or neither",
+        ),
+        (
+            not by_certificate or settings.tls_cert,
+            "client certificates need TLS",
+            "require_client_cert",
+            "Set EGOTOOLS_TLS_CERT and EGOTOOLS_TLS_KEY",
+        ),
+        (
+            policy or not by_token,
+            "tokens are set up, and no policy says what they allow",
+            "access_policy",
+            "Set EGOTOOLS_ACCESS_POLICY",
+        ),
+        (
+            not policy or by_token or by_certificate,
+            "a policy is set, and nothing by which a caller can be known",
+            "access_policy",
+            "Set EGOTOOLS_TOKENS_FILE, EGOTOOLS_JWKS or EGOTOOLS_REQUIRE_CLIENT_CERT",
+        ),
+        (
+            not settings.jwks or (settings.jwt_issuer and settings.jwt_audience),
+            "tokens are accepted only from one issuer and for one audience",
+            "jwks",
+            "Set EGOTOOLS_JWT_ISSUER and EGOTOOLS_JWT_AUDIENCE",
+        ),
+        (
+            not beyond or (settings.tls_cert and policy) or settings.insecure,
+            "the server would listen beyond loopback without TLS and access control",
+            beyond,
+            "Set EGOTOOLS_TLS_CERT, EGOTOOLS_TLS_KEY and EGOTOOLS_ACCESS_POLICY, or say --insecure where a proxy does both",
+        ),
     )
-
-
-def _refuse(wrong: bool, problem: str, subject: str, remedy: str) -> None:
-    if wrong:
-        raise InvalidArgumentError(problem, subject=subject, remedy=remedy)
+    for holds, problem, subject, remedy in rules:
+        if not holds:
+            raise InvalidArgumentError(problem, subject=subject, remedy=remedy)
 
 
 # -- what exists for a caller ------------------------------------------------------------------------------------------
@@ -307,11 +302,6 @@ def _refuse(wrong: bool, problem: str, subject: str, remedy: str) -> None:
 def engine_for(engine: Engine, caller: Caller) -> Engine:
     """Return the engine of a catalogue as a caller may see it: one in which only its tools exist."""
     return engine.restricted(caller.filters) if caller.filters else engine
-
-
-def prepare(engine: Engine) -> None:
-    """Read what all parts of a catalogue share, so that the first caller with filters does not wait for it: seconds for 100,000 tools."""
-    engine.restricted({"id": ("!*",)}).catalog()
 
 
 def warn_of_unknown_filters(policy: Policy, tenant: str, engine: Engine) -> None:

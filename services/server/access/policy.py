@@ -15,22 +15,14 @@ from ontology.errors import InvalidArgumentError
 from ontology.json_values import first_error
 from services.server.access.tokens import Identity
 from services.server.access.watched_file import load_unique_keys, read_limited
-from services.server.caller import Caller, Role
+from services.server.calls import Caller, Role
 
 __all__ = ["Match", "Policy", "Rule", "read_policy"]
 
 _PLACEHOLDER = re.compile(r"\{([^{}]+)\}")
 _SPACED_CLAIMS = frozenset({"scope", "scp"})  # lists that OAuth writes as words
 _ALL = "*"
-_KINDS = ("cn:", "dns:", "uri:", "email:", "ip:")
-_FORMS = (  # the first that fits says of which kind a pattern is
-    ("", re.compile("|".join(_KINDS))),
-    ("cn:", re.compile("CN=")),
-    ("ip:", re.compile(r"(?:[0-9.]+|[0-9a-fA-F]*:[0-9a-fA-F:.]*:[0-9a-fA-F:.]*)\*?$")),
-    ("uri:", re.compile(".*:", re.DOTALL)),
-    ("email:", re.compile(".*@", re.DOTALL)),
-    ("dns:", re.compile("")),
-)
+_TYPED = re.compile(r"(cn|dns|uri|email|ip):.")
 _DECODINGS = 8  # percent signs encoded in each other; no honest name has more
 
 
@@ -39,7 +31,7 @@ class Match(BaseModel):
 
     :param claims: of a JWT: name, or names joined by dots → value, or values of which one is enough; ``*``: any value.
     :param certificate: a name of a client certificate after its kind (``cn:``, ``dns:``, ``uri:``, ``email:``, ``ip:``); with ``*`` at
-        its end all names of this kind that begin so. The kind of a text without one follows from its form.
+        its end all names of this kind that begin so.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -51,13 +43,9 @@ class Match(BaseModel):
     @field_validator("certificate")
     @classmethod
     def _of_one_kind(cls, pattern: str | None) -> str | None:
-        if pattern is None:
-            return None
-        kind = next(kind for kind, form in _FORMS if form.match(pattern))
-        typed = kind + pattern.removeprefix("CN=" if kind == "cn:" else "")
-        if typed in _KINDS:
-            raise ValueError("a kind of names needs a name after it")
-        return typed
+        if pattern is not None and not _TYPED.match(pattern):
+            raise ValueError("write the kind of the name before it: cn:, dns:, uri:, email: or ip:")
+        return pattern
 
     @model_validator(mode="after")
     def _one_of_them(self) -> Match:
@@ -72,10 +60,8 @@ class Match(BaseModel):
         if self.certificate is not None:
             return identity.kind == "certificate" and any(_is_meant(self.certificate, name) for name in identity.names)
         for name, wanted in (self.claims or {}).items():
-            values, known = (
-                set(_claim_values(identity.claims, name)),
-                {wanted} if isinstance(wanted, str) else set(wanted),
-            )
+            values = set(_claim_values(identity.claims, name))
+            known = {wanted} if isinstance(wanted, str) else set(wanted)
             if not values or (_ALL not in known and values.isdisjoint(known)):
                 return False
         return identity.kind == "jwt"
@@ -96,9 +82,7 @@ class Rule(BaseModel):
 
     name: str = Field(default="", max_length=200)  # for the logs
     match: Match
-    roles: tuple[Role, ...] = Field(
-        min_length=1
-    )  # ``read`` (retrieve), ``admin`` (change catalogues), ``metrics``; none includes another
+    roles: tuple[Role, ...] = Field(min_length=1)  # ``read``, ``admin`` (change catalogues), ``metrics``
     tenants: tuple[str, ...] = Field(default=("",), min_length=1)
     filters: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     exclude: dict[str, tuple[str, ...]] = Field(default_factory=dict)

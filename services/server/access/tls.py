@@ -49,17 +49,11 @@ def check_pair(certificate: Path | None, key: Path | None, *, subject: str, reme
         raise InvalidArgumentError("TLS needs a certificate and its key", subject=subject, remedy=remedy)
 
 
-def server_credentials(
-    certificate: Path, key: Path, client_ca: Path | None = None, *, poll_s: float = 1.0
-) -> grpc.ServerCredentials:
-    """Return TLS credentials that follow the files; a connection gets the certificate of its time.
+def server_credentials(certificate: Path, key: Path, client_ca: Path | None = None) -> grpc.ServerCredentials:
+    """Return TLS credentials that follow the PEM files; a connection gets the certificate of its time.
 
-    A new pair that does not fit together or has expired is logged, and the old one is used on.
-
-    :param certificate: the chain of the server, PEM, its own certificate first.
-    :param key: its private key, PEM without a password.
     :param client_ca: certificates of the authorities whose clients are accepted; with it a client must show a certificate.
-    :raises InvalidArgumentError: when the files cannot be used at first, with what is wrong.
+    :raises InvalidArgumentError: when the files cannot be used at first. Later a bad pair is logged, and the old one serves.
     """
 
     def read() -> grpc.ServerCertificateConfiguration:
@@ -70,7 +64,7 @@ def server_credentials(
         return grpc.ssl_server_certificate_configuration([(key_pem, chain_pem)], roots)
 
     paths = [path for path in (certificate, key, client_ca) if path is not None]
-    files = WatchedFiles("TLS certificate", paths, read, poll_s=poll_s)
+    files = WatchedFiles("TLS certificate", paths, read)
     given = files.value
 
     def changed() -> grpc.ServerCertificateConfiguration | None:  # for each connection, on a thread of gRPC
@@ -83,11 +77,8 @@ def server_credentials(
     return credentials
 
 
-def web_context(certificate: Path, key: Path, *, poll_s: float = 1.0) -> SSLContext:
-    """Return TLS of an HTTP port that follows the files, as :func:`server_credentials`; no client certificate is asked for.
-
-    :raises InvalidArgumentError: when the files cannot be used at first, with what is wrong.
-    """
+def web_context(certificate: Path, key: Path) -> SSLContext:
+    """Return TLS of an HTTP port that follows the files, as :func:`server_credentials`; no client certificate is asked for."""
 
     def read() -> SSLContext:
         _checked_pair(certificate, key)
@@ -95,7 +86,7 @@ def web_context(certificate: Path, key: Path, *, poll_s: float = 1.0) -> SSLCont
         context.load_cert_chain(certificate, key)
         return context
 
-    files = WatchedFiles("TLS certificate", [certificate, key], read, poll_s=poll_s)
+    files = WatchedFiles("TLS certificate", [certificate, key], read)
 
     def choose(connection: SSLSocket | SSLObject, name: str | None, context: SSLContext) -> None:
         connection.context = files.value
@@ -155,7 +146,7 @@ def own_credentials(
     try:  # a URI (SPIFFE) is no name for gRPC; without a DNS name it takes the common name
         found = leaf.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
         names += [name.replace("*", "egotools") for name in found.get_values_for_type(x509.DNSName)]
-        names += [str(address) for address in found.get_values_for_type(x509.IPAddress)]
+        names += map(str, found.get_values_for_type(x509.IPAddress))
     except x509.ExtensionNotFound:
         pass
     names += [str(each.value) for each in leaf.subject.get_attributes_for_oid(NameOID.COMMON_NAME)]

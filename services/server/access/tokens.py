@@ -13,11 +13,11 @@ import logging
 import secrets
 import ssl
 import time
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 from urllib.parse import urlsplit
 
 import httpx
@@ -41,7 +41,6 @@ __all__ = [
     "invalid_token",
     "key_source",
     "list_tokens",
-    "parse_keys",
     "revoke_token",
 ]
 
@@ -76,13 +75,16 @@ _SUBJECTS = ("sub", "client_id", "azp")
 _FETCH_S, _FIRST_KEYS_S = 5.0, 1.0  # of one request; between two while no key is known
 _MOST_KEY_BYTES = 1024 * 1024  # of a key set
 _CLAIMS: Any = {"require": ["exp", "iss", "aud"], "verify_iat": False}
+_KeyLookup: TypeAlias = Callable[[str], Awaitable["jwt.PyJWK | None"]]
+"""Key id → the key; None where there is none."""
 
 
-def parse_keys(document: Any) -> dict[str, jwt.PyJWK]:
-    """Return key id → key of a JWKS, of those that may verify tokens; an only key without an id has the id ``""``.
-
-    :raises ValueError: when it is no key set, has more than 256 keys, or none of use.
-    """
+def _parse_keys(text: bytes) -> dict[str, jwt.PyJWK]:
+    """Return key id → key of a JWKS, of those that may verify tokens; an only key without an id has the id ``""``."""
+    try:
+        document = json.loads(text)
+    except RecursionError:
+        raise ValueError("the key set is nested too deeply") from None
     rows = document.get("keys") if isinstance(document, dict) else None
     if not isinstance(rows, list) or len(rows) > _MAX_KEYS:
         raise ValueError(f"a key set is an object with a list of at most {_MAX_KEYS} keys")
@@ -105,24 +107,10 @@ def _public_key(row: Any) -> jwt.PyJWK | None:
     return None if weak or key.algorithm_name not in _ALGORITHMS else key
 
 
-class _KeyFile:
-    def __init__(self, path: Path) -> None:
-        self._file = WatchedFiles("key set", [path], lambda: parse_keys(_json(path)))
-
-    async def find(self, key_id: str) -> jwt.PyJWK | None:
-        """Return the key with this id; None where there is none."""
-        return (await self._file.fresh()).get(key_id)
-
-
-def _json(path: Path) -> Any:
-    try:
-        return json.loads(read_limited(path))
-    except RecursionError:
-        raise ValueError("the key set is nested too deeply") from None
-
-
 class _KeyAddress:
-    """The keys of an address. An address that does not answer leaves the keys as they are."""
+    """The keys of an address. PyJWT's own client asks again for each unknown key id, without a bound of bytes: whoever makes
+    tokens up would let the server ask. An address that does not answer leaves the keys as they are.
+    """
 
     def __init__(self, address: str, refresh_s: float, max_age_s: float) -> None:
         self._address, self._trusted = address, ssl.create_default_context()
@@ -132,7 +120,7 @@ class _KeyAddress:
         self._renewal: asyncio.Task[None] | None = None
 
     async def find(self, key_id: str) -> jwt.PyJWK | None:
-        """Return the key with this id, after a look for new keys where it is unknown; None where there is none.
+        """Return a key, after a look for new keys where it is unknown.
 
         :raises NotReadyError: while no key at all is known.
         """
@@ -150,13 +138,12 @@ class _KeyAddress:
     async def _renew(self) -> None:
         try:
             async with asyncio.timeout(_FETCH_S):
-                self._keys = parse_keys(json.loads(await self._fetched()))
-        except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError, RecursionError) as error:
+                self._keys = _parse_keys(await self._fetched())
+        except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as error:
             said = fields(address=self._address, problem=type(error).__name__, keys=len(self._keys))
             _LOG.error("the key set cannot be fetched; the known keys stay", extra=said)
 
     async def _fetched(self) -> bytes:
-        """The answer of the address, on no thread: one that drips would keep it from those who look at files of access."""
         content, headers = bytearray(), {"accept": "application/json", "accept-encoding": "identity"}
         async with (
             httpx.AsyncClient(timeout=_FETCH_S, verify=self._trusted, follow_redirects=False) as client,
@@ -172,8 +159,8 @@ class _KeyAddress:
         return bytes(content)
 
 
-def key_source(place: str, *, refresh_s: float = 30.0, max_age_s: float = 600.0) -> _KeyFile | _KeyAddress:
-    """Return the keys of a file or of an address.
+def key_source(place: str, *, refresh_s: float = 30.0, max_age_s: float = 600.0) -> _KeyLookup:
+    """Return the lookup of keys in a file or at an address.
 
     :param place: a path, or an address that begins with ``https://``; ``http://`` only on loopback.
     :param refresh_s: seconds between two requests for an unknown key id.
@@ -181,19 +168,25 @@ def key_source(place: str, *, refresh_s: float = 30.0, max_age_s: float = 600.0)
     :raises InvalidArgumentError: when the file cannot be read, or the address is not allowed.
     """
     if "://" not in place:
-        return _KeyFile(Path(place))
+        path = Path(place)
+        file = WatchedFiles("key set", [path], lambda: _parse_keys(read_limited(path)))
+
+        async def find(key_id: str) -> jwt.PyJWK | None:
+            return (await file.fresh()).get(key_id)
+
+        return find
     address = urlsplit(place)
     if address.scheme != "https" and not (address.scheme == "http" and is_loopback(address.hostname or "")):
         remedy = "Give an https:// address or a file"
         raise InvalidArgumentError("the keys must come over https", subject="jwks", remedy=remedy)
-    return _KeyAddress(place, refresh_s, max_age_s)
+    return _KeyAddress(place, refresh_s, max_age_s).find
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JsonWebTokens:
     """Verifies JSON web tokens of one issuer and for one audience."""
 
-    keys: _KeyFile | _KeyAddress  # of :func:`key_source`
+    find_key: _KeyLookup  # of :func:`key_source`
     issuer: str
     audience: str
     leeway_s: float = 30.0  # seconds by which the clocks of issuer and server may differ
@@ -212,7 +205,7 @@ class JsonWebTokens:
         algorithm, key_id = header.get("alg"), header.get("kid", "")
         if algorithm not in _ALGORITHMS or not isinstance(key_id, str) or "crit" in header:
             raise invalid_token()
-        key = await self.keys.find(key_id)
+        key = await self.find_key(key_id)
         if key is None or key.algorithm_name != algorithm:
             raise invalid_token()
         expected: Any = {"audience": self.audience, "issuer": self.issuer, "leeway": self.leeway_s, "options": _CLAIMS}
@@ -324,7 +317,7 @@ def revoke_token(path: Path, name: str) -> None:
         tokens = list_tokens(path)
         kept = tuple(each for each in tokens if name not in (each.name, each.id))
         if len(kept) == len(tokens):
-            raise NotFoundError("the file has no such token", subject=name, remedy="See `egotools admin tokens list`")
+            raise NotFoundError("the file has no such token", subject=name, remedy="The file has the names")
         _write(path, kept)
 
 

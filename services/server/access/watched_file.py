@@ -44,8 +44,8 @@ class WatchedFiles(Generic[_T]):
         told: Callable[[str, str], None] = lambda file, outcome: None,
     ) -> None:
         self._what, self._paths, self._read, self._poll_s, self._told = what, paths, read, poll_s, told
-        self._lock = threading.Lock()
-        self._looked, self._stamps, self._problem = time.monotonic(), self._seen(), ""
+        self._lock, self._looked, self._problem = threading.Lock(), time.monotonic(), ""
+        self._stamps = [_stamp(path) for path in paths]
         try:
             self._value = read()
         except EgotoolsError:
@@ -73,20 +73,20 @@ class WatchedFiles(Generic[_T]):
         return self._value
 
     def _look(self) -> None:
-        stamps, file = self._seen(), str(self._paths[0])
+        stamps, file = [_stamp(path) for path in self._paths], str(self._paths[0])
         self._looked = time.monotonic()
         if stamps == self._stamps:
             return
         try:
             self._value = self._read()
         except Exception as error:  # whatever is wrong with a file, the server goes on with what it has
-            problem, may_pass = redact(str(error)), isinstance(error, OSError)
-            if not may_pass or problem != self._problem:  # what may pass is read again at each look, and said once
+            problem, known = redact(str(error)), self._problem
+            self._problem = problem
+            if problem != known:
                 said = fields(file=file, problem=problem)
                 _LOG.error(f"the new {self._what} is not valid; the old one stays", extra=said)
                 self._told(file, "invalid")
-            self._problem = problem
-            if may_pass:
+            if isinstance(error, OSError):  # it may pass: the files are read again at the next look
                 return
         else:
             self._problem = ""
@@ -94,15 +94,13 @@ class WatchedFiles(Generic[_T]):
             _LOG.info(f"read the new {self._what}", extra=fields(file=file))
         self._stamps = stamps
 
-    def _seen(self) -> list[tuple[int, int, int]]:
-        stamps = []
-        for path in self._paths:
-            try:
-                found = path.stat()  # of what a link names: orchestrators change secrets by changing a link
-                stamps.append((found.st_mtime_ns, found.st_size, found.st_ino))
-            except OSError:
-                stamps.append((0, 0, 0))
-        return stamps
+
+def _stamp(path: Path) -> tuple[int, int, int]:
+    try:
+        found = path.stat()  # of what a link names: orchestrators change secrets by changing a link
+    except OSError:
+        return 0, 0, 0
+    return found.st_mtime_ns, found.st_size, found.st_ino
 
 
 def read_limited(path: Path, most: int = _MAX_BYTES) -> bytes:

@@ -1,4 +1,4 @@
-"""The audit log: one JSON line for each change and each refusal, only appended to, and flushed to the disk."""
+"""The audit log: one JSON line for each change, only appended to, and flushed to the disk."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ import asyncio
 import json
 import logging
 import os
-import threading
-from collections import Counter
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -18,13 +16,12 @@ from types import MappingProxyType
 from ontology.errors import StorageError
 from ontology.files import disk_errors
 from ontology.redaction import redact
-from services.server.caller import CallRecord
+from services.server.calls import CallRecord
 from services.server.logs import fields
 
 __all__ = ["AUDITED_METHODS", "AuditLog", "AuditTrail"]
 
 _LOG = logging.getLogger("egotools.audit")
-_DENIALS_S, _MOST_DENIALS = 60.0, 100
 AUDITED_METHODS: Mapping[str, str] = MappingProxyType({"Publish": "publish", "Rollback": "rollback"})
 """Method that changes a catalogue → action of its entries."""
 
@@ -46,7 +43,6 @@ class AuditLog:
         tenant: str = "",
         subject: str = "",
         outcome: str = "done",
-        count: int = 1,
     ) -> None:
         """Append one line, and return when it is on the disk. Blocks for the disk: not for the thread of an event loop.
 
@@ -56,7 +52,7 @@ class AuditLog:
             return
         texts = {"action": action, "actor": actor, "tenant": tenant, "subject": subject, "outcome": outcome}
         entry = {name: redact(text)[:1_000] for name, text in texts.items()}
-        named = {**entry, "count": count, "time": datetime.now(UTC).isoformat()}
+        named = {**entry, "time": datetime.now(UTC).isoformat()}
         line = json.dumps(named, sort_keys=True).encode("ascii") + b"\n"
         with disk_errors(self.path, remedy="Free space, or mend the permissions of the audit log"):
             self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -70,24 +66,18 @@ class AuditLog:
                 os.fsync(log)
             finally:
                 os.close(log)
-        _LOG.info("audit", extra=fields(action=entry["action"], count=count))
+        _LOG.info("audit", extra=fields(action=entry["action"]))
 
 
 class AuditTrail:
     """Writes the audit log of one server. Use it in the event loop of the server.
 
-    A call that changes something has two entries: one before it begins, without which it does not begin, and one with its
-    outcome. The same denial within a moment is one line with its ``count``; while they go on, the moments become a minute long.
-
-    :param moment_s: seconds for which denials are counted at first.
+    A call that changes something has two entries: one before it begins, without which it does not begin, and one with its outcome.
     """
 
-    def __init__(self, log: AuditLog, *, moment_s: float = 1.0) -> None:
-        self._log, self._moment_s = log, moment_s
+    def __init__(self, log: AuditLog) -> None:
+        self._log = log
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="egotools-audit-trail")
-        self._denials: Counter[tuple[str, str, str, str]] = Counter()
-        self._lock, self._closed = threading.Lock(), threading.Event()
-        self._counting: threading.Thread | None = None
 
     async def begin(self, record: CallRecord, subject: str = "") -> None:
         """Note that a call is going to change something; returns at once for other calls.
@@ -96,18 +86,16 @@ class AuditTrail:
         """
         if record.method in AUDITED_METHODS:
             record.subject = subject
-            await asyncio.get_running_loop().run_in_executor(self._writer, self._change, record, "begun")
+            loop, action = asyncio.get_running_loop(), AUDITED_METHODS[record.method]
+            said = {"actor": record.caller.name, "tenant": record.tenant, "subject": subject, "outcome": "begun"}
+            await loop.run_in_executor(self._writer, lambda: self._log.write(action, **said))
 
     async def end(self, record: CallRecord, code: str) -> None:
         """Note the outcome of a call that changes something: ``done``, or the name of its status code."""
-        if record.method not in AUDITED_METHODS:
-            return
-        record.subject = record.log_fields.get("snapshot_id", "") or record.subject
-        try:  # the change is made: its first entry is there, and where this one fails the log says the rest
-            outcome = "done" if code == "OK" else code
-            await asyncio.get_running_loop().run_in_executor(self._writer, self._change, record, outcome)
-        except StorageError as error:
-            _LOG.error("the audit log cannot be written", extra=fields(problem=error.problem, lost=1))
+        if record.method in AUDITED_METHODS:
+            record.subject = record.log_fields.get("snapshot_id", "") or record.subject
+            self.left(record, "done" if code == "OK" else code)
+            await asyncio.get_running_loop().run_in_executor(self._writer, lambda: None)  # it is written
 
     def left(self, record: CallRecord, code: str) -> None:
         """Note that the caller of a change has gone before its end; the change is finished. Does not wait for the disk."""
@@ -116,7 +104,13 @@ class AuditTrail:
             self.note(action, actor=actor, tenant=record.tenant, subject=record.subject, outcome=code)
 
     def note(
-        self, action: str, *, actor: str = "server", tenant: str = "", subject: str = "", outcome: str = "done"
+        self,
+        action: str,
+        *,
+        actor: str = "server",
+        tenant: str = "",
+        subject: str = "",
+        outcome: str = "done",
     ) -> None:
         """Note what the server did, as :meth:`AuditLog.write`. Does not wait for the disk."""
 
@@ -129,53 +123,6 @@ class AuditTrail:
         with suppress(RuntimeError):  # it is closed
             self._writer.submit(write)
 
-    def denied(self, method: str, *, actor: str, tenant: str, reason: str) -> None:
-        """Note a call that its caller may not make. Does not wait for the disk, and the same denial is counted."""
-        if self._log.path is None:
-            return
-        with self._lock:
-            self._count((actor, tenant, method, reason), 1)
-            if self._counting is None:
-                self._counting = threading.Thread(target=self._write_denials, name="egotools-audit", daemon=True)
-                self._counting.start()
-
-    def close(self) -> None:
-        """Write what waits. Blocks for the disk."""
-        self._closed.set()
-        with self._lock:
-            counting = self._counting
-        if counting is not None:
-            counting.join()
-        self._writer.shutdown()
-
-    def _change(self, record: CallRecord, outcome: str) -> None:
-        action, actor = AUDITED_METHODS[record.method], record.caller.name
-        self._log.write(action, actor=actor, tenant=record.tenant, subject=record.subject, outcome=outcome)
-
-    def _count(self, denial: tuple[str, str, str, str], count: int) -> None:
-        if denial not in self._denials and len(self._denials) >= _MOST_DENIALS:
-            denial = ("", "", "other", denial[3])
-        self._denials[denial] += count
-
-    def _write_denials(self) -> None:
-        wait_s = self._moment_s
-        while True:
-            self._closed.wait(wait_s)
-            wait_s = min(2 * wait_s, _DENIALS_S)
-            with self._lock:
-                taken, self._denials = self._denials, Counter()
-                if not taken:
-                    self._counting = None
-                    return
-            ending = self._closed.is_set()
-            try:
-                for denial, count in list(taken.items()):
-                    actor, tenant, method, reason = denial
-                    self._log.write("call", actor=actor, tenant=tenant, subject=method, outcome=reason, count=count)
-                    del taken[denial]
-            except StorageError as error:  # tried again, unless the server stops: nobody shall keep a denial out
-                left = {"lost" if ending else "waiting": taken.total()}
-                _LOG.error("the audit log cannot be written", extra=fields(problem=error.problem, **left))
-                with self._lock:
-                    for denial, count in () if ending else taken.items():
-                        self._count(denial, count)
+    async def close(self) -> None:
+        """Write what waits."""
+        await asyncio.to_thread(self._writer.shutdown)

@@ -1,29 +1,18 @@
-"""What a server shows of its calls and of itself, as its settings say: metrics, traces, the audit log."""
+"""What a server shows of its calls and of itself, as its settings say: metrics and the audit log."""
 
 from __future__ import annotations
 
-import asyncio
 import logging
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection
 from ssl import SSLContext
 
 from google.protobuf.message import Message
 
-from egotools.v1 import egotools_pb2 as pb
 from services.server.admission import Limiter
-from services.server.caller import CallRecord
+from services.server.calls import CallRecord
 from services.server.logs import fields
 from services.server.observe.audit_log import AuditLog, AuditTrail
-from services.server.observe.prometheus_metrics import (
-    METHODS,
-    OTHER,
-    Authorize,
-    Metrics,
-    MetricsHttp,
-    Retrieval,
-    anybody,
-)
-from services.server.observe.traces import open_traces
+from services.server.observe.metrics import Authorize, Metrics, MetricsHttp
 from services.server.settings import ServerSettings
 
 __all__ = ["Observing"]
@@ -32,16 +21,11 @@ _LOG = logging.getLogger("egotools.server")
 
 
 class Observing:
-    """Everything that observes one server. Use it in the event loop of the server. What fails here is logged, and no call notices.
-
-    :raises InvalidArgumentError: when the address of the collector is no address.
-    :raises MissingExtraError: when traces are asked for without the extra ``otel``.
-    """
+    """Everything that observes one server. Use it in the event loop of the server. What fails here is logged, and no call notices."""
 
     def __init__(self, settings: ServerSettings, tenants: Callable[[], Collection[str]]) -> None:
-        self._settings, self._tenants = settings, tenants
+        self._settings = settings
         self.metrics = Metrics(tenants)
-        self._traces = open_traces(settings.otel_endpoint, tenants) if settings.otel_endpoint else None
         self.trail = AuditTrail(AuditLog(settings.audit_log))
         self._http: MetricsHttp | None = None
         self.metrics_port: int | None = None
@@ -55,15 +39,10 @@ class Observing:
         watch("egotools_queue_length", "Cost that waits for a worker, in units", lambda: limiter.queued)
         watch("egotools_bytes_in_flight", "Bytes of requests and answers that are held", held_bytes)
 
-    def answered(self, record: CallRecord, request: object, response: Message) -> None:
+    def answered(self, record: CallRecord, response: Message) -> None:
         """Note what a message answers, before it is sent."""
         try:
-            found = list(_retrievals(request, response, record.messages))
-            record.messages += 1
-            if found:
-                self.metrics.answered(record, found)
-                if self._traces is not None:
-                    self._traces.answered(record, found)
+            self.metrics.answered(record, response)
         except Exception:
             _LOG.exception("an answer was not observed")
 
@@ -71,8 +50,6 @@ class Observing:
         """Note the end of a call: the name of its gRPC status, and of its error class as in ``Error.reason``, or empty."""
         try:
             self.metrics.finished(record, code, reason, seconds)
-            if self._traces is not None:
-                self._traces.finished(record, code, reason, seconds)
         except Exception:
             _LOG.exception("a call was not observed")
 
@@ -90,17 +67,11 @@ class Observing:
         """Note that a policy was read."""
         self.trail.note("load-policy", subject=file, outcome=outcome)
 
-    def denied(self, method: str, *, actor: str, tenant: str, code: str, reason: str) -> None:
-        """Note a call that was denied before it began: of the RPC without the service, or of ``metrics``, the HTTP port."""
+    def denied(self, method: str, *, tenant: str, code: str, reason: str) -> None:
+        """Count a call that was denied before it began: of the RPC without the service, or of ``metrics``, the HTTP port."""
         self.metrics.finished(CallRecord(method=method, tenant=tenant), code, reason, 0.0)
-        # Else whoever makes names up fills the log.
-        tenant = tenant if not tenant or tenant in self._tenants() else OTHER
-        method = method if method in METHODS or method == "metrics" else OTHER
-        self.trail.denied(method, actor=actor, tenant=tenant, reason=reason)
 
-    async def start(
-        self, ready: Callable[[], bool], *, authorize: Authorize = anybody, tls: SSLContext | None = None
-    ) -> None:
+    async def start(self, ready: Callable[[], bool], *, authorize: Authorize, tls: SSLContext | None = None) -> None:
         """Open the HTTP port for scrapes and probes, if there is to be one."""
         settings = self._settings
         if settings.metrics_port is None:
@@ -110,24 +81,7 @@ class Observing:
         _LOG.info("metrics", extra=fields(address=f"{settings.metrics_host}:{self.metrics_port}"))
 
     async def stop(self) -> None:
-        """Close the port, send the last spans, write the last lines of the audit log."""
+        """Close the port, write the last lines of the audit log."""
         if self._http is not None:
             await self._http.stop()
-        if self._traces is not None:
-            await asyncio.to_thread(self._traces.close)
-        await asyncio.to_thread(self.trail.close)
-
-
-def _retrievals(request: object, response: Message, place: int) -> Iterator[Retrieval]:
-    """The requests that a message answers, each with its answer; failed ones are left out.
-
-    :param place: of a call that answers with one message for each request: how many came before.
-    """
-    if isinstance(response, pb.RetrieveResponse) and isinstance(request, pb.RetrieveRequest):
-        yield request, response
-    elif isinstance(request, pb.RetrieveBatchRequest):
-        whole = isinstance(response, pb.RetrieveBatchResponse)
-        results = response.results if isinstance(response, pb.RetrieveBatchResponse) else [response]
-        for asked, result in zip(request.requests if whole else request.requests[place:], results, strict=False):
-            if isinstance(result, pb.RetrieveResult) and result.HasField("response"):
-                yield asked, result.response
+        await self.trail.close()

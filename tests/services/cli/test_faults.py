@@ -81,7 +81,7 @@ def places(inputs: dict[str, object], tmp_path: Path) -> dict[str, object]:
     ("extra", "package", "command"),
     [
         ("web", "uvicorn", "serve --store STORE --web"),
-        ("rest", "fastapi", "rest --store STORE"),
+        ("rest", "starlette", "rest --store STORE"),
         ("mcp", "mcp", "mcp --store STORE"),
         ("mcp", "mcp", "validate mcp:x"),
         ("aws", "botocore", "validate aws:s3"),

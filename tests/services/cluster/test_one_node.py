@@ -131,13 +131,6 @@ def test_a_server_that_dies_is_replaced_on_its_address_and_another_command_repla
                 process.wait()
 
 
-def test_a_store_that_cannot_be_served_ends_the_command(node: RayNode, tmp_path: Path) -> None:
-    serve = _command("serve", "--on", "ray", "--store", tmp_path, "--insecure", "--port", str(free_port()))
-    ended = subprocess.run(serve, env=node.environ, capture_output=True, text=True, timeout=_WAIT_S)
-    assert ended.returncode == 14
-    assert "127.0.0.2: the server ended with exit code 7" in " ".join(ended.stderr.split())
-
-
 def test_tasks_are_solved_on_the_cluster(node: RayNode, tmp_path: Path) -> None:
     rows = [{"id": f"t{n}", "question": f"How many are there of {n}?", "answer": "8"} for n in range(1, 4)]
     (tmp_path / "tasks.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")

@@ -17,8 +17,6 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from services.http import http_server
-from services.http import http_server as http_connection
 from services.http.http_server import serve_http
 from tests.conftest import ROOT
 from tests.harness.issuers import Authority, write_pair
@@ -106,9 +104,8 @@ def test_a_flood_leaves_descriptors_for_others(tmp_path: Path, tls: bool) -> Non
 
 
 @pytest.mark.parametrize("sent", [b"", HALF, b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nab"])
-async def test_a_request_that_does_not_come_in_whole_is_ended(monkeypatch: pytest.MonkeyPatch, sent: bytes) -> None:
-    monkeypatch.setattr(http_connection, "_REQUEST_S", 0.3)
-    async with serve_http(echo, host="127.0.0.1", port=0) as address:
+async def test_a_request_that_does_not_come_in_whole_is_ended(sent: bytes) -> None:
+    async with serve_http(echo, host="127.0.0.1", port=0, request_s=0.3) as address:
         async with raw(address, sent) as (reader, _):
             assert await is_closed(reader)
         whole = b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n"
@@ -121,10 +118,9 @@ async def test_a_request_that_does_not_come_in_whole_is_ended(monkeypatch: pytes
                 await asyncio.wait_for(reader.read(), 0.5)  # an answer may take as long as it takes
 
 
-async def test_who_sends_no_request_gives_way(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http_server, "_MOST_CONNECTIONS", 4)
+async def test_who_sends_no_request_gives_way() -> None:
     stream = b"GET /stream HTTP/1.1\r\nHost: a\r\n\r\n"
-    async with serve_http(echo, host="127.0.0.1", port=0) as address:
+    async with serve_http(echo, host="127.0.0.1", port=0, connections=4) as address:
         async with raw(address, stream) as (streaming, _), raw(address, HALF) as (first, _):
             await streaming.readuntil(b"!\r\n")
             async with raw(address, HALF), raw(address, HALF), raw(address, stream) as (other, _):

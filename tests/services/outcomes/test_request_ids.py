@@ -43,20 +43,11 @@ def test_every_changed_letter_is_noticed() -> None:
                     ids.read(changed, "acme")
 
 
-@pytest.mark.parametrize("text", ["", "x", "=" * 59, "é" * 20, "A" * 59, "A" * 64])
-def test_what_is_no_id_is_refused(text: str) -> None:
-    with pytest.raises(InvalidArgumentError, match="gave no such id"):
-        RequestIds(b"s" * 32).read(text, "")
-
-
 @pytest.mark.parametrize("seconds", [MAX_AGE_S + 60, -3_600])
-def test_an_old_id_and_one_of_the_future_are_refused(monkeypatch: pytest.MonkeyPatch, seconds: int) -> None:
+def test_an_old_id_and_one_of_the_future_are_refused(seconds: int) -> None:
     ids = RequestIds(b"s" * 32)
-    request_id = ids.issue("", SNAPSHOT, "x")
-    now = time.time()
-    monkeypatch.setattr(time, "time", lambda: now + seconds)
     with pytest.raises(InvalidArgumentError, match="within the last 7 days"):
-        ids.read(request_id, "")
+        ids.read(ids.issue("", SNAPSHOT, "x"), "", now=time.time() + seconds)
 
 
 def test_a_damaged_secret_is_refused(tmp_path: Path) -> None:

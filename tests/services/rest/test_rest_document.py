@@ -64,4 +64,4 @@ async def test_the_document_has_every_method_and_every_field_of_the_contract() -
             named = {each["name"] for each in operation["parameters"] if each["in"] != "header"}
             assert named == {field.name for field in message.fields}
     assert schemas["RetrieveRequest"]["additionalProperties"] is False
-    assert schemas["GetCatalogResponse"]["properties"]["tool_count"]["type"] == "integer"
+    assert schemas["GetCatalogResponse"]["properties"]["tool_count"]["format"] == "int64"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import threading
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -20,7 +19,6 @@ from egotools.v1 import admin_pb2_grpc as pb_grpc
 from retrieval.snapshot.history import history
 from services.server.catalogs import CatalogStore
 from services.server.server import SERVICE_NAME, Server
-from tests.harness.commands import Run
 from tests.harness.editions import QUERY, EditionStore, build_editions
 from tests.harness.waiting import LIMIT_S, until
 from tests.services.server.memory_engine import small_settings
@@ -143,27 +141,3 @@ async def test_health_is_on_the_admin_port_and_the_admin_service_only_there(serv
         with pytest.raises(grpc.aio.AioRpcError) as caught:
             await stub.ListCatalogs(pb.ListCatalogsRequest())
         assert caught.value.code() is grpc.StatusCode.UNIMPLEMENTED
-
-
-async def test_the_commands(server: Server, store: EditionStore, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("EGOTOOLS_ADMIN_TARGET", server.admin_address)
-    alpha, beta = store.ids["alpha"], store.ids["beta"]
-
-    async def command(*words: str) -> tuple[int, str, str]:
-        return await asyncio.to_thread(run, "admin", *words)
-
-    code, out, _ = await command("publish", beta)
-    assert code == 0 and f"Serving {beta} (before: {alpha})" in out
-    assert json.loads((await command("rollback", "--json"))[1]) == {"snapshot_id": alpha, "previous_id": beta}
-    code, out, _ = await command("snapshots")
-    assert code == 0 and "served current" in out and beta in out
-    assert [row["served"] for row in json.loads((await command("snapshots", "--json"))[1])] == [True, False]
-    code, out, _ = await command("diff", alpha, beta)
-    assert code == 0 and "~ shop/list_order" in out
-    assert json.loads((await command("diff", alpha, beta, "--json"))[1])["new"] == beta
-    code, out, _ = await command("catalogs")
-    assert code == 0 and alpha in out
-    code, _, err = await command("publish", "0123456789abcdef")
-    assert code == 7 and "no such snapshot" in err
-    code, _, err = await command("catalogs", "--target", "127.0.0.1:1")
-    assert code == 14, err

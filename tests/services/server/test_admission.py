@@ -22,7 +22,7 @@ from services.server.server import SERVICE_NAME
 from tests.harness.other_peer import other_peer
 from tests.harness.raw_http2 import call_frames, connection
 from tests.harness.waiting import LIMIT_S, bounded_work, until
-from tests.services.server.memory_engine import HeldStage, MemoryEngine, serving, small_settings
+from tests.services.server.memory_engine import MemoryEngine, serving, small_settings
 from tests.services.server.test_server import failure, told
 
 EXHAUSTED, INVALID = grpc.StatusCode.RESOURCE_EXHAUSTED, grpc.StatusCode.INVALID_ARGUMENT
@@ -92,16 +92,6 @@ async def test_a_caller_who_does_not_read_a_stream_stops_it() -> None:
                 await asyncio.sleep(0.005)
             assert engine.stages.count("rank") == 1, "the second request waits until the first answer was taken"
         await until(lambda: server.admission.bytes.held == 0)
-
-
-async def test_a_deadline_of_the_caller_is_capped() -> None:
-    engine = MemoryEngine()
-    async with serving(engine, small_settings(max_deadline_s=0.2)) as server, connected(server.address) as stub:
-        engine.delays_s = held = HeldStage()
-        error = await failure(stub.Retrieve(pb.RetrieveRequest(query="x"), timeout=LIMIT_S))
-        assert error.code() is grpc.StatusCode.DEADLINE_EXCEEDED
-        held.released.set()
-        await until(lambda: server.limiter.admitted == 0)
 
 
 # -- turns -------------------------------------------------------------------------------------------------------------
@@ -298,6 +288,28 @@ async def test_health_streams_beyond_the_limit_are_refused_and_checks_are_answer
         for watch in [*watching, theirs]:
             watch.cancel()
         await until(lambda: server.streams.open == 0)
+
+
+async def test_half_sent_health_checks_take_no_room_from_their_address() -> None:
+    async with (
+        serving(None, small_settings(max_streams=128)) as server,
+        grpc.aio.insecure_channel(server.address) as channel,
+    ):
+        ended = asyncio.Event()
+
+        async def nothing() -> AsyncIterator[bytes]:
+            await ended.wait()
+            yield b""
+
+        half: Any = channel.stream_unary("/grpc.health.v1.Health/Check")
+        checks = [half(nothing()) for _ in range(100)]
+        async with connected(server.address) as stub:
+            assert (await stub.Retrieve(pb.RetrieveRequest(query="customer"))).tools
+        codes = {await code_of(check) for check in checks}  # by the server's own bound: nobody ended them
+        assert codes <= {EXHAUSTED, grpc.StatusCode.DEADLINE_EXCEEDED}
+        health = health_pb2_grpc.HealthStub(channel)
+        assert (await health.Check(health_pb2.HealthCheckRequest())).status == health_pb2.HealthCheckResponse.SERVING
+        ended.set()
 
 
 async def first_of(stream: Any) -> grpc.StatusCode | None:

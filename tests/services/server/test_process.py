@@ -99,6 +99,8 @@ def lines(stderr: bytes) -> list[dict[str, Any]]:
 async def test_sigterm_drains_calls_in_flight_and_exits_0(tmp_path: Path) -> None:
     async with process(tmp_path) as (started, ready):
         address = await ready_address(started, ready)
+        started.send_signal(signal.SIGHUP)
+        told = await logged(started, "reloading")
         async with AsyncClient(address) as client:
             calls = [
                 asyncio.ensure_future(client.retrieve("planted words of a customer", timeout_s=LIMIT_S))
@@ -106,7 +108,7 @@ async def test_sigterm_drains_calls_in_flight_and_exits_0(tmp_path: Path) -> Non
             ]
             await running(tmp_path, 4)
             started.send_signal(signal.SIGTERM)
-            told = await logged(started, "stopping")
+            told += await logged(started, "stopping")
             assert not any(call.done() for call in calls)
             (tmp_path / "released").touch()
             answers = await asyncio.gather(*calls)
@@ -118,7 +120,7 @@ async def test_sigterm_drains_calls_in_flight_and_exits_0(tmp_path: Path) -> Non
     assert not ready.exists()
     told += lines(stderr)
     messages = [line["message"] for line in told]
-    assert messages == ["threads", "listening", "loaded", "serving", "stopping", *["call"] * 4, "stopped"]
+    assert messages == ["threads", "listening", "loaded", "serving", "reloading", "stopping", *["call"] * 4, "stopped"]
     assert told[0]["OMP_NUM_THREADS"] == "1"
     assert told[1]["address"] == address
     assert "planted" not in json.dumps(told)

@@ -11,17 +11,15 @@ from typing import Any
 
 import grpc
 import pytest
-from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from egotools.v1 import egotools_pb2 as pb
 from egotools.v1 import egotools_pb2_grpc as pb_grpc
-from ontology.tool import Tool
 from retrieval.query.request import Request
-from services.server.error_status import ERROR_METADATA_KEY
+from services.server.calls import ERROR_METADATA_KEY
 from services.server.logs import JsonFormatter
 from services.server.server import SERVICE_NAME, Server
 from tests.harness.waiting import LIMIT_S, until
-from tests.services.server.memory_engine import SNAPSHOT_ID, HeldStage, MemoryEngine, serving, small_settings
+from tests.services.server.memory_engine import SNAPSHOT_ID, HeldStage, MemoryEngine, serving
 
 
 @pytest.fixture
@@ -173,16 +171,6 @@ async def test_the_catalogue_comes_page_by_page(stub: pb_grpc.ToolRetrievalAsync
     assert (list(bare.tool_ids), bare.next_page_token, bare.tool_count) == ([], "", 3)
 
 
-async def test_a_page_token_is_good_for_its_snapshot_only(
-    stub: pb_grpc.ToolRetrievalAsyncStub, engine: MemoryEngine
-) -> None:
-    token = (await stub.GetCatalog(pb.GetCatalogRequest(page_size=1))).next_page_token
-    engine.snapshot_id = "memory-2"
-    stale = await failure(stub.GetCatalog(pb.GetCatalogRequest(page_token=token)))
-    assert (stale.code(), told(stale).subject) == (grpc.StatusCode.INVALID_ARGUMENT, "page_token")
-    assert told(stale).remedy == "Start again without a page token."
-
-
 # -- bad input ---------------------------------------------------------------------------------------------------------
 
 WRONG = {
@@ -264,18 +252,6 @@ async def test_bytes_that_are_no_message_are_the_callers_fault(channel: grpc.aio
         assert (error.code(), told(error).subject) == (grpc.StatusCode.INVALID_ARGUMENT, "request")
 
 
-async def test_an_answer_above_the_limit_says_what_to_ask_less_of() -> None:
-    long = Tool(id="long", name="long", description="word " * 2_000)
-    async with serving(MemoryEngine(tools=(long,)), small_settings(max_message_bytes=9_000)) as server:
-        async with grpc.aio.insecure_channel(server.address) as channel:
-            stub: pb_grpc.ToolRetrievalAsyncStub = pb_grpc.ToolRetrievalStub(channel)
-            found = await stub.Retrieve(pb.RetrieveRequest(query="word"))
-            assert len(found.tools[0].description) == 8_000  # cut; GetTool has the whole
-            error = await failure(stub.GetTool(pb.GetToolRequest(id="long")))
-    assert (error.code(), told(error).subject) == (grpc.StatusCode.INVALID_ARGUMENT, "max_message_bytes")
-    assert "Request fewer" in told(error).remedy
-
-
 # -- every error -------------------------------------------------------------------------------------------------------
 
 
@@ -302,11 +278,6 @@ async def test_a_bug_is_internal_with_an_incident_that_the_log_knows(
 
 
 # -- health and reflection ---------------------------------------------------------------------------------------------
-
-
-async def health_of(channel: grpc.aio.Channel, service: str) -> int:
-    stub = health_pb2_grpc.HealthStub(channel)
-    return int((await stub.Check(health_pb2.HealthCheckRequest(service=service))).status)
 
 
 # -- load, deadlines, cancellation -------------------------------------------------------------------------------------
@@ -356,7 +327,3 @@ async def test_each_call_is_one_line_without_words_of_the_request(
     assert first["ms"] > 0
     assert first["unanswerable"] is True
     assert (lines[1]["batch"], lines[1]["errors"], lines[1]["unanswerable"], lines[1]["empty"]) == (2, 1, 1, 1)
-
-
-def wait_for(event: threading.Event) -> None:
-    assert event.wait(LIMIT_S)

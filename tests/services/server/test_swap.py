@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import gc
 import itertools
-import os
 import threading
 import weakref
 from collections.abc import AsyncIterator
@@ -20,8 +19,6 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from egotools import AsyncClient, ClientError, InvalidRequestError, PreconditionError
 from egotools.v1 import egotools_pb2 as pb
 from egotools.v1 import egotools_pb2_grpc as pb_grpc
-from ontology.errors import InvalidArgumentError, SnapshotError
-from retrieval.presets import BASELINES
 from services.server.catalogs import CatalogStore
 from services.server.server import SERVICE_NAME, Server
 from tests.harness.editions import QUERY, EditionStore, build_editions, editions_in, whole_request
@@ -97,31 +94,6 @@ async def test_no_reply_mixes_two_snapshots(store: EditionStore) -> None:
     assert seen == {"alpha", "beta"}
 
 
-async def test_one_that_cannot_answer_the_warm_query_is_refused(store: EditionStore) -> None:
-    def hook(request: Any) -> None:
-        raise RuntimeError("an index of another form")
-
-    async with running({"": store.path}) as server, AsyncClient(server.address) as client:
-        with pytest.raises(SnapshotError, match="RuntimeError"):
-            await server.publisher.load("", lambda: MemoryEngine(hook=hook))
-        assert (await client.retrieve(QUERY)).snapshot_id == store.ids["alpha"]
-
-
-async def test_a_store_that_cannot_be_written_changes_nothing(
-    store: EditionStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async with running({"": store.path}) as server, AsyncClient(server.address) as client:
-
-        def refuse(*arguments: Any, **named: Any) -> None:
-            raise OSError(28, "No space left on device")
-
-        monkeypatch.setattr(os, "fsync", refuse)
-        with pytest.raises(Exception, match="No space left"):
-            await server.publisher.publish("", store.ids["beta"])
-        assert (await client.retrieve(QUERY)).snapshot_id == store.ids["alpha"]
-        assert server.publisher.stores[""].published().snapshot_id == store.ids["alpha"]
-
-
 async def test_a_call_in_flight_keeps_its_snapshot_and_then_frees_it() -> None:
     """The old engine answers the call that began with it, and is gone when that call ends, without a garbage collection."""
     released, entered = threading.Event(), threading.Event()
@@ -156,15 +128,6 @@ async def test_a_call_in_flight_keeps_its_snapshot_and_then_frees_it() -> None:
         gc.enable()
         released.set()
         await server.stop(0)
-
-
-def test_presets_to_compare_with_are_served_where_the_operator_says_so(store: EditionStore) -> None:
-    served, compared = (CatalogStore(path=store.path, baselines=baselines).open() for baselines in (False, True))
-    for engine in (served, served.restricted({"namespace": ["shop"]})):
-        assert engine.catalog().presets == ("default", "fast")
-        with pytest.raises(InvalidArgumentError, match="serve --baselines"):
-            engine.retriever("hybrid")
-    assert {"default", "fast", *BASELINES} == set(compared.catalog().presets)
 
 
 # -- the watcher -------------------------------------------------------------------------------------------------------

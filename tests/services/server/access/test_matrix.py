@@ -14,9 +14,8 @@ from grpc_reflection.v1alpha import reflection_pb2
 
 from egotools.v1 import admin_pb2, egotools_pb2
 from egotools.v1 import egotools_pb2 as pb
-from egotools.v1 import egotools_pb2_grpc as pb_grpc
 from services.server.access.tokens import create_token
-from services.server.error_status import ERROR_METADATA_KEY
+from services.server.calls import ERROR_METADATA_KEY
 from services.server.server import Server
 from tests.harness.issuers import AUDIENCE, ISSUER, Issuer, key_set, write_policy
 from tests.harness.waiting import LIMIT_S
@@ -201,21 +200,3 @@ async def test_a_header_that_is_given_twice_is_refused(kept: Kept) -> None:
             with pytest.raises(grpc.aio.AioRpcError) as caught:
                 await call(b"", metadata=metadata, timeout=LIMIT_S)
             assert caught.value.code() == grpc.StatusCode.INVALID_ARGUMENT
-
-
-async def test_the_server_asks_before_it_answers(tmp_path: Path) -> None:
-    tokens_file = tmp_path / "tokens.json"
-    token = create_token(tokens_file, "agent")
-    policy = write_policy(tmp_path / "policy.yaml", {"match": {"token": "agent"}, "roles": ["read"]})
-    async with (
-        serving(settings=small_settings(access_policy=policy, tokens_file=tokens_file)) as server,
-        grpc.aio.insecure_channel(server.address) as channel,
-    ):
-        stub = pb_grpc.ToolRetrievalStub(channel)
-        metadata = (("authorization", f"bearer {token}"),)
-        reply = await stub.GetTool(pb.GetToolRequest(id="crm/find_customer"), metadata=metadata, timeout=LIMIT_S)
-        assert reply.tool.id == "crm/find_customer"
-        for authorization in ("", "Basic abc", "Bearer", f"Bearer  {token}x", f"Token {token}", "Bearer egotools_0_0"):
-            with pytest.raises(grpc.aio.AioRpcError) as caught:
-                await stub.GetTool(pb.GetToolRequest(id="x"), metadata=(("authorization", authorization),))
-            assert caught.value.code() == NOBODY

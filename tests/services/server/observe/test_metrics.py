@@ -12,11 +12,10 @@ import pytest
 
 from egotools.v1 import egotools_pb2 as pb
 from egotools.v1 import egotools_pb2_grpc as pb_grpc
-from services.server.caller import TENANT_METADATA_KEY, CallRecord
-from services.server.observe.prometheus_metrics import Metrics
+from services.server.calls import TENANT_METADATA_KEY, CallRecord
+from services.server.observe.metrics import Metrics
 from services.server.server import Server
-from tests.harness.waiting import until
-from tests.services.server.memory_engine import HeldStage, MemoryEngine, serving, small_settings
+from tests.services.server.memory_engine import MemoryEngine, serving, small_settings
 from tests.services.server.observe.scraping import samples, scrape
 
 REQUESTS = "egotools_requests_total"
@@ -74,25 +73,6 @@ async def test_the_counts_are_those_of_the_caller(server: Server, stub: pb_grpc.
     assert found["egotools_in_flight",] == 0
 
 
-async def test_waiting_running_and_refused_calls_are_shown() -> None:
-    engine = MemoryEngine()
-    async with serving(engine, small_settings(metrics_port=0, workers=1, queue=2)) as server:
-        engine.delays_s = held = HeldStage()
-        async with grpc.aio.insecure_channel(server.address) as channel:
-            stub = pb_grpc.ToolRetrievalStub(channel)
-            calls = [asyncio.ensure_future(code_of(stub.Retrieve(pb.RetrieveRequest(query="x")))) for _ in range(5)]
-            await until(lambda: server.limiter.admitted == 3 and sum(call.done() for call in calls) == 2)
-            found = await scrape(port_of(server))
-            held.released.set()
-            codes = Counter(await asyncio.gather(*calls))
-        assert codes == {"OK": 3, "RESOURCE_EXHAUSTED": 2}
-        assert (found["egotools_queue_length",], found["egotools_in_flight",]) == (2, 3)
-        assert found["egotools_refusals_total", "OVERLOADED"] == 2
-        after = await scrape(port_of(server))
-        assert (after["egotools_queue_length",], after["egotools_in_flight",]) == (0, 0)
-        assert after[REQUESTS, "RESOURCE_EXHAUSTED", "Retrieve", ""] == 2
-
-
 async def test_what_a_caller_makes_up_is_other(server: Server, stub: pb_grpc.ToolRetrievalAsyncStub) -> None:
     for number in range(20):
         metadata = ((TENANT_METADATA_KEY, f"made-up-{number}"),)
@@ -118,11 +98,3 @@ def test_the_labels_of_tenants_are_bounded() -> None:
     assert len([key for key in found if key[0] == REQUESTS]) == 101
     assert found[REQUESTS, "OK", "Retrieve", "other"] == 400
     assert len([key for key in found if key[0] == "egotools_snapshot_info"]) == 101
-
-
-def test_a_tenant_without_a_snapshot_is_shown() -> None:
-    metrics = Metrics(lambda: ["acme", "umbrella"])
-    metrics.swapped("acme", "0123")
-    found = dict(samples(metrics.scrape().decode()))
-    assert (found["egotools_serving", "acme"], found["egotools_serving", "umbrella"]) == (1, 0)
-    assert found["egotools_snapshot_info", "0123", "acme"] == 1

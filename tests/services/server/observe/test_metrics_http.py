@@ -8,10 +8,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from ontology.errors import InvalidArgumentError
-from services.server.observe.prometheus_metrics import Authorize, MetricsHttp, anybody
-from services.server.server import Server
-from tests.services.server.memory_engine import small_settings
+from services.server.observe.metrics import Authorize, MetricsHttp, anybody
 from tests.services.server.observe.scraping import fetch, send
 
 
@@ -62,9 +59,3 @@ async def test_who_holds_connections_loses_them_to_a_probe() -> None:
         assert (await fetch(port, "/livez"))[0] == 200
         for _, writer in silent:
             writer.close()
-
-
-async def test_a_port_that_is_taken_is_named() -> None:
-    async with listening() as port:
-        with pytest.raises(InvalidArgumentError, match=f"127.0.0.1:{port}: the metrics cannot be served"):
-            await Server(small_settings(metrics_port=port)).start()

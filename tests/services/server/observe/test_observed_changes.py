@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import ssl
-from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -18,7 +17,6 @@ from egotools import ClientError, SnapshotLostError
 from egotools.admin import AdminClient
 from egotools.v1 import egotools_pb2 as pb
 from egotools.v1 import egotools_pb2_grpc as pb_grpc
-from ontology.errors import SnapshotCorruptError
 from retrieval.snapshot.history import history
 from services.server.access.tokens import create_token
 from services.server.catalogs import CatalogStore
@@ -26,7 +24,6 @@ from services.server.server import Server
 from tests.harness.editions import EditionStore, build_editions
 from tests.harness.issuers import Authority, write_pair, write_policy
 from tests.harness.servers import loaded
-from tests.harness.waiting import until
 from tests.services.server.memory_engine import serving, small_settings
 from tests.services.server.observe.scraping import fetch, samples, scrape
 
@@ -102,26 +99,6 @@ async def test_a_change_that_cannot_be_audited_is_not_made(built: EditionStore, 
         assert served is not None and served.snapshot_id == store.ids["alpha"]
 
 
-async def test_what_a_watcher_cannot_serve_is_counted_once(
-    built: EditionStore, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    store, audit = built.copy(tmp_path / "store"), tmp_path / "audit.jsonl"
-    async with publishing(store, audit, watch_s=0.01) as server:
-        store.damage("beta")
-        store.name_current("beta")  # a publication checks it
-        await until(lambda: server.catalogs.state("").problem)
-        for _ in range(3):
-            with pytest.raises(SnapshotCorruptError):
-                await server.publisher.refresh("")
-        found = dict(samples(server.observing.metrics.scrape().decode()))
-    assert found["egotools_refused_publications_total", ""] == 1
-    said = next(record.__dict__["fields"] for record in caplog.records if record.message == "refused")
-    assert store.ids["beta"] in said["subject"], "the log says which file"
-    assert [entry for entry in entries(audit) if entry[3] != "done"] == [
-        ("swap", "server", store.ids["beta"], "SNAPSHOT_CORRUPT")
-    ]
-
-
 # -- access control ----------------------------------------------------------------------------------------------------
 
 
@@ -145,7 +122,7 @@ async def code_of(call: Any) -> str:
     return "OK"
 
 
-async def test_denied_calls_are_audited_and_counted(tmp_path: Path) -> None:
+async def test_denied_calls_are_logged_and_counted(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     async with guarded(tmp_path) as (server, tokens):
         async with grpc.aio.insecure_channel(server.address) as channel:
             stub = pb_grpc.ToolRetrievalStub(channel)
@@ -163,31 +140,13 @@ async def test_denied_calls_are_audited_and_counted(tmp_path: Path) -> None:
     assert found["egotools_requests_total", "PERMISSION_DENIED", "Retrieve", ""] == 1
     assert found["egotools_requests_total", "UNAUTHENTICATED", "Retrieve", ""] == 2
     assert found["egotools_requests_total", "OK", "Retrieve", ""] == 1
-    said = entries(tmp_path / "audit.jsonl")
-    assert ("call", "prometheus", "Retrieve", "PERMISSION_DENIED") in said
-    assert ("call", "ipv4:127.0.0.1", "Retrieve", "UNAUTHENTICATED") in said
-    assert ("load-policy", "server", str(tmp_path / "policy.yaml"), "done") in said
-
-
-async def test_made_up_names_are_one_in_the_audit_log_and_the_metrics(tmp_path: Path) -> None:
-    async with guarded(tmp_path) as (server, _):
-        async with grpc.aio.insecure_channel(server.address) as channel:
-            for number in range(20):
-                made_up = (("authorization", f"Bearer {number}"), ("egotools-tenant", f"tenant-{number}"))
-                for name in (f"Method{number}", f"Retrieve/{number}", "Retrieve"):
-                    call: Any = channel.unary_unary(f"/egotools.v1.ToolRetrieval/{name}")
-                    assert await code_of(call(b"", metadata=made_up)) == "UNAUTHENTICATED"
-        found = dict(samples(server.observing.metrics.scrape().decode()))
-    assert {names[2:] for names in found if names[:2] == ("egotools_requests_total", "UNAUTHENTICATED")} == {
-        ("Retrieve", "other"),
-        ("other", "other"),
-    }
-    log = [json.loads(line) for line in (tmp_path / "audit.jsonl").read_text().splitlines()]
-    denials = Counter[tuple[str, str]]()
-    for entry in log:
-        if entry["action"] == "call":
-            denials[entry["subject"], entry["tenant"]] += entry["count"]
-    assert denials == {("Retrieve", "other"): 20, ("other", "other"): 40}
+    denied = [record.__dict__["fields"] for record in caplog.records if record.message == "denied"]
+    assert [(each["caller"], each["reason"]) for each in denied] == [
+        ("prometheus", "PERMISSION_DENIED"),
+        ("", "UNAUTHENTICATED"),
+        ("", "UNAUTHENTICATED"),
+    ]
+    assert ("load-policy", "server", str(tmp_path / "policy.yaml"), "done") in entries(tmp_path / "audit.jsonl")
 
 
 async def test_the_metrics_are_for_the_role_metrics(tmp_path: Path) -> None:
@@ -198,9 +157,6 @@ async def test_the_metrics_are_for_the_role_metrics(tmp_path: Path) -> None:
             name: (await fetch(port, "/metrics", f"Authorization: Bearer {token}"))[0] for name, token in tokens.items()
         }
         assert codes == {"agent": 403, "prometheus": 200, "admin": 403}
-        assert (await fetch(port, "/metrics", f"Authorization: Bearer {tokens['agent']}"))[2].endswith(
-            "role metrics.\n"
-        )
         assert (
             (await fetch(port, "/metrics"))[0] == (await fetch(port, "/metrics", "Authorization: Basic eA=="))[0] == 401
         )

@@ -11,35 +11,26 @@ import logging
 import platform
 import threading
 import time
-from collections import Counter as Multiset
-from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator
 from http import HTTPStatus
 from importlib.metadata import version
 from ssl import SSLContext
 from typing import Any, TypeAlias
 
+from google.protobuf.message import Message
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info, generate_latest
 from prometheus_client.core import GaugeMetricFamily, InfoMetricFamily, Metric
 from prometheus_client.process_collector import ProcessCollector
 from prometheus_client.registry import Collector
 
 from egotools.v1 import admin_pb2, egotools_pb2
+from egotools.v1 import egotools_pb2 as pb
 from ontology.errors import InvalidArgumentError
-from services.server.caller import CallRecord
+from services.server.calls import CallRecord
 
-__all__ = [
-    "FALLBACK_KINDS",
-    "METHODS",
-    "OTHER",
-    "STAGES",
-    "Authorize",
-    "Metrics",
-    "MetricsHttp",
-    "Retrieval",
-    "anybody",
-]
+__all__ = ["FALLBACK_KINDS", "METHODS", "OTHER", "STAGES", "Authorize", "Metrics", "MetricsHttp", "anybody"]
 
-Retrieval: TypeAlias = tuple[egotools_pb2.RetrieveRequest, egotools_pb2.RetrieveResponse]
+_LOG = logging.getLogger("egotools.server")
 OTHER = "other"
 _BEGINNINGS = {
     "no semantic matching": "encoder",
@@ -98,7 +89,7 @@ class Metrics(Collector):
         self._tenants = tenants
         self._known: frozenset[str] = frozenset()
         self._served: dict[str, tuple[str, float]] = {}  # tenant → snapshot id, and when it was swapped in
-        self._published: dict[tuple[str, str], float] = {}
+        self._published: dict[str, tuple[str, float]] = {}  # tenant → snapshot id, and when it was published
         self._registry = registry = CollectorRegistry()
         self._counters: dict[str, Any] = {
             name: Counter(f"egotools_{name}", text, labels, registry=registry)
@@ -121,9 +112,9 @@ class Metrics(Collector):
         """Add a gauge whose value is asked for at each scrape."""
         Gauge(name, documentation, registry=self._registry).set_function(value)
 
-    def answered(self, record: CallRecord, found: Sequence[Retrieval]) -> None:
-        """Count answers, their stages and their fallbacks."""
-        for _, response in found:
+    def answered(self, record: CallRecord, message: Message) -> None:
+        """Count the answers of a message, their stages and their fallbacks."""
+        for response in _answers(message):
             self._count("answers", record.tenant)
             for stage, spent_ms in response.timings_ms.items():
                 label = stage if stage in STAGES else OTHER
@@ -148,8 +139,8 @@ class Metrics(Collector):
 
     def swapped(self, tenant: str, snapshot_id: str) -> None:
         """Count a snapshot that is served from now on."""
+        self._served[tenant] = (snapshot_id, time.monotonic())
         self._count("swaps", tenant)
-        self._served[tenant] = snapshot_id, time.monotonic()
 
     def publication_refused(self, tenant: str) -> None:
         """Count a snapshot that cannot be served; the old one serves on."""
@@ -168,15 +159,13 @@ class Metrics(Collector):
         age = _gauge("snapshot_age_seconds", "Time since this server swapped the snapshot in")
         published = _gauge("snapshot_published_seconds", "When the snapshot was published, since 1970")
         serving = _gauge("serving", "1 for a tenant that is served")
-        served = {self._label(tenant): (tenant, *found) for tenant, found in self._served.items()}
-        for label, (tenant, snapshot_id, since) in sorted(served.items()):
-            key = (tenant, snapshot_id)
-            if key not in self._published:
-                self._published = {known: at for known, at in self._published.items() if known[0] != tenant}
-                self._published[key] = self.published(*key)
+        for label, tenant in sorted({self._label(tenant): tenant for tenant in self._served}.items()):
+            snapshot_id, since = self._served[tenant]
+            if self._published.get(tenant, ("", 0.0))[0] != snapshot_id:
+                self._published[tenant] = (snapshot_id, self.published(tenant, snapshot_id))
             info.add_metric((label,), {"snapshot_id": snapshot_id})
             age.add_metric((label,), time.monotonic() - since)
-            published.add_metric((label,), self._published[key])
+            published.add_metric((label,), self._published[tenant][1])
         labels: dict[str, bool] = {}
         for tenant in self._tenants():
             label = self._label(tenant)
@@ -195,17 +184,27 @@ class Metrics(Collector):
         return tenant if tenant in self._known else OTHER
 
 
+def _answers(message: Message) -> Iterator[pb.RetrieveResponse]:
+    """The answers to requests that a message has; failed ones are left out."""
+    if isinstance(message, pb.RetrieveResponse):
+        yield message
+    elif isinstance(message, pb.RetrieveResult) and message.HasField("response"):
+        yield message.response
+    elif isinstance(message, pb.RetrieveBatchResponse):
+        for result in message.results:
+            yield from _answers(result)
+
+
 def _gauge(name: str, text: str) -> GaugeMetricFamily:
     return GaugeMetricFamily(f"egotools_{name}", text, labels=("tenant",))
 
 
-_LOG = logging.getLogger("egotools.server")
+# -- the HTTP port -----------------------------------------------------------------------------------------------------
+
 Authorize: TypeAlias = Callable[[str], Awaitable[int]]
 """Value of a header ``Authorization``, empty where it is absent → 200 where the metrics may be read, 401 for nobody known, 403 for a caller
 without the role."""
-_MOST_CONNECTIONS, _BACKLOG, _HEAD_BYTES = 64, 128, 8_192
-_SCRAPE_S = 5.0
-_DENIED = {401: "The metrics need a bearer token.", 403: "The caller does not have the role metrics."}
+_MOST_CONNECTIONS, _HEAD_BYTES, _SCRAPE_S = 64, 8_192, 5.0
 
 
 async def anybody(header: str) -> int:
@@ -216,8 +215,7 @@ async def anybody(header: str) -> int:
 class MetricsHttp:
     """Answers scrapes and probes: one request a connection, at most 64 connections, five seconds for each.
 
-    A further connection takes the place of the oldest of the address that has most: who holds connections loses them, and a probe
-    from elsewhere, or a later one, is answered.
+    A further connection takes the place of the oldest: who holds connections loses them, and a probe is answered.
 
     :param scrape: returns the metrics; called on a thread, at most once at a time: who asks meanwhile gets what that call returns.
     :param authorize: who may read ``/metrics``; the probes are open to whoever reaches the port.
@@ -233,13 +231,13 @@ class MetricsHttp:
     ) -> None:
         self._scrape, self._ready, self._authorize, self._tls = scrape, ready, authorize, tls
         self._scraping: asyncio.Future[bytes] | None = None
-        self._connections: dict[asyncio.Task[None], str] = {}  # in the order of their coming → address of the other end
+        self._connections: dict[asyncio.Task[None], None] = {}  # in the order of their coming
         self._server: asyncio.Server | None = None
 
     async def start(self, host: str, port: int) -> int:
         """Listen, and return the port."""
         try:
-            self._server = await asyncio.start_server(self._connected, host, port, limit=_HEAD_BYTES, backlog=_BACKLOG)
+            self._server = await asyncio.start_server(self._connected, host, port, limit=_HEAD_BYTES)
         except OSError as error:
             problem = f"the metrics cannot be served on this address: {error.strerror or error}"
             remedy = "Choose another metrics_port; port 0 takes any free one"
@@ -248,26 +246,20 @@ class MetricsHttp:
 
     async def stop(self) -> None:
         """Close the port and the connections."""
-        if self._server is None:
-            return
-        self._server.close()
-        for task in list(self._connections):
-            task.cancel()
-        await asyncio.gather(*self._connections, return_exceptions=True)
-        if self._scraping is not None:
-            await asyncio.wait({self._scraping}, timeout=_SCRAPE_S)
-        await self._server.wait_closed()
+        if self._server is not None:
+            self._server.close()
+            for task in list(self._connections):
+                task.cancel()
+            await asyncio.gather(*self._connections, return_exceptions=True)
+            await self._server.wait_closed()
 
     async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        if task is None:
-            return
+        task: Any = asyncio.current_task()
         if len(self._connections) >= _MOST_CONNECTIONS:
-            most = Multiset(self._connections.values()).most_common(1)[0][0]
-            oldest = next(each for each, address in self._connections.items() if address == most)
+            oldest = next(iter(self._connections))
             del self._connections[oldest]
             oldest.cancel()
-        self._connections[task] = str((writer.get_extra_info("peername") or ("",))[0])
+        self._connections[task] = None
         try:
             async with asyncio.timeout(_SCRAPE_S):
                 if self._tls is not None:  # not by the listening socket: there, who begins no handshake counts nowhere
@@ -284,32 +276,31 @@ class MetricsHttp:
 
     async def _answer(self, reader: asyncio.StreamReader) -> bytes:
         try:
-            head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
+            line, *lines = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
         except asyncio.IncompleteReadError:
-            return _response(400, "The request has no end.")
+            return _response(400, b"The request has no end.\n")
         except asyncio.LimitOverrunError:
-            return _response(431, "The head of the request is too large.")
-        line, *lines = head.split("\r\n")
+            return _response(431, b"The head of the request is too large.\n")
         words = line.split(" ")
         if len(words) != 3 or not words[2].startswith("HTTP/1."):
-            return _response(400, "This is no HTTP/1 request.")
+            return _response(400, b"This is no HTTP/1 request.\n")
         if words[0] not in ("GET", "HEAD"):
-            return _response(405, "Use GET.")
+            return _response(405, b"Use GET.\n")
         parted = (each.partition(":") for each in reversed(lines))
         headers = {name.strip().lower(): value.strip() for name, _, value in parted}
         answer = _response(*await self._page(words[1].partition("?")[0], headers.get("authorization", "")))
         return answer if words[0] == "GET" else answer[: answer.index(b"\r\n\r\n") + 4]
 
-    async def _page(self, path: str, authorization: str) -> tuple[int, str | bytes]:
+    async def _page(self, path: str, authorization: str) -> tuple[int, bytes]:
         if path == "/livez":
-            return 200, "alive"
+            return 200, b"alive\n"
         if path == "/readyz":
-            return (200, "ready") if self._ready() else (503, "not ready")
+            return (200, b"ready\n") if self._ready() else (503, b"not ready\n")
         if path != "/metrics":
-            return 404, "There are /metrics, /livez and /readyz."
+            return 404, b"There are /metrics, /livez and /readyz.\n"
         status = await self._authorize(authorization)
         if status != 200:
-            return status, _DENIED[status]
+            return status, b"The metrics need a bearer token of a caller with the role metrics.\n"
         if self._scraping is None or self._scraping.done():
             self._scraping = asyncio.ensure_future(asyncio.to_thread(self._scrape))
         try:
@@ -318,14 +309,13 @@ class MetricsHttp:
             )  # a thread cannot be stopped: it goes on for who asks later
         except Exception:
             _LOG.exception("the metrics cannot be written")
-            return 500, "The metrics cannot be written; the log of the server says why."
+            return 500, b"The metrics cannot be written; the log of the server says why.\n"
 
 
-def _response(status: int, body: str | bytes) -> bytes:
-    content = body if isinstance(body, bytes) else f"{body}\n".encode()
+def _response(status: int, content: bytes) -> bytes:
     head = [
         f"HTTP/1.1 {status} {HTTPStatus(status).phrase}",
-        f"Content-Type: text/plain; {'version=0.0.4; ' if isinstance(body, bytes) else ''}charset=utf-8",
+        "Content-Type: text/plain; version=0.0.4; charset=utf-8",
         f"Content-Length: {len(content)}",
         "Cache-Control: no-store",
         "Connection: close",

@@ -121,7 +121,6 @@ EVENTS = {
     "every second": ("DTSTART:20260601T100000Z\nRRULE:FREQ=SECONDLY", "repeats within a day"),
     "no rule": ("DTSTART:20260601T100000Z\nRRULE:FREQ=DAILY;INTERVAL=0;BYDAY=XX", "cannot be read"),
     "a line that is none": ("DTSTART:20260601T100000Z\nthis is no line", "a line of it was left out"),
-    "an alarm without end": ("DTSTART:20260601T100000Z\nBEGIN:VALARM", "read one by one"),
     "every second of a day": (
         f"DTSTART:20260601T100000Z\nRRULE:FREQ=DAILY;BYMINUTE={MINUTES};BYSECOND={MINUTES}",
         "only its first 2,000",

@@ -113,13 +113,10 @@ def test_a_full_disk_is_said_again_and_again(tmp_path: Path, monkeypatch: pytest
 @pytest.mark.parametrize(
     ("kind", "data", "problem"),
     [
-        ("call_ended", {"tool": "shop/get", "nth": 0, "gave": 1}, "'key' is missing"),
         ("call_begun", {"key": ["k"], "nth": 0}, "key"),
         ("call_begun", {"key": "k", "nth": -1}, "nth"),
         ("model_ended", {"key": "k", "nth": 0, "prompt_tokens": "many", "gave": 1}, "prompt_tokens"),
-        ("graph_failed", {"key": "k", "nth": 0}, "'problem' is missing"),
         ("sandbox_ended", {"key": "k", "nth": 0, "seconds": -1.0, "gave": 1}, "seconds"),
-        ("event", {"nth": 0}, "'what' is missing"),
     ],
 )
 def test_a_record_that_has_not_the_form_of_its_kind_is_refused(

@@ -405,7 +405,7 @@ def recorded_model(
     """
 
     def around(step_name: str, asked: Mapping[str, Any], ask: Callable[[], Completion]) -> Completion:
-        about = {"role": role, "step": step_name, "model": model.name, "asked": cleaned(dict(asked))}
+        about: dict[str, Any] = {"role": role, "step": step_name, "model": model.name, "asked": cleaned(dict(asked))}
         with steps.taken("model", request_key([role, asked]), subject=model.name, told=told, **about) as step:
             if not step.is_known:
                 step.gave = ask()

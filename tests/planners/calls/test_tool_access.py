@@ -26,7 +26,6 @@ from planners.calls.tool_access import (
     CallPolicy,
     CallRule,
     PythonInvoker,
-    always,
     never,
     read_policy,
 )
@@ -169,12 +168,6 @@ async def test_a_write_that_nobody_confirms_is_not_sent(given: Tool, arguments: 
         assert server.arrived == []
         assert (await calls.invoke(READ, {})).ok  # nobody is asked about reads
         assert len(server.arrived) == 1
-
-
-async def test_a_confirmed_write_is_not_sent_on_to_another_host() -> None:
-    with Loopback() as other, Loopback(lambda _: Reply(status=307, headers={"Location": other.url})) as server:
-        answer = await CallPipeline(HttpInvoker(servers={"": server.url}), always).invoke(WRITE, ORDER)
-        assert (answer.ok, len(server.arrived), other.arrived) == (False, 1, [])
 
 
 async def test_whoever_is_asked_sees_the_call_and_one_question_at_a_time() -> None:

@@ -137,14 +137,3 @@ def test_a_journal_of_the_format_before_is_refused_with_what_to_do(tmp_path: Pat
         with pytest.raises(InvalidArgumentError, match="an earlier release") as caught, opened:
             read_run_journal(path)
         assert "the release that wrote it" in caught.value.remedy
-
-
-def test_records_are_read_from_the_file_and_found_by_their_key(tmp_path: Path) -> None:
-    with open_run_journal(tmp_path / "run") as journal:
-        for n in range(3):
-            journal.append("event", nth=n, what={"value": n})
-        assert [each.data["what"]["value"] for each in journal.records] == [0, 1, 2] and journal.count == 3
-        assert journal.last("event", "", 1) is None, "of earlier processes alone"
-        journal.append("event", nth=1, what={"value": 7})
-    found = read_run_journal(tmp_path / "run").last("event", "", 1)
-    assert found is not None and found.data["what"] == {"value": 7}

@@ -59,22 +59,14 @@ print("end")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SandboxLimits:
-    """Of one run.
+    """Of one run."""
 
-    :param seconds: of wall time, and of processor time of all threads together.
-    :param memory_bytes: of address space.
-    :param output_bytes: of stdout, and of stderr.
-    :param file_bytes: that it may write, all its files together.
-    :param input_bytes: of the files that it is given, all together: they are copied into memory.
-    :param processes: threads; it has one process, and cannot start another.
-    """
-
-    seconds: float = 20.0
-    memory_bytes: int = 512 * 2**20
-    output_bytes: int = 1 * 2**20
-    file_bytes: int = 64 * 2**20
-    input_bytes: int = 256 * 2**20
-    processes: int = 32
+    seconds: float = 20.0  # of wall time, and of processor time of all threads together
+    memory_bytes: int = 512 * 2**20  # of address space
+    output_bytes: int = 1 * 2**20  # of stdout, and of stderr
+    file_bytes: int = 64 * 2**20  # that it may write, all its files together
+    input_bytes: int = 256 * 2**20  # of the files that it is given, all together: they are copied into memory
+    processes: int = 32  # threads; it has one process, and cannot start another
 
 
 _PROVEN: set[tuple[str, SandboxLimits]] = set()
@@ -151,65 +143,16 @@ async def _run(
             command += ["--remount-ro", "/dev", "--remount-ro", "/", "--chdir", _WORK]
             command += ["--seccomp", str(filter_fd), "--json-status-fd", str(status_fd), "--"]
             command += _interpreter(limits, as_root, lifeline)
-            running = _Running(limits.output_bytes, let_go)
-            await running.start(command, (code_fd, filter_fd, status_fd, lifeline, *file_fds.values()))
+            process = await _started(command, (code_fd, filter_fd, status_fd, lifeline, *file_fds.values()), let_go)
         try:
             given = stdin if isinstance(stdin, bytes) else await stdin
         except BaseException:
-            await running.finish(b"", 0)
+            _kill(process, let_go)
+            await process.communicate()
             raise
-        limit = await running.finish(given, limits.seconds)
-        return running.result(limit, _exit_code(told))
-
-
-class _Running:
-    """A process in a session of its own, whose output and time are bounded; however it ends, nothing of it is left.
-
-    :param max_output: bytes of stdout, and of stderr, that are kept; more end the process.
-    :param let_go: is called before the process is killed, once or more often.
-    """
-
-    def __init__(self, max_output: int, let_go: Callable[[], object]) -> None:
-        self._max_output, self._let_go = max_output, let_go
-        self._stdout, self._stderr = bytearray(), bytearray()
-        self._is_over = False
-        self._process: Process
-
-    async def start(self, command: Sequence[str], fds: Sequence[int]) -> None:
-        """Start the process. Who is cancelled meanwhile ends its whole group: the event loop would end its first process only."""
-        starting = asyncio.ensure_future(
-            asyncio.create_subprocess_exec(
-                *command, stdin=PIPE, stdout=PIPE, stderr=PIPE, env={}, cwd="/", start_new_session=True, pass_fds=fds
-            )
-        )
-        try:
-            self._process = await asyncio.shield(starting)
-        except asyncio.CancelledError:
-            self._process = await starting
-            await self.finish(b"", 0)
-            raise
-
-    async def finish(self, stdin: bytes, seconds: float) -> Ending | None:
-        """Give it its input, wait until all of it has ended, also where the wait is cancelled; return the limit that did it, or None."""
-        talk = asyncio.gather(
-            self._feed(stdin),
-            self._collect(self._process.stdout, self._stdout),
-            self._collect(self._process.stderr, self._stderr),
-            self._process.wait(),
-        )
-        is_late = False
-        try:
-            await asyncio.wait({talk}, timeout=seconds)
-            is_late = not talk.done()
-        finally:
-            self._kill()
-            await talk
-        return "output" if self._is_over else "timeout" if is_late else None
-
-    def result(self, limit: Ending | None, status: int | None) -> SandboxResult:
-        """Return how a run ended. The interpreter has no status where none was started, which is an error, or it was stopped."""
-        stdout, stderr = (bytes(each).decode("utf-8", "replace") for each in (self._stdout, self._stderr))
-        if limit is None and status is None and (self._process.returncode or 0) > 0:
+        limit, stdout, stderr = await _finished(process, given, limits, let_go)
+        status = _exit_code(told)
+        if limit is None and status is None and (process.returncode or 0) > 0:  # no interpreter was started
             raise _not_isolated(stderr)
         if limit is None and status is not None and status <= _SIGNALLED:
             limit = "ok" if status == 0 else "error"
@@ -217,8 +160,29 @@ class _Running:
             limit = "timeout" if status == _SIGNALLED + signal.SIGXCPU else "killed"
         return SandboxResult(ended=limit, stdout=stdout, stderr=stderr)
 
-    async def _feed(self, stdin: bytes) -> None:
-        stream: Any = self._process.stdin
+
+async def _started(command: Sequence[str], fds: Sequence[int], let_go: Callable[[], object]) -> Process:
+    """Start a process in a session of its own. Who is cancelled meanwhile ends all of it: the event loop would end its first process only."""
+    options: dict[str, Any] = {"env": {}, "cwd": "/", "start_new_session": True, "pass_fds": fds}
+    options |= dict.fromkeys(("stdin", "stdout", "stderr"), PIPE)
+    starting = asyncio.ensure_future(asyncio.create_subprocess_exec(*command, **options))
+    try:
+        return await asyncio.shield(starting)
+    except asyncio.CancelledError:
+        process = await starting
+        _kill(process, let_go)
+        await process.communicate()
+        raise
+
+
+async def _finished(
+    process: Process, stdin: bytes, limits: SandboxLimits, let_go: Callable[[], object]
+) -> tuple[Ending | None, str, str]:
+    """Give a process its input, wait until all of it has ended, also where the wait is cancelled; return the limit that did it, and what
+    it has written."""
+    ended: list[Ending] = []
+
+    async def feed(stream: Any) -> None:
         with contextlib.suppress(ConnectionError):
             stream.write(stdin)
             await stream.drain()
@@ -226,19 +190,33 @@ class _Running:
         with contextlib.suppress(ConnectionError):
             await stream.wait_closed()
 
-    async def _collect(self, stream: Any, kept: bytearray) -> None:
+    async def collect(stream: Any, kept: bytearray) -> None:
         while chunk := await stream.read(_CHUNK):  # to the end: unread, it would not let the process end
-            room = self._max_output - len(kept)
+            room = limits.output_bytes - len(kept)
             kept += chunk[:room]
             if len(chunk) > room:
-                self._is_over = True
-                self._kill()
+                ended.append("output")
+                _kill(process, let_go)
 
-    def _kill(self) -> None:
-        self._let_go()
-        if self._process.returncode is None:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(self._process.pid, signal.SIGKILL)
+    written = bytearray(), bytearray()
+    outputs = (collect(process.stdout, written[0]), collect(process.stderr, written[1]))
+    talk = asyncio.gather(feed(process.stdin), *outputs, process.wait())
+    try:
+        await asyncio.wait({talk}, timeout=limits.seconds)
+        if not talk.done():
+            ended.append("timeout")
+    finally:
+        _kill(process, let_go)
+        await talk
+    stdout, stderr = (bytes(each).decode("utf-8", "replace") for each in written)
+    return next(iter(ended), None), stdout, stderr
+
+
+def _kill(process: Process, let_go: Callable[[], object]) -> None:
+    let_go()
+    if process.returncode is None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
 
 
 def _bwrap() -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import signal
@@ -24,7 +23,7 @@ from tests.harness.http_server import Arrived, Loopback, Reply
 from tests.harness.waiting import LIMIT_S, wait_until
 from tests.planners.calls import shop_tools
 from tests.planners.calls.tools import MODULE, NOTHING, http, python
-from tests.planners.journal import warehouse_run, warehouse_tools
+from tests.planners.journal import warehouse_tools
 
 
 def recording(inner: ToolInvoker, journal: RunJournal) -> RecordedInvoker:
@@ -80,21 +79,6 @@ class TestResumption:
         assert marks(tmp_path) == ALL[:3]
         assert len(json.loads(finished(tmp_path, "repeat"))) == 5
         assert marks(tmp_path) == [*ALL[:3], *ALL[2:]]
-
-    def test_a_journal_cut_off_anywhere_is_resumed_with_the_same_bodies(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.chdir(tmp_path)
-        path = tmp_path / "run"
-        bodies = asyncio.run(warehouse_run.run(path, repeat=True))
-        content = path.read_bytes()
-        for length in range(0, len(content), 97):
-            path.write_bytes(content[:length])
-            ended = sum(record.kind == "call_ended" for record in read_run_journal(path).records)
-            warehouse_tools.MARKS.unlink()
-            assert asyncio.run(warehouse_run.run(path, repeat=True)) == bodies
-            assert marks(tmp_path) == ALL[ended:] or (not marks(tmp_path) and ended == 5)
-            warehouse_tools.MARKS.touch()
 
     async def test_a_write_without_an_answer_is_asked_about_and_one_that_was_never_sent_is_not(
         self, tmp_path: Path

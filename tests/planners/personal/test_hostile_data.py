@@ -119,6 +119,7 @@ EVENTS = {
     "impossible start": ("DTSTART:20260231T990000Z", "without a possible start"),
     "no start": ("DESCRIPTION:x", "without a possible start"),
     "every second": ("DTSTART:20260601T100000Z\nRRULE:FREQ=SECONDLY", "repeats within a day"),
+    "several rules": ("DTSTART:20260601T100000Z\nRRULE:FREQ=DAILY\nRRULE:FREQ=DAILY", "2 rules"),
     "no rule": ("DTSTART:20260601T100000Z\nRRULE:FREQ=DAILY;INTERVAL=0;BYDAY=XX", "cannot be read"),
     "a line that is none": ("DTSTART:20260601T100000Z\nthis is no line", "a line of it was left out"),
     "every second of a day": (

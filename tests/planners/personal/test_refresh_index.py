@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import sqlite3
-import subprocess
-import sys
-from contextlib import closing
 from datetime import date
 from pathlib import Path
 
 import pytest
 
 from planners.personal import IndexReport, PersonalData, index_in_use, personal_tools, refresh_index
-from tests.conftest import ROOT
 
 TODAY = date(2026, 6, 15)
 MAIL = "From: ann@example.com\nSubject: {0}\nDate: Mon, 1 Jun 2026 10:00:00 +0000\nMessage-ID: <{0}@x>\n\nText of {0}\n"
@@ -51,30 +46,3 @@ def test_the_index_is_made_anew_when_a_file_is_new_changed_or_gone_and_only_then
     assert _refresh(folder).made and _subjects(folder) == ["one", "two"]
     assert _refresh(folder, zone="Asia/Tokyo").made and _refresh(folder, zone="Asia/Tokyo", today=date(2027, 1, 1)).made
     assert [each.name for each in folder.glob(".*")] == [], "nothing is left beside it"
-
-
-_REFRESH = """
-import sys
-from datetime import date
-from pathlib import Path
-from planners.personal import PersonalData, refresh_index
-folder, zone = Path(sys.argv[1]), sys.argv[2]
-for _ in range(5):
-    refresh_index(PersonalData.below(folder, zone=zone), folder / "index.sqlite", today=date(2026, 6, 15))
-"""
-
-
-def _process(folder: Path, zone: str) -> subprocess.Popen[str]:
-    command = [sys.executable, "-c", _REFRESH, str(folder), zone]
-    return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-
-
-def test_processes_that_refresh_one_index_at_once_leave_it_whole(folder: Path) -> None:
-    """Two with the same zone, and one with another, which makes the index anew each time."""
-    for process in [_process(folder, zone) for zone in ("UTC", "UTC", "Asia/Tokyo")]:
-        _, told = process.communicate()
-        assert process.returncode == 0, told
-    with closing(sqlite3.connect(folder / "index.sqlite")) as db:
-        assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-    assert _refresh(folder).entities["Email"] == 3
-    assert _subjects(folder) == ["one", "three", "two"]

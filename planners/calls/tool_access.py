@@ -163,14 +163,10 @@ def _repeated_keys(node: yaml.Node | None) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallLimits:
-    """Limits of all calls of a run together. None: no limit.
+    """Limits of all calls of a run together. None: no limit."""
 
-    :param calls: that are made; retries of one are not counted.
-    :param seconds: from the first call on; a call in flight then is given up.
-    """
-
-    calls: int | None = None
-    seconds: float | None = None
+    calls: int | None = None  # that are made; retries of one are not counted
+    seconds: float | None = None  # from the first call on; a call in flight then is given up
 
 
 @dataclass(eq=False, repr=False)
@@ -394,21 +390,13 @@ def _number(value: Any) -> int | float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolAccess:
-    """What may be called, and where.
+    """What may be called, and where."""
 
-    :param modules: of Python, whose functions may be called.
-    :param servers: namespace → base URL, see :class:`HttpInvoker`.
-    :param sessions: name → MCP server.
-    :param credentials: key of a security scheme, or ``NAMESPACE.KEY``, → credential, see :class:`HttpInvoker`.
-    :param allowed_networks: that a document's server may be in although they are not public.
-    :param timeout_s: seconds for a call.
-    """
-
-    modules: Collection[str] = ()
-    servers: Mapping[str, str] = field(default_factory=dict)
-    sessions: Mapping[str, McpAddress] = field(default_factory=dict)
-    credentials: Mapping[str, str] = field(default_factory=dict, repr=False)
-    allowed_networks: Sequence[Network] = ()
+    modules: Collection[str] = ()  # of Python, whose functions may be called
+    servers: Mapping[str, str] = field(default_factory=dict)  # namespace → base URL
+    sessions: Mapping[str, McpAddress] = field(default_factory=dict)  # name → MCP server
+    credentials: Mapping[str, str] = field(default_factory=dict, repr=False)  # see :class:`HttpInvoker`
+    allowed_networks: Sequence[Network] = ()  # that a document's server may be in although they are not public
     policy: CallPolicy = field(default_factory=CallPolicy)
     timeout_s: float = 30.0
 

@@ -23,40 +23,35 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias
 
+import grpc
+import httpx
 import typer
 import yaml
+from google.protobuf.json_format import MessageToDict, ParseDict
+from mcp import Client
+from typer.testing import CliRunner
 
-from services.threads import pin_threads
-
-pin_threads()  # before anything numeric is imported
-
-import grpc  # noqa: E402
-import httpx  # noqa: E402
-from google.protobuf.json_format import MessageToDict, ParseDict  # noqa: E402
-from mcp import Client  # noqa: E402
-from typer.testing import CliRunner  # noqa: E402
-
-from benchmarks.personal import write_personal_data  # noqa: E402
-from egotools import AsyncClient  # noqa: E402
-from egotools.v1 import admin_pb2, egotools_pb2  # noqa: E402
-from egotools.v1.egotools_pb2_grpc import ToolRetrievalStub  # noqa: E402
-from eval.systems.ablations import make_ablations  # noqa: E402
-from inference import DEFAULT_ENCODER, load_encoder  # noqa: E402
-from planners.calls.tool_access import ToolAccess  # noqa: E402
-from retrieval.engine import open_engine  # noqa: E402
-from retrieval.query.request import Request  # noqa: E402
-from scripts.bench_sets import BENCH, BenchSet, bench_sets, catalog_address, real_sets, reduced, sampled  # noqa: E402
-from services.cli.app import app as product  # noqa: E402
-from services.cli.demo import demo  # noqa: E402
-from services.company.mock_company import served_company  # noqa: E402
-from services.company.shipped_documents import SHIPPED_CATALOG, SHIPPED_REQUESTS  # noqa: E402
-from services.jobs.build import build_snapshot  # noqa: E402
-from services.mcp.gateway_server import McpGateway  # noqa: E402
-from services.mcp.mcp_caller import McpSettings  # noqa: E402
-from services.rest.rest_server import RestSettings, serve_rest  # noqa: E402
-from services.server.settings import ServerSettings  # noqa: E402
-from tests.harness.chat import Reply, chat_server  # noqa: E402
-from tests.harness.servers import serving  # noqa: E402
+from benchmarks.personal import write_personal_data
+from egotools import AsyncClient
+from egotools.v1 import admin_pb2, egotools_pb2
+from egotools.v1.egotools_pb2_grpc import ToolRetrievalStub
+from eval.systems.ablations import make_ablations
+from inference import DEFAULT_ENCODER, load_encoder
+from planners.calls.tool_access import ToolAccess
+from retrieval.engine import open_engine
+from retrieval.query.request import Request
+from scripts.bench_sets import BENCH, BenchSet, bench_sets, catalog_address, real_sets, reduced, sampled
+from services.cli.app import app as product
+from services.cli.demo import demo
+from services.company.mock_company import served_company
+from services.company.shipped_documents import SHIPPED_CATALOG, SHIPPED_REQUESTS
+from services.jobs.build import build_snapshot
+from services.mcp.gateway_server import McpGateway
+from services.mcp.mcp_caller import McpSettings
+from services.rest.rest_server import RestSettings, serve_rest
+from services.server.settings import ServerSettings
+from tests.harness.chat import Reply, chat_server
+from tests.harness.servers import serving
 
 Seen: TypeAlias = dict[str, Any]
 
@@ -130,9 +125,8 @@ def answered(retriever: Any, **request: Any) -> Seen:
 
 
 def plain(value: Any) -> Any:
-    if isinstance(value, set | frozenset):
-        return sorted(value)
-    return dict(value) if isinstance(value, Mapping) else str(value)
+    known = sorted(value) if isinstance(value, set | frozenset) else str(value)
+    return dict(value) if isinstance(value, Mapping) else known
 
 
 def answers(engine: Any, asked: Iterable[Mapping[str, Any]]) -> Seen:

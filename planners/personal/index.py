@@ -23,7 +23,7 @@ from ontology.files import replacing
 from planners.personal.calendars import AddressCard, CalendarEvent, Fault, address_cards, calendar_events
 from planners.personal.mail import Mail, RawMail, folded, mbox_mails, read_mail, single_mail, url_key
 
-__all__ = ["IndexReport", "PersonalData", "open_to_read", "refresh_index"]
+__all__ = ["PersonalData", "open_to_read", "refresh_index"]
 
 _FORMAT = "egotools personal index 3"
 _MAX_DAYS = 366  # of one event
@@ -32,15 +32,6 @@ _HERE = Path(__file__).parent
 _MAILDIR = frozenset({"cur", "new", "tmp"})
 _MAX_TEXT_BYTES = {"calendar": 32 * 2**20, "cards": 128 * 2**20}  # cards have pictures, which are skipped
 _NO_OWN_CARD = "no card is marked as the user's own, so no mail and no event is theirs; name their card me.vcf"
-_ENTITIES = {
-    "Email": "email WHERE shown",
-    "Person": "person",
-    "File": "file",
-    "Folder": "folder",
-    "Event": "event WHERE shown",
-    "Webpage": "webpage",
-    "Place": "place",
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,15 +68,6 @@ class PersonalData:
         return cls(**folders, zone=zone)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IndexReport:
-    """What an index holds: type → number of entities, and what could not be read; ``made`` says whether this refresh has made it."""
-
-    entities: Mapping[str, int]
-    made: bool
-    faults: tuple[Fault, ...]
-
-
 class _DataFile(NamedTuple):
     path: Path
     kind: Literal["maildir", "mbox", "calendar", "cards", "file"]
@@ -93,8 +75,9 @@ class _DataFile(NamedTuple):
     mtime_ns: int
 
 
-def refresh_index(data: PersonalData, index: Path, *, today: date | None = None) -> IndexReport:
-    """Make the index of a person's data, where a file's size or time of change is another one than before, or the year.
+def refresh_index(data: PersonalData, index: Path, *, today: date | None = None) -> tuple[Fault, ...]:
+    """Make the index of a person's data, where a file's size or time of change is another one than before, or the year; return what could
+    not be read.
 
     Only the user may read the index: it holds what the mails say.
 
@@ -126,9 +109,8 @@ def refresh_index(data: PersonalData, index: Path, *, today: date | None = None)
             remedy = "Name a file in a folder of your own, and free the disk"
             raise StorageError(f"the index cannot be written: {error}", subject=str(index), remedy=remedy) from error
     with closing(open_to_read(index)) as db:
-        counts = {name: db.execute(f"SELECT count(*) FROM {rows}").fetchone()[0] for name, rows in _ENTITIES.items()}
-        told = tuple(Fault(*row) for row in db.execute("SELECT DISTINCT subject, problem FROM fault ORDER BY 1, 2"))
-    return IndexReport(entities=counts, made=known != about, faults=told)
+        rows = db.execute("SELECT DISTINCT subject, problem FROM fault ORDER BY 1, 2").fetchall()
+    return tuple(Fault(*row) for row in rows)
 
 
 def open_to_read(path: Path) -> sqlite3.Connection:

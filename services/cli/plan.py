@@ -169,7 +169,7 @@ def _refresh(data: Path, index: Path, zone: str, today: date) -> None:
     """Bring the index of personal data up to date, and say what could not be read."""
     from planners.personal import PersonalData, refresh_index
 
-    for fault in refresh_index(PersonalData.below(data, zone=zone), index, today=today).faults:
+    for fault in refresh_index(PersonalData.below(data, zone=zone), index, today=today):
         tell(f"[yellow]not read[/] {plain(fault.subject)}: {plain(fault.problem)}")
 
 

@@ -312,7 +312,7 @@ async def wire_replies(store: Path) -> Seen:
     return seen
 
 
-async def grpc_reply(stub: ToolRetrievalStub, body: Mapping[str, Any]) -> list[Any]:
+async def grpc_reply(stub: Any, body: Mapping[str, Any]) -> list[Any]:
     body = {**body, "filters": {key: {"values": value} for key, value in body.get("filters", {}).items()}}
     try:
         answer = await stub.Retrieve(ParseDict(body, egotools_pb2.RetrieveRequest()))
@@ -364,8 +364,8 @@ def walks(folder: Path) -> Seen:
         bases = [part for name, url in systems.items() for part in ("--base-url", f"{name}={url}")]
         for row in rows(requests / "enterprise.jsonl")[::10]:
             journal = folder / f"{row['id']}.jsonl"
-            given = ("--store", company_store(folder), "--today", "2026-11-20", "--journal", journal, "--json")
-            done = invoked(folder, "plan", row["request"], "--domain", "enterprise", *bases, *given, ordered=False)
+            asked = ("--store", company_store(folder), "--today", "2026-11-20", "--journal", journal, "--json")
+            done = invoked(folder, "plan", row["request"], "--domain", "enterprise", *bases, *asked, ordered=False)
             seen[row["id"]] = with_journal(done, journal)
     return seen
 

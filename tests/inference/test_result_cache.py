@@ -76,7 +76,7 @@ def test_a_disk_that_takes_no_more_turns_writing_off_and_reading_goes_on(
 
     def bounded(*arguments: Any, **options: Any) -> sqlite3.Connection:
         """SQLite's own limit on the file gives the same error as a full disk."""
-        connection = connect(*arguments, **options)
+        connection: sqlite3.Connection = connect(*arguments, **options)
         connection.execute("PRAGMA max_page_count = 4")
         return connection
 

@@ -28,7 +28,7 @@ def home(tmp_path: Path) -> Path:
 
 
 def _refresh(home: Path) -> tuple[Fault, ...]:
-    return refresh_index(PersonalData.below(home), home / "index.sqlite", today=TODAY).faults
+    return refresh_index(PersonalData.below(home), home / "index.sqlite", today=TODAY)
 
 
 def _mail(home: Path, content: bytes, name: str = "1") -> None:

@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterable
 from importlib.metadata import version
 from pathlib import Path
 
+from examples.company.shipped_documents import SHIPPED_CATALOG
 from ontology.files import disk_errors, write_file
 from planners.calls.sandbox import Sandbox
 from planners.graphseek.operators.operator import Operator, operator_documents
 from planners.graphseek.question_run import CORE
 from planners.kgot.tools.task_files import TaskFiles
 from planners.kgot.tools.tool_set import standard_tools
-from services.company.shipped_documents import SHIPPED_CATALOG
 from services.threads import pin_threads
 
 __all__ = ["cache_folder", "integrated_store", "operator_store", "shipped_store", "versions_folder"]

@@ -36,6 +36,8 @@ from egotools import AsyncClient
 from egotools.v1 import admin_pb2, egotools_pb2
 from egotools.v1.egotools_pb2_grpc import ToolRetrievalStub
 from eval.systems.ablations import make_ablations
+from examples.company.mock_company import served_company
+from examples.company.shipped_documents import SHIPPED_CATALOG, SHIPPED_REQUESTS
 from inference import DEFAULT_ENCODER, load_encoder
 from planners.calls.tool_access import ToolAccess
 from retrieval.engine import open_engine
@@ -43,11 +45,8 @@ from retrieval.query.request import Request
 from scripts.bench_sets import BENCH, BenchSet, bench_sets, catalog_address, real_sets, reduced, sampled
 from services.cli.app import app as product
 from services.cli.demo import demo
-from services.company.mock_company import served_company
-from services.company.shipped_documents import SHIPPED_CATALOG, SHIPPED_REQUESTS
 from services.jobs.build import build_snapshot
 from services.mcp.gateway_server import McpGateway
-from services.mcp.mcp_caller import McpSettings
 from services.rest.rest_server import RestSettings, serve_rest
 from services.server.settings import ServerSettings
 from tests.harness.chat import Reply, chat_server
@@ -61,7 +60,7 @@ os.chdir(ROOT)  # a snapshot names its sources as they were given
 ASKED: Mapping[str, Any] = yaml.safe_load((HERE / "questions.yaml").read_text(encoding="utf-8"))
 PACKAGES = ("ontology", "inference", "ingest", "retrieval", "datagen", "eval", "planners", "egotools", "services")
 SETS = ("restbench", "apibank", "workbench", "tau2_service", "ultratool", "gtc", "toollinkos-given")
-SETTINGS = (ServerSettings, RestSettings, McpSettings)
+SETTINGS = (ServerSettings, RestSettings)
 CHANGING = re.compile(r"\d+(\.\d+)? ?(ms|s|MB|KB|KiB|MiB)\b|\d{4}-\d\d-\d\d[T ][\d:.+Z]*|pid \d+|127\.0\.0\.1:\d+")
 # Of a journal: times, and hashes of what has times in it.
 UNSTEADY = set(
@@ -302,7 +301,7 @@ async def wire_replies(store: Path) -> Seen:
                 told = ids if reply.is_success else reply.text[:200]
                 seen[f"rest {name}"] = [reply.status_code, told, digest(CHANGING.sub("~", untimed(reply.text)))]
         async with AsyncClient(server.address) as client:
-            gateway = McpGateway(client, ToolAccess(), McpSettings())
+            gateway = McpGateway(client, ToolAccess())
             async with Client(gateway.server, mode="legacy") as mcp:
                 for tool in (await mcp.list_tools()).tools:
                     seen[f"mcp {tool.name}"] = digest(tool.model_dump_json())

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -13,14 +12,13 @@ from typing import Annotated, Any, Literal, TypeAlias
 import yaml
 from pydantic import AfterValidator, ConfigDict, TypeAdapter, ValidationError
 
-from ingest.sources.yaml_nodes import compose, compose_file
+from ingest.sources.yaml_nodes import compose_file
 from ingest.trust.finding import visible
 from ingest.trust.hidden_characters import bidirectional_runs, invisible_runs, without_hidden
 from ontology.errors import InvalidArgumentError
-from ontology.files import write_file
-from ontology.names import canonical_name
+from ontology.names import words
 from ontology.ontology import Fault
-from planners.stores.graph_schema import GraphSchema
+from planners.stores.graph_schema import GraphSchema, NodeType, PropertyKey, RelationshipType
 
 Role: TypeAlias = Literal["", "key", "name", "year", "quarter", "month", "date", "plan or actual", "amount", "category"]
 """What operators need to know of a property: ``name`` is what people call a node by; ``time_slice`` reads year, quarter, month, date and
@@ -28,10 +26,9 @@ Role: TypeAlias = Literal["", "key", "name", "year", "quarter", "month", "date",
 TIME_ROLES: tuple[Role, ...] = ("year", "quarter", "month", "date")
 MOST_CHARACTERS = 200
 """Of one text. 40 descriptions of this length are the 2,000 tokens of section 3.2 of the paper."""
-OWN_SHARE = 0.5
 _SHIPPED_SHARE = 0.8
 """Of the names of a graph that a catalog describes: a schema may change under a catalog, and an ontology may add types. Another graph that
-happens to have a type of the same name should get nothing; of a user's own the user has said that it is meant."""
+happens to have a type of the same name should get nothing."""
 _MOST_ENTRIES = 100_000
 """Of all mappings and lists, each as often as aliases name it: else a file of some kilobytes would take minutes."""
 _STRICT = ConfigDict(extra="forbid")
@@ -89,17 +86,10 @@ class RelationshipDescriptor:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SemanticCatalog:
-    """Descriptors by names of the schema.
-
-    :param fingerprint: of the schema that it was made for.
-    :param accepted: a draft serves no question.
-    :param about: the graph, in one or two sentences.
-    """
+    """Descriptors by names of the schema; ``about`` is the graph, in one or two sentences."""
 
     __pydantic_config__ = _STRICT
     about: str = ""
-    fingerprint: str = ""
-    accepted: bool = False
     nodes: Mapping[str, NodeDescriptor] = field(default_factory=dict)
     relationships: Mapping[str, RelationshipDescriptor] = field(default_factory=dict)
 
@@ -108,25 +98,16 @@ _CATALOG = TypeAdapter(SemanticCatalog)
 
 
 def read_catalog(path: Path) -> SemanticCatalog:
-    """Read a catalog file of at most 1 MiB. All its scalars are texts.
+    """Read a catalog file of at most 1 MiB. All its scalars are texts, which prompts may hold.
 
     :raises InvalidArgumentError: when it has faults; the problem lists each with its field.
     """
-    return _catalog(compose_file(path), str(path))
-
-
-def catalog_of_yaml(text: str) -> SemanticCatalog:
-    """Read the text of a catalog file.
-
-    :raises InvalidArgumentError: as :func:`read_catalog`.
-    """
-    return _catalog(compose(text), "catalog")
-
-
-def _catalog(root: yaml.Node | Fault, subject: str) -> SemanticCatalog:
     faults = []
     try:
-        return _CATALOG.validate_python(_plain(root))
+        catalog = _CATALOG.validate_python(_plain(compose_file(path)))
+        faults += [f"{place}: {fault}" for place, text in _texts(catalog) if (fault := _text_fault(text))]
+        if not faults:
+            return catalog
     except ValidationError as error:
         for each in error.errors():
             known = each["type"] != "unexpected_keyword_argument"
@@ -135,7 +116,7 @@ def _catalog(root: yaml.Node | Fault, subject: str) -> SemanticCatalog:
     except ValueError as error:
         faults.append(str(error))
     listed = "; ".join(faults)
-    raise InvalidArgumentError(f"{len(faults)} fault(s): {listed}", subject=subject, remedy="Correct these fields")
+    raise InvalidArgumentError(f"{len(faults)} fault(s): {listed}", subject=str(path), remedy="Correct these fields")
 
 
 def _plain(root: yaml.Node | Fault) -> Any:
@@ -164,124 +145,10 @@ def _plain(root: yaml.Node | Fault) -> Any:
 
     if isinstance(root, Fault):
         raise ValueError(str(root))
-    return plain(root)
-
-
-class _Dumper(yaml.SafeDumper):
-    """Writes what has no mapping or list inside in one line, and no anchors."""
-
-    def ignore_aliases(self, data: Any) -> bool:
-        """Whether a value that stands twice is written twice: always."""
-        return True
-
-    def text(self, text: str) -> yaml.Node:
-        """PyYAML folds these line ends in all styles but one."""
-        style = '"' if re.search("[\n\r\x85\u2028\u2029]", text) else None
-        return self.represent_scalar("tag:yaml.org,2002:str", text, style=style)
-
-
-_Dumper.add_representer(str, _Dumper.text)
-
-
-def yaml_of_catalog(catalog: SemanticCatalog) -> str:
-    """Return the text of a catalog file; what is empty is left out, but for the names of types."""
-
-    def shown(value: Any, name: str = "") -> Any:
-        if not isinstance(value, dict):
-            return value
-        named = name in ("nodes", "relationships", "properties")
-        return {key: shown(each, key) for key, each in value.items() if named or each or key == "accepted"}
-
-    top = {"nodes": {}, "relationships": {}, **shown(asdict(catalog))}
-    ordered = {key: top[key] for key in ("about", "fingerprint", "accepted", "nodes", "relationships") if key in top}
-    text: str = yaml.dump(
-        ordered, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120, default_flow_style=None
-    )
-    return text
-
-
-def write_catalog(path: Path, catalog: SemanticCatalog) -> Path:
-    """Write a catalog file atomically.
-
-    :raises StorageError: when it cannot be written.
-    """
-    return write_file(path, yaml_of_catalog(catalog))
-
-
-def accept(catalog: SemanticCatalog) -> SemanticCatalog:
-    """Return the catalog as one that may be used. A person has read it; its texts are checked once more.
-
-    :raises InvalidArgumentError: when a text of it must not stand in a prompt.
-    """
-    faults = [f"{place}: {fault}" for place, text in _texts(catalog) if (fault := text_fault(text))]
-    if faults:
-        more = f"; and {len(faults) - 3} more" if len(faults) > 3 else ""
-        problem = f"{len(faults)} text(s) must not stand in a prompt: {'; '.join(faults[:3])}{more}"
-        raise InvalidArgumentError(problem, subject="catalog", remedy="Correct them, and accept it again")
-    return replace(catalog, accepted=True)
-
-
-def accept_file(path: Path) -> SemanticCatalog:
-    """Mark a catalog file as accepted. Nothing else of its text changes, so comments stay.
-
-    :raises InvalidArgumentError: when the file has faults, or a text of it must not stand in a prompt.
-    :raises StorageError: when it cannot be written.
-    """
-    accepted = accept(read_catalog(path))
-    text, line = path.read_text(encoding="utf-8-sig"), "accepted: true"
-    text, found = re.subn(r"^accepted:[ \t]*\w*", line, text, count=1, flags=re.MULTILINE)
-    text = text if found else f"{line}\n{text}"
-    try:
-        same = catalog_of_yaml(text) == accepted
-    except InvalidArgumentError:  # a file in braces, or one that begins with a directive
-        same = False
-    write_file(path, text if same else yaml_of_catalog(accepted))
-    return accepted
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CatalogFinding:
-    """Something wrong with a catalog.
-
-    :param severity: a catalog with an ``error`` is not accepted.
-    :param place: ``BatteryModule.unitCost``; empty: the whole catalog.
-    :param problem: one sentence without a full stop.
-    """
-
-    kind: Literal["unknown name", "text", "fingerprint", "no descriptor"]
-    severity: Literal["error", "warning"]
-    place: str
-    problem: str
-
-
-def check_catalog(catalog: SemanticCatalog, schema: GraphSchema) -> tuple[CatalogFinding, ...]:
-    """Compare a catalog with the schema of its graph, and read its texts. Errors come first."""
-    found = []
-    for place, text in _texts(catalog):
-        if fault := text_fault(text):
-            found.append(CatalogFinding(kind="text", severity="error", place=place, problem=fault))
-    found += _compared("node type", catalog.nodes, schema.nodes)
-    found += _compared("relationship type", catalog.relationships, schema.relationships)
-    if catalog.fingerprint != schema.fingerprint:
-        problem = "the schema has changed since" if catalog.fingerprint else "it has no fingerprint"
-        found.append(CatalogFinding(kind="fingerprint", severity="warning", place="", problem=problem))
-    return tuple(sorted(found, key=lambda each: each.severity))
-
-
-def _compared(what: str, described: Mapping[str, Any], known: Iterable[Any]) -> Iterator[CatalogFinding]:
-    keys = {each.name: {key.name for key in each.properties} for each in known}
-    for name, each in described.items():
-        if name not in keys:
-            problem = f"the graph has no such {what}"
-            yield CatalogFinding(kind="unknown name", severity="error", place=name, problem=problem)
-            continue
-        for key in each.properties.keys() - keys[name]:
-            problem = f"the {what} has no such property"
-            yield CatalogFinding(kind="unknown name", severity="error", place=f"{name}.{key}", problem=problem)
-    for name in keys:
-        if name not in described:
-            problem = f"the {what} has no descriptor"
-            yield CatalogFinding(kind="no descriptor", severity="warning", place=name, problem=problem)
+    found = plain(root)
+    if isinstance(found, dict) and found.pop("accepted", "true") != "true":
+        raise ValueError("it is a draft (accepted: false): read it, and delete this line")
+    return found
 
 
 def _texts(catalog: SemanticCatalog) -> Iterator[tuple[str, str]]:
@@ -303,23 +170,8 @@ def _flat(value: Any) -> Iterator[str]:
         yield from _flat(each)
 
 
-def cleaned_text(text: str) -> str:
-    """Return a text in one line, with blanks for control characters and without characters that nobody sees."""
-    if text.isascii() and text.isprintable():
-        return " ".join(text.split())
-    spaced = "".join(" " if unicodedata.category(each) in ("Cc", "Cs", "Zl", "Zp") else each for each in text)
-    return " ".join(without_hidden(spaced).split())
-
-
-def shortened_text(text: str) -> str:
-    """Return the first 200 characters of a text, cut at a word."""
-    if len(text) <= MOST_CHARACTERS:
-        return text
-    return text[: MOST_CHARACTERS - 1].rpartition(" ")[0].rstrip(" ,;:(") + "…"
-
-
-def text_fault(text: str) -> str:
-    """Return what is wrong with a text that prompts hold, as a clause with "it"; empty where nothing is."""
+def _text_fault(text: str) -> str:
+    """What is wrong with a text that prompts hold, as a clause with "it"; empty where nothing is."""
     if len(text) > MOST_CHARACTERS:
         return f"it has {len(text)} characters, more than {MOST_CHARACTERS}"
     hidden = any(run.severe for run in (*invisible_runs(text), *bidirectional_runs(text)))
@@ -328,27 +180,39 @@ def text_fault(text: str) -> str:
     return ""
 
 
-def catalog_for(schema: GraphSchema, own: Iterable[SemanticCatalog] = ()) -> SemanticCatalog:
-    """Return the accepted catalog of a graph, narrowed to what the graph has; an empty one where there is none.
-
-    Of the user's, then of the shipped ones: one with the fingerprint of the schema, else the one that describes most of its names, at
-    least half or four fifths of them.
-    """
-    for catalogs, least in ((own, OWN_SHARE), (shipped_catalogs().values(), _SHIPPED_SHARE)):
-        ranked = sorted(
-            (each.fingerprint == schema.fingerprint, described_share(each, schema), at, each)
-            for at, each in enumerate(catalogs)
-            if each.accepted
-        )
-        if ranked and (ranked[-1][0] or ranked[-1][1] >= least):
-            found = ranked[-1][-1]
-            nodes, relationships = _kept(found.nodes, schema.nodes), _kept(found.relationships, schema.relationships)
-            return replace(found, fingerprint=schema.fingerprint, nodes=nodes, relationships=relationships)
-    return SemanticCatalog(fingerprint=schema.fingerprint)
+def cleaned_text(text: str) -> str:
+    """Return a text in one line, with blanks for control characters and without characters that nobody sees."""
+    if text.isascii() and text.isprintable():
+        return " ".join(text.split())
+    spaced = "".join(" " if unicodedata.category(each) in ("Cc", "Cs", "Zl", "Zp") else each for each in text)
+    return " ".join(without_hidden(spaced).split())
 
 
-def described_share(catalog: SemanticCatalog, schema: GraphSchema) -> float:
-    """Return which share of a schema's types, and of the properties of its node types, a catalog describes; 0 of an empty schema."""
+def catalog_for(schema: GraphSchema) -> SemanticCatalog:
+    """Return the shipped catalog of a graph, narrowed to what the graph has: the one that describes most of its names, at least four
+    fifths of them; an empty one where there is none."""
+    described = {name: _described_share(each, schema) for name, each in shipped_catalogs().items()}
+    best = max(described, key=lambda name: described[name])
+    if described[best] < _SHIPPED_SHARE:
+        return SemanticCatalog()
+    found = shipped_catalogs()[best]
+    return replace(
+        found, nodes=_kept(found.nodes, schema.nodes), relationships=_kept(found.relationships, schema.relationships)
+    )
+
+
+def unknown_names(catalog: SemanticCatalog, schema: GraphSchema) -> list[str]:
+    """Return what a catalog describes and the graph does not have: ``Car``, ``Car.price``."""
+    unknown = list[str]()
+    for described, owners in ((catalog.nodes, schema.nodes), (catalog.relationships, schema.relationships)):
+        keys = {owner.name: {each.name for each in owner.properties} for owner in owners}
+        for name, each in described.items():
+            unknown += [f"{name}.{key}" for key in each.properties if key not in keys[name]] if name in keys else [name]
+    return unknown
+
+
+def _described_share(catalog: SemanticCatalog, schema: GraphSchema) -> float:
+    """The share of a schema's types, and of the properties of its node types, that a catalog describes; 0 of an empty schema."""
     names = [(node.name, key) for node in schema.nodes for key in ("", *(each.name for each in node.properties))]
     known = {(name, key) for name, node in catalog.nodes.items() for key in ("", *node.properties)}
     relationships = [each.name in catalog.relationships for each in schema.relationships]
@@ -356,7 +220,7 @@ def described_share(catalog: SemanticCatalog, schema: GraphSchema) -> float:
     return (sum(name in known for name in names) + sum(relationships)) / total if schema.nodes else 0.0
 
 
-def _kept(described: Mapping[str, Any], owners: Iterable[Any]) -> dict[str, Any]:
+def _kept(described: Mapping[str, Any], owners: Sequence[NodeType | RelationshipType]) -> dict[str, Any]:
     """The descriptors of what the schema has."""
     keys = {owner.name: {each.name for each in owner.properties} for owner in owners}
     return {
@@ -372,30 +236,70 @@ def shipped_catalogs() -> dict[str, SemanticCatalog]:
     return {path.stem: read_catalog(path) for path in sorted((Path(__file__).parent / "catalogs").glob("*.yaml"))}
 
 
-def read_glossary(path: Path) -> Mapping[str, str]:
-    """Read a glossary of at most 1 MiB, YAML (``term: meaning``): canonical name of a term → meaning.
+# Roles
 
-    :raises InvalidArgumentError: when the file has faults; the problem lists each.
-    """
-    if path.suffix.lower() == ".csv":
-        problem, remedy = "glossaries are YAML files", "Write a line `term: meaning` for each row"
-        raise InvalidArgumentError(problem, subject=str(path), remedy=remedy)
-    faults, meanings = list[str](), dict[str, str]()
-    try:
-        found = _plain(compose_file(path))
-        if not isinstance(found, dict):
-            raise ValueError("the glossary must be a mapping")
-        for term, meaning in found.items():
-            name = canonical_name(term)
-            if not isinstance(meaning, str) or not name or not meaning.strip():
-                faults.append(f"{term!r}: a term or its meaning is empty, or no text")
-            elif name in meanings:
-                faults.append(f"the term {name!r} stands twice")
-            else:
-                meanings[name] = " ".join(meaning.split())
-    except ValueError as error:
-        faults.append(str(error))
-    if faults:
-        problem = f"{len(faults)} fault(s): {'; '.join(faults)}"
-        raise InvalidArgumentError(problem, subject=str(path), remedy="Correct these entries")
-    return meanings
+_KEY_WORDS = frozenset("id key code uid uuid guid identifier number iri uri".split())
+_MONTHS = frozenset("jan feb mar apr may jun jul aug sep oct nov dec".split())
+_YEARS = (1000, 2999)
+_MOST_CATEGORIES = 25
+_NEARLY_UNIQUE = 0.9
+"""Different values over nodes that have one, above which a string names nodes where the catalog says nothing."""
+
+
+def roles_of(owner: NodeType | RelationshipType) -> dict[str, Role]:
+    """Return the roles of properties by name, read from their names, types and values; one key and one name at most."""
+    roles: dict[str, Role] = {}
+    if isinstance(owner, NodeType):
+        unique = [each for each in owner.properties if each.type in ("string", "integer") and each.count > 0]
+        keys = [e.name for e in unique if e.distinct == e.count and _KEY_WORDS & set(words(e.name)[-1:])]
+        if key := owner.key or next(iter(keys), ""):
+            roles[key] = "key"
+        texts = [each.name for each in owner.properties if each.type == "string" and each.name != key]
+        ranked = sorted(texts, key=lambda name: (len(words(name)), len(name), name))
+        if named := [n for wanted in ("name", "title", "label") for n in ranked if words(n)[-1:] == [wanted]]:
+            roles[named[0]] = "name"
+    for each in owner.properties:
+        if each.name not in roles and (role := _role_of(each)):
+            roles[each.name] = role
+    return roles
+
+
+def _role_of(each: PropertyKey) -> Role:
+    """A quarter or a month may be a number, or a text such as Q1 or Jan."""
+    word, values = next(iter(words(each.name)[-1:]), ""), [str(sample).lower() for sample in each.samples]
+    lowest, highest = (value if isinstance(value, int) else 0 for value in (each.least, each.greatest))
+    few = 1 < len(each.samples) <= _MOST_CATEGORIES and each.distinct == len(each.samples)
+    if each.type == "date":
+        return "date"
+    if word == "year" and _YEARS[0] <= lowest <= highest <= _YEARS[1]:
+        return "year"
+    if word == "quarter" and (1 <= lowest <= highest <= 4 or (values and all(v[:1] == "q" for v in values))):
+        return "quarter"
+    if word == "month" and (1 <= lowest <= highest <= 12 or (values and all(v[:3] in _MONTHS for v in values))):
+        return "month"
+    return "category" if few and each.count >= 2 * len(each.samples) and each.type == "string" else ""
+
+
+def roles_of_owner(owner: NodeType | RelationshipType, catalog: SemanticCatalog) -> dict[str, Role]:
+    """Return the roles of properties by name: as the catalog says; where it says none, as their names do."""
+    described = (catalog.nodes if isinstance(owner, NodeType) else catalog.relationships).get(owner.name)
+    known = {each.name for each in owner.properties}
+    said = {name: each.role for name, each in described.properties.items() if each.role} if described else {}
+    return {name: role for name, role in said.items() if name in known} or roles_of(owner)
+
+
+def name_property(type_: NodeType, catalog: SemanticCatalog) -> str:
+    """Return what people call a node by, else its key, else its first property; empty where it has none."""
+    roles = roles_of_owner(type_, catalog)
+    names = [each.name for each in type_.properties]
+    ranked = [name for role in ("name", "key") for name in names if roles.get(name) == role]
+    return next(iter([*ranked, *filter(None, [type_.key]), *names]), "")
+
+
+def naming_properties(type_: NodeType, catalog: SemanticCatalog) -> list[str]:
+    """Return the properties in which a node is looked for: name and key, else strings that are nearly unique."""
+    roles = roles_of_owner(type_, catalog)
+    named = [each.name for each in type_.properties if roles.get(each.name) in ("name", "key")]
+    texts = [each for each in type_.properties if each.type == "string" and each.distinct]
+    nearly = [each.name for each in texts if (each.distinct or 0) >= _NEARLY_UNIQUE * each.count]
+    return named or nearly or [each for each in (type_.key,) if each]

@@ -1,14 +1,10 @@
-"""What prompts say: the texts of files, and of a semantic catalog, full or lean, never more than a number of tokens."""
+"""What a prompt says of a graph: its schema with the texts of a semantic catalog, never more than a number of tokens."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache, lru_cache
-from pathlib import Path
-from typing import Any, Literal
+from functools import lru_cache
 
-from ontology.files import read_yaml
 from ontology.names import noun_lemma, words
 from planners.calls.model_text import PromptTokens
 from planners.graphseek.catalog import (
@@ -22,26 +18,13 @@ from planners.stores.graph_schema import GraphSchema, NodeType, PropertyKey, Rel
 
 MOST_TOKENS = 2_000
 """Of the text: about what the paper gives the whole of its graph (section 3.2)."""
-_NODES, _RELATIONSHIPS = "Node types:", "Relationship types:"
-_NAMES_SHARE = 8  # of the tokens, an eighth each are for bare names of types and of relationships
 _MARGIN = 24  # tokens of headings, and of the line that says how many types are left out
+_NAMES_SHARE = 8  # of the tokens, an eighth each are for bare names of types and of relationships
+_MOST_NAMES = 40  # of types that are not described
 _MOST_PROPERTIES = 40  # of a type: a wide table must not crowd out the others
 _MOST_PLAIN = 5  # properties without a descriptor beside some with one; schemas of operators list all
 _MOST_ENDS = 12
 _NO_NODE, _NO_RELATIONSHIP, _NO_PROPERTY = NodeDescriptor(), RelationshipDescriptor(), PropertyDescriptor()
-
-
-@dataclass(frozen=True, slots=True)
-class _Item:
-    """A type in a prompt; of its texts the richest comes first.
-
-    :param rank: 0: the question names it; 1: beside such a one; 2: any other.
-    """
-
-    heading: str
-    name: str
-    rank: int
-    texts: tuple[str, ...]
 
 
 def catalog_text(
@@ -49,93 +32,73 @@ def catalog_text(
     schema: GraphSchema,
     question: str = "",
     *,
-    form: Literal["full", "lean"] = "full",
     most_tokens: int = MOST_TOKENS,
     count: Callable[[str], int] | None = None,
 ) -> str:
-    """Return the text for a question. Names are those of the schema; a draft adds nothing to them.
+    """Return the text for a question. Names are those of the schema.
 
-    Where all does not fit, the types that the question names come first, then their neighbours, then the rest, as far as there is
-    room: described, with their properties, by name, or only counted.
+    Where all does not fit, the types that the question names are described first, then the rest, as far as there is room; others stand
+    with their properties, by name, or are only counted.
 
     :param count: tokens of a text; by the tokenizer that is shipped where None.
     """
-    is_full, counted = form == "full" and catalog.accepted, count or PromptTokens().count
-    about = [cleaned_text(catalog.about)] if is_full and catalog.about else []
-    items = _items(catalog if is_full else SemanticCatalog(), schema, _singular(question), is_full=is_full)
-    return "\n".join([*about, *_fitted(items, most_tokens - _MARGIN - sum(map(counted, about)), counted)])
-
-
-def _items(catalog: SemanticCatalog, schema: GraphSchema, question: str, *, is_full: bool) -> list[_Item]:
-    def is_named(name: str, said: Iterable[str]) -> bool:
-        return any(phrase.strip() and phrase in question for phrase in map(_singular, (name, *said)))
-
-    first = {each.name for each in schema.nodes if is_named(each.name, catalog.nodes.get(each.name, _NO_NODE).words)}
-    along = set()
-    for each in schema.relationships:
-        of = catalog.relationships.get(each.name, _NO_RELATIONSHIP)
-        if is_named(each.name, (*of.forward, *of.backward)):
-            along.add(each.name)
-    beside = set[str]()
-    for end, name in ((end, each.name) for each in schema.relationships for end in each.ends):
-        if name in along or first & {end.source, end.target}:
-            beside |= {end.source, end.target}
-    items = []
+    count = count or PromptTokens().count
+    about = [cleaned_text(catalog.about)] if catalog.about else []
+    left = most_tokens - _MARGIN - sum(map(count, about))
+    asked = _singular(question)
+    types: list[tuple[NodeType | RelationshipType, Sequence[str], str, str]] = []
     for node in schema.nodes:
+        of = catalog.nodes.get(node.name, _NO_NODE)
         lean = f"{cleaned_text(node.name)}({_listed(node.properties)})"
-        texts = (full_node(node, catalog.nodes.get(node.name, _NO_NODE)), lean) if is_full else (lean,)
-        rank = 0 if node.name in first else 1 if node.name in beside else 2
-        items.append(_Item(_NODES, node.name, rank, texts))
+        types.append((node, of.words, _node(node, of), lean))
     for each in schema.relationships:
+        said = catalog.relationships.get(each.name, _NO_RELATIONSHIP)
         properties = f" {{{_listed(each.properties)}}}" if each.properties else ""
         lean = f"{cleaned_text(each.name)} {_between(each)}{properties}"
-        known = catalog.relationships.get(each.name, _NO_RELATIONSHIP)
-        rank = 2 - max(((end.source in first) + (end.target in first) for end in each.ends), default=0)
-        texts = (full_relationship(each, known), lean) if is_full else (lean,)
-        items.append(_Item(_RELATIONSHIPS, each.name, 0 if each.name in along else rank, texts))
-    return items
-
-
-def _fitted(items: Sequence[_Item], most: int, count: Callable[[str], int]) -> list[str]:
-    """Return the lines that fit."""
-    sizes = [[count(text) for text in item.texts] for item in items]
-    levels, listed = dict.fromkeys(range(len(items)), 0), set[int]()
-    if sum(size[0] for size in sizes) > most:
-        ranked = sorted(range(len(items)), key=lambda at: items[at].rank)
-        left, levels = most, {}
-        for heading in (_NODES, _RELATIONSHIPS):
-            room = most // _NAMES_SHARE
-            for at in (at for at in ranked if items[at].heading == heading):
-                if (size := count(f"{items[at].name},")) > room:
-                    break
-                listed.add(at)
-                room, left = room - size, left - size
-        for rank, level in ((rank, level) for rank in range(3) for level in (1, 0)):
-            for at in (at for at in ranked if items[at].rank == rank):
-                wanted = min(level, len(sizes[at]) - 1)
-                cost = sizes[at][wanted] - (sizes[at][levels[at]] if at in levels else 0)
-                if cost <= left:
-                    levels[at], left = wanted, left - cost
-    lines: list[str] = []
-    for heading in (_NODES, _RELATIONSHIPS):
-        of_kind = [at for at, item in enumerate(items) if item.heading == heading]
+        types.append((each, (*said.forward, *said.backward), _relationship(each, said), lean))
+    if sum(count(full) for _, _, full, _ in types) > left:
+        left -= 2 * (most_tokens // _NAMES_SHARE)
+    chosen: dict[int, str] = {}
+    ranked = sorted(range(len(types)), key=lambda at: not _is_named(asked, types[at][0].name, types[at][1]))
+    for form in (3, 2):  # first all in few words, then as many as there is room for in full
+        for at in ranked:
+            cost = count(str(types[at][form])) - (count(chosen[at]) if at in chosen else 0)
+            if cost <= left:
+                chosen[at], left = str(types[at][form]), left - cost
+    lines = about
+    for heading, kind in (("Node types:", NodeType), ("Relationship types:", RelationshipType)):
+        of_kind = [at for at, (owner, *_) in enumerate(types) if isinstance(owner, kind)]
+        others = [cleaned_text(types[at][0].name) for at in of_kind if at not in chosen]
         lines += [heading] if of_kind else []
-        lines += [items[at].texts[levels[at]] for at in of_kind if at in levels]
-        rest = [cleaned_text(items[at].name) for at in of_kind if at not in levels and at in listed]
-        more = len(of_kind) - len(rest) - sum(at in levels for at in of_kind)
-        rest += [f"and {more:,} more"] if more else []
-        lines += [f"Others: {', '.join(rest)}"] if rest else []
-    return lines
+        lines += [chosen[at] for at in of_kind if at in chosen]
+        lines += [f"Others: {_shortened(others, most_tokens // _NAMES_SHARE, count)}"] if others else []
+    return "\n".join(lines)
 
 
-def full_node(node: NodeType, known: NodeDescriptor) -> str:
-    """Return a node type with what the catalog says of it, and a line for each property."""
+def _shortened(names: Sequence[str], most_tokens: int, count: Callable[[str], int]) -> str:
+    """As many names as there is room for, and how many more there are."""
+    kept: list[str] = []
+    for name in names[:_MOST_NAMES]:
+        most_tokens -= count(f"{name},")
+        if most_tokens < 0:
+            break
+        kept.append(name)
+    more = [f"and {len(names) - len(kept):,} more"] if len(kept) < len(names) else []
+    return ", ".join([*kept, *more])
+
+
+def _is_named(question: str, name: str, said: Iterable[str]) -> bool:
+    return any(phrase.strip() and phrase in question for phrase in map(_singular, (name, *said)))
+
+
+def _node(node: NodeType, known: NodeDescriptor) -> str:
+    """A node type with what the catalog says of it, and a line for each property."""
     head = cleaned_text(node.name) + _other_words(node.name, known.words)
     return "\n".join((_described(head, known.description), *_property_lines(node.properties, known.properties)))
 
 
-def full_relationship(each: RelationshipType, known: RelationshipDescriptor) -> str:
-    """Return a relationship type with what the catalog says of it, and a line for each property."""
+def _relationship(each: RelationshipType, known: RelationshipDescriptor) -> str:
+    """A relationship type with what the catalog says of it, and a line for each property."""
     back = f"; back: {', '.join(map(cleaned_text, known.backward))}" if known.backward else ""
     said = f" ({', '.join(map(cleaned_text, known.forward))}{back})" if known.forward or back else ""
     head = _described(f"{cleaned_text(each.name)} {_between(each)}{said}", known.description)
@@ -197,15 +160,3 @@ def _listed(properties: Sequence[PropertyKey]) -> str:
 def _singular(text: str) -> str:
     """The words of a text in the singular, each between blanks."""
     return f" {' '.join(map(noun_lemma, words(text)))} "
-
-
-def graphseek_prompt(name: str) -> str:
-    """Return a prompt of one text, by the name of its file."""
-    return str(prompt_parts(name)["text"]).strip()
-
-
-@cache
-def prompt_parts(name: str) -> Mapping[str, Any]:
-    """Return the texts of a prompt by their names."""
-    parts: Mapping[str, Any] = read_yaml(Path(__file__).parent / "prompts" / f"{name}.yaml")
-    return parts

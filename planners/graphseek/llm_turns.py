@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache, partial
+from pathlib import Path
 from typing import Any
 
 from inference.chat import ChatModel, Message
 from inference.structured_chat import StructuredChat, StructuredRequest, UnusableAnswerError
+from ontology.files import read_yaml
 from ontology.json_values import canonical_text
 from planners.calls.model_text import PromptTokens, json_objects, without_thoughts
 from planners.calls.untrusted import FenceMarks, cleaned
-from planners.graphseek.catalog_text import catalog_text, graphseek_prompt
+from planners.graphseek.catalog_text import catalog_text
 from planners.graphseek.operators.operator import Operator, OperatorFault, check_arguments, object_schema
 from planners.graphseek.results import Result
 from planners.graphseek.turn import (
@@ -94,9 +96,8 @@ class LlmTurns:
 
     def _system(self, view: StepView) -> str:
         """What stays the same in all steps of a question, so that a server reads it once."""
-        form: Any = "full" if view.with_descriptors else "lean"
-        known = catalog_text(view.catalog, view.schema, view.question.text, form=form, count=self._count)
-        return f"{graphseek_prompt('turn')}\n\nSchema:\n{self._marks.fenced(known)}"
+        known = catalog_text(view.catalog, view.schema, view.question.text, count=self._count)
+        return f"{_prompt()}\n\nSchema:\n{self._marks.fenced(known)}"
 
     def _user(self, view: StepView) -> str:
         """What changes: the turns before, the question, the operators, and the steps so far."""
@@ -112,22 +113,18 @@ class LlmTurns:
         return "\n\n".join([*parts[:-1], *([trace] if trace else []), parts[-1]])
 
     def _history(self, turns: Sequence[tuple[str, str]]) -> str:
-        """Return the turns before, the newest whole; those that do not fit are left out."""
+        """The turns before, the newest whole; those that do not fit are left out."""
         left, kept = self._settings.history_tokens, list[str]()
+        longest = left * _CHARS_PER_TOKEN // _LONGEST_SHARE
         for asked, answered in reversed(turns):
-            text = self._cut(f"Question: {asked}\nAnswer: {answered}", self._settings.history_tokens // _LONGEST_SHARE)
+            text = f"Question: {asked}\nAnswer: {answered}"
+            text = text if len(text) <= longest else f"{text[:longest]}…"
             left -= self._count(text)
             if left < 0:
                 kept.insert(0, f"({len(turns) - len(kept)} earlier turns are left out.)")
                 break
             kept.insert(0, text)
         return "\n".join(kept)
-
-    def _cut(self, text: str, most: int) -> str:
-        """Return the beginning of a text that has too many tokens."""
-        while (tokens := self._count(text)) > most:
-            text = f"{text[: max(1, len(text) * most // (tokens + 1) - _CHARS_PER_TOKEN)]}…"
-        return text
 
     def _trace(self, records: Sequence[StepRecord], most_tokens: int) -> str:
         """Return the steps so far. Where they have too many tokens, the oldest are left out."""
@@ -156,6 +153,11 @@ class LlmTurns:
         if outcome.size == 0:
             return f"gave {outcome.handle}, which is empty. {_EMPTY}"
         return f"gave {outcome.handle}:\n{self._marks.fenced(outcome.summary)}"
+
+
+@cache
+def _prompt() -> str:
+    return str(read_yaml(Path(__file__).parent / "prompts" / "turn.yaml")["text"]).strip()
 
 
 def _repeats(view: StepView) -> bool:
@@ -225,11 +227,8 @@ def _operator_lines(operators: Sequence[Operator], schema: GraphSchema, handles:
 
 
 def _turn_schema(operators: Sequence[Operator], schema: GraphSchema, handles: Sequence[str]) -> dict[str, Any]:
-    """Return the schema of a turn: calls of the operators, an answer, or a question back. What stands in it several times is written once,
-    under ``$defs``.
-
-    :param operators: without any, the turn can only be an answer or a question back.
-    """
+    """The schema of a turn: calls of the operators, where there are some, an answer, or a question back. What stands in it several
+    times is written once, under ``$defs``."""
     calls = [
         object_schema(
             ["operator", "arguments"], operator={"const": each.name}, arguments=each.parameters(schema, handles)
@@ -240,40 +239,29 @@ def _turn_schema(operators: Sequence[Operator], schema: GraphSchema, handles: Se
     of = {"type": "array", "items": {"type": "string"}, "maxItems": 8}
     answers = [object_schema(["answer"], answer=_TEXT, of=of), object_schema(["ask"], ask=_TEXT)]
     whole = {"anyOf": [*([object_schema(["calls"], calls=called)] if calls else []), *answers]}
-    counts = Counter(canonical_text(part) for part in _parts(whole))
-    repeated = [text for text, count in counts.items() if count > 1 and len(text) > _SHARED_CHARS]
-    names = {text: f"s{nth}" for nth, text in enumerate(repeated)}
+    parts = Counter(canonical_text(part) for part in _schemas(whole))
     defined: dict[str, Any] = {}
+    names: dict[str, str] = {}
 
-    def shared(inner: Mapping[str, Any]) -> dict[str, Any]:
-        name = names.get(canonical_text(inner))
-        if name is None:
-            return _mapped(inner, shared)
-        if name not in defined:
-            defined[name] = {}  # a schema does not stand in itself; this keeps the order of names
-            defined[name] = _mapped(inner, shared)
-        return {"$ref": f"#/$defs/{name}"}
+    def shared(part: Any) -> Any:
+        if isinstance(part, list):
+            return [shared(each) for each in part]
+        if not isinstance(part, dict):
+            return part
+        text = canonical_text(part)
+        if parts[text] < 2 or len(text) <= _SHARED_CHARS:
+            return {name: shared(each) for name, each in part.items()}
+        if text not in names:
+            name = names[text] = f"s{len(names)}"
+            defined[name] = {inner: shared(each) for inner, each in part.items()}
+        return {"$ref": f"#/$defs/{names[text]}"}
 
-    body = _mapped(whole, shared)
-    return {**body, "$defs": {name: defined[name] for name in sorted(defined)}} if defined else body
-
-
-def _parts(schema: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """Yield a schema and every schema in it."""
-    inner: list[Mapping[str, Any]] = []
-    _mapped(schema, lambda part: inner.append(part) or dict(part))  # type: ignore[func-returns-value]
-    yield schema
-    for part in inner:
-        yield from _parts(part)
+    return {**shared(whole), **({"$defs": defined} if defined else {})}
 
 
-def _mapped(schema: Mapping[str, Any], of: Callable[[Mapping[str, Any]], dict[str, Any]]) -> dict[str, Any]:
-    """Return a schema with others in place of those that stand in it."""
-    whole = dict(schema)
-    if "properties" in whole:
-        whole["properties"] = {name: of(inner) for name, inner in whole["properties"].items()}
-    if "anyOf" in whole:
-        whole["anyOf"] = [of(inner) for inner in whole["anyOf"]]
-    if isinstance(whole.get("items"), Mapping):
-        whole["items"] = of(whole["items"])
-    return whole
+def _schemas(part: Any) -> Iterator[Mapping[str, Any]]:
+    """Yield a schema and every schema in it; what maps names of properties to schemas is none."""
+    if isinstance(part, dict) and (isinstance(part.get("type"), str | list) or "anyOf" in part):
+        yield part
+    for each in part.values() if isinstance(part, dict) else part if isinstance(part, list) else ():
+        yield from _schemas(each)

@@ -1,20 +1,21 @@
-"""A question's run: each step plans, executes, and decides whether to go on (section 3.1 of the paper); answers are grounded.
+"""A question's run: each step plans, executes, and decides whether to go on (section 3.1 of the paper).
 
-Every number and every quoted name of an answer must stand in a result of the run, or in what was asked: the paper saw models answer from
-memory after a failure (section 6.4), and this notices it."""
+With a journal a killed run goes on, a finished one is replayed without anybody, and another run branches off from any step. The journal
+of a finished run is not written any more."""
 
 from __future__ import annotations
 
 import asyncio
 import re
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
 
-from pydantic import TypeAdapter
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
-from egotools.client_errors import ClientError
 from ontology.errors import (
     BudgetExceededError,
     EgotoolsError,
@@ -24,12 +25,11 @@ from ontology.errors import (
     StatementError,
     StorageError,
 )
-from ontology.names import WORDED_NUMBER, number_of
+from ontology.json_values import first_error
 from planners.calls.model_text import is_no_answer
-from planners.calls.tool_finder import Finder
 from planners.calls.untrusted import clean_text
-from planners.graphseek.adapt import Adaptation, OperatorAdapter
 from planners.graphseek.catalog import SemanticCatalog
+from planners.graphseek.grounding import ungrounded
 from planners.graphseek.operators.operator import (
     Operator,
     OperatorContext,
@@ -49,7 +49,6 @@ from planners.graphseek.turn import (
     Invocation,
     Invoked,
     ModelAsked,
-    OperatorAdapted,
     Outcome,
     QueryRun,
     Question,
@@ -62,23 +61,26 @@ from planners.graphseek.turn import (
     Turn,
     TurnMaker,
     UnusableTurnError,
+    event_of,
 )
-from planners.journal.recorded import Steps, not_recorded
-from planners.journal.step_log import also_told_to, emit, in_order, told_to, unheard
+from planners.journal.recorded import Steps, not_recorded, request_key
+from planners.journal.run_journal import DAMAGED, RunJournal, RunRecord, branch_journal
+from planners.journal.step_log import also_told_to, emit, in_order, seconds_since, told_to, unheard
 from planners.stores.graph_schema import GraphSchema, ReadableGraph
 
-CORE = ("get_nodes", "find", "traverse", "read")
-"""The operators of every step: those of the paper's five use cases (section 5.3), and the one that reads their results."""
 _CYPHER = "cypher"
 _MOST_CHARS = 20_000  # of an answer, which is read and checked word by word
 _ERROR_CHARS = 500  # of an error of foreign code
-_NEW = "The operator has a new version for this schema: make the call again"
 _SETTINGS = AgentSettings()
 _ENDS: tuple[tuple[type[Exception], RunOutcome], ...] = (
     (BudgetExceededError, "budget"),
     (ModelError, "model"),
     (StorageError, "store"),
 )
+_GOES_ON = frozenset({"model", "store", "budget", "deadline", "cancelled"})
+"""Outcomes of a run that can go on when what stopped it is over."""
+_KEY = re.compile(r"begin|(?:turn|ground|invocation)/(\d{1,6})(?:/\d{1,6})?")
+Observe: TypeAlias = Callable[[AgentEvent], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,8 +90,6 @@ class QuestionParts:
     :param catalog: the accepted one of the graph; an empty one where there is none.
     :param operators: all there are.
     :param results: of this run; those of the turns before it may stand in it.
-    :param finder: finds operators for a question, by their names; all are offered where None.
-    :param adapter: knows other versions of operators, and may ask for new ones; there are none where None.
     """
 
     graph: ReadableGraph
@@ -97,8 +97,6 @@ class QuestionParts:
     operators: Sequence[Operator]
     results: ResultStore
     turns: TurnMaker
-    finder: Finder | None = None
-    adapter: OperatorAdapter | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,11 +118,10 @@ class AnsweredQuestion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Begun:
-    """The schema at the beginning, how many results there are before the run's own, and whether it may ask for versions."""
+    """The schema at the beginning, and how many results there are before the run's own."""
 
     schema: GraphSchema
     first: int
-    adapts: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,10 +133,7 @@ class _Planned:
     unusable: str = ""
 
 
-_BEGUN = TypeAdapter(_Begun)
-_PLANNED = TypeAdapter(_Planned)
-_ADAPTATION = TypeAdapter(Adaptation | None)
-_NAMES = TypeAdapter(list[str])
+_BEGUN, _PLANNED, _NAMES = TypeAdapter(_Begun), TypeAdapter(_Planned), TypeAdapter(list[str])
 _OUTCOME: TypeAdapter[Outcome] = TypeAdapter(Outcome)
 
 
@@ -147,7 +141,7 @@ async def answer_question(
     question: Question,
     parts: QuestionParts | None,
     settings: AgentSettings = _SETTINGS,
-    observe: Callable[[AgentEvent], None] = unheard,
+    observe: Observe = unheard,
     *,
     steps: Steps | None = None,
     taken_over: int = 0,
@@ -162,13 +156,12 @@ async def answer_question(
     """
     check_question(question, settings)
     used: Counter[str] = Counter()
-    usd = 0.0
+    usd = list[float]()
 
     def count(event: AgentEvent) -> None:
-        nonlocal usd
         if isinstance(event, ModelAsked):
             used.update(calls=not event.problem, read=event.prompt_tokens, written=event.completion_tokens)
-            usd += event.usd
+            usd.append(event.usd)
 
     run = _Run(
         question=replace(question, text=clean_text(question.text)),
@@ -189,7 +182,7 @@ async def answer_question(
         model_calls=used["calls"],
         prompt_tokens=used["read"],
         completion_tokens=used["written"],
-        usd=usd,
+        usd=sum(usd),
     )
 
 
@@ -221,13 +214,7 @@ async def _within_limits(run: _Run) -> Ended:
 
 @dataclass(slots=True, kw_only=True)
 class _Run:
-    """The state of a run.
-
-    :ivar first: number of results before the run's own.
-    :ivar adapts: whether the run may ask for versions of operators. One that branches off does not take them over: it is another task.
-    :ivar renewed: operator → the step after which it has a new version: calls that failed before may be made again.
-    :ivar tried: operators of which a version was asked for.
-    """
+    """The state of a run; ``first`` is the number of results before its own."""
 
     question: Question
     given: QuestionParts | None
@@ -236,9 +223,6 @@ class _Run:
     schema: GraphSchema = field(default_factory=lambda: GraphSchema(nodes=(), relationships=()))
     first: int = 0
     records: list[StepRecord] = field(default_factory=list)
-    adapts: bool = False
-    renewed: dict[str, int] = field(default_factory=dict)
-    tried: set[str] = field(default_factory=set)
 
     @property
     def parts(self) -> QuestionParts:
@@ -250,12 +234,9 @@ class _Run:
     async def steps(self) -> Ended:
         """Take steps until one gives an answer, or there may be no more."""
         begun: _Begun = await self.journal.step("begin", self._begin, _BEGUN)
-        self.schema, self.first, self.adapts = begun.schema, begun.first, begun.adapts
-        if self.given is not None and self.given.adapter is not None:
-            serving = self.given.adapter.serving(self.given.operators, self.given.graph, self.schema)
-            self.given = replace(self.given, operators=serving)
+        self.schema, self.first = begun.schema, begun.first
         for step in range(1, self.settings.max_steps + 1):
-            offered = await self.journal.step(f"offer/{step}", lambda: self._offer(step), _NAMES)  # noqa: B023
+            offered = self._offered()
             turn = await self._turn(step, offered)
             if isinstance(turn, str):
                 emit(Faulted(step=step, nth=0, kind="arguments", problem=turn, hint="Give calls, or an answer"))
@@ -266,51 +247,34 @@ class _Run:
             else:
                 outcomes = await self._execute(step, turn, offered)
                 self.records.append(StepRecord(number=step, invocations=turn, outcomes=outcomes))
-                if self.adapts and any(isinstance(each, Fault) for each in outcomes):
-                    await self._adapt(step)
         return self._without_answer()
 
     async def _begin(self) -> _Begun:
-        schema, adapter = await self.parts.graph.schema(), self.parts.adapter
+        schema = await self.parts.graph.schema()
         begun = QuestionBegun(
             question=self.question.text,
             fingerprint=schema.fingerprint,
             node_types=tuple(each.name for each in schema.nodes),
             relationship_types=tuple(each.name for each in schema.relationships),
-            descriptors=self.settings.descriptors != "off",
         )
         emit(begun)
-        first = max(map(order_of, self.parts.results.handles), default=0)
-        return _Begun(schema=schema, first=first, adapts=adapter is not None and adapter.proposes)
+        return _Begun(schema=schema, first=max(map(order_of, self.parts.results.handles), default=0))
 
-    async def _offer(self, step: int) -> list[str]:
-        """Return the names of the operators of a step."""
-        known = [each.name for each in self.parts.operators]
-        every = [name for name in known if name != _CYPHER]
-        core = [name for name in dict.fromkeys((*CORE, *self.renewed)) if name in every]
-        others, fallback = [name for name in every if name not in core], ""
-        if self.parts.finder is not None:
-            last = self.records[-1].outcomes if self.records else ()
-            hints = (each.hint for each in last if not isinstance(each, Result))
-            try:
-                found = await self.parts.finder.find(" ".join([self.question.text, *hints]))
-                names = [each.tool.name for each in found.tools if each.tool.name in others]
-                others = names[: self.settings.found_operators]
-            except (ClientError, EgotoolsError) as error:
-                fallback = clean_text(str(error))
-        failed = sum(
-            not any(isinstance(each, Result) and each.size > 0 for each in record.outcomes) for record in self.records
-        )
-        last_resort = [_CYPHER] if _CYPHER in known and failed >= self.settings.failed_before_cypher else []
-        offered = [*core, *others, *last_resort]
-        emit(StepBegun(step=step, operators=tuple(offered), fallback=fallback))
-        return offered
+    def _offered(self) -> list[str]:
+        """The names of the operators of a step: Cypher only after several steps that gave nothing."""
+        if self.given is None:
+            return []  # a replay runs none
+        gave = [any(isinstance(each, Result) and each.size > 0 for each in record.outcomes) for record in self.records]
+        last_resort = gave.count(False) >= self.settings.failed_before_cypher
+        names = [each.name for each in self.given.operators]
+        return [name for name in names if name != _CYPHER or last_resort]
 
     async def _turn(self, step: int, offered: Sequence[str]) -> Turn | str:
-        """Return the turn of a step, or why what was said is none."""
+        """The turn of a step, or why what was said is none."""
 
         async def take() -> _Planned:
             by_name = {each.name: each for each in self.parts.operators}
+            emit(StepBegun(step=step, operators=tuple(offered)))
             view = StepView(
                 question=self.question,
                 schema=self.schema,
@@ -320,7 +284,6 @@ class _Run:
                 results=self.parts.results,
                 step=step,
                 steps=self.settings.max_steps,
-                with_descriptors=self.settings.descriptors != "off",
             )
             try:
                 turn = await self.parts.turns.turn(view)
@@ -342,10 +305,8 @@ class _Run:
         """Run the invocations of a step at once, and return what each gave; what fails says what to do instead."""
         made = sum(len(record.invocations) for record in self.records)
         before: dict[str, Outcome] = {}
-        for record in self.records:
-            for each, outcome in record.pairs:
-                if record.number > self.renewed.get(each.operator, -1):
-                    before.setdefault(each.key, outcome)
+        for each, outcome in (pair for record in self.records for pair in record.pairs):
+            before.setdefault(each.key, outcome)
 
         async def recorded(nth: int, call: Invocation, earlier: Outcome | None) -> Outcome:
             async def take() -> Outcome:
@@ -414,53 +375,16 @@ class _Run:
             problem = f"{type(error).__name__}: {error}"[:_ERROR_CHARS]
             raise OperatorFault("engine", problem, "Use another operator") from error
 
-    async def _adapt(self, step: int) -> None:
-        """Ask for a version of an operator that failed. The next steps have it, and of a call that can be made again the hint says so.
-
-        :raises BudgetExceededError: when the budget is used up.
-        """
-
-        async def take() -> Adaptation | None:
-            parts = self.parts
-            if parts.adapter is None:  # the run goes on without one
-                return None
-            fingerprint = parts.catalog.fingerprint
-            made = await parts.adapter.adapt(
-                self.records, parts.operators, parts.graph, self.schema, fingerprint, self.tried
-            )
-            if made is not None:
-                name = made.version.name if made.version else ""
-                emit(OperatorAdapted(step=step, operator=made.operator, version=name, problem=made.problem))
-            return made
-
-        made: Adaptation | None = await self.journal.step(f"adapt/{step}", take, _ADAPTATION)
-        if made is None:
-            return
-        self.tried.add(made.operator)
-        if made.version is None:
-            return
-        self.renewed[made.operator] = step
-        told = tuple(
-            replace(outcome, hint=_NEW) if call.operator == made.operator and isinstance(outcome, Fault) else outcome
-            for call, outcome in self.records[-1].pairs
-        )
-        self.records[-1] = replace(self.records[-1], outcomes=told)
-        if self.given is not None:
-            operators = (made.version.serving(o) if o.name == made.operator else o for o in self.given.operators)
-            self.given = replace(self.given, operators=tuple(operators))
-
     async def _decide(self, step: int, answer: Answer) -> Ended | None:
-        """Return the end of the run, or None where the answer is handed back."""
+        """The end of the run, or None where the answer is handed back."""
         made = {each.handle for record in self.records for each in record.outcomes if isinstance(each, Result)}
         of = tuple(handle for handle in answer.of if handle in made)
         if answer.kind != "reply":
             return Ended(answer=answer.text, outcome="asked back" if answer.kind == "question" else "unreadable", of=of)
 
         async def take() -> list[str]:
-            results = self.parts.results
-            return await ungrounded(
-                answer.text, question=self.question, schema=self.schema, records=self.records, values=results
-            )
+            about: dict[str, Any] = {"question": self.question, "schema": self.schema, "records": self.records}
+            return await ungrounded(answer.text, **about, values=self.parts.results)
 
         missing: list[str] = await self.journal.step(f"ground/{step}", take, _NAMES)
         if not missing:
@@ -485,145 +409,177 @@ class _Run:
         return Ended(answer="", outcome="no answer", missing=why)
 
 
-__all__ = ["ungrounded"]
-
-_CLAIM = re.compile(
-    r"\"(?P<double>[^\"\n]{1,200})\"|“(?P<curly>[^”\n]{1,200})”|`(?P<code>[^`\n]{1,200})`|(?<!\w)'(?P<single>[^'\n]{1,200})'(?!\w)"
-    r"|(?P<date>\b\d{4}-\d{2}(?:-\d{2})?\b)"
-    rf"|(?P<worded>(?i:(?=[a-z]|\S+ dozen\b){WORDED_NUMBER})(?!(?:[-_./'’&+]|::)\w))"
-    r"|(?P<number>(?<![\w.,-])[-−]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][+-]?\d+)?(?![\w]|[.,-]\d|-[A-Z]))(?P<percent>\s?%)?"
-)
-_ENUMERATION = re.compile(r"(?m)^(?P<mark>\s*(?:[-*•>#]+\s+)*\(?)\d{1,3}(?=[.)]\s)")
-_NUMBER = re.compile(r"(?<![\w.])-?\d+(?:,\d{3})*(?:\.\d+)?(?:[eE][+-]?\d+)?")
-_WORD = re.compile(r"\w+")
-_SCALES = {"hundred": 1e2, "thousand": 1e3, "million": 1e6, "billion": 1e9}
-_ABOUT = ("about", "approximately", "around", "nearly", "roughly", "≈", "~")
-_BEFORE, _BEHIND = 5, 3  # words around a number that may be one name with it: "Busbar laser welding 0412"
-_MOST_CLAIMS = 1_000  # of one answer, which has at most 20,000 characters
-_MOST_MISSING = 8  # after which no others are looked for: each took about 5 s in a table of 200,000 rows
-_MOST_RATIOS = 40  # returned numbers of which ratios are taken: of more, some ratio is near any share
-_EXACT = 1e-9  # relative: numbers go through decimal texts
+# Journals
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Claim:
-    """A number or a name of an answer, from ``start`` to ``end``; ``tolerance`` is half of the last digit that was written."""
+class _Header(BaseModel):
+    """What a run was begun with; ``taken_over`` are steps of another run that it goes on from."""
 
-    text: str
-    start: int
-    end: int
-    number: float | None = None
-    tolerance: float = 0.0
+    model_config = ConfigDict(frozen=True)
+
+    run: Literal["graphseek"] = "graphseek"
+    question: Question
+    settings: AgentSettings
+    taken_over: int = Field(default=0, ge=0)
 
 
-async def ungrounded(
-    answer: str, *, question: Question, schema: GraphSchema, records: Sequence[StepRecord], values: ResultStore
-) -> list[str]:
-    """Return the numbers and quoted names of an answer that stand nowhere, as they are written, each once: the first few, or that there
-    are too many to check.
+async def answer_recorded(
+    question: Question,
+    journal: RunJournal,
+    parts: QuestionParts,
+    settings: AgentSettings = _SETTINGS,
+    observe: Observe = unheard,
+) -> AnsweredQuestion:
+    """Run a question, or go on with the run of a journal; one that has ended is replayed.
 
-    What counts: values of results, what summaries and notes of results say, sizes of results, values of arguments that gave something,
-    the question and those before it, and the names of the schema. A percentage may be the ratio of two numbers of these. Earlier answers
-    do not count: their results do.
+    :param observe: gets each event, those too that the journal has.
+    :raises InvalidArgumentError: when the journal is of another run, or damaged.
+    :raises StorageError: when the journal cannot be written.
     """
-    claims = list(_claims(answer))
-    if len(claims) > _MOST_CLAIMS:
-        return [f"{len(claims):,} numbers and names, of which {_MOST_CLAIMS:,} can be checked"]
-    known = _Known(question, schema, records)
-    found: dict[str, None] = {}
-    for claim in claims:
-        if claim.text in found or len(found) >= _MOST_MISSING:
-            continue
-        stands = known.has(claim.text) if claim.number is None else known.has_number(claim)
-        if not (stands or await _in_results(claim, answer, values)):
-            found[claim.text] = None
-    return [*found]
+    if journal.first is None:
+        check_question(question, settings)
+        header = _Header(question=question, settings=settings)
+        journal.append("run_begun", **header.model_dump(mode="json"))
+    header = _begun(journal)
+    if header.question != question:
+        remedy = "Give a new file, or branch it"
+        raise InvalidArgumentError("the journal is of another question", subject=str(journal.path), remedy=remedy)
+    if journal.end is not None:
+        return await replay_question(journal, observe)
+    started, heard = time.perf_counter(), _Heard(observe)
+    limits = replace(header.settings, max_seconds=settings.max_seconds, call_seconds=settings.call_seconds)
+    steps = Steps(journal, event_of=event_of)
+    answered = await answer_question(question, parts, limits, heard, steps=steps, taken_over=header.taken_over)
+    seconds, end = seconds_since(started), answered.end
+    if end.outcome in _GOES_ON:
+        journal.append("run_stopped", outcome=end.outcome, missing=end.missing, seconds=seconds)
+    else:
+        journal.append("run_ended", answer=end.to_json(), events=heard.told[0], told=heard.told[1], seconds=seconds)
+    return answered
 
 
-def _claims(answer: str) -> Iterator[_Claim]:
-    text = _ENUMERATION.sub(lambda found: found["mark"] + " " * (len(found[0]) - len(found["mark"])), answer)
-    for match in _CLAIM.finditer(text):
-        number, kind = match["number"], match.lastgroup or ""
-        if number is None and kind != "worded":
-            bare = match[kind].strip(" .,;:")
-            if bare:
-                yield _Claim(text=bare, start=match.start(kind), end=match.end(kind))
-        elif match[0].lower() != "one":  # "one of them"
-            yield _number(match, text)
+async def replay_question(journal: RunJournal, observe: Observe = unheard) -> AnsweredQuestion:
+    """Tell a finished run again. Nobody is asked, and the graph is not opened.
+
+    :raises InvalidArgumentError: when the run has not ended, or the replay differs from it.
+    """
+    header, ended = _begun(journal), journal.end
+    if ended is None:
+        problem = "the run of this journal has not ended"
+        raise InvalidArgumentError(problem, subject=str(journal.path), remedy="Let it go on first")
+    heard, limits = _Heard(observe), replace(header.settings, max_seconds=None)
+    steps = Steps(journal, is_replay=True, event_of=event_of)
+    answered = await answer_question(header.question, None, limits, heard, steps=steps, taken_over=header.taken_over)
+    if heard.told != (ended.get("events"), ended.get("told")):
+        raise not_recorded("the replay differs from the run", subject=str(journal.path))
+    return answered
 
 
-def _number(match: re.Match[str], text: str) -> _Claim:
-    written = match["number"] or ""
-    value = float(written.replace(",", "").replace("−", "-")) if written else float(number_of(match["worded"]) or 0)
-    decimals = len(written.partition("e")[0].partition(".")[2])
-    following, before = _WORD.match(text, match.end() + 1), text[: match.start()].split()[-1:]
-    scale = _SCALES.get(following[0].lower(), 1.0) if following else 1.0
-    digit = max(scale, _SCALES.get(match[0].lower().split()[-1], 1.0))  # the last that was written: "two thousand"
-    is_rounded = decimals > 0 or digit > 1 or (before and before[0].lower().lstrip("(") in _ABOUT)
-    tolerance = 0.5 * 10.0**-decimals * digit * (1 + _EXACT) if is_rounded else 0.0
-    return _Claim(
-        text=match[0].strip(), start=match.start(), end=match.end(), number=value * scale, tolerance=tolerance
-    )
+def branch_question(journal: RunJournal, step: int, target: Path) -> Question:
+    """Write a new journal whose run takes over the first steps of another one, and goes its own way from there.
+
+    :param step: the last that is taken over; 0 takes over none but the schema.
+    :param target: the new file; give it to :func:`answer_recorded` with the question that is returned.
+    :raises InvalidArgumentError: when the journal has not so many steps, or the target exists.
+    """
+    header, taken = _begun(journal), _steps(journal)
+    if not 0 <= step <= taken:
+        raise InvalidArgumentError(f"the run has {taken} steps", subject="step", remedy=f"Use 0 to {taken}")
+    _branch(journal, target, header, step)
+    return header.question
 
 
-class _Known:
-    """What is known without asking the results."""
+def refine_question(journal: RunJournal, request: str, target: Path) -> Question:
+    """Write a new journal whose run goes on from the end of a finished one, with another request: its results are there, and the
+    question and its answer are a turn before it.
 
-    def __init__(self, question: Question, schema: GraphSchema, records: Sequence[StepRecord]) -> None:
-        texts = [question.text, *(asked for asked, _ in question.earlier)]
-        numbers = [each.number for text in texts for each in _claims(text) if each.number is not None]
-        self._returned: dict[float, None] = {}
-        for invocation, outcome in (pair for record in records for pair in record.pairs):
-            if isinstance(outcome, Result):
-                self._returned.update(dict.fromkeys([float(outcome.size), *_numbers(_folded(outcome.summary))]))
-                texts += [outcome.summary, *outcome.notes]
-                if outcome.size:
-                    texts += [str(each) for each in invocation.scalars()]
-        nodes = {each.name: each.properties for each in schema.nodes}
-        for name, properties in {**nodes, **{each.name: each.properties for each in schema.relationships}}.items():
-            texts += [name, *(each.name for each in properties)]
-        self._text = _folded("\n".join(texts))
-        self._numbers = [*numbers, *self._returned, *_numbers(self._text)]
-
-    def has(self, name: str) -> bool:
-        """Whether a name stands in a text as whole words."""
-        return re.search(rf"(?<!\w){re.escape(_folded(name))}(?!\w)", self._text) is not None
-
-    def has_number(self, claim: _Claim) -> bool:
-        """Whether a number is known, as it is or in words; a percentage also as a share, or as the ratio of two numbers."""
-        for value, tolerance in _readings(claim):
-            if any(abs(each - value) <= tolerance for each in self._numbers):
-                return True
-        if not claim.text.endswith("%"):
-            return not claim.text[:1].isdigit() and self.has(claim.text)
-        value, tolerance = _readings(claim)[1]
-        some, tolerance = [*self._returned][:_MOST_RATIOS], max(tolerance, 0.005)
-        return any(whole and abs(part / whole - value) <= tolerance for part in some for whole in some)
+    :param target: the new file; give it to :func:`answer_recorded` with the question that is returned.
+    :raises InvalidArgumentError: when the run has not ended, or there is no request or too long a one, or the target exists.
+    """
+    header, question = _begun(journal), next_question(journal, request)
+    check_question(question, header.settings)
+    last = _steps(journal)
+    answers = (each for each in _ended_steps(journal) if each.data["key"] == f"turn/{last}")
+    taken = last - any(each.data["gave"]["answer"] is not None for each in answers)
+    _branch(journal, target, header.model_copy(update={"question": question, "taken_over": taken}), taken)
+    return question
 
 
-def _readings(claim: _Claim) -> list[tuple[float, float]]:
-    """Return the values that a number may stand for, each with its tolerance: of a percentage also the share."""
-    number = claim.number or 0.0
-    scales = (1.0, 0.01) if claim.text.endswith("%") else (1.0,)
-    return [(number * each, claim.tolerance * each + _EXACT * max(1.0, abs(number * each))) for each in scales]
+def next_question(journal: RunJournal, text: str) -> Question:
+    """Return a question that follows that of a finished run.
+
+    :raises InvalidArgumentError: when the run has not ended.
+    """
+    before, ended = question_of(journal), journal.end
+    if ended is None:
+        remedy = "Ask its question again, and it goes on"
+        raise InvalidArgumentError("the turn before has not ended", subject=str(journal.path), remedy=remedy)
+    return Question(text=text, earlier=(*before.earlier, (before.text, ended["answer"]["answer"])))
 
 
-async def _in_results(claim: _Claim, answer: str, values: ResultStore) -> bool:
-    if claim.number is None:
-        return await values.has_value(claim.text) is not None
-    for value, tolerance in _readings(claim):
-        if await values.has_value(value, tolerance=tolerance) is not None:
-            return True
-    before = [each.start() for each in _WORD.finditer(answer, max(0, claim.start - 120), claim.start)][-_BEFORE:]
-    behind = [each.end() for each in _WORD.finditer(answer, claim.end, claim.end + 80)][:_BEHIND]
-    texts = [answer[start:end] for start in (claim.start, *reversed(before)) for end in (claim.end, *behind)]
-    names = tuple(text for text in texts if text != claim.text and "\n" not in text)
-    return bool(names) and await values.has_value(names) is not None
+def invocations_upto(journal: RunJournal, step: int) -> int:
+    """Return how many invocations of operators a run and the turns before it had up to a step; results are numbered by them."""
+    number = 0
+    for record in _ended_steps(journal):
+        if record.data["key"] == "begin":
+            number += record.data["gave"]["first"]
+        elif record.data["key"].startswith("invocation/"):
+            number += 0 <= _step_of(record) <= step
+    return number
 
 
-def _numbers(text: str) -> Iterator[float]:
-    return (float(each.replace(",", "")) for each in _NUMBER.findall(text))
+def question_of(journal: RunJournal) -> Question:
+    """Return the question of a journal.
+
+    :raises InvalidArgumentError: when it is no journal of a question.
+    """
+    return _begun(journal).question
 
 
-def _folded(text: str) -> str:
-    return " ".join(text.casefold().split())
+class _Heard:
+    """Hands events on, counts them, and keeps a digest of them without measured seconds."""
+
+    def __init__(self, observe: Observe) -> None:
+        self._observe = observe
+        self.told = (0, "")
+
+    def __call__(self, event: AgentEvent) -> None:
+        fields = {name: value for name, value in event.to_json().items() if name not in event.left_out}
+        self.told = (self.told[0] + 1, request_key([self.told[1], fields]))
+        self._observe(event)
+
+
+def _begun(journal: RunJournal) -> _Header:
+    first = journal.first
+    if first is None:
+        raise InvalidArgumentError("the journal is empty", subject=str(journal.path), remedy="Ask a question first")
+    if "descriptors" in first.data.get("settings", {}):
+        problem, remedy = "it is the journal of an earlier version", "Ask again, with another journal"
+        raise InvalidArgumentError(problem, subject=str(journal.path), remedy=remedy)
+    if first.kind != "run_begun" or first.data.get("run") != "graphseek":
+        problem = "it is the journal of another command"
+        raise InvalidArgumentError(problem, subject=str(journal.path), remedy="Give a new file")
+    try:
+        return _Header.model_validate(first.data)
+    except ValidationError as error:
+        problem = f"the first record is damaged: {first_error(error)}"
+        raise InvalidArgumentError(problem, subject=f"{journal.path}:1", remedy=DAMAGED) from None
+
+
+def _branch(journal: RunJournal, target: Path, header: _Header, step: int) -> None:
+    begun: dict[str, Any] = {**header.model_dump(mode="json"), "branched": {"step": step, "records": journal.count}}
+    branch_journal(journal, target, begun, lambda record: 0 <= _step_of(record) <= step)
+
+
+def _step_of(record: RunRecord) -> int:
+    """The number of the step of a record: 0 of the beginning; -1 of a subtask, which the invocation in its step stands for."""
+    found = _KEY.fullmatch(record.data["key"])
+    return int(found[1] or 0) if found else -1
+
+
+def _steps(journal: RunJournal) -> int:
+    return max(map(_step_of, _ended_steps(journal)), default=0)
+
+
+def _ended_steps(journal: RunJournal) -> Iterator[RunRecord]:
+    return (record for record in journal.records if record.kind == "step_ended")

@@ -1,15 +1,15 @@
 """Turns without a model: the reader by rules makes a query graph of a question, and that becomes invocations of operators.
 
-A graph's schema with the words of its semantic catalog is a domain of the reader. A plan is written as if each operator answered at once: it is
-gone through anew in each turn, and what has not run yet ends the turn. What an operator cannot be asked (what breaks where something is
-missing, what is planned) is refused with a hint to name a model."""
+A graph's schema with the words of its semantic catalog is a domain of the reader. A plan is written as if each operator answered at
+once: it is gone through anew in each turn, and what has not run yet ends the turn. What an operator cannot be asked is refused with a
+hint to name a model."""
 
 from __future__ import annotations
 
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from typing import Any, TypeAlias
 
@@ -20,21 +20,28 @@ from planners.graphseek.catalog import (
     NodeDescriptor,
     PropertyDescriptor,
     RelationshipDescriptor,
+    Role,
     SemanticCatalog,
+    naming_properties,
+    roles_of_owner,
 )
-from planners.graphseek.operators.pattern import naming_properties, roles_of_owner
 from planners.graphseek.results import Cell, Result, ResultStore
 from planners.graphseek.turn import Answer, Fault, Invocation, Outcome, StepRecord, StepView, Turn
-from planners.query.dates import read_range
+from planners.query.dates import DateRange, read_range
 from planners.query.domain import Domain, EdgeType, EntityType, FieldType, Operator
 from planners.query.query_graph import EdgeConstraint, FilterConstraint, Measure, QueryGraph
 from planners.query.rules_reader import RulesParser
-from planners.stores.graph_schema import GraphSchema, NodeType
+from planners.stores.graph_schema import GraphSchema, NodeType, PropertyKey
 
 _MOST_HOPS = 6  # of a relationship that leads on by way of other nodes
 _MOST_NAMED = 25  # nodes of one name
 _SHOWN = 20  # names that an answer tells; all stand in its table
 _MODEL = "Say it in other words, or name a model with --llm-url"
+_TIME, _OWN_TIME = "Time__", "time__"
+"""The type of times, and the edge that says when a node, or what joins it to another one, was."""
+_AUXILIARIES = frozenset("is are was were be been can may".split())
+_NUMBER_OPERATORS: tuple[Operator, ...] = ("=", "<", ">", "<=", ">=")
+_NAMED = ("named", "called")
 _Selected: TypeAlias = dict[str, Any]
 """Nodes as operators take them: ``{"type": …, "filters": […]}``, or ``{"handle": …}``."""
 
@@ -48,7 +55,7 @@ class _NeededError(Exception):
 
 
 class _RefusedError(Exception):
-    """The question cannot be answered without a model; ``kind`` as of :class:`Answer`."""
+    """The question cannot be answered without a model, or has to be asked back."""
 
     def __init__(self, why: str, *, asks_back: bool = False) -> None:
         super().__init__(why)
@@ -60,14 +67,15 @@ class RulesTurns:
 
     def __init__(self) -> None:
         self._parser = RulesParser()
-        self._known: tuple[str, SemanticCatalog, AskedDomain] | None = None
+        self._known: tuple[str, SemanticCatalog, _AskedDomain] | None = None
 
     async def turn(self, view: StepView) -> Turn:
         """Return invocations, or an answer."""
-        asked, calls, today = self._domain(view), _Calls(view.records), date.today()
-        known = await _known_names(view, asked)
+        if self._known is None or self._known[0] != view.schema.fingerprint or self._known[1] is not view.catalog:
+            self._known = (view.schema.fingerprint, view.catalog, _asked_domain(view.schema, view.catalog))
+        asked, calls, today = self._known[2], _Calls(view.records), date.today()
         try:
-            names = _Names(known, calls)
+            names = _Names(await _known_names(view, asked), calls)
             graph = self._parser.parse(view.question.text, asked.domain, today, names=names).graph
             return await _Compiled(graph, asked, calls, view.results, today).answer()
         except _NeededError as needed:
@@ -77,12 +85,7 @@ class RulesTurns:
                 return Answer(text=str(error), kind="question")
             return _unreadable(str(error))
         except EgotoolsError as error:
-            return _unreadable(f"{error.problem}")
-
-    def _domain(self, view: StepView) -> AskedDomain:
-        if self._known is None or self._known[0] != view.schema.fingerprint or self._known[1] is not view.catalog:
-            self._known = (view.schema.fingerprint, view.catalog, asked_domain(view.schema, view.catalog))
-        return self._known[2]
+            return _unreadable(error.problem)
 
 
 def _unreadable(why: str) -> Answer:
@@ -93,11 +96,12 @@ class _Calls:
     """The invocations of the turns so far."""
 
     def __init__(self, records: Sequence[StepRecord]) -> None:
-        self._known: dict[str, Outcome] = {}
-        for record in records:
-            for invocation, outcome in record.pairs:
-                if not (isinstance(outcome, Fault) and outcome.kind == "repeated"):
-                    self._known[invocation.key] = outcome
+        pairs = [pair for record in records for pair in record.pairs]
+        self._known: dict[str, Outcome] = {
+            call.key: outcome
+            for call, outcome in pairs
+            if not (isinstance(outcome, Fault) and outcome.kind == "repeated")
+        }
         self.notes: list[str] = []
 
     def outcomes(self, invocations: Sequence[Invocation]) -> list[Outcome]:
@@ -108,20 +112,20 @@ class _Calls:
         return [self._known[each.key] for each in invocations]
 
     def result(self, operator: str, **arguments: Any) -> Result | None:
-        """Return the result of one invocation; None where nothing was found."""
-        (outcome,) = self.outcomes([Invocation(operator=operator, arguments=arguments)])
+        """Return the result of one invocation; None where nothing was found. An argument that is empty is left out."""
+        given = {name: value for name, value in arguments.items() if value not in (None, [], {})}
+        (outcome,) = self.outcomes([Invocation(operator=operator, arguments=given)])
         if isinstance(outcome, Fault):
             if outcome.kind == "empty":
                 return None
             raise _RefusedError(f"{outcome.problem}. {outcome.hint}")
-        if outcome.cut and "limit" not in arguments:
-            self.notes.append(
-                f"{outcome.handle} has the first {outcome.size:,} rows only, so what rests on it may lack some"
-            )
+        if outcome.cut and "limit" not in given:
+            said = f"{outcome.handle} has the first {outcome.size:,} rows only"
+            self.notes.append(f"{said}, so what rests on it may lack some")
         return outcome if outcome.size else None
 
 
-async def _known_names(view: StepView, asked: AskedDomain) -> dict[str, list[tuple[str, str]]]:
+async def _known_names(view: StepView, asked: _AskedDomain) -> dict[str, list[tuple[str, str]]]:
     """The names that were looked up in earlier turns, each with the types that it is of."""
     kinds = {name: kind for kind, name in asked.types.items()}
     found: dict[str, list[tuple[str, str]]] = {}
@@ -141,15 +145,12 @@ class _Names:
 
     def __call__(self, texts: Sequence[str], quoted: Sequence[str]) -> Mapping[str, Sequence[tuple[str, str]]]:
         """Return those that are names; a quoted text that is none is asked back with the nearest ones."""
-        finds = [
-            Invocation(operator="find", arguments={"text": each, "match": "exact", "limit": _MOST_NAMED})
-            for each in texts
-        ]
+        common = {"match": "exact", "limit": _MOST_NAMED}
+        finds = [Invocation(operator="find", arguments={"text": each, **common}) for each in texts]
         for text, outcome in zip(texts, self._calls.outcomes(finds), strict=True):
             if text in quoted and not (isinstance(outcome, Result) and outcome.size):
-                is_near = isinstance(outcome, Fault) and outcome.kind == "empty"
-                hint = outcome.hint.removeprefix("There is ") if is_near and isinstance(outcome, Fault) else ""
-                near = f" Is {hint} meant?" if hint else ""
+                hint = outcome.hint if isinstance(outcome, Fault) and outcome.kind == "empty" else ""
+                near = f" Is {hint.removeprefix('There is ')} meant?" if hint else ""
                 raise _RefusedError(f"Nothing is called “{text}”.{near}", asks_back=True)
         return self._known
 
@@ -157,7 +158,9 @@ class _Names:
 class _Compiled:
     """A query graph as invocations."""
 
-    def __init__(self, graph: QueryGraph, asked: AskedDomain, calls: _Calls, results: ResultStore, today: date) -> None:
+    def __init__(
+        self, graph: QueryGraph, asked: _AskedDomain, calls: _Calls, results: ResultStore, today: date
+    ) -> None:
         self._graph, self._asked, self._calls, self._results, self._today = graph, asked, calls, results, today
 
     async def answer(self) -> Answer:
@@ -174,17 +177,18 @@ class _Compiled:
             return await self._told(result, cell=True)
         if graph.action == "top" and measure is not None:
             return await self._top(measure)
+        nodes: _Selected | None
         if measure is not None:
             result = self._degrees(graph.return_var, measure, **_bounds(measure.op, int(measure.value)))
-            nodes: _Selected | None = {"handle": result.handle} if result else None
+            nodes = {"handle": result.handle} if result else None
         else:
             nodes = self._nodes(graph.return_var)
         if graph.action == "count":
             table = self._table(nodes, aggregations=[{"grouping_type": "COUNT"}])
             rows = await self._results.rows(table.handle, limit=1) if table else [(0,)]
             return self._reply(f"There are {rows[0][0]:,}.", table)
-        result = self._table(nodes)
-        return await self._told(result, shown=graph.show and self._property(graph.return_var, graph.show))
+        shown = graph.show and self._property(graph.return_var, graph.show)
+        return await self._told(self._table(nodes), shown=shown)
 
     async def _top(self, measure: Measure) -> Answer:
         """The first ones, with those that equal the last of them."""
@@ -196,14 +200,10 @@ class _Compiled:
             if measure.var != graph.return_var:
                 raise _RefusedError(f"{measure.field} is of something else than what is asked for")
             column = self._property(measure.var, measure.field)
-            nodes = self._nodes(graph.return_var)
-            table = self._table(nodes, order_by=column, descending=not graph.ascending)
-        if table is None:
-            return self._reply("There is none.", None)
-        rows = await self._results.rows(table.handle, limit=graph.limit)
-        at = [each.name for each in table.columns].index(column)
-        last = rows[-1][at]
-        if last is None:
+            table = self._table(self._nodes(graph.return_var), order_by=column, descending=not graph.ascending)
+        rows = await self._results.rows(table.handle, limit=graph.limit) if table else []
+        last = rows[-1][[each.name for each in table.columns].index(column)] if table and rows else None
+        if table is None or last is None:
             return self._reply("There is none.", table)
         kept = [{"key": column, "operator": "<=" if graph.ascending else ">=", "value": last}]
         first = self._calls.result("filter", handle=table.handle, filters=kept)
@@ -214,25 +214,58 @@ class _Compiled:
     def _type(self, var: str) -> str:
         return self._asked.types[self._graph.vars[var]]
 
-    def _property(self, var: str, field: str) -> str:
-        return self._asked.properties[self._graph.vars[var], field]
+    def _property(self, var: str, name: str) -> str:
+        return self._asked.properties[self._graph.vars[var], name]
 
-    def _filters(self, var: str) -> list[dict[str, Any]]:
-        return [self._filter(each) for each in self._graph.filters_of(var) if not self._is_name(each)]
+    def _nodes(self, var: str, came: str = "", without: str = "") -> _Selected | None:
+        """The nodes of a variable that meet what lies behind it; None: there are none.
+
+        :param came: the variable by which the rest of the graph is joined to it.
+        :param without: a variable that is not looked at.
+        """
+        sets = self._named(var)
+        if None in sets:
+            return None
+        negative: list[Result | None] = []
+        far_ends = [edge.target if edge.source == var else edge.source for edge in self._graph.edges_of(var)]
+        for far in dict.fromkeys(each for each in far_ends if each not in (came, without)):
+            if self._graph.vars[far] == _TIME:
+                continue
+            edges = [each for each in self._graph.edges_of(var) if far in (each.source, each.target)]
+            nodes = self._nodes(far, var)
+            if nodes and len(edges) > 1 and (table := self._table(nodes)) and table.size > 1:
+                raise _RefusedError("what two relationships lead to is more than one thing")
+            for edge in edges:
+                reached = self._traversed(edge, nodes, var) if nodes else None
+                if edge.negated:
+                    negative.append(reached)
+                elif reached is None:
+                    return None
+                else:
+                    sets.append(reached)
+                    negative += [self._others(edge, far, nodes, var)] if edge.only else []
+        subtracted = [each for each in negative if each]
+        if not sets and not subtracted:
+            filters = self._filters(var)
+            return {"type": self._type(var), **({"filters": filters} if filters else {})}
+        first = (
+            self._merged(sets, "intersection")
+            if sets
+            else self._table({"type": self._type(var), "filters": self._filters(var)})
+        )
+        kept = self._merged([first, *subtracted], "difference") if first else None
+        return {"handle": kept.handle} if kept else None
 
     def _is_name(self, each: FilterConstraint) -> bool:
         known = self._asked.domain.types[self._graph.vars[each.var]].fields[each.field]
         return each.op == "=" and "named" in known.words
 
-    def _named(self, var: str) -> list[Result] | None:
+    def _named(self, var: str) -> list[Result | None]:
         """The nodes that have each of the names of a variable, by their name or their key; None: there are none."""
-        sets = []
+        sets: list[Result | None] = []
         for each in filter(self._is_name, self._graph.filters_of(var)):
-            found = [self._called(var, value) for value in each.values]
-            either = [one for one in found if one]
-            if not either or (both := self._merged(either, "union")) is None:
-                return None
-            sets.append(both)
+            found = [one for value in each.values if (one := self._called(var, value))]
+            sets.append(self._merged(found, "union") if found else None)
         return sets
 
     def _called(self, var: str, name: Any) -> Result | None:
@@ -242,134 +275,93 @@ class _Compiled:
                 return found
         return None
 
-    def _filter(self, each: FilterConstraint) -> dict[str, Any]:
-        kind, meant = self._graph.vars[each.var], list[Any]()
-        for value in each.values:
-            meant += self._asked.values.get((kind, each.field, str(value).casefold()), (value,))
-        form: dict[str, Any] = {"key": self._property(each.var, each.field), "operator": each.op, "value": meant[0]}
-        return form if len(meant) == 1 else {**form, "operator": "in", "value": meant}
-
-    def _selected(self, var: str) -> _Selected:
-        filters = self._filters(var)
-        return {"type": self._type(var), **({"filters": filters} if filters else {})}
-
-    def _nodes(self, var: str, came: str = "", without: str = "") -> _Selected | None:
-        """Return the nodes of a variable that meet what lies behind it; None: there are none.
-
-        :param came: the variable by which the rest of the graph is joined to it.
-        :param without: a variable that is not looked at.
-        """
-        named = self._named(var)
-        if named is None:
-            return None
-        sets: list[Result] = []
-        negative: list[Result] = []
-        far_ends = [edge.target if edge.source == var else edge.source for edge in self._graph.edges_of(var)]
-        for far in dict.fromkeys(each for each in far_ends if each not in (came, without)):
-            edges = [each for each in self._graph.edges_of(var) if far in (each.source, each.target)]
-            if self._graph.vars[far] == TIME:
-                if self._dated(var) is None:
-                    timed = self._time_slice(edges[0], var, far)
-                    if timed is None:
-                        return None
-                    sets.append(timed)
+    def _filters(self, var: str) -> list[dict[str, Any]]:
+        """The conditions on the properties of a variable, without its name; a date too, unless a relationship says it."""
+        kind, filters = self._graph.vars[var], list[dict[str, Any]]()
+        for each in self._graph.filters_of(var):
+            if self._is_name(each):
                 continue
-            nodes = self._nodes(far, var)
-            if nodes and len(edges) > 1 and (table := self._table(nodes)) and table.size > 1:
-                raise _RefusedError("what two relationships lead to is more than one thing")
-            for edge in edges:
-                reached = self._traversed(edge, nodes, var) if nodes else None
-                if edge.negated:
-                    negative += [reached] if reached else []
-                elif reached is None:
-                    return None
-                else:
-                    sets.append(reached)
-                    negative += self._others(edge, far, nodes, var) if edge.only else []
-        sets += named
-        if not sets and not negative:
-            return self._selected(var)
-        first = self._merged(sets, "intersection") if sets else self._table(self._selected(var))
-        kept = self._merged([first, *negative], "difference") if first and negative else first
-        return {"handle": kept.handle} if kept else None
+            values = [
+                v
+                for one in each.values
+                for v in self._asked.values.get((kind, each.field, str(one).casefold()), (one,))
+            ]
+            form = {"key": self._property(var, each.field), "operator": each.op, "value": values[0]}
+            filters.append(form if len(values) == 1 else {**form, "operator": "in", "value": values})
+        if (when := self._when(var)) and self._dated(var) is None:
+            filters += self._of_time(when, self._asked.times.get(kind, {}))
+        return filters
 
-    def _others(self, edge: EdgeConstraint, far: str, nodes: _Selected | None, var: str) -> list[Result]:
-        """What is joined to anything but some nodes: "only"."""
-        every, own = self._table({"type": self._type(far)}), self._table(nodes)
-        others = self._merged([every, own], "difference") if every and own else None
-        reached = self._traversed(edge, {"handle": others.handle}, var) if others else None
-        return [reached] if reached else []
+    def _when(self, var: str) -> str:
+        ends = (each.target for each in self._graph.edges_of(var))
+        return next((end for end in ends if self._graph.vars[end] == _TIME), "")
 
     def _dated(self, var: str) -> EdgeConstraint | None:
         """The edge of a variable with a date whose relationship says itself when it was: the date is of it."""
-        if not any(self._graph.vars[end] == TIME for each in self._graph.edges_of(var) for end in (each.target,)):
-            return None
-        edges = [each for each in self._graph.edges_of(var) if self._asked.times.get(each.edge)]
+        edges = (
+            [each for each in self._graph.edges_of(var) if self._asked.times.get(each.edge)] if self._when(var) else []
+        )
         return edges[0] if len(edges) == 1 else None
 
-    def _time(self, when: str) -> dict[str, int]:
-        """A year, a quarter or a month."""
-        (each,) = self._graph.filters_of(when)
-        days = read_range(str(each.value), self._today).range
-        refused = _RefusedError(f"“{each.value}” is not one year, quarter or month")
-        if days.start is None or days.end is None or each.op != "=":
-            raise refused
-        start, months = days.start, (days.end.year - days.start.year) * 12 + days.end.month - days.start.month
-        units = {12: {}, 3: {"quarter": (start.month + 2) // 3}, 1: {"month": start.month}}
-        if months not in units or start.day != 1 or days.end.day != 1 or (start.month - 1) % months:
-            raise refused
-        return {"year": start.year, **units[months]}
+    def _of_time(self, when: str, keys: Mapping[Role, PropertyKey]) -> list[dict[str, Any]]:
+        """The conditions that a date puts on properties that say when: on a date, or on a year, a quarter or a month."""
+        days = DateRange()
+        for each in self._graph.filters_of(when):
+            days = read_range(str(each.value), self._today, each.op).range  # type: ignore[arg-type]  # checked by the reader
+        if key := keys.get("date"):
+            start = [{"key": key.name, "operator": ">=", "value": f"{days.start}"}] if days.start else []
+            return [*start, *([{"key": key.name, "operator": "<", "value": f"{days.end}"}] if days.end else [])]
+        months = (
+            (days.end.year - days.start.year) * 12 + days.end.month - days.start.month if days.start and days.end else 0
+        )
+        whole = days.start and days.end and days.start.day == days.end.day == 1
+        if not whole or days.start is None or months not in (1, 3, 12) or (days.start.month - 1) % months:
+            raise _RefusedError(f"“{days.iso()}” is not one year, quarter or month")
+        asked: dict[Role, int] = {"year": days.start.year}
+        if months < 12:
+            asked |= {"quarter": (days.start.month + 2) // 3} if months == 3 else {"month": days.start.month}
+        if not asked.keys() <= keys.keys():
+            raise _RefusedError(f"no property says of which {' and '.join(asked)} it is")
+        return [{"key": keys[role].name, "operator": "=", "value": value} for role, value in asked.items()]
 
-    def _time_slice(self, edge: EdgeConstraint, var: str, when: str) -> Result | None:
-        via = {"via": [self._asked.relationships[edge.edge]]} if edge.edge in self._asked.relationships else {}
-        filters = self._filters(var)
-        narrowed = {"filters": filters} if filters else {}
-        return self._calls.result("time_slice", node_type=self._type(var), **narrowed, **self._time(when), **via)
-
-    def _along(self, edge: EdgeConstraint) -> dict[str, Any]:
-        """The condition on a relationship that is dated."""
-        for var in (edge.source, edge.target):
-            if self._dated(var) is edge:
-                when = next(each.target for each in self._graph.edges_of(var) if self._graph.vars[each.target] == TIME)
-                keys, asked = self._asked.times[edge.edge], self._time(when)
-                if not asked.keys() <= keys.keys():
-                    raise _RefusedError(f"{edge.edge} does not say of which {' and '.join(asked)} it is")
-                filters = [{"key": keys[role], "operator": "=", "value": value} for role, value in asked.items()]
-                return {"relationship_filters": filters}
-        return {}
+    def _others(self, edge: EdgeConstraint, far: str, nodes: _Selected | None, var: str) -> Result | None:
+        """What is joined to anything but some nodes: "only"."""
+        every, own = self._table({"type": self._type(far)}), self._table(nodes)
+        others = self._merged([every, own], "difference") if every and own else None
+        return self._traversed(edge, {"handle": others.handle}, var) if others else None
 
     def _traversed(self, edge: EdgeConstraint, start: _Selected | None, to: str) -> Result | None:
-        filters = self._filters(to)
         kinds = edge.edge, self._graph.vars[edge.source], self._graph.vars[edge.target]
         hops = max(edge.max_hops, _MOST_HOPS if kinds in self._asked.chained else 1)
+        dated = next((var for var in (edge.source, edge.target) if self._dated(var) is edge), "")
         return self._calls.result(
             "traverse",
             start=start,
             **self._way(edge, "out" if edge.target == to else "in"),
-            **({"max_hops": hops} if hops > 1 else {}),
+            max_hops=hops if hops > 1 else None,
             node_type=self._type(to),
-            **({"filters": filters} if filters else {}),
-            **self._along(edge),
+            filters=self._filters(to),
+            relationship_filters=self._of_time(self._when(dated), self._asked.times[edge.edge]) if dated else None,
         )
 
     def _way(self, edge: EdgeConstraint, direction: str) -> dict[str, Any]:
         return {"relationship_types": [self._asked.relationships[edge.edge]], "direction": direction}
 
-    def _merged(self, sets: Sequence[Result], how: str) -> Result | None:
-        if len(sets) == 1:
-            return sets[0]
-        return self._calls.result("merge", handles=[each.handle for each in sets], how=how)
+    def _merged(self, sets: Sequence[Result | None], how: str) -> Result | None:
+        found = [each for each in sets if each]
+        if len(found) == 1:
+            return found[0]
+        return self._calls.result("merge", handles=[each.handle for each in found], how=how)
 
     def _table(self, nodes: _Selected | None, **arguments: Any) -> Result | None:
         if nodes is None:
             return None
         if "handle" in nodes:
             return self._calls.result("filter", **nodes, **arguments)
-        named = {("node_type" if name == "type" else name): value for name, value in nodes.items()}
-        return self._calls.result("get_nodes", **named, **arguments)
+        return self._calls.result("get_nodes", node_type=nodes["type"], filters=nodes.get("filters"), **arguments)
 
     def _degrees(self, var: str, measure: Measure, **bounds: Any) -> Result | None:
-        """Return the nodes of a variable with the number of those of another one that are joined to each."""
+        """The nodes of a variable with the number of those of another one that are joined to each."""
         joining = [each for each in self._graph.edges_of(var) if measure.var in (each.source, each.target)]
         edge = joining[0] if len(joining) == 1 else None
         kinds = edge and (edge.edge, self._graph.vars[edge.source], self._graph.vars[edge.target])
@@ -378,7 +370,6 @@ class _Compiled:
         if edge is None or not lone or edge.negated or kinds in self._asked.chained:
             raise _RefusedError("what is counted is more than one step away, or is narrowed by something else")
         start = self._nodes(var, without=measure.var)
-        filters = self._filters(measure.var)
         if start is None:
             return None
         return self._calls.result(
@@ -386,7 +377,7 @@ class _Compiled:
             start=start,
             **self._way(edge, "out" if edge.source == var else "in"),
             neighbour_type=self._type(measure.var),
-            **({"neighbour_filters": filters} if filters else {}),
+            neighbour_filters=self._filters(measure.var),
             **bounds,
         )
 
@@ -401,10 +392,10 @@ class _Compiled:
         rows = await self._results.rows(result.handle, limit=_SHOWN * 3 if pairs else _SHOWN)
         columns = [each.name for each in result.columns]
         if cell:
-            return self._reply(f"{columns[-1].replace('_', ' ')}: {_shown(rows[0][-1])}.", result)
+            return self._reply(f"{columns[-1].replace('_', ' ')}: {_said(rows[0][-1])}.", result)
         name = self._name_at(result)
         value = columns.index(shown) if shown in columns else len(columns) - 1
-        told = [f"{_shown(row[name])}: {_shown(row[value])}" if pairs or shown else _shown(row[name]) for row in rows]
+        told = [f"{_said(row[name])}: {_said(row[value])}" if pairs or shown else _said(row[name]) for row in rows]
         rest = "." if result.size <= len(rows) else f"; the others stand in {result.handle}."
         count = f"{result.size:,} found: " if result.size > 1 and not pairs else ""
         return self._reply(count + "; ".join(dict.fromkeys(told)) + rest, result)
@@ -412,22 +403,22 @@ class _Compiled:
     def _name_at(self, result: Result) -> int:
         kind = next((each.node_type for each in result.columns if each.type == "node"), "")
         columns = [each.name for each in result.columns]
-        for (name, field), key in self._asked.properties.items():
-            known = self._asked.domain.types[name].fields[field]
-            if self._asked.types[name] == kind and "named" in known.words and key in columns:
-                return columns.index(key)
-        if "name" in columns:
-            return columns.index("name")
-        return next((at for at, each in enumerate(result.columns) if each.type == "string"), 0)
+        called = [
+            self._asked.naming[name][0]
+            for name, of in self._asked.types.items()
+            if of == kind and self._asked.naming[name]
+        ]
+        texts = [each.name for each in result.columns if each.type == "string"]
+        return next((columns.index(each) for each in (*called, "name", *texts) if each in columns), 0)
 
 
 def _bounds(op: str, number: int) -> dict[str, int]:
     least = {">": number + 1, ">=": number, "=": number}.get(op)
     most = {"<": max(0, number - 1), "<=": number, "=": number}.get(op)
-    return {**({"at_least": least} if least is not None else {}), **({"at_most": most} if most is not None else {})}
+    return {name: bound for name, bound in (("at_least", least), ("at_most", most)) if bound is not None}
 
 
-def _shown(value: Cell) -> str:
+def _said(value: Cell) -> str:
     """A number as the result has it."""
     if value is None:
         return "none"
@@ -438,98 +429,91 @@ def _shown(value: Cell) -> str:
     return str(value)
 
 
-TIME, OWN_TIME = "Time__", "time__"
-"""The type of times, and the edge to it where a node says itself when it was; else the relationship to what says it is the edge."""
-
-_AUXILIARIES = frozenset("is are was were be been can may".split())
-_NUMBER_OPERATORS: tuple[Operator, ...] = ("=", "<", ">", "<=", ">=")
-_NAMED = ("named", "called")
+# The domain of a graph
 
 
-@dataclass(frozen=True, slots=True)
-class AskedDomain:
-    """The domain, and what its words are in the graph.
+@dataclass(slots=True)
+class _AskedDomain:
+    """The domain, and what its words are in the graph. Names that are no identifiers get one.
 
     :param values: (type, property, word) → the values that the word means.
     :param naming: type → the properties that its nodes are called by, what people say first.
-    :param times: edge → the properties of its relationship that say when, by their role.
+    :param times: type or edge → the properties that say when, by their role.
     :param chained: (edge, source, target): it also leads there by way of other nodes, as a city lies in a county that lies in a state.
     """
 
-    domain: Domain
     types: Mapping[str, str]
     relationships: Mapping[str, str]
-    properties: Mapping[tuple[str, str], str]
-    values: Mapping[tuple[str, str, str], tuple[str, ...]]
-    naming: Mapping[str, tuple[str, ...]]
-    times: Mapping[str, Mapping[str, str]]
-    chained: frozenset[tuple[str, str, str]]
+    domain: Domain = field(init=False)
+    properties: dict[tuple[str, str], str] = field(default_factory=dict)
+    values: dict[tuple[str, str, str], tuple[Any, ...]] = field(default_factory=dict)
+    naming: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    times: dict[str, Mapping[Role, PropertyKey]] = field(default_factory=dict)
+    chained: set[tuple[str, str, str]] = field(default_factory=set)
 
 
-def asked_domain(schema: GraphSchema, catalog: SemanticCatalog) -> AskedDomain:
-    """Return the domain of a graph; names that are no identifiers get one, and are found again in the maps."""
-    types = _identifiers([each.name for each in schema.nodes])
-    relationships = _identifiers([each.name for each in schema.relationships])
-    properties: dict[tuple[str, str], str] = {}
-    values: dict[tuple[str, str, str], tuple[str, ...]] = {}
-    naming: dict[str, tuple[str, ...]] = {}
-    entities = {}
+def _asked_domain(schema: GraphSchema, catalog: SemanticCatalog) -> _AskedDomain:
+    types, relationships = (_identifiers([each.name for each in of]) for of in (schema.nodes, schema.relationships))
+    asked = _AskedDomain(types=types, relationships=relationships)
+    entities, edges = dict[str, EntityType](), list[EdgeType]()
     for at, (name, node) in enumerate(zip(types, schema.nodes, strict=True)):
-        described = catalog.nodes.get(node.name, NodeDescriptor())
-        roles = roles_of_owner(node, catalog)
-        naming[name] = tuple(sorted(naming_properties(node, catalog), key=lambda each: roles.get(each) != "name"))
-        named = next(iter(naming[name]), "")
-        fields = {}
-        for field, key in zip(_identifiers([each.name for each in node.properties]), node.properties, strict=True):
-            said = described.properties.get(key.name, PropertyDescriptor())
-            properties[name, field] = key.name
-            for word, meant in _meanings(said):
-                values.setdefault((name, field, word), meant)
-                values.setdefault((name, field, verb_lemma(word)), meant)
-            own = () if roles.get(key.name) == "key" else (" ".join(words(key.name)),)
-            fields[field] = FieldType(
-                operators=_NUMBER_OPERATORS if key.type in ("integer", "number") else ("=", "contains"),
-                kind="number" if key.type in ("integer", "number") else "text",
-                words=tuple(dict.fromkeys([*own, *said.words, *(_NAMED if key.name == named else ())])),
-                values=tuple(word for kind, of, word in values if (kind, of) == (name, field)),
-                description=said.unit,
-            )
-        spoken = dict.fromkeys([" ".join(words(node.name)), *described.words])
-        entities[name] = EntityType(variable=f"n{at}_", words=tuple(filter(None, spoken)), fields=fields)
-    edges, chained = list[EdgeType](), set[tuple[str, str, str]]()
-    timed = {name for name, node in zip(types, schema.nodes, strict=True) if _tells_time(node, catalog)}
+        entities[name] = _entity(f"n{at}_", name, node, catalog, asked)
+    keys = {name: key for key, name in types.items()}
+    timed = {name for name in types if asked.times[name]}
     for name, relationship in zip(relationships, schema.relationships, strict=True):
+        asked.times[name] = _times(relationship, catalog)
         phrases = tuple(dict.fromkeys(_phrases(relationship.name, catalog.relationships.get(relationship.name))))
-        pairs = {(_key_of(types, each.source), _key_of(types, each.target)): None for each in relationship.ends}
+        pairs = {(keys[each.source], keys[each.target]): None for each in relationship.ends}
         for source, target in pairs:
             edges.append(_edge(name, source, target, phrases))
-            between = {end for begin, end in pairs if begin == source}
-            if source != target and any((middle, target) in pairs for middle in between):
-                chained.add((name, source, target))
-            if target in timed:
-                edges.append(_edge(name, source, TIME, phrases))
-    timed |= {each.source for each in edges if each.targets == (TIME,)}
-    edges[:0] = [_edge(OWN_TIME, name, TIME, ()) for name in types if name in timed]
+            if source != target and any((end, target) in pairs for begin, end in pairs if begin == source):
+                asked.chained.add((name, source, target))
+            timed |= {source, target} if asked.times[name] else set()
     if timed:
         value = FieldType(operators=("=", "<", ">"), kind="date")
-        entities[TIME] = EntityType(variable="when", kind="date", fields={"value": value})
-    times: dict[str, Mapping[str, str]] = {
-        name: {str(role): key for key, role in roles_of_owner(each, catalog).items() if role in TIME_ROLES}
-        for name, each in zip(relationships, schema.relationships, strict=True)
-    }
+        entities[_TIME] = EntityType(variable="when", kind="date", fields={"value": value})
+        edges[:0] = [_edge(_OWN_TIME, name, _TIME, ()) for name in types if name in timed]
     about = catalog.about or "a property graph"
-    domain = Domain.model_construct(name="graph", extended=True, description=about, types=entities, edges=tuple(edges))
-    return AskedDomain(domain, types, relationships, properties, values, naming, times, frozenset(chained))
+    asked.domain = Domain.model_construct(
+        name="graph", extended=True, description=about, types=entities, edges=tuple(edges)
+    )
+    return asked
+
+
+def _entity(variable: str, name: str, node: NodeType, catalog: SemanticCatalog, asked: _AskedDomain) -> EntityType:
+    described = catalog.nodes.get(node.name, NodeDescriptor())
+    roles = roles_of_owner(node, catalog)
+    asked.naming[name] = tuple(sorted(naming_properties(node, catalog), key=lambda each: roles.get(each) != "name"))
+    asked.times[name] = _times(node, catalog)
+    fields = {}
+    for field_name, key in zip(_identifiers([each.name for each in node.properties]), node.properties, strict=True):
+        said = described.properties.get(key.name, PropertyDescriptor())
+        asked.properties[name, field_name] = key.name
+        for word, meant in _meanings(said):
+            asked.values.setdefault((name, field_name, word), meant)
+            asked.values.setdefault((name, field_name, verb_lemma(word)), meant)
+        own = () if roles.get(key.name) == "key" else (" ".join(words(key.name)),)
+        is_name, is_number = key.name in asked.naming[name][:1], key.type in ("integer", "number")
+        fields[field_name] = FieldType(
+            operators=_NUMBER_OPERATORS if is_number else ("=", "contains"),
+            kind="number" if is_number else "text",
+            words=tuple(dict.fromkeys([*own, *said.words, *(_NAMED if is_name else ())])),
+            values=tuple(word for kind, of, word in asked.values if (kind, of) == (name, field_name)),
+            description=said.unit,
+        )
+    spoken = dict.fromkeys([" ".join(words(node.name)), *described.words])
+    return EntityType(variable=variable, words=tuple(filter(None, spoken)), fields=fields)
+
+
+def _times(owner: Any, catalog: SemanticCatalog) -> dict[Role, PropertyKey]:
+    roles = roles_of_owner(owner, catalog)
+    return {roles[key.name]: key for key in owner.properties if roles.get(key.name) in TIME_ROLES}
 
 
 def _edge(name: str, source: str, target: str, phrases: tuple[str, ...]) -> EdgeType:
     return EdgeType.model_construct(
         name=name, source=source, targets=(target,), words=phrases, description="", forward={}, backward={}
     )
-
-
-def _tells_time(node: NodeType, catalog: SemanticCatalog) -> bool:
-    return bool({*TIME_ROLES} & {*roles_of_owner(node, catalog).values()})
 
 
 def _identifiers(names: Iterable[str]) -> dict[str, str]:
@@ -540,10 +524,6 @@ def _identifiers(names: Iterable[str]) -> dict[str, str]:
         plain = plain if not plain[0].isdigit() else f"_{plain}"
         found[plain if plain not in found else f"{plain}_{at}"] = name
     return found
-
-
-def _key_of(names: Mapping[str, str], name: str) -> str:
-    return next(key for key, value in names.items() if value == name)
 
 
 def _meanings(said: PropertyDescriptor) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -566,7 +546,7 @@ def _phrases(name: str, described: RelationshipDescriptor | None) -> Iterator[st
                 parts = parts[1:]
             if not parts:
                 continue
-            if parts[-1] == "of" and len(parts) > 1 and not _is_verb(parts[0]):
+            if parts[-1] == "of" and len(parts) > 1 and verb_lemma(parts[0]) == parts[0]:
                 yield f"{' '.join(parts)} {other}"  # "input of"
             elif parts[-1] == "by" and len(parts) > 1:
                 yield " ".join([other, verb_lemma(parts[0]), *parts[1:-1], own])
@@ -575,7 +555,3 @@ def _phrases(name: str, described: RelationshipDescriptor | None) -> Iterator[st
                 yield f"{' '.join(parts[1:])} of {own}" if parts[1:] else f"{other} of {own}"
             else:
                 yield " ".join([own, verb_lemma(parts[0]), *parts[1:], other])
-
-
-def _is_verb(word: str) -> bool:
-    return verb_lemma(word) != word

@@ -4,7 +4,7 @@ Invocations of one step run at once; all events of the first are told before tho
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeAlias, get_args
 
@@ -16,29 +16,20 @@ from planners.graphseek.results import Result, ResultStore
 from planners.journal.step_log import Event
 from planners.stores.graph_schema import GraphSchema
 
-Descriptors: TypeAlias = Literal["on", "off"]
-"""Whether a planner sees the catalog's descriptors."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentSettings:
     """The limits of one question's run. Steps, history and message are the paper's (section 3.1, appendix B.1).
 
-    :param found_operators: beside the core, in a step: with it ten, about what the paper's pruned toolkit had.
     :param failed_before_cypher: steps after which ``cypher`` is offered: "several" of the paper (section 6.2).
     :param call_seconds: of one invocation, and of each of its queries.
-    :param max_seconds: of a run; no limit where None.
-    :param history_tokens: of earlier turns in a prompt.
-    :param message_tokens: of one message.
     :param answer_tokens: of one answer of the model: four invocations with filters take about 500.
     """
 
     max_steps: int = 10
-    found_operators: int = 6
     failed_before_cypher: int = 3
     call_seconds: float = 30.0
     max_seconds: float | None = None
-    descriptors: Descriptors = "on"
     history_tokens: int = 10_000
     message_tokens: int = 20_000
     answer_tokens: int = 1_000
@@ -55,10 +46,6 @@ class Invocation:
     def key(self) -> str:
         """The same for equal invocations."""
         return canonical_text([self.operator, dict(self.arguments)])
-
-    def scalars(self) -> Iterator[Any]:
-        """Yield the texts, numbers, truth values and nulls in the arguments."""
-        return _scalars(self.arguments)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,15 +127,6 @@ class StepView:
     results: ResultStore
     step: int
     steps: int
-    with_descriptors: bool = True
-
-
-def _scalars(value: Any) -> Iterator[Any]:
-    if isinstance(value, Mapping | list | tuple):
-        for inner in value.values() if isinstance(value, Mapping) else value:
-            yield from _scalars(inner)
-    else:
-        yield value
 
 
 class UnusableTurnError(ModelError):
@@ -159,12 +137,7 @@ class TurnMaker(Protocol):
     """Plans the next turn: rules, a model, or the script of a test."""
 
     async def turn(self, view: StepView) -> Turn:
-        """Return invocations, or an answer.
-
-        :raises UnusableTurnError: when what the model says cannot be used.
-        :raises ModelError: when the model cannot be reached.
-        :raises BudgetExceededError: when the budget is used up.
-        """
+        """Return invocations, or an answer; UnusableTurnError: what the model says cannot be used."""
         ...
 
 
@@ -184,21 +157,19 @@ RunOutcome: TypeAlias = Literal[
 
 
 class QuestionBegun(Event):
-    """A run has begun; ``fingerprint`` is of the schema that the graph has now, ``descriptors`` whether the planner sees the catalog's."""
+    """A run has begun; ``fingerprint`` is of the schema that the graph has now."""
 
     question: str
     fingerprint: str
     node_types: tuple[str, ...]
     relationship_types: tuple[str, ...]
-    descriptors: bool
 
 
 class StepBegun(Event):
-    """A step, with the operators that it may use; ``fallback`` says why a search for operators gave nothing, so that all are offered."""
+    """A step, with the operators that it may use."""
 
     step: int
     operators: tuple[str, ...]
-    fallback: str = ""
 
 
 class ModelAsked(Event):
@@ -251,15 +222,6 @@ class Faulted(Event):
     hint: str
 
 
-class OperatorAdapted(Event):
-    """A version of an operator was asked for, because it failed; ``version`` is its name, empty where none passed the checks."""
-
-    step: int
-    operator: str
-    version: str
-    problem: str = ""
-
-
 class AnswerRejected(Event):
     """An answer that was handed back, with its numbers and names that stand in no result."""
 
@@ -278,16 +240,7 @@ class Ended(Event):
 
 
 AgentEvent: TypeAlias = (
-    QuestionBegun
-    | StepBegun
-    | ModelAsked
-    | Invoked
-    | QueryRun
-    | ResultKept
-    | Faulted
-    | OperatorAdapted
-    | AnswerRejected
-    | Ended
+    QuestionBegun | StepBegun | ModelAsked | Invoked | QueryRun | ResultKept | Faulted | AnswerRejected | Ended
 )
 _KINDS: dict[str, type[AgentEvent]] = {each.__name__: each for each in get_args(AgentEvent)}
 

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shlex
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -22,7 +20,7 @@ from tests.planners.kgot.run_fakes import StepServer
 PAGE = (ROOT / "docs" / "ask.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
 COMPANY, OWN = (body.splitlines() for kind, body in BLOCKS if kind == "bash")
-OPERATOR, PROGRAM = (body for kind, body in BLOCKS if kind == "python")
+(OPERATOR,) = (body for kind, body in BLOCKS if kind == "python")
 FIRST, LAST = (body for kind, body in BLOCKS if kind == "text")
 
 
@@ -62,7 +60,7 @@ def test_questions_of_the_company_print_what_is_shown(run: Run) -> None:
 
 @pytest.mark.slow
 def test_each_question_of_the_table_is_read_and_others_are_refused(run: Run) -> None:
-    table = PAGE[PAGE.index("| question of the tool graph |") : PAGE.index("## Conversations")]
+    table = PAGE[PAGE.index("| question of the tool graph |") : PAGE.index("## Journals")]
     questions = re.findall(r"^\| ([^|]+\?) \|", table, re.MULTILINE)
     assert len(questions) >= 5
     outcomes = [
@@ -74,17 +72,8 @@ def test_each_question_of_the_table_is_read_and_others_are_refused(run: Run) -> 
 
 
 def test_a_graph_of_your_own_is_described_asked_and_replayed(run: Run) -> None:
-    *_, check, asked, again = (_printed(run, each) for each in OWN)
-    assert "0 errors" in check
+    *_, asked, again = (_printed(run, each) for each in OWN)
     assert "North" in asked and "South" in asked and asked == again
-
-
-def test_the_program_prints_the_answer(run: Run) -> None:
-    for command in OWN[:6]:
-        _printed(run, command)
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run([sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, check=False)
-    assert done.stdout.startswith("answered 2 found: ") and "North" in done.stdout, done.stderr
 
 
 def test_the_operator_of_the_page_is_taken(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -99,4 +88,4 @@ def test_the_operator_of_the_page_is_taken(run: Run, monkeypatch: pytest.MonkeyP
     told = {"answer": "At South.", "of": ["t1"]}
     with StepServer(turn=[calls(("shops_of_item", {"item_name": "pump"})), told]) as server:
         out = _printed(run, f".venv/bin/{command}".replace("http://127.0.0.1:8000", server.url))
-    assert "call      shops_of_item" in out and "South" in out and "North" not in out
+    assert "operator shops_of_item" in out and "South" in out and "North" not in out

@@ -12,7 +12,6 @@ import pytest
 from research.readings.__main__ import PAGE as READINGS_PAGE
 from research.readings.__main__ import by_catalogue, long_readings, read_rounds, tables, unanswerable_table
 from scripts.document_blocks import replace_block
-from scripts.graphseek import graphseek_page
 from scripts.kgot import kgot_page
 from scripts.reliability.__main__ import KINDS, PAGE, RESULTS, rows_of
 from tests.conftest import ROOT
@@ -21,10 +20,9 @@ from tests.conftest import ROOT
 @pytest.mark.parametrize(
     ("page", "figures", "blocks"),
     [
-        (graphseek_page.PAGE, graphseek_page.FIGURES, graphseek_page.page_blocks),
         (kgot_page.PAGE, kgot_page.FIGURES, kgot_page.page_blocks),
     ],
-    ids=["graphseek", "kgot"],
+    ids=["kgot"],
 )
 def test_a_page_is_what_its_figures_give(
     page: Path, figures: Path, blocks: Callable[..., dict[str, str]], tmp_path: Path

@@ -51,10 +51,8 @@ class Compiled:
 class Steps:
     """A pattern between two nodes, ``n0`` and ``n1``.
 
-    :param start: pattern of ``n0``; ``end`` of ``n1``.
     :param types: ``:`A`|`B```, empty for all.
     :param arrow: how the relationships point: ``->``, ``<-`` or ``-``.
-    :param hops: most of them, from 1.
     :param conditions: on each relationship, which they call ``r0``.
     """
 

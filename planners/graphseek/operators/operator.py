@@ -12,26 +12,23 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Se
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Final, Literal, TypeAlias, cast
+from typing import Any, Literal, TypeAlias, cast
 
 from jsonschema import Draft202012Validator, ValidationError
-from jsonschema.validators import extend
+from jsonschema.exceptions import best_match
 
 from ontology.errors import InvalidArgumentError
 from planners.graphseek import operators
 from planners.graphseek.catalog import SemanticCatalog
 from planners.graphseek.operators.cypher_text import Compiled
-from planners.graphseek.results import Result, ResultColumn, ResultStore
+from planners.graphseek.results import Result, ResultStore
 from planners.stores.graph_schema import GraphSchema, ReadableGraph
 
 Schema: TypeAlias = dict[str, Any]
 Arguments: TypeAlias = Mapping[str, Any]
-Group: TypeAlias = Literal["graph data", "retrieval", "presentation", "agent"]
-"""Section 3.1 of the paper."""
 FaultKind: TypeAlias = Literal[
     "arguments", "unknown name", "no such handle", "empty", "too large", "timeout", "refused", "engine", "repeated"
 ]
-NAMESPACE: Final = "graphseek"
 MOST_ROWS = 1_000_000
 """Of a table: four times the nodes of the paper's graph; a join of all with all ends here."""
 MOST_HOPS = 6
@@ -80,13 +77,11 @@ class OperatorContext:
 class TypedOperator:
     """An operator.
 
-    :param description: what it does and when to take it, which the search for operators reads; at most 400 characters.
+    :param description: what it does and when to take it, at most 400 characters.
     :param forms: the JSON schemas of its arguments by name.
     :param required: names of those without which it cannot run.
     :param runs: gives a result; arguments are inside the schema. It raises an OperatorFault for what the plan can correct, and a
         StorageError when the graph or the disk is gone.
-    :param compile: makes the query of arguments, the text of a query and a catalog, where it has one.
-    :param returns: columns that its table always has; with them, and with plain arguments alone, it can have other versions.
     """
 
     name: str
@@ -94,9 +89,6 @@ class TypedOperator:
     forms: Callable[[ArgumentForms], dict[str, Schema]]
     required: tuple[str, ...]
     runs: Callable[[Arguments, OperatorContext], Awaitable[Result]]
-    compile: Callable[..., Any] | None = None
-    group: Group = "graph data"
-    returns: tuple[ResultColumn, ...] = ()
 
     def parameters(self, schema: GraphSchema, handles: Sequence[str]) -> Schema:
         """Return the JSON schema of its arguments: types, relationships and properties are enums of the schema, handles of the run."""
@@ -120,7 +112,6 @@ class ArgumentForms:
         self.property = _names(names_of(schema.nodes))
         filters = array(filter_schema(self.property))
         aggregated = [*self.property.get("enum", ()), "*"]
-        relations = array(_names(each.name for each in schema.relationships))
         self._named: dict[str, Schema] = {
             **_PLAIN,
             "aggregations": array(aggregation_schema(_names(aggregated) if len(aggregated) > 1 else STRING)),
@@ -130,18 +121,16 @@ class ArgumentForms:
             "neighbour_type": self.node_type,
             "node_type": self.node_type,
             "node_types": array(self.node_type),
-            "relationship_types": relations,
+            "relationship_types": array(_names(each.name for each in schema.relationships)),
             "start": self._selection(filters),
-            "type": _names(sorted({each.name for of in (schema.nodes, schema.relationships) for each in of})),
-            "via": relations,
         }
         if along or not schema.nodes:
             self._named["relationship_filters"] = array(filter_schema(_names(along)))
             self._named["relationship_property"] = _names(along)
 
-    def handle(self, kinds: str) -> Schema:
-        """Return the schema of the handle of a result; ``kinds`` has the first letters: ``t`` tables, ``g`` graphs."""
-        known = [each for each in self.handles if each[:1] in kinds]
+    def handle(self) -> Schema:
+        """Return the schema of the handle of a result."""
+        known = list(self.handles)
         return {"type": "string", "description": "handle of a result", **({"enum": known} if known else {})}
 
     def named(self, name: str) -> Schema | None:
@@ -151,10 +140,9 @@ class ArgumentForms:
     def _selection(self, filters: Schema) -> Schema:
         """Nodes by type and filters, or a result."""
         by_type = object_schema(["type"], type=self.node_type, filters=filters)
-        started = [each for each in self.handles if each[:1] in "tg"]
-        if not started:
+        if not self.handles:
             return by_type
-        handle = {"type": "string", "enum": started}
+        handle = {"type": "string", "enum": list(self.handles)}
         return {"anyOf": [by_type, object_schema(["handle"], handle=handle, column=STRING, type=self.node_type)]}
 
 
@@ -162,12 +150,7 @@ Special: TypeAlias = Schema | Callable[[ArgumentForms], Schema | None]
 
 
 def operator(
-    arguments: str,
-    *,
-    group: Group = "graph data",
-    returns: tuple[ResultColumn, ...] = (),
-    compile: Callable[..., Any] | None = None,
-    **special: Special,
+    arguments: str, **special: Special
 ) -> Callable[[Callable[[Arguments, OperatorContext], Awaitable[Result]]], TypedOperator]:
     """Make an operator of the function that runs it: the function's name and docstring are its name and its description.
 
@@ -177,11 +160,9 @@ def operator(
     names = {each.rstrip("*"): each.endswith("*") for each in arguments.split()}
 
     def forms(of: ArgumentForms) -> dict[str, Schema]:
-        found: dict[str, Schema | None] = {}
-        for name in names:
-            known = special.get(name)
-            found[name] = of.named(name) if known is None else known(of) if callable(known) else known
-        return {name: schema for name, schema in found.items() if schema is not None}
+        found = {name: special.get(name, of.named(name)) for name in names}
+        called = {name: each(of) if callable(each) else each for name, each in found.items()}
+        return {name: schema for name, schema in called.items() if schema is not None}
 
     def made(runs: Callable[[Arguments, OperatorContext], Awaitable[Result]]) -> TypedOperator:
         return TypedOperator(
@@ -190,9 +171,6 @@ def operator(
             forms=forms,
             required=tuple(name for name, is_needed in names.items() if is_needed),
             runs=runs,
-            compile=compile,
-            group=group,
-            returns=returns,
         )
 
     return made
@@ -219,14 +197,11 @@ def integer(least: int, most: int | None = None) -> Schema:
 
 
 _PLAIN: dict[str, Schema] = {
-    "column": COLUMN,
     "columns": COLUMNS,
     "descending": {"type": "boolean"},
     "direction": choice("out", "in", "both"),
     "limit": integer(1, MOST_ROWS),
     "max_hops": integer(1, MOST_HOPS),
-    "plan_or_actual": {"type": "string", "description": "plan or actual"},
-    "title": {"type": "string", "description": "a title for people"},
 }
 
 
@@ -234,10 +209,7 @@ def filter_schema(key: Schema) -> Schema:
     """Return the schema of one filter, on a property or a column whose name has the schema ``key``."""
     scalar = {"type": ["string", "number", "boolean"]}
     value = {"anyOf": [scalar, {"type": "array", "items": scalar}]}
-    types = choice("string", "number", "boolean", "date")
-    return object_schema(
-        ["key", "operator"], key=key, operator=choice(*FILTER_OPERATORS), value=value, value_type=types
-    )
+    return object_schema(["key", "operator"], key=key, operator=choice(*FILTER_OPERATORS), value=value)
 
 
 def aggregation_schema(name: Schema) -> Schema:
@@ -263,34 +235,14 @@ def nearest_hint(name: str, known: Sequence[str]) -> str:
     return f"{f'The nearest is {lower[close[0]]}. ' if close else ''}Known: {listed or 'none'}"
 
 
-_TYPES = Draft202012Validator.TYPE_CHECKER.redefine_many(
-    {"array": lambda _, value: isinstance(value, list | tuple), "object": lambda _, value: isinstance(value, Mapping)}
-)
-_Validator: Any = extend(Draft202012Validator, type_checker=_TYPES)  # type: ignore[no-untyped-call]
-
-
 def check_arguments(arguments: Any, schema: Mapping[str, Any], *, called: str = "the arguments") -> None:
     """Check the arguments of an invocation; ``called`` is what a fault calls the whole.
 
     :raises OperatorFault: for the part outside the schema that is nearest to being inside.
     """
-    errors = sorted(_Validator(schema).iter_errors(arguments), key=lambda each: bool(each.path))
-    if not errors:
-        return
-    error = errors[0]
-    while error.context:  # of alternatives the one counts that fits best: whose members are known and there
-        branches: dict[Any, ValidationError] = {}
-        for each in error.context:
-            branches.setdefault(each.schema_path[0], each)
-        error = max(branches.values(), key=_depth)
-    raise _fault(error, called)
-
-
-def _depth(error: ValidationError) -> int:
-    value, members = cast(Any, error.instance), len(error.path) - 1
-    if error.validator == "additionalProperties":
-        return sum(name in cast(Any, error.schema)["properties"] for name in value)
-    return 100 * members + (len(value) if error.validator == "required" else 1 if members else 0)
+    error = best_match(Draft202012Validator(schema).iter_errors(arguments))
+    if error is not None:
+        raise _fault(error, called)
 
 
 def _fault(error: ValidationError, called: str) -> OperatorFault:
@@ -355,36 +307,9 @@ def _loaded(path: Path) -> Operator:
     try:
         found = runpy.run_path(str(path)).get("OPERATOR")
         if isinstance(found, TypedOperator):
-            operator_documents([found])
+            found.parameters(GraphSchema(nodes=(), relationships=()), ())
             return found
         problem = "it has no OPERATOR, a TypedOperator"
     except (Exception, SystemExit) as error:  # code of somebody else
         problem = f"it cannot be loaded: {type(error).__name__}: {error}"
     raise InvalidArgumentError(problem, subject=str(path), remedy="See 'Operators of your own' in docs/ask.md")
-
-
-def operator_documents(known: Iterable[Operator]) -> list[dict[str, Any]]:
-    """Return operators as a table of tools that ``egotools build`` reads, without names of any graph: ids are ``graphseek/NAME``."""
-    return [_document(each) for each in known]
-
-
-def _document(each: Operator) -> dict[str, Any]:
-    schema = each.parameters(GraphSchema(nodes=(), relationships=()), ())
-    inputs: Mapping[str, Any] = schema["properties"]
-    parameters = []
-    for name, form in inputs.items():
-        named = form.get("type", "object" if "anyOf" in form else "string")
-        said = {"name": name, "type": named if isinstance(named, str) else "string"}
-        required = name in schema.get("required", ())
-        parameters.append({**said, "description": form.get("description", ""), "required": required})
-    arguments = [{"name": name, "location": "argument"} for name in inputs]
-    return {
-        "id": f"{NAMESPACE}/{each.name}",
-        "name": each.name,
-        "description": each.description,
-        "parameters": parameters,
-        "returns": [],
-        "input_schema": schema,
-        "call": {"protocol": "python", "operation": f"{NAMESPACE}:{each.name}", "arguments": arguments},
-        "metadata": {"namespace": NAMESPACE, "read_only": True, "group": each.group},
-    }

@@ -1,20 +1,21 @@
-"""Which nodes an operator means: filters, selections, reach, names and aggregations, checked against the schema and written as Cypher.
+"""Which nodes an operator means: filters, selections and reach, checked against the schema and written as Cypher.
 
-What the schema does not know or does not fit raises an OperatorFault. A node is no neighbour of itself. What is reached in several ways counts once, at the least number of its hops.
+What the schema does not know or does not fit raises an OperatorFault. A node is no neighbour of itself. What is reached in several ways
+counts once, at the least number of its hops.
 """
 
 from __future__ import annotations
 
+import contextlib
 import datetime
-import math
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from ontology.errors import NotFoundError
 from ontology.names import words
-from planners.graphseek.catalog import NodeDescriptor, RelationshipDescriptor, Role, SemanticCatalog
-from planners.graphseek.draft import roles_of
+from planners.graphseek.catalog import SemanticCatalog, name_property
 from planners.graphseek.operators.cypher_text import CypherText, Steps
 from planners.graphseek.operators.operator import (
     COMPARED,
@@ -26,22 +27,26 @@ from planners.graphseek.operators.operator import (
     names_of,
     nearest_hint,
 )
-from planners.graphseek.results import ColumnType, Result, ResultColumn, ResultNode, with_tuples
+from planners.graphseek.results import ColumnType, Result, ResultColumn, written
 from planners.stores.graph_schema import GraphSchema, NodeType, PropertyKey, RelationshipType
-from planners.stores.property_graph import Properties, Scalar
+from planners.stores.property_graph import Scalar
 
 Owner: TypeAlias = NodeType | RelationshipType
 Direction: TypeAlias = Literal["out", "in", "both"]
 NUMERIC = ("integer", "number")
 NODE = ResultColumn(name="node", type="node")
 NODE_TEXTS = (ResultColumn(name="type", type="string"), ResultColumn(name="name", type="string"))
+_KINDS: Mapping[str, tuple[type, ...]] = {
+    "integer": (int, float),
+    "number": (int, float),
+    "boolean": (bool,),
+    "list": (str, int, float),
+}
 _ARROWS = {"out": "->", "in": "<-", "both": "-"}
 _MOST_VALUES = 1_000
 """Of ``in``: engines compare each with each node."""
 _MOST_IDS = 10_000
 """Of a result that a query starts from. Looking up 10,000 keys takes 0.2 s in Ladybug."""
-_NEARLY_UNIQUE = 0.9
-"""Different values over nodes that have one, above which a string names nodes where the catalog says nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,14 +62,18 @@ class Filter:
         """The words for it in the title of a result."""
         return f"{self.key.name} {self.operator} {', '.join(map(str, self.values))}".strip()[:80]
 
+    @property
+    def may_be_rounded(self) -> bool:
+        """Whether it asks for a number that a summary may have shown rounded."""
+        value = self.values[0] if self.values else None
+        return self.operator == "=" and isinstance(value, float) and not value.is_integer()
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Nodes:
     """Nodes that a query starts from, or those that are meant of what it reaches.
 
-    :param types: that they may be of.
     :param ids: of a result; None: all that the types and the filters say.
-    :param shown: as titles show it.
     :param is_narrowed: whether ``types`` was asked for, so that the query has to say it.
     """
 
@@ -78,11 +87,6 @@ class Nodes:
     def type(self) -> NodeType | None:
         """Their type; None where there are several."""
         return self.types[0] if len(self.types) == 1 else None
-
-    @property
-    def labels(self) -> set[str]:
-        """The labels of the types."""
-        return {each.mark.label for each in self.types}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,12 +121,12 @@ class Aggregation:
         return ResultColumn(name=name, type="number" if self.kind == "AVG" else _column_type(self.key))
 
 
-COUNT = Aggregation(kind="COUNT")
-
-
 def _column_type(key: PropertyKey) -> ColumnType:
     """Dates and lists stand as text."""
     return key.type if key.type in ("integer", "number", "boolean") else "string"
+
+
+# Filters
 
 
 def property_of(owners: Sequence[Owner], name: str) -> PropertyKey:
@@ -165,43 +169,29 @@ def _filter(raw: Arguments, key: PropertyKey) -> Filter:
 
 
 def _value(key: PropertyKey, value: Any) -> Scalar:
-    """Return a value as the property has it; a number or a truth written as a text is read."""
-    read: Scalar | None = None
-    if key.type in NUMERIC:
-        read = _number(value)
-    elif key.type == "boolean":
-        read = value if isinstance(value, bool) else {"true": True, "false": False}.get(str(value).lower())
-    elif key.type == "list":
-        read = value if isinstance(value, str | int | float) else None
-    elif key.type == "date":
-        read = value if isinstance(value, str) and _is_date(value) else None
-    elif isinstance(value, str) and "\0" not in value and not any("\ud800" <= each <= "\udfff" for each in value):
-        read = value
-    if read is None:
+    """A value as the property has it; a number or a truth written as a text is read."""
+    if isinstance(value, str) and key.type in (*NUMERIC, "boolean"):
+        with contextlib.suppress(ValueError):
+            value = json.loads(value.lower())
+    kinds = _KINDS.get(key.type, (str,))
+    fits = isinstance(value, kinds) and (bool in kinds or not isinstance(value, bool))
+    if fits and isinstance(value, str):
+        fits = "\0" not in value and value == written(value) and (key.type != "date" or _is_date(value))
+    elif fits:
+        fits = abs(value) < 2**63
+    if not fits:
         kind = {"date": "a date like 2024-03-31", "integer": "a number"}.get(key.type, f"a {key.type}")
         problem = f"{key.name} is of type {key.type}, and {str(value)[:60]!r} is not"
         raise OperatorFault("arguments", problem, f"Give {kind}, or take another property")
-    return read
-
-
-def _number(value: Any) -> int | float | None:
-    try:
-        if isinstance(value, str):
-            value = float(value) if any(each in value for each in ".eE") else int(value)
-    except ValueError:
-        return None
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    fits = math.isfinite(value) if isinstance(value, float) else abs(value) < 2**63
-    return value if fits else None
+    found: Scalar = value
+    return found
 
 
 def _is_date(value: str) -> bool:
     try:
-        datetime.date.fromisoformat(value)
+        return datetime.date.fromisoformat(value).isoformat() == value
     except ValueError:
         return False
-    return len(value) == len("2024-03-31")
 
 
 def filter_conditions(text: CypherText, variable: str, filters: Sequence[Filter]) -> list[str]:
@@ -226,6 +216,9 @@ def _condition(text: CypherText, name: str, each: Filter) -> str:
     return f"{name} {COMPARED[each.operator]} {parameters[0]}"
 
 
+# Selections
+
+
 def named_types(known: Sequence[Any], kind: str, names: Iterable[str]) -> tuple[Any, ...]:
     """Return types of nodes or relationships by their names."""
     by_name = {each.name: each for each in known}
@@ -236,33 +229,23 @@ def named_types(known: Sequence[Any], kind: str, names: Iterable[str]) -> tuple[
     return tuple(by_name[name] for name in dict.fromkeys(names))
 
 
-def stored(context: OperatorContext, handle: str, *kinds: Literal["table", "graph"]) -> Result:
-    """Return a result of one of these kinds."""
+def stored(context: OperatorContext, handle: str) -> Result:
+    """Return a result."""
     try:
-        result = context.results.result(handle)
+        return context.results.result(handle)
     except NotFoundError as error:
         raise OperatorFault("no such handle", f"There is no result {handle}", f"{error.remedy}") from error
-    if result.kind not in kinds:
-        others = [each for each in context.results.handles if context.results.result(each).kind in kinds]
-        hint = "Take to_table first" if result.kind == "graph" else f"Take one of {', '.join(others) or 'none so far'}"
-        raise OperatorFault("arguments", f"{handle} is a {result.kind}, not a {' or '.join(kinds)}", hint)
-    return result
 
 
 async def resolve_nodes(raw: Arguments, context: OperatorContext) -> Nodes:
     """Return a selection; that of a handle has the ids of its nodes, so that compiling needs no results."""
     if "handle" not in raw:
         return parse_nodes(raw, context.schema)
-    found = stored(context, raw["handle"], "table", "graph")
-    type_ = str(raw.get("type", ""))
-    if found.kind == "graph":
-        part = await context.results.graph(found.handle)
-        ids = [each.id for each in part.nodes if type_ in ("", each.type)]
-    else:
-        at = _node_column(found, raw.get("column"))
-        type_ = type_ or found.columns[at].node_type
-        rows = await context.results.rows(found.handle, limit=found.size)
-        ids = [str(row[at]) for row in rows if row[at] is not None]
+    found = stored(context, raw["handle"])
+    at = _node_column(found, raw.get("column"))
+    type_ = str(raw.get("type") or found.columns[at].node_type)
+    rows = await context.results.rows(found.handle, limit=found.size)
+    ids = [str(row[at]) for row in rows if row[at] is not None]
     distinct = tuple(dict.fromkeys(ids))
     if not distinct:
         said = f" of type {type_}" if type_ else ""
@@ -279,18 +262,15 @@ async def resolve_nodes(raw: Arguments, context: OperatorContext) -> Nodes:
 
 def _node_column(table: Result, name: str | None) -> int:
     places = [at for at, column in enumerate(table.columns) if column.type == "node"]
-    hint = f"Name one with column: {', '.join(table.columns[at].name for at in places)}"
-    if not places:
-        hint = "Start from a type and filters, or from another result"
-    if name:
-        at = column_place(table, name)
-        if at in places:
-            return at
-        raise OperatorFault("arguments", f"the column {name} of {table.handle} has no nodes", hint)
-    if len(places) == 1:
-        return places[0]
-    many = "several columns" if places else "no column"
-    raise OperatorFault("arguments", f"{table.handle} has {many} of nodes", hint)
+    at = column_place(table, name) if name else places[0] if len(places) == 1 else -1
+    if at not in places:
+        names = ", ".join(table.columns[at].name for at in places)
+        hint = f"Name one with column: {names}" if places else "Start from a type and filters, or from another result"
+        many = (
+            f"no nodes in the column {name}" if name else "several columns of nodes" if places else "no column of nodes"
+        )
+        raise OperatorFault("arguments", f"{table.handle} has {many}", hint)
+    return at
 
 
 def column_place(table: Result, name: str) -> int:
@@ -328,11 +308,11 @@ def node_conditions(text: CypherText, variable: str, nodes: Nodes) -> list[str]:
     return [*of_type, *filter_conditions(text, variable, nodes.filters)]
 
 
-def parse_reach(raw: Arguments, schema: GraphSchema, *, hops: int = 1, direction: Direction = "out") -> Reach:
-    """Return what arguments say of relationships; those without a direction are followed in both.
+# Reach
 
-    :param hops: the default; ``direction`` likewise.
-    """
+
+def parse_reach(raw: Arguments, schema: GraphSchema, *, hops: int = 1, direction: Direction = "out") -> Reach:
+    """Return what arguments say of relationships; those without a direction are followed in both."""
     if not schema.relationships:
         raise OperatorFault("empty", "the graph has no relationships", "Use get_nodes or find")
     types = named_types(schema.relationships, "relationship", raw.get("relationship_types") or ())
@@ -346,10 +326,8 @@ def parse_reach(raw: Arguments, schema: GraphSchema, *, hops: int = 1, direction
 def parse_end(
     schema: GraphSchema, start: Nodes, reach: Reach, names: Sequence[str] = (), filters: Sequence[Arguments] = ()
 ) -> Nodes:
-    """Return which nodes are meant of those that are reached; the schema may say that there can be none.
-
-    :param names: of their types; empty: all that can be reached.
-    """
+    """Return which nodes are meant of those that are reached, of all types where no names are given; the schema may say that there can be
+    none."""
     wanted = named_types(schema.nodes, "node", names)
     possible = _reached_types(schema, start.types, reach)
     types = tuple(each for each in possible if not wanted or each in wanted)
@@ -367,7 +345,7 @@ def parse_neighbours(raw: Arguments, schema: GraphSchema) -> tuple[Nodes, Reach,
 
 
 def _reached_types(schema: GraphSchema, starts: Sequence[NodeType], reach: Reach) -> tuple[NodeType, ...]:
-    """Return the types that can be reached by 1 to so many hops, as the schema has its ends; all where it does not know them."""
+    """The types that can be reached by 1 to so many hops, as the schema has its ends; all where it does not know them."""
     followed = reach.types or schema.relationships
     if any(not each.ends for each in followed):
         return schema.nodes
@@ -439,7 +417,8 @@ def match_reach(text: CypherText, start: Nodes, reach: Reach, end: Nodes, *, kee
         pattern, held, hops = steps.between(f"e0{steps.types}"), filter_conditions(text, "e0", reach.filters), "1"
     text.add(f"{'OPTIONAL MATCH' if keep_starts else begin} {pattern}")
     one, other = text.form("identity", "n0"), text.form("identity", "n1")
-    differ = [f"{one} <> {other}"] if start.labels & end.labels else []
+    may_meet = {each.mark.label for each in start.types} & {each.mark.label for each in end.types}
+    differ = [f"{one} <> {other}"] if may_meet else []
     text.where([*conditions, *differ, *held, *node_conditions(text, "n1", end)])
     if begin != "MATCH" and not keep_starts:
         text.add(f"WITH n0, n1, e0 WHERE {other} IS NOT NULL")
@@ -452,18 +431,18 @@ def match_nearest(text: CypherText, start: Nodes, reach: Reach, end: Nodes) -> N
     text.add(f"WITH n1, min({hops}) AS h0" if reach.hops > 1 else "WITH DISTINCT n1, 1 AS h0")
 
 
-def parse_aggregations(raw: Sequence[Arguments], owners: Sequence[Owner], instead: str = "") -> tuple[Aggregation, ...]:
-    """Return aggregations of properties of types.
+# Aggregations and columns
 
-    :param instead: the property that all of them take but those of ``*``, where one is given.
-    """
+
+def parse_aggregations(raw: Sequence[Arguments], owners: Sequence[Owner], instead: str = "") -> tuple[Aggregation, ...]:
+    """Return aggregations of properties of types; ``instead``: the property that all of them take but those of ``*``."""
     return tuple(dict.fromkeys(_aggregation(each, owners, instead) for each in raw))
 
 
 def _aggregation(raw: Arguments, owners: Sequence[Owner], instead: str) -> Aggregation:
     kind, name = raw["grouping_type"], raw.get("property", "*")
     if name == "*" and kind in ("COUNT", "COUNT_DISTINCT"):
-        return Aggregation(kind=kind)
+        return Aggregation(kind="COUNT")
     key = property_of(owners, instead or str(name))
     is_sum, is_extreme = kind in ("SUM", "AVG"), kind in ("MIN", "MAX")
     if (is_sum and key.type not in NUMERIC) or (is_extreme and key.type in ("list", "boolean")):
@@ -474,46 +453,12 @@ def _aggregation(raw: Arguments, owners: Sequence[Owner], instead: str) -> Aggre
 
 def aggregation_text(text: CypherText, variable: str, each: Aggregation) -> str:
     """Return the expression of an aggregation over the nodes or relationships of a variable."""
-    if each.key is None and each.kind != "COUNT_DISTINCT":
+    if each.key is None:
         return "count(*)"
-    value = text.property(variable, each.key.name) if each.key else text.form("identity", variable)
+    value = text.property(variable, each.key.name)
     if each.kind == "COUNT_DISTINCT":
         return f"count(DISTINCT {value})"
     return text.form("total", value) if each.kind == "SUM" else f"{each.kind.lower()}({value})"
-
-
-def described_by(owner: Owner, catalog: SemanticCatalog) -> NodeDescriptor | RelationshipDescriptor | None:
-    """Return what the catalog says of a type; None where it says nothing."""
-    return (catalog.nodes if isinstance(owner, NodeType) else catalog.relationships).get(owner.name)
-
-
-def roles_of_owner(owner: Owner, catalog: SemanticCatalog) -> dict[str, Role]:
-    """Return the roles of properties by name: as the catalog says; where it says none, as their names do."""
-    described = described_by(owner, catalog)
-    known = {each.name for each in owner.properties}
-    said = {name: each.role for name, each in described.properties.items() if each.role} if described else {}
-    return {name: role for name, role in said.items() if name in known} or roles_of(owner)
-
-
-def properties_with_role(owner: Owner, catalog: SemanticCatalog, role: Role) -> list[str]:
-    """Return the properties that play a role, in the order of the schema."""
-    roles = roles_of_owner(owner, catalog)
-    return [each.name for each in owner.properties if roles.get(each.name) == role]
-
-
-def name_property(type_: NodeType, catalog: SemanticCatalog) -> str:
-    """Return what people call a node by, else its key, else its first property; empty where it has none."""
-    named = properties_with_role(type_, catalog, "name") or properties_with_role(type_, catalog, "key")
-    return (named or [each for each in (type_.key,) if each] or [each.name for each in type_.properties] or [""])[0]
-
-
-def naming_properties(type_: NodeType, catalog: SemanticCatalog) -> list[str]:
-    """Return the properties in which a node is looked for: name and key, else strings that are nearly unique."""
-    roles = roles_of_owner(type_, catalog)
-    named = [each.name for each in type_.properties if roles.get(each.name) in ("name", "key")]
-    texts = [each for each in type_.properties if each.type == "string" and each.distinct]
-    nearly = [each.name for each in texts if (each.distinct or 0) >= _NEARLY_UNIQUE * each.count]
-    return named or nearly or [each for each in (type_.key,) if each]
 
 
 def node_column(type_: str = "", properties: Iterable[str] = ()) -> ResultColumn:
@@ -562,6 +507,14 @@ def name_value(text: CypherText, variable: str, types: Sequence[NodeType], catal
     return f"CASE {cases} END" if named else "null"
 
 
+class GraphNode(NamedTuple):
+    """A node of a result; the same node has the same id in all results of one run."""
+
+    id: str
+    type: str
+    properties: Mapping[str, Any]
+
+
 class NodeReader:
     """Reads nodes that queries give as values: their type and their name, whichever mark the type has."""
 
@@ -572,21 +525,21 @@ class NodeReader:
         }
         self._names = {each.name: name_property(each, catalog) for each in schema.nodes}
 
-    def node(self, value: Any) -> ResultNode:
+    def node(self, value: Any) -> GraphNode:
         """Return a node of a result. Ladybug gives numbers as texts where another label has texts under the name."""
-        properties = dict(without_nulls(value["properties"]))
+        properties = {name: each for name, each in value["properties"].items() if each is not None}
         type_ = self._type(str(value["label"]), properties)
         for name, kind in self._numbers.get(type_, {}).items():
             if isinstance(found := properties.get(name), str):
                 properties[name] = int(found) if kind == "integer" else float(found)
-        return ResultNode(id=str(value["id"]), type=type_, properties=properties)
+        return GraphNode(id=str(value["id"]), type=type_, properties=properties)
 
-    def name(self, node: ResultNode) -> str:
+    def name(self, node: GraphNode) -> str:
         """Return what a node is called: its id where it has no name."""
         return str(node.properties.get(self._names.get(node.type, ""), node.id))
 
     def _type(self, label: str, properties: Mapping[str, Any]) -> str:
-        """Return the type of a node; of one with several labels the first that is a type."""
+        """The type of a node; of one with several labels the first that is a type."""
         marked = [
             each
             for each in self._types
@@ -594,8 +547,3 @@ class NodeReader:
         ]
         exact = [each.name for each in marked if each.mark.label == label]
         return next(iter([*exact, *(each.name for each in marked if f":{each.mark.label}:" in f":{label}:"), label]))
-
-
-def without_nulls(properties: Mapping[str, Any]) -> Properties:
-    """Return the properties that have a value; lists as tuples."""
-    return with_tuples({name: value for name, value in properties.items() if value is not None})

@@ -79,7 +79,6 @@ def _between(type_: str, source: str, target: str, rows: list[tuple[str, str]]) 
 
 _NAMED = {"key": PropertyDescriptor(role="key"), "name": PropertyDescriptor(role="name")}
 CATALOG = SemanticCatalog(
-    accepted=True,
     nodes={
         "Book": NodeDescriptor(
             words=("volume",),

@@ -18,7 +18,6 @@ from planners.stores.graph_schema import ReadableGraph
 from tests.planners.kgot.run_fakes import StepServer
 
 CATALOG = SemanticCatalog(
-    accepted=True,
     about="Manufacturing of electric vehicles.",
     relationships={
         name: RelationshipDescriptor(

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import pytest
 
-from planners.graphseek.question_run import ungrounded
-from planners.graphseek.results import Cell, Result, ResultColumn, ResultStore, TableRows
-from planners.graphseek.turn import Invocation, Question, StepRecord
+from planners.graphseek.grounding import ungrounded
+from planners.graphseek.results import ResultColumn, ResultStore
+from planners.graphseek.turn import Question, StepRecord
 from planners.stores.graph_schema import GraphSchema, NodeType, PropertyKey, RelationshipType, TypeMark
 
 ROWS = (
@@ -77,9 +77,6 @@ def loop() -> Iterator[asyncio.Runner]:
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory, loop: asyncio.Runner) -> Iterator[ResultStore]:
-    async def batches() -> AsyncIterator[Sequence[tuple[Cell, ...]]]:
-        yield ROWS
-
     store = ResultStore(tmp_path_factory.mktemp("results"))
     columns = (
         ResultColumn(name="name", type="string"),
@@ -88,7 +85,7 @@ def results(tmp_path_factory: pytest.TempPathFactory, loop: asyncio.Runner) -> I
         ResultColumn(name="count", type="integer"),
         ResultColumn(name="share", type="number"),
     )
-    loop.run(store.keep_table(TableRows(columns=columns, batches=batches()), title="rows", most=100))
+    loop.run(store.keep_table(columns, ROWS, title="rows"))
     yield store
     store.close()
 
@@ -107,10 +104,3 @@ def test_what_stands_in_a_result_or_in_the_question_is_grounded(
 @pytest.mark.parametrize(("answer", "told"), WRONG)
 def test_what_stands_nowhere_is_told(answer: str, told: str, results: ResultStore, loop: asyncio.Runner) -> None:
     assert missing(answer, results, loop) == [told]
-
-
-def test_a_percentage_is_the_ratio_of_two_returned_numbers(results: ResultStore, loop: asyncio.Runner) -> None:
-    rows = Result(handle="t2", kind="table", size=2, summary="t2: 2 rows\nred 31\nall 124")
-    record = StepRecord(number=1, invocations=(Invocation(operator="count", arguments={}),), outcomes=(rows,))
-    assert missing("25 % of them are red, a quarter of 124.", results, loop, [record]) == []
-    assert missing("That is 26 % of them.", results, loop, [record]) == ["26 %"]

@@ -9,10 +9,7 @@ from typing import Any
 
 import pytest
 
-from egotools import Tool
-from egotools.client_errors import client_error_of
 from ontology.errors import InvalidArgumentError
-from planners.calls.tool_finder import FoundTool, FoundTools
 from planners.graphseek.operators.operator import Operator, OperatorContext, OperatorFault
 from planners.graphseek.question_run import AnsweredQuestion, answer_question
 from planners.graphseek.results import Result, ResultStore
@@ -23,7 +20,6 @@ from planners.graphseek.turn import (
     Ended,
     Faulted,
     Question,
-    StepBegun,
 )
 from tests.planners.graphseek.agent.toy_parts import Script, Toy, answer, call, echo, parts
 
@@ -36,10 +32,10 @@ def store(tmp_path: Path) -> Iterator[ResultStore]:
 
 
 async def asked(
-    store: ResultStore, script: Script, *operators: Operator, finder: Any = None, text: str = "Which?", **settings: Any
+    store: ResultStore, script: Script, *operators: Operator, text: str = "Which?", **settings: Any
 ) -> tuple[AnsweredQuestion, list[AgentEvent]]:
     events: list[AgentEvent] = []
-    given = parts(store, script, *operators, finder=finder)
+    given = parts(store, script, *operators)
     run = await answer_question(Question(text=text), given, AgentSettings(**settings), events.append)
     return run, events
 
@@ -143,39 +139,3 @@ async def test_deadline_and_cancel(store: ResultStore) -> None:
     for text in ("  ", "why " * 10_000):
         with pytest.raises(InvalidArgumentError):
             await asked(store, Script(answer("x")), text=text)
-
-
-class Found:
-    """Finds operators by a script of names."""
-
-    def __init__(self, *names: str, error: Exception | None = None) -> None:
-        self._names = names
-        self._error = error
-        self.requests: list[str] = []
-
-    async def find(self, request: str) -> FoundTools:
-        self.requests.append(request)
-        if self._error is not None:
-            raise self._error
-        tools = [
-            Tool(id=name, name=name, title=name, description="", namespace="", effect="read") for name in self._names
-        ]
-        found = tuple(FoundTool(rank=at, score=1.0, explanation="", tool=tool) for at, tool in enumerate(tools, 1))
-        return FoundTools(request=request, tools=found, snapshot_id="s")
-
-
-async def test_a_step_offers_the_core_and_at_most_so_many_found_operators(store: ResultStore) -> None:
-    toys = [Toy(name, echo) for name in ("read", "a", "b", "c")]
-    finder = Found("b", "gone", "read", "a", "c", "cypher")
-    turns = Script((call("a", of="x", type="y"),), (call("c", of="x"),), answer("ok"))
-    _, events = await asked(store, turns, *toys, finder=finder, found_operators=2)
-    offered = [each.operators for each in events if isinstance(each, StepBegun)]
-    assert offered == [("read", "b", "a")] * 3
-    assert finder.requests[0] == "Which?" and "FactorySite" in finder.requests[1], (
-        "the hint of the fault is looked up too"
-    )
-    assert faults(events)[1].kind == "unknown name", "what is not offered cannot be called"
-    lost = Found(error=client_error_of("UNAVAILABLE", "the server is gone"))
-    _, events = await asked(store, Script(answer("ok")), *toys, finder=lost)
-    (begun,) = [each for each in events if isinstance(each, StepBegun)]
-    assert begun.operators == ("read", "echo", "a", "b", "c") and "the server is gone" in begun.fallback

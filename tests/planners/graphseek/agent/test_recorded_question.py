@@ -11,8 +11,8 @@ import pytest
 
 from ontology.errors import InvalidArgumentError, ModelError
 from planners.graphseek.operators.operator import Operator, OperatorContext
-from planners.graphseek.question_run import AnsweredQuestion
-from planners.graphseek.recorded_question import (
+from planners.graphseek.question_run import (
+    AnsweredQuestion,
     answer_recorded,
     branch_question,
     invocations_upto,

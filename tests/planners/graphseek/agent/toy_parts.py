@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import Any
 
@@ -12,7 +12,7 @@ from planners.graphseek.operators.cypher_text import Compiled
 from planners.graphseek.operators.operator import ArgumentForms, Operator, OperatorContext, TypedOperator
 from planners.graphseek.operators.retrieve import cypher as CYPHER
 from planners.graphseek.question_run import QuestionParts
-from planners.graphseek.results import Cell, Result, ResultColumn, ResultStore, TableRows
+from planners.graphseek.results import Cell, Result, ResultColumn, ResultStore
 from planners.graphseek.turn import Answer, Invocation, StepView, Turn
 from planners.stores.graph_schema import CypherDialect, GraphSchema, NodeType, PropertyKey, RowStream, TypeMark
 from planners.stores.property_graph import QueryLimits, Value
@@ -49,18 +49,15 @@ def Toy(name: str, run: Run) -> Operator:
     """An operator with one argument, ``of``: text, and one optional handle."""
 
     def forms(of: ArgumentForms) -> dict[str, Any]:
-        handle = {"handle": of.handle("tgp")} if of.handles else {}
+        handle = {"handle": of.handle()} if of.handles else {}
         return {"of": {"type": "string"}, "type": of.node_type, **handle}
 
     return TypedOperator(name=name, description="It does what a test says.", forms=forms, required=("of",), runs=run)
 
 
 async def one_row(context: OperatorContext, *cells: Cell) -> Result:
-    async def batches() -> AsyncIterator[Sequence[tuple[Cell, ...]]]:
-        yield [cells]
-
     columns = tuple(ResultColumn(name=f"c{at}", type=_kind(cell)) for at, cell in enumerate(cells))
-    return await context.results.keep_table(TableRows(columns=columns, batches=batches()), title="a row", most=10)
+    return await context.results.keep_table(columns, [cells], title="a row")
 
 
 def _kind(cell: Cell) -> Any:
@@ -103,12 +100,11 @@ def answer(text: str, *of: str) -> Answer:
     return Answer(text=text, of=of)
 
 
-def parts(store: ResultStore, script: Script, *operators: Operator, finder: Any = None) -> QuestionParts:
+def parts(store: ResultStore, script: Script, *operators: Operator) -> QuestionParts:
     return QuestionParts(
         graph=ToyGraph(),
         catalog=SemanticCatalog(),
         operators=(Toy("echo", echo), *operators, CYPHER),
         results=store,
         turns=script,
-        finder=finder,
     )

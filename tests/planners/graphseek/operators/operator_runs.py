@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from planners.graphseek.catalog import SemanticCatalog
 from planners.graphseek.operators.cypher_text import Compiled
 from planners.graphseek.operators.operator import OperatorContext, check_arguments, known_operators
-from planners.graphseek.results import GraphPart, Result, ResultStore
+from planners.graphseek.results import Result, ResultStore
 from planners.stores.bolt import open_bolt_reader
 from planners.stores.graph_schema import GraphSchema, ReadableGraph
 from planners.stores.ladybug import open_ladybug_reader
@@ -64,15 +64,6 @@ class Runs:
             }
             for row in rows
         ]
-
-    async def part(self, operator: str, **arguments: Any) -> GraphPart:
-        """Run an operator that gives a graph, and return it; nodes with keys as ids."""
-        result = await self.call(operator, **arguments)
-        part = await self.results.graph(result.handle)
-        return GraphPart(
-            nodes=tuple(replace(node, id=self.keys[node.id]) for node in part.nodes),
-            edges=tuple(replace(e, source=self.keys[e.source], target=self.keys[e.target]) for e in part.edges),
-        )
 
 
 @asynccontextmanager

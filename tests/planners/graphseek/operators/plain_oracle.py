@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import networkx as nx
 
-from tests.planners.graphseek.operators.random_graph import Edge, RandomGraph
+from tests.planners.graphseek.operators.random_graph import RandomGraph
 
 Filter = Mapping[str, Any]
 Trail = tuple[str, str, tuple[int, ...]]
@@ -123,8 +123,3 @@ def aggregated(values: Sequence[Any], kind: str) -> Any:
         "AVG": lambda values: sum(values) / len(values),
     }
     return of[kind](have)
-
-
-def edge_counts(edges: Iterable[Edge]) -> Counter[tuple[str, str, str, tuple[tuple[str, Any], ...]]]:
-    """Edges as a multiset."""
-    return Counter((e.type, e.source, e.target, tuple(sorted(e.properties.items()))) for e in edges)

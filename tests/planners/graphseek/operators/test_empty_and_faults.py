@@ -109,11 +109,6 @@ class TestFaults:
         assert fails("traverse", start={"handle": table, "column": "name"}).kind == "arguments"
         assert fails("traverse", start={"handle": table, "column": "persom"}).kind == "unknown name"
 
-    def test_a_time_that_nothing_says(self, fails: Fails) -> None:
-        assert fails("time_slice", node_type="Person").kind == "arguments"
-        assert fails("time_slice", node_type="Bau-Teil é", month=13).kind == "arguments"
-        assert fails("time_slice", node_type="Person", plan_or_actual="plan", via=["KNOWS"]).kind == "arguments"
-
 
 class TestLimits:
     def test_a_table_is_cut_at_its_limit(self, call: Call) -> None:

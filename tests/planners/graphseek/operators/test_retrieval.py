@@ -11,11 +11,10 @@ from hypothesis import strategies as st
 from planners.calls.model_text import PromptTokens
 from planners.graphseek.operators.operator import Operator, OperatorFault
 from planners.graphseek.operators.table import filter_ as FILTER
-from planners.graphseek.operators.table import join as JOIN
 from planners.graphseek.operators.table import merge as MERGE
 from planners.graphseek.operators.table import read as READ
-from planners.graphseek.operators.table import to_table as TO_TABLE
-from planners.graphseek.results import Cell, GraphPart, Result, ResultEdge, ResultNode, ResultStore
+from planners.graphseek.operators.table import show as SHOW
+from planners.graphseek.results import Cell, Result, ResultStore
 from tests.planners.graphseek.results.stores import column, context, kept
 
 Row = tuple[Cell, ...]
@@ -157,70 +156,17 @@ def test_filter_groups_and_aggregates_like_a_list(store: ResultStore, rows: list
         assert greatest == max(names, key=utf8, default=None)
 
 
-@settings(max_examples=25, deadline=None)
-@given(left=ROWS, right=ROWS, how=st.sampled_from(["inner", "left", "anti"]), on=st.sampled_from(["name", "cost"]))
-def test_join_pairs_like_two_loops(store: ResultStore, left: list[Row], right: list[Row], how: str, on: str) -> None:
-    other = "tier" if on == "cost" else "name"  # numbers and integers are comparable
-    at, to = ["name", "cost"].index(on), ["name", "cost", "tier"].index(other)
-
-    async def check() -> list[Row]:
-        one, two = (await kept(store, COLUMNS, left)).handle, (await kept(store, COLUMNS, right)).handle
-        return await rows_of(store, JOIN, left=one, right=two, left_on=on, right_on=other, how=how)
-
-    expected: list[Row] = []
-    for row in left:
-        partners = [each for each in right if row[at] is not None and each[to] == row[at]]
-        if how == "anti":
-            expected += [] if partners else [row]
-        else:
-            expected += [(*row, *each[:to], *each[to + 1 :]) for each in partners]
-            expected += [(*row, None, None, None)] if how == "left" and not partners else []
-    found = asyncio.run(check())
-    assert sorted(found, key=repr) == sorted(expected, key=repr)
-    assert [row[: len(COLUMNS)] for row in found] == [row[: len(COLUMNS)] for row in expected]  # the left table's order
-
-
-def graph(*edges: tuple[str, str]) -> GraphPart:
-    ids = dict.fromkeys(end for edge in edges for end in edge)
-    return GraphPart(
-        nodes=tuple(
-            ResultNode(id=each, type="VehicleModel" if each < "m" else "Site", properties={"name": each.upper()})
-            for each in ids
-        ),
-        edges=tuple(ResultEdge(type="BUILT_AT", source=s, target=t, properties={"n": 1}) for s, t in edges),
-    )
-
-
-async def test_to_table_has_nodes_or_relationships(store: ResultStore) -> None:
-    handle = (await store.keep_graph(graph(("a", "x"), ("b", "x")), title="")).handle
-    models = await run(store, TO_TABLE, handle=handle, what="nodes", type="VehicleModel")
-    assert [(each.name, each.type, each.node_type) for each in models.columns] == [
-        ("vehicle_model", "node", "VehicleModel"),
-        ("name", "string", ""),
-    ]
-    assert await store.rows(models.handle) == [("a", "A"), ("b", "B")]
-    assert await rows_of(store, TO_TABLE, handle=handle, what="nodes") == [
-        ("a", "VehicleModel", "A"),
-        ("x", "Site", "X"),
-        ("b", "VehicleModel", "B"),
-    ]
-    edges = await run(store, TO_TABLE, handle=handle, what="relationships")
-    assert [(each.name, each.node_type) for each in edges.columns][:2] == [
-        ("source", "VehicleModel"),
-        ("target", "Site"),
-    ]
-    assert await store.rows(edges.handle) == [("a", "x", "BUILT_AT", 1), ("b", "x", "BUILT_AT", 1)]
-
-
-async def test_read_fits_whatever_the_rows_and_reads_graphs(store: ResultStore) -> None:
+async def test_read_fits_whatever_the_rows(store: ResultStore) -> None:
     wide = (await kept(store, [column(f"c{at}") for at in range(200)], [("한" * 500,) * 200] * 3)).handle
     result = await run(store, READ, handle=wide)
     assert PromptTokens().count(result.summary) <= 600
     assert "한" in result.summary
-    handle = (await store.keep_graph(graph(("a", "x")), title="")).handle
-    assert (await run(store, READ, handle=handle)).summary == (
-        f'{handle}: rows 1 to 2 of 2 (type | name):\n"VehicleModel" | "A"\n"Site" | "X"'
-    )
+
+
+async def test_what_is_shown_is_the_result_itself(store: ResultStore) -> None:
+    handle = (await kept(store, COLUMNS, [("a", 1.5, 0, True)])).handle
+    result = await run(store, SHOW, handle=handle)
+    assert (result.handle, result.kind, store.result(handle).kind) == (handle, "presentation", "table")
 
 
 def where(key: str, operator: str, value: Any) -> dict[str, Any]:
@@ -237,17 +183,14 @@ def computed(kind: str, name: str, handle: str = "t1") -> dict[str, Any]:
         (FILTER, where("nmae", "=", "a"), "unknown name", "nearest is name"),
         (FILTER, {"handle": "t1", "order_by": "COST"}, "unknown name", "nearest is cost"),
         (FILTER, {"handle": "t9"}, "no such handle", "Results are: t1"),
-        (FILTER, {"handle": "g3"}, "arguments", "to_table"),
         (FILTER, where("cost", ">", "dear"), "arguments", "number"),
         (FILTER, where("cost", ">", "1e0"), None, ""),
         (FILTER, where("planned", "=", "true"), None, ""),
         (FILTER, where("tier", "contains", "1"), "arguments", "="),
         (FILTER, where("cost", "=", 9.5), "empty", "rounded"),
         (FILTER, computed("SUM", "name"), "arguments", "of numbers"),
-        (FILTER, computed("SUM", "n", "t4"), "too large", "fewer"),
-        (JOIN, {"left": "t1", "right": "t2", "left_on": "name", "right_on": "site"}, "arguments", "fit name: label"),
+        (FILTER, computed("SUM", "n", "t3"), "too large", "fewer"),
         (MERGE, {"handles": ["t1", "t2"], "how": "union"}, "arguments", "t2 has site, label"),
-        (TO_TABLE, {"handle": "g3", "what": "nodes", "type": "Sites"}, "unknown name", "nearest is Site"),
         (READ, {"handle": "t1", "offset": 2}, "empty", "from 0"),
     ],
 )
@@ -257,7 +200,6 @@ async def test_faults_say_what_to_do(
     store = ResultStore(tmp_path_factory.mktemp("run"))
     await kept(store, COLUMNS, [("a", 1.5, 0, True), ("b", 3, 1, None)])
     await kept(store, [column("site", "node"), column("label")], [("n1", "a")])
-    await store.keep_graph(graph(("a", "x")), title="")
     await kept(store, [column("n", "integer")], [(2**62,), (2**62,), (2**62,)])
     try:
         await operator.run(arguments, context(store))

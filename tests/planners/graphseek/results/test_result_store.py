@@ -3,7 +3,7 @@ from __future__ import annotations
 import asyncio
 import resource
 import stat
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 import duckdb
@@ -15,14 +15,11 @@ from ontology.errors import InvalidArgumentError, StorageError
 from planners.graphseek.results import (
     Cell,
     ColumnType,
-    GraphPart,
     ResultColumn,
-    ResultEdge,
-    ResultNode,
     ResultStore,
-    TableRows,
+    TableQuery,
 )
-from tests.planners.graphseek.results.stores import column, kept, table
+from tests.planners.graphseek.results.stores import column, kept
 
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False)
 CELLS: dict[ColumnType, st.SearchStrategy[Cell]] = {
@@ -33,13 +30,6 @@ CELLS: dict[ColumnType, st.SearchStrategy[Cell]] = {
     "boolean": st.booleans(),
 }
 KINDS: list[ColumnType] = list(CELLS)
-MODEL = GraphPart(
-    nodes=(
-        ResultNode(id="4:1", type="VehicleModel", properties={"name": "Model Z3", "tags": ("a", "b")}),
-        ResultNode(id="4:2", type="FactorySite", properties={"name": "Site Älpha", "area": 12.75}),
-    ),
-    edges=(ResultEdge(type="BUILT_AT", source="4:1", target="4:2", properties={"since": 2021}),),
-)
 
 
 @pytest.fixture
@@ -64,52 +54,43 @@ def tables(draw: st.DrawFn) -> tuple[list[ResultColumn], list[tuple[Cell, ...]]]
 
 
 @settings(max_examples=25, deadline=None)
-@given(case=tables(), offset=st.integers(0, 13), limit=st.integers(0, 13), most=st.integers(0, 13))
+@given(case=tables(), offset=st.integers(0, 13), limit=st.integers(0, 13))
 def test_rows_come_back_as_they_were(
-    shared: ResultStore, case: tuple[list[ResultColumn], list[tuple[Cell, ...]]], offset: int, limit: int, most: int
+    shared: ResultStore, case: tuple[list[ResultColumn], list[tuple[Cell, ...]]], offset: int, limit: int
 ) -> None:
     columns, rows = case
 
     async def run() -> None:
-        result = await kept(shared, columns, rows, most=most)
-        assert (result.size, result.cut) == (min(most, len(rows)), len(rows) > most)
+        result = await kept(shared, columns, rows)
+        assert result.size == len(rows)
         found = await shared.rows(result.handle, offset=offset, limit=limit)
-        assert found == rows[:most][offset : offset + limit]
-        assert [list(map(type, row)) for row in found] == [list(map(type, row)) for row in rows[:most][offset:][:limit]]
+        assert found == rows[offset : offset + limit]
+        assert [list(map(type, row)) for row in found] == [list(map(type, row)) for row in rows[offset:][:limit]]
 
     asyncio.run(run())
 
 
-async def test_what_fails_or_is_cancelled_leaves_nothing(tmp_path: Path) -> None:
+async def test_a_table_that_fails_leaves_nothing(tmp_path: Path) -> None:
     store = ResultStore(tmp_path)
-
-    async def batches() -> AsyncIterator[Sequence[tuple[Cell, ...]]]:
-        yield [("a",)]
-        raise StorageError("the graph died")
-
-    with pytest.raises(StorageError, match="the graph died"):
-        await store.keep_table(TableRows(columns=(column("a"),), batches=batches()), title="x", most=9)
-    assert store.handles == ()
-
-    begun = asyncio.Event()
-
-    async def endless() -> AsyncIterator[Sequence[tuple[Cell, ...]]]:
-        yield [("a",)]
-        begun.set()
-        await asyncio.Event().wait()
-
-    task = asyncio.create_task(
-        store.keep_table(TableRows(columns=(column("a"),), batches=endless()), title="x", most=9)
-    )
-    await begun.wait()
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-    result = await kept(store, [column("a")], [("b",)])
-    assert (result.handle, await store.rows("t3")) == ("t3", [("b",)])
+    await kept(store, [column("a", "integer")], [(2**62,), (2**62,)])
+    columns = (column("a", "integer"),)
+    with pytest.raises(InvalidArgumentError, match="more than 64 bits"):
+        await store.keep_query(TableQuery(columns=columns, text='SELECT sum(c0) FROM "t1"'), title="x", most=9)
+    assert store.handles == ("t1",)
     store.close()
     with duckdb.connect(tmp_path / "results.duckdb") as file:
-        assert file.execute("SHOW TABLES").fetchall() == [("records",), ("t3",)]
+        assert file.execute("SHOW TABLES").fetchall() == [("records",), ("t1",)]
+
+
+async def test_the_first_rows_of_a_query_are_kept(tmp_path: Path) -> None:
+    store = ResultStore(tmp_path)
+    await kept(store, [column("a", "integer")], [(at,) for at in range(5)])
+    query = TableQuery(columns=(column("b", "integer"),), text='SELECT c0 FROM "t1" ORDER BY c0 DESC')
+    for most, is_cut in ((3, True), (5, False)):
+        result = await store.keep_query(query, title="x", most=most)
+        assert (result.size, result.cut) == (most, is_cut)
+        assert await store.rows(result.handle) == [(at,) for at in (4, 3, 2, 1, 0)][:most]
+    store.close()
 
 
 async def test_a_finished_run_is_read_branched_and_never_changed(tmp_path: Path) -> None:
@@ -125,7 +106,7 @@ async def test_a_finished_run_is_read_branched_and_never_changed(tmp_path: Path)
 
     opened = ResultStore(tmp_path / "run")
     with pytest.raises(InvalidArgumentError, match="finished run"):
-        await opened.keep_graph(MODEL, title="x")
+        await kept(opened, [column("a")], [])
     branch = opened.branch(tmp_path / "branch", upto=2)
     assert branch.handles == ("t1", "t2")
     assert (await kept(branch.for_invocation(), [column("b")], [("new",)])).handle == "t3"
@@ -153,7 +134,7 @@ async def test_a_full_disk_and_a_damaged_file_say_what_to_do(tmp_path: Path) -> 
     resource.setrlimit(resource.RLIMIT_FSIZE, (2**20, limit[1]))
     try:
         with pytest.raises(StorageError, match="free space"):
-            await store.keep_table(table([column("a")], [("y" * 1_000,)] * 8_000, batch=500), title="x", most=10**6)
+            await kept(store, [column("a")], [(f"{at}" + "y" * 1_000,) for at in range(8_000)])
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limit)
     assert store.handles == ("t1",)

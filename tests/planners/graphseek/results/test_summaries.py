@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Iterator
 
 import pytest
@@ -9,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planners.calls.model_text import PromptTokens
-from planners.graphseek.results import GraphPart, ResultEdge, ResultNode, ResultStore, graph_summary
-from tests.planners.graphseek.results.stores import column, kept
+from planners.graphseek.results import ResultStore
+from tests.planners.graphseek.results.stores import column
 
 TOKENS = PromptTokens()
 NASTY = st.text(st.sampled_from('a\n\t\r\u2028\u0085\u202e\x00\x1b\u200b한𝔘🚗\U000e0041"\\|\udce9'), max_size=40).map(
@@ -40,7 +39,7 @@ def test_the_summary_of_a_table_is_bounded(
     rows = [tuple([cell] * width) for cell in cells]
 
     async def run() -> tuple[str, str]:
-        first, second = [await kept(store, columns, rows, title=title) for _ in range(2)]
+        first, second = [await store.keep_table(columns, rows, title=title) for _ in range(2)]
         return first.summary.replace(first.handle, "t"), second.summary.replace(second.handle, "t")
 
     summary, again = asyncio.run(run())
@@ -49,22 +48,3 @@ def test_the_summary_of_a_table_is_bounded(
     assert all(line.isprintable() for line in summary.split("\n"))
     known = ("t: ", "rows", "columns:", "- ", "and ", '"')
     assert all(line.startswith(known) for line in summary.split("\n"))
-
-
-@settings(max_examples=25, deadline=None)
-@given(texts=st.lists(NASTY, min_size=1, max_size=4), nodes=st.integers(0, 30), keys=st.integers(0, 40))
-def test_the_summary_of_a_graph_is_bounded(texts: list[str], nodes: int, keys: int) -> None:
-    def text(at: int) -> str:
-        return texts[at % len(texts)]
-
-    part = GraphPart(
-        nodes=tuple(
-            ResultNode(id=str(n), type=f"{text(n)}{n}", properties={f"{text(k)}{k}": text(k + n) for k in range(keys)})
-            for n in range(nodes)
-        ),
-        edges=tuple(ResultEdge(type=f"{text(n)}{n}", source=str(n), target=str((n * 7) % nodes)) for n in range(nodes)),
-    )
-    summary = graph_summary("g1", text(0), part, cut=False, notes=texts)
-    assert TOKENS.count(summary) <= 600
-    assert summary.isprintable()
-    assert json.loads(summary)["preview_graph_stats"]["nodes"] == nodes

@@ -136,7 +136,7 @@ class JoinedCalls(WrappedEncoder):
         self._max_texts = max_texts
         self._lock = Lock()
         self._running = False
-        self._waiting: list[tuple[list[str], Future[Floats2d | None]]] = []
+        self.waiting: list[tuple[list[str], Future[Floats2d | None]]] = []
 
     def encode(self, texts: Sequence[str]) -> Floats2d:
         """Encode texts; see :class:`inference.encoder.Encoder`."""
@@ -145,7 +145,7 @@ class JoinedCalls(WrappedEncoder):
             leads = not self._running
             self._running = True
             if not leads:
-                self._waiting.append((list(texts), own))
+                self.waiting.append((list(texts), own))
         if not leads:
             vectors = own.result()
             if vectors is not None:
@@ -176,18 +176,18 @@ class JoinedCalls(WrappedEncoder):
         """This call with those that wait, as many as fit."""
         joined, count = [(texts, own)], len(texts)
         with self._lock:
-            while self._waiting and count + len(self._waiting[0][0]) <= self._max_texts:
-                joined.append(self._waiting.pop(0))
+            while self.waiting and count + len(self.waiting[0][0]) <= self._max_texts:
+                joined.append(self.waiting.pop(0))
                 count += len(joined[-1][0])
         return joined
 
     def _hand_on(self) -> None:
         """Let the first of those that wait lead the next call."""
         with self._lock:
-            if not self._waiting:
+            if not self.waiting:
                 self._running = False
                 return
-            _, future = self._waiting.pop(0)
+            _, future = self.waiting.pop(0)
         future.set_result(None)
 
 

@@ -90,7 +90,7 @@ def pooled(tokens_TD: Floats2d, offsets: Sequence[Span], spans: Sequence[Span]) 
 
 MAX_CHARS_PER_TOKEN = 32
 """English has 4 to 6 characters in a token. A text far beyond that is cut before it is tokenised, which takes time."""
-_SESSIONS: WeakValueDictionary[str, Any] = WeakValueDictionary()
+SESSIONS: WeakValueDictionary[str, Any] = WeakValueDictionary()
 _LOADING = threading.Lock()
 
 
@@ -150,9 +150,9 @@ def load_session(content: bytes) -> Any:
     """
     key = hashlib.sha256(content).hexdigest()
     with _LOADING:
-        session = _SESSIONS.get(key)
+        session = SESSIONS.get(key)
         if session is None:
-            session = _SESSIONS[key] = _new_session(content)
+            session = SESSIONS[key] = _new_session(content)
         return session
 
 

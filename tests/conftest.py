@@ -102,7 +102,7 @@ def _kept_models() -> Iterator[None]:
         return load(model)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(onnx_model, "_SESSIONS", {})
+        patch.setattr(onnx_model, "SESSIONS", {})
         patch.setattr(spacy_parser, "_load", lambda model: kept(model, get_ident()) if model else load(model))
         yield
 

@@ -263,7 +263,7 @@ def _read_whole(document: Document, cache: ReadCache | None) -> DocumentRead:
     if cache is not None and state is not None and (known := cache.get(document, state)) is not None:
         return known
     read = DocumentRead(document=document)
-    _read_tools(document, read)
+    read_tools(document, read)
     _take_secrets_out(read)
     if cache is not None and state is not None:
         cache.put(read, state)
@@ -279,7 +279,7 @@ def _take_secrets_out(read: DocumentRead) -> None:
             read.secrets += [f"{tool.id}: {place}" for place in secret_places(old, tool)]
 
 
-def _read_tools(document: Document, read: DocumentRead) -> None:
+def read_tools(document: Document, read: DocumentRead) -> None:
     """Add the tools and the rejected records of a document."""
     try:
         source = source_for(document)

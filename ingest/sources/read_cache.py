@@ -143,7 +143,7 @@ class ReadCache:
     def __init__(self, results: ResultCache | None) -> None:
         self._results = results
         self._code = code_digest(*_READERS)
-        self._new: dict[str, bytes] = {}
+        self.unwritten: dict[str, bytes] = {}
 
     def state(self, document: Document) -> str | None:
         """The digest of a document that can be kept; None for a live address, and for a file that cannot be read."""
@@ -176,15 +176,15 @@ class ReadCache:
         header = json.dumps([self._code, state, references]).encode()
         body = read_to_bytes(read)
         if len(body) <= _MAX_BYTES:
-            self._new[_key(document)] = header + b"\n" + body
+            self.unwritten[_key(document)] = header + b"\n" + body
 
     def write(self, results: ResultCache) -> None:
         """Write the new entries, each in the place of an older one. Apart from :meth:`put`: the store of a build is made after its
         documents are read.
         """
-        for key, entry in self._new.items():
+        for key, entry in self.unwritten.items():
             results.put(_KIND, key, entry)
-        self._new.clear()
+        self.unwritten.clear()
 
 
 def _key(document: Document) -> str:

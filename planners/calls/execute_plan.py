@@ -40,7 +40,6 @@ class TakenRow:
 class StepArguments:
     """The arguments of one call.
 
-    :param arguments: JSON values by the names of the tool's inputs.
     :param taken: those out of earlier answers.
     :param left_out: optional inputs whose known value their schema does not allow: the value is meant for another step.
     :param missing: required inputs that have no value.
@@ -84,14 +83,9 @@ class PlanExecution:
 
 
 async def planned_tools(client: AsyncClient, plan: ToolPlan) -> dict[str, Tool]:
-    """Return the documents of a plan's tools by their ids, of the plan's snapshot or a later one.
-
-    :raises ClientError: when the server does not answer, or one is gone.
-    """
-    tools = await asyncio.gather(
-        *(client.get_tool(each, schema_format="none", min_snapshot=plan.snapshot_id) for each in plan.tool_ids)
-    )
-    return {tool.id: tool for tool in tools}
+    """Return the documents of a plan's tools by their ids, of the plan's snapshot or a later one."""
+    asked = (client.get_tool(each, schema_format="none", min_snapshot=plan.snapshot_id) for each in plan.tool_ids)
+    return {tool.id: tool for tool in await asyncio.gather(*asked)}
 
 
 async def execute_plan(
@@ -113,88 +107,87 @@ async def execute_plan(
     :param answers: tool → what it answered before the plan, for inputs whose source is ``done``.
     :param observe: is called with each call before it is made, and after.
     """
-    values = _Values(tools, have or {}, dict(answers or {}))
-    open_inputs = values.open_inputs(plan)
-    if open_inputs:
+    have, answers = have or {}, dict(answers or {})
+    if open_inputs := _open_inputs(plan, tools, have, answers):
         return PlanExecution(calls=(), remaining=plan.steps, open_inputs=open_inputs)
     calls: list[StepCall] = []
     for at, step in enumerate(plan.steps, start=1):
-        tool, call = tools[step.tool_id], StepCall(step=step, given=values.arguments(step))
+        tool = tools[step.tool_id]
+        call = StepCall(step=step, given=_arguments(step, tool, have, answers))
         observe(call)
-        if call.given.missing:
-            names = " and ".join(call.given.missing)
-            problem = f"step {step.number} has no value for {names}: the answers before it have none"
-            error = ToolRequestError(problem, subject=tool.id, remedy="Give the value, and plan again.")
-            call = replace(call, error=error)
-        else:
-            try:
-                call = replace(call, answer=await invoker.invoke(tool, call.given.arguments))
-            except ClientError as refused:
-                call = replace(call, error=refused)
+        try:
+            if call.given.missing:
+                names = " and ".join(call.given.missing)
+                problem = f"step {step.number} has no value for {names}: the answers before it have none"
+                raise ToolRequestError(problem, subject=tool.id, remedy="Give the value, and plan again.")
+            call = replace(call, answer=await invoker.invoke(tool, call.given.arguments))
+        except ClientError as refused:
+            call = replace(call, error=refused)
         observe(call)
         calls.append(call)
         if call.answer is None or not call.answer.ok:
             return PlanExecution(calls=tuple(calls), remaining=plan.steps[at:])
-        values.answers[step.tool_id] = call.answer.body
+        answers[step.tool_id] = call.answer.body
     return PlanExecution(calls=tuple(calls))
 
 
-class _Values:
-    """The values of one run of a plan; the parameters are those of :func:`execute_plan`."""
-
-    def __init__(self, tools: Mapping[str, Tool], have: Mapping[str, str], answers: dict[str, Any]) -> None:
-        self._tools, self._have, self.answers = tools, have, answers
-
-    def open_inputs(self, plan: ToolPlan) -> tuple[OpenInput, ...]:
-        """Return the required inputs that no step fills and that have no value, each once."""
-        steps: dict[tuple[str, str], list[int]] = {}
-        said = {each.parameter: each.description for each in plan.open_inputs}
-        for step in plan.steps:
-            tool = self._tools[step.tool_id]
-            for each in step.inputs:
-                is_open = each.parameter and each.required and each.source != "step"
-                if is_open and self._text(each)[0] is None and _default(tool, each.parameter) is None:
-                    steps.setdefault((each.parameter, each.source), []).append(step.number)
-                    described = (one.description for one in tool.parameters if one.name == each.parameter)
-                    said.setdefault(each.parameter, next(described, ""))
-        return tuple(
-            OpenInput(parameter=name, description=said[name], source=source, steps=tuple(numbers))
-            for (name, source), numbers in steps.items()
-        )
-
-    def arguments(self, step: PlanStep) -> StepArguments:
-        """Return the arguments of a step, with the answers so far."""
-        tool = self._tools[step.tool_id]
-        arguments: dict[str, Any] = {}
-        taken, left_out, missing = [], [], []
+def _open_inputs(
+    plan: ToolPlan, tools: Mapping[str, Tool], have: Mapping[str, str], answers: Mapping[str, Any]
+) -> tuple[OpenInput, ...]:
+    """Return the required inputs that no step fills and that have no value, each once."""
+    steps: dict[tuple[str, str], list[int]] = {}
+    said = {each.parameter: each.description for each in plan.open_inputs}
+    for step in plan.steps:
+        tool = tools[step.tool_id]
         for each in step.inputs:
-            if not each.parameter:
-                continue  # the tool only had to go first
-            text, row = self._text(each)
-            value = _typed(text, tool, each.parameter) if text is not None else _default(tool, each.parameter)
-            if value is None:
-                missing += [each.parameter] if each.required else []
-            elif row is None and not each.required and not _is_allowed(value, tool, each.parameter):
-                left_out.append(each.parameter)
-            else:
-                _put(arguments, tool, each.parameter, value)
-                taken += [row] if row is not None else []
-        return StepArguments(arguments=arguments, taken=tuple(taken), left_out=tuple(left_out), missing=tuple(missing))
+            is_open = each.parameter and each.required and each.source != "step"
+            if is_open and _value(each, tool, have, answers)[0] is None:
+                steps.setdefault((each.parameter, each.source), []).append(step.number)
+                described = (one.description for one in tool.parameters if one.name == each.parameter)
+                said.setdefault(each.parameter, next(described, ""))
+    return tuple(
+        OpenInput(parameter=name, description=said[name], source=source, steps=tuple(numbers))
+        for (name, source), numbers in steps.items()
+    )
 
-    def _text(self, each: PlanInput) -> tuple[str | None, TakenRow | None]:
-        """Return the value of an input as text, and the row that it stands in; None where there is none."""
-        if each.supplier:
-            ids: list[str] = []
-            with contextlib.suppress(ToolCallError):  # the answer has another shape than its document says
-                rows = answer_rows(self.answers.get(each.supplier), each.output) if each.output else []
-                ids = [id_ for id_ in dict.fromkeys(row.id for row in rows) if id_]
-            if ids:
-                return ids[0], TakenRow(each.parameter, each.supplier, each.output, 1, len(ids))
-            if each.source == "step":
-                return None, None
-        if each.value or each.source == "have":
-            return each.value, None
-        return self._have.get(each.parameter), None
+
+def _arguments(step: PlanStep, tool: Tool, have: Mapping[str, str], answers: Mapping[str, Any]) -> StepArguments:
+    arguments: dict[str, Any] = {}
+    taken, left_out, missing = [], [], []
+    for each in (given for given in step.inputs if given.parameter):  # without: the tool only had to go first
+        value, row = _value(each, tool, have, answers)
+        if value is None:
+            missing += [each.parameter] if each.required else []
+        elif row is None and not each.required and not _is_allowed(value, tool, each.parameter):
+            left_out.append(each.parameter)
+        else:
+            _put(arguments, tool, each.parameter, value)
+            taken += [row] if row is not None else []
+    return StepArguments(arguments=arguments, taken=tuple(taken), left_out=tuple(left_out), missing=tuple(missing))
+
+
+def _value(
+    each: PlanInput, tool: Tool, have: Mapping[str, str], answers: Mapping[str, Any]
+) -> tuple[Any, TakenRow | None]:
+    """Return the value of an input as its schema wants it, and the row that it stands in; None where there is none."""
+    schema = _schema_at(tool, each.parameter)
+    row, text = None, None
+    ids: list[str] = []
+    if each.supplier and each.output:
+        with contextlib.suppress(ToolCallError):  # the answer has another shape than its document says
+            rows = answer_rows(answers.get(each.supplier), each.output)
+            ids = [id_ for id_ in dict.fromkeys(row.id for row in rows) if id_]
+    if ids:
+        text, row = ids[0], TakenRow(each.parameter, each.supplier, each.output, 1, len(ids))
+    elif not (each.supplier and each.source == "step"):
+        text = each.value if each.value or each.source == "have" else have.get(each.parameter)
+    if text is None:
+        return schema.get("default"), None
+    allowed = kinds(schema, tool.input_schema)
+    if allowed is not None and "string" not in allowed:
+        with contextlib.suppress(ValueError):
+            return json.loads(text), row
+    return text, row
 
 
 def _steps(tool: Tool, parameter: str) -> tuple[str, ...]:
@@ -203,26 +196,12 @@ def _steps(tool: Tool, parameter: str) -> tuple[str, ...]:
     return (parameter,) if parameter in names or steps[0] not in names else steps
 
 
-def _schema_at(tool: Tool, parameter: str) -> Any:
+def _schema_at(tool: Tool, parameter: str) -> Mapping[str, Any]:
     root: Any = tool.input_schema
     schema = root
     for step in _steps(tool, parameter):
         schema = items_of(schema, root) if step == _ITEMS else properties_of(schema, root).get(step)
-    return schema or {}
-
-
-def _default(tool: Tool, parameter: str) -> Any:
-    schema = _schema_at(tool, parameter)
-    return schema.get("default") if isinstance(schema, Mapping) else None
-
-
-def _typed(text: str, tool: Tool, parameter: str) -> Any:
-    """Return a value as the schema of its input wants it: a text, or what the text is in JSON."""
-    allowed = kinds(_schema_at(tool, parameter), tool.input_schema)
-    if allowed is not None and "string" not in allowed:
-        with contextlib.suppress(ValueError):
-            return json.loads(text)
-    return text
+    return schema if isinstance(schema, Mapping) else {}
 
 
 def _is_allowed(value: Any, tool: Tool, parameter: str) -> bool:

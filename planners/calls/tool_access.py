@@ -1,10 +1,8 @@
 """Calling tools in a safe order: policy and consent, limits of the run, retries that can do no harm, the call, a clean answer; and calling
 those that are Python functions.
 
-The policy of an operator is a file in YAML; a tool that matches a pattern of ``exclude`` is refused, else the first rule that
-matches it decides::
+The policy of an operator is a file in YAML; the first rule that matches a tool decides::
 
-    exclude: {namespace: [legacy], tool: ["*/delete*"]}
     rules:
       - {namespace: finance, effect: [idempotent, change], decision: deny}
       - {tool: "hr/approve*", decision: ask}
@@ -22,16 +20,17 @@ import contextvars
 import importlib
 import inspect
 import numbers
-import threading
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Annotated, Any, Literal, TypeAlias
 
 import pydantic_core
 import yaml
+from annotated_types import MinLen
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from egotools import (
     OverloadedError,
@@ -48,11 +47,12 @@ from egotools.calling.invoker import MAX_BYTES, TIMEOUT_S, ToolAnswer, ToolInvok
 from egotools.calling.mcp_invoker import McpAddress, McpInvoker
 from egotools.calling.mcp_session import StrongerEffectError, not_confirmed
 from inference.retry import RetryPolicy, parse_retry_after
-from ingest.sources.yaml_nodes import YamlNodes, compose_file
 from ontology.errors import InvalidArgumentError
-from ontology.ontology import Fault
+from ontology.files import SAFE_LOADER, read_bounded
+from ontology.json_values import first_error
 from ontology.tool_effects import Effect
 from planners.calls.untrusted import cleaned
+from planners.journal.step_log import on_a_thread
 
 __all__ = [
     "Ask",
@@ -60,23 +60,20 @@ __all__ = [
     "CallPipeline",
     "CallPolicy",
     "CallRule",
-    "Decision",
     "ProtocolInvoker",
     "PythonInvoker",
     "ToolAccess",
-    "always",
-    "never",
-    "read_policy",
 ]
+__all__ += ["always", "never", "read_policy"]
 
 Ask: TypeAlias = Callable[[Tool, Mapping[str, Any]], Awaitable[bool]]
 """Whether a call may be made: of a terminal, of a page, or :func:`always` and :func:`never`."""
-LookUp: TypeAlias = Callable[[Tool, Mapping[str, Any]], Awaitable[Tool]]
-"""Returns a tool as its server has it now, before anybody is asked about a call with these arguments."""
 Decision: TypeAlias = Literal["allow", "ask", "deny"]
+_ONE_OR_SEVERAL = BeforeValidator(lambda given: (given,) if isinstance(given, str) else given)
+# An empty list is a fault: it would match every tool.
+_Patterns: TypeAlias = Annotated[tuple[str, ...], MinLen(1), _ONE_OR_SEVERAL]
 
 _TRANSIENT = ("429", "503")
-_PATTERNS = ("tool", "namespace", "effect")
 _RETRIES = RetryPolicy(max_retries=3, max_delay_s=5.0, max_retry_after_s=30.0)
 _MOST_RUNNING = 16  # threads of functions, those that were given up among them
 
@@ -91,39 +88,37 @@ async def never(tool: Tool, arguments: Mapping[str, Any]) -> bool:
     return False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CallRule:
+class CallRule(BaseModel):
     """A rule: patterns of ids, namespaces and effects; what is empty matches every tool."""
 
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
     decision: Decision
-    tools: tuple[str, ...] = ()
-    namespaces: tuple[str, ...] = ()
-    effects: tuple[str, ...] = ()
+    tool: _Patterns = ()
+    namespace: _Patterns = ()
+    effect: Annotated[tuple[Effect, ...], MinLen(1), _ONE_OR_SEVERAL] = ()
 
     def matches(self, tool: Tool | RankedTool) -> bool:
         """Whether the rule is one for the tool."""
-        effect = tool.effect or "change"
-        compared = ((tool.id, self.tools), (tool.namespace, self.namespaces), (effect, self.effects))
+        compared = ((tool.id, self.tool), (tool.namespace, self.namespace), (tool.effect or "change", self.effect))
         return all(not given or any(_is_like(text, each) for each in given) for text, given in compared)
 
 
 def _is_like(text: str, pattern: str) -> bool:
-    return fnmatchcase(
-        text, pattern.replace("[", "[[]")
-    )  # a bracket is one: an id that has it must not escape its rule
+    return fnmatchcase(text, pattern.replace("[", "[[]"))  # a bracket is one: its id must not escape its rule
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CallPolicy:
+class CallPolicy(BaseModel):
     """What may be called.
 
     :param rules: the first that matches decides.
-    :param confirmed: whether calls that no rule names are confirmed already (``--yes``). A rule that says ``ask`` is asked all the
-        same: a mode does not answer it.
+    :param confirmed: whether calls that no rule names are confirmed already (``--yes``). A rule that says ``ask`` is asked all the same.
     """
 
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
     rules: tuple[CallRule, ...] = ()
-    confirmed: bool = False
+    confirmed: bool = Field(default=False, exclude=True)
 
     def decision(self, tool: Tool | RankedTool) -> Decision:
         """Decide about the calls of a tool."""
@@ -134,61 +129,44 @@ class CallPolicy:
 
 
 def read_policy(path: Path, *, confirmed: bool = False) -> CallPolicy:
-    """Read the file of a policy.
+    """Read the file of a policy, of which the only key is ``rules``.
 
-    :raises InvalidArgumentError: when it has faults; each is said with its line.
+    :raises InvalidArgumentError: when it cannot be read, or has a fault; the rule and its key are named.
     """
-    nodes = YamlNodes()
-    root = compose_file(path)
-    rules: list[CallRule] = []
-    if isinstance(root, Fault):
-        nodes.faults.append(root)
-    else:
-        parts = nodes.mapping(root, "the policy", frozenset({"rules", "exclude"}))
-        if not parts and not nodes.faults:
-            nodes.fault(root, "the policy has no rules", "write `rules:`")
-        if "exclude" in parts:
-            excluded = nodes.mapping(parts["exclude"], "exclude", frozenset(_PATTERNS))
-            rules += [_matcher(nodes, {key: value}, "deny") for key, value in excluded.items()]
-        for node in nodes.items(parts.get("rules"), "rules"):
-            values = nodes.mapping(node, "a rule", frozenset({*_PATTERNS, "decision"}))
-            decision: Any = nodes.text(values.get("decision"), "decision")
-            if decision not in get_args(Decision) and isinstance(node, yaml.MappingNode):
-                remedy = f"write one of {', '.join(get_args(Decision))}"
-                nodes.fault(values.get("decision", node), f"decision is {decision!r}", remedy)
-            rules.append(_matcher(nodes, values, decision))
-    if nodes.faults:
-        listed = "; ".join(map(str, nodes.faults))
-        raise InvalidArgumentError(f"the policy has faults: {listed}", subject=str(path), remedy="Correct these lines")
-    return CallPolicy(rules=tuple(rules), confirmed=confirmed)
+    try:
+        text = read_bounded(path, 2**20).decode("utf-8-sig")
+        problem = next(_repeated_keys(yaml.compose(text, Loader=SAFE_LOADER)), "")
+        given = yaml.load(text, Loader=SAFE_LOADER)
+        if not isinstance(given, dict) or given.keys() != {"rules"}:
+            problem = (
+                problem or "the policy must have the key 'rules' and no other; rules with `decision: deny` exclude"
+            )
+        if not problem:
+            return CallPolicy(rules=given["rules"], confirmed=confirmed)
+    except ValidationError as error:
+        problem = first_error(error)
+    except OSError as error:
+        problem = f"it cannot be read: {error.strerror}"
+    except (ValueError, yaml.YAMLError, RecursionError) as error:
+        problem = f"invalid YAML: {error}"
+    raise InvalidArgumentError(f"the policy has a fault: {problem}", subject=str(path), remedy="Correct it") from None
 
 
-def _matcher(nodes: YamlNodes, values: Mapping[str, Any], decision: Decision) -> CallRule:
-    """Return the rule for the tools that match a pattern of every key. An empty list is a fault: it would match every tool."""
-    found: dict[str, tuple[str, ...]] = {}
-    for key in _PATTERNS:
-        node = values.get(key)
-        is_text = isinstance(node, yaml.ScalarNode)
-        found[key] = (nodes.text(node, key),) if is_text else nodes.texts(node, key)
-        if node is not None and not found[key] and not nodes.faults:
-            nodes.fault(node, f"{key} is empty", "write a text, or leave the key out")
-    if wrong := [each for each in found["effect"] if each not in get_args(Effect)]:
-        nodes.fault(values["effect"], f"there is no effect {wrong[0]!r}", f"known: {', '.join(get_args(Effect))}")
-    return CallRule(decision=decision, tools=found["tool"], namespaces=found["namespace"], effects=found["effect"])
+def _repeated_keys(node: yaml.Node | None) -> Iterator[str]:
+    if isinstance(node, yaml.MappingNode):
+        keys = [key.value for key, _ in node.value]
+        yield from (f"the key {key!r} stands twice" for key in keys if keys.count(key) > 1)
+        yield from (fault for _, value in node.value for fault in _repeated_keys(value))
+    elif isinstance(node, yaml.SequenceNode):
+        yield from (fault for value in node.value for fault in _repeated_keys(value))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallLimits:
-    """Limits of all calls of a run together. None: no limit.
+    """Limits of all calls of a run together. None: no limit."""
 
-    :param calls: that are made; retries of one are not counted.
-    :param answer_bytes: of all answers; the one that goes beyond it is still taken.
-    :param seconds: from the first call on; a call in flight then is given up.
-    """
-
-    calls: int | None = None
-    answer_bytes: int | None = None
-    seconds: float | None = None
+    calls: int | None = None  # that are made; retries of one are not counted
+    seconds: float | None = None  # from the first call on; a call in flight then is given up
 
 
 @dataclass(eq=False, repr=False)
@@ -197,22 +175,20 @@ class CallPipeline:
 
     :param send: makes one attempt.
     :param ask: whom the policy asks; one question is open at a time. None: the caller has the consent, and no policy is looked at.
-    :param look_up: of an MCP server: a tool that does more than the catalogue says is decided about again.
+    :param look_up: returns a tool as its MCP server has it now, before anybody is asked about a call.
     :param limits: of all calls through this object.
     :param retries: of what only reads or is idempotent, when the server is unavailable or answers 429 or 503. Any other write is sent
-        once: whether the first attempt had an effect is not known. A Retry-After longer than the policy's limit ends the call at once,
-        with the answer.
+        once: whether the first attempt had an effect is not known. A Retry-After longer than the policy's limit ends the call.
     """
 
     send: ToolInvoker
     ask: Ask | None = None
     policy: CallPolicy = field(default_factory=CallPolicy)
     _: KW_ONLY
-    look_up: LookUp | None = None
+    look_up: Callable[[Tool, Mapping[str, Any]], Awaitable[Tool]] | None = None
     limits: CallLimits = field(default_factory=CallLimits)
     retries: RetryPolicy = field(default_factory=lambda: RetryPolicy(max_retries=0))
     calls: int = field(default=0, init=False)
-    answer_bytes: int = field(default=0, init=False)
     _started_s: float | None = field(default=None, init=False)
     _one_question: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
 
@@ -240,10 +216,13 @@ class CallPipeline:
     def _needs_question(self, tool: Tool) -> bool:
         decision = "allow" if self.ask is None else self.policy.decision(tool)
         if decision == "deny":
-            problem = "the policy of the operator refuses calls of this tool; nothing was sent"
-            remedy = "Ask the operator to allow it, or leave the call out."
-            said: dict[str, str] = {"code": "PERMISSION_DENIED", "reason": "CALL_DENIED", "remedy": remedy}
-            raise PermissionDeniedError(problem, subject=tool.id, **said)
+            raise PermissionDeniedError(
+                "the policy of the operator refuses calls of this tool; nothing was sent",
+                code="PERMISSION_DENIED",
+                reason="CALL_DENIED",
+                subject=tool.id,
+                remedy="Ask the operator to allow it, or leave the call out.",
+            )
         return decision == "ask"
 
     async def _confirm(self, tool: Tool, arguments: Mapping[str, Any]) -> bool:
@@ -251,44 +230,37 @@ class CallPipeline:
         if self.ask is None or not self._needs_question(tool):
             return False
         async with self._one_question:
-            allowed = await self.ask(tool, arguments)
-        if not allowed:
-            raise not_confirmed(tool.id)
+            if not await self.ask(tool, arguments):
+                raise not_confirmed(tool.id)
         return True
 
     async def _limited(self, tool: Tool, arguments: Mapping[str, Any]) -> ToolAnswer:
-        limits = self.limits
-        if limits.calls is not None and self.calls >= limits.calls:
-            raise _used_up(tool, f"{limits.calls:,} calls")
-        if limits.answer_bytes is not None and self.answer_bytes >= limits.answer_bytes:
-            raise _used_up(tool, f"{limits.answer_bytes:,} bytes of answers")
-        now = time.monotonic()
+        limits, now = self.limits, time.monotonic()
         self._started_s = now if self._started_s is None else self._started_s
         left_s = None if limits.seconds is None else max(0.0, self._started_s + limits.seconds - now)
+        if limits.calls is not None and self.calls >= limits.calls:
+            raise _used_up(tool, f"{limits.calls:,} calls")
         if left_s == 0.0:
             raise _used_up(tool, f"{limits.seconds:g} seconds")
         self.calls += 1
         deadline = asyncio.timeout(left_s)
         try:
             async with deadline:
-                answer = await self._retried(tool, arguments)
+                return cleaned(await self._retried(tool, arguments))
         except TimeoutError:
             if deadline.expired():
                 raise _used_up(tool, f"{limits.seconds:g} seconds") from None
             raise
-        self.answer_bytes += answer.size
-        return cleaned(answer)
 
     async def _retried(self, tool: Tool, arguments: Mapping[str, Any]) -> ToolAnswer:
-        policy = self.retries
-        for retry in range(policy.max_retries if tool.effect in ("read", "idempotent") else 0):
+        for retry in range(self.retries.max_retries if tool.effect in ("read", "idempotent") else 0):
             wait_s = 0.0
             with contextlib.suppress(UnavailableError):
                 answer = await self.send.invoke(tool, arguments)
                 wait_s = parse_retry_after(answer.retry_after) or 0.0
-                if answer.status[:3] not in _TRANSIENT or wait_s > policy.max_retry_after_s:
+                if answer.status[:3] not in _TRANSIENT or wait_s > self.retries.max_retry_after_s:
                     return answer
-            await asyncio.sleep(max(wait_s, policy.delay_s(retry)))
+            await asyncio.sleep(max(wait_s, self.retries.delay_s(retry)))
         return await self.send.invoke(tool, arguments)
 
 
@@ -298,10 +270,7 @@ def _used_up(tool: Tool, limit: str) -> OverloadedError:
 
 
 class ProtocolInvoker:
-    """Hands each call to the invoker of its protocol.
-
-    :param invokers: protocol of :data:`egotools.call.PROTOCOLS` → invoker.
-    """
+    """Hands each call to the invoker of its protocol, of :data:`egotools.call.PROTOCOLS`."""
 
     def __init__(self, invokers: Mapping[str, ToolInvoker]) -> None:
         self._invokers = dict(invokers)
@@ -317,14 +286,12 @@ class ProtocolInvoker:
         remedy = f"Protocols that are called here: {', '.join(sorted(self._invokers)) or 'none'}."
         if protocol == "python":
             remedy += " Functions of Python are called where their module is named (--python)."
-        problem = (
-            f"nothing here calls tools by the protocol {protocol!r}" if protocol else "its source names no protocol"
-        )
-        raise ToolRequestError(problem, subject=tool.id, remedy=remedy)
+        here = f"nothing here calls tools by the protocol {protocol!r}" if protocol else "its source names no protocol"
+        raise ToolRequestError(here, subject=tool.id, remedy=remedy)
 
 
 class PythonInvoker:
-    """Calls functions of modules that the caller has named, each in a thread of its own; coroutine functions are awaited.
+    """Calls functions of modules that the caller has named, each in a thread of its own, also coroutine functions.
 
     A tool's document names its function, and a document is not trusted: only functions that a named module defines, or lists in
     ``__all__``, are called. What a function raises is an answer that is not ``ok``. A thread cannot be stopped: one that takes too
@@ -344,15 +311,14 @@ class PythonInvoker:
     ) -> None:
         self._objects = dict(objects or {})
         self._modules = frozenset(modules) | set(self._objects)
-        self._timeout_s = timeout_s
-        self._max_bytes = max_bytes
+        self._timeout_s, self._max_bytes = timeout_s, max_bytes
         self._room = asyncio.Semaphore(_MOST_RUNNING)
 
     async def invoke(self, tool: Tool, arguments: Mapping[str, Any]) -> ToolAnswer:
         """See :class:`ToolInvoker`. The body is a copy, as JSON values, of what the function returned."""
         request = tool.request(arguments)
         if not isinstance(request, PythonCall):
-            raise _refused("this tool is no Python function", tool.id, "Call it by its protocol.")
+            raise ToolRequestError("it is not of the protocol python", tool.id, "Call it by its protocol.")
         function = self._function(request.function)
         deadline = asyncio.timeout(self._timeout_s)
         try:
@@ -368,16 +334,22 @@ class PythonInvoker:
 
     async def _encoded(self, function: Callable[..., Any], arguments: Mapping[str, Any]) -> bytes:
         """Call a function and return what it returns as JSON."""
-        if inspect.iscoroutinefunction(function):
-            return _json(await function(**arguments))
-
-        def call() -> Any:
-            value = function(**arguments)
-            return value if inspect.isawaitable(value) else _json(value)
-
         await self._room.acquire()
-        value = await _in_thread(call, self._room.release)
-        return _json(await value) if inspect.isawaitable(value) else value
+        loop, context = asyncio.get_running_loop(), contextvars.copy_context()
+
+        def call() -> bytes:
+            try:
+                value = context.run(function, **arguments)
+                return _json(asyncio.run(value) if inspect.iscoroutine(value) else value)
+            except Exception:
+                raise
+            except BaseException as error:  # SystemExit: a tool does not end its caller
+                raise RuntimeError(f"{type(error).__name__}: {error}") from None
+            finally:
+                with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits
+                    loop.call_soon_threadsafe(self._room.release)
+
+        return await on_a_thread("tool", call)
 
     def _function(self, name: str) -> Callable[..., Any]:
         """Return the function ``module:name`` of an allowed module.
@@ -387,26 +359,22 @@ class PythonInvoker:
         module_name, _, path = name.partition(":")
         if module_name not in self._modules:
             remedy = f"Allow the module where you trust it; allowed: {', '.join(sorted(self._modules)) or 'none'}."
-            raise _refused("its module is not among those whose functions may be called", name, remedy)
+            raise ToolRequestError("its module is not among those whose functions may be called", name, remedy)
         target: Any = self._objects.get(module_name)
         if target is None:
             try:
                 target = importlib.import_module(module_name)
             except Exception as error:  # the module's own code may raise any
                 problem = f"its module cannot be imported ({type(error).__name__})"
-                raise _refused(problem, module_name, "Install it, or correct its name.") from error
+                raise ToolRequestError(problem, module_name, "Install it, or correct its name.") from error
             first = getattr(target, path.partition(".")[0], None)  # what the module has imported would lead out of it
             if path not in getattr(target, "__all__", ()) and getattr(first, "__module__", None) != module_name:
                 target = None
         for part in path.split(".", 2):  # of a class its methods: what hangs on these leads out of the module
             target = None if part.startswith("_") or "." in part else getattr(target, part, None)
         if not callable(target):
-            raise _refused("its module has no such function of its own", name, "Build the snapshot again.")
+            raise ToolRequestError("its module has no such function of its own", name, "Build the snapshot again.")
         return target  # type: ignore[no-any-return]
-
-
-def _refused(problem: str, subject: str, remedy: str) -> ToolRequestError:
-    return ToolRequestError(problem, subject=subject, remedy=remedy)
 
 
 def _json(value: Any) -> bytes:
@@ -414,67 +382,21 @@ def _json(value: Any) -> bytes:
 
 
 def _number(value: Any) -> int | float:
-    """Return a number of a library (numpy, mpmath) as Python's: a call that has done its work is no failure.
-
-    :raises TypeError: when it is none.
-    """
+    """Return a number of a library (numpy, mpmath) as Python's: a call that has done its work is no failure."""
     if isinstance(value, numbers.Real):
         return int(value) if isinstance(value, numbers.Integral) else float(value)
     raise TypeError(f"a value of the type {type(value).__name__} is none of JSON")
 
 
-async def _in_thread(function: Callable[[], Any], ended: Callable[[], None]) -> Any:
-    """Run a function in a daemon thread: the process can end although it hangs, which a pool's threads would prevent.
-
-    :param ended: called in the event loop when the thread ends, also when nobody waits for it any more.
-    """
-    loop = asyncio.get_running_loop()
-    future: asyncio.Future[Any] = loop.create_future()
-    context = contextvars.copy_context()
-
-    def finish(value: Any, error: Exception | None) -> None:
-        ended()
-        if not future.cancelled():
-            if error is None:
-                future.set_result(value)
-            else:
-                future.set_exception(error)
-
-    def run() -> None:
-        value: Any = None
-        error: Exception | None = None
-        try:
-            value = context.run(function)
-        except (
-            BaseException
-        ) as raised:  # SystemExit too: a tool does not end its caller; a future takes no StopIteration
-            is_plain = isinstance(raised, Exception) and not isinstance(raised, StopIteration)
-            error = raised if is_plain else RuntimeError(f"{type(raised).__name__}: {raised}")  # type: ignore[assignment]
-        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits
-            loop.call_soon_threadsafe(finish, value, error)
-
-    threading.Thread(target=run, name="tool", daemon=True).start()
-    return await future
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolAccess:
-    """What may be called, and where.
+    """What may be called, and where."""
 
-    :param modules: of Python, whose functions may be called.
-    :param servers: namespace → base URL, see :class:`HttpInvoker`.
-    :param sessions: name → MCP server.
-    :param credentials: key of a security scheme, or ``NAMESPACE.KEY``, → credential, see :class:`HttpInvoker`.
-    :param allowed_networks: that a document's server may be in although they are not public.
-    :param policy: of the operator: which calls are made, asked about, or refused.
-    :param timeout_s: seconds for a call.
-    """
-
-    modules: Collection[str] = ()
-    servers: Mapping[str, str] = field(default_factory=dict)
-    sessions: Mapping[str, McpAddress] = field(default_factory=dict)
-    credentials: Mapping[str, str] = field(default_factory=dict, repr=False)
-    allowed_networks: Sequence[Network] = ()
+    modules: Collection[str] = ()  # of Python, whose functions may be called
+    servers: Mapping[str, str] = field(default_factory=dict)  # namespace → base URL
+    sessions: Mapping[str, McpAddress] = field(default_factory=dict)  # name → MCP server
+    credentials: Mapping[str, str] = field(default_factory=dict, repr=False)  # see :class:`HttpInvoker`
+    allowed_networks: Sequence[Network] = ()  # that a document's server may be in although they are not public
     policy: CallPolicy = field(default_factory=CallPolicy)
     timeout_s: float = 30.0
 
@@ -487,11 +409,10 @@ class ToolAccess:
         self,
         ask: Ask,
         limits: CallLimits,
-        own: Callable[[ToolInvoker], ToolInvoker] | None = None,
+        own: Callable[[ToolInvoker], ToolInvoker] = lambda called: called,
         retries: RetryPolicy = _RETRIES,
     ) -> AsyncIterator[CallPipeline]:
-        """Yield what calls tools. MCP sessions are kept until the end, and belong to this block: give each caller (tenant and
-        subject) one of its own.
+        """Yield what calls tools. MCP sessions belong to this block: give each caller (tenant and subject) one of its own.
 
         :param own: given what calls by protocols, returns what calls some tools in its place: those of this process.
         :param retries: of safe calls.
@@ -508,6 +429,5 @@ class ToolAccess:
                 protocols["python"] = PythonInvoker(self.modules, timeout_s=self.timeout_s)
             if self.sessions:
                 protocols["mcp"] = mcp
-            called: ToolInvoker = ProtocolInvoker(protocols)
-            send = called if own is None else own(called)
+            send = own(ProtocolInvoker(protocols))
             yield CallPipeline(send, ask, self.policy, look_up=mcp.look_up, limits=limits, retries=retries)

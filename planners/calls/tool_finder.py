@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from itertools import chain, zip_longest
 from typing import Protocol, TypeAlias
@@ -53,11 +53,8 @@ class ToolFinder:
     """Asks one server. May be used by several tasks at once.
 
     :param client: of the caller, who closes it.
-    :param k: how many tools an answer has at most.
-    :param auto_k: the server chooses how many, 1 to ``k``.
-    :param filters: of every request, as for :meth:`egotools.AsyncClient.retrieve`: metadata key → values.
+    :param k: how many tools an answer has at most; with ``auto_k`` the server chooses how many.
     :param schema_format: in which each tool's call schema is wanted; ``none`` where no model sees it.
-    :param timeout_s: seconds for a request; as many again for the documents of its tools.
     :param documents: what finders of one caller, for one schema format, have kept; new ones are added, at most 2,000 are kept.
     """
 
@@ -67,38 +64,29 @@ class ToolFinder:
         *,
         k: int = 10,
         auto_k: bool = False,
-        filters: Mapping[str, Sequence[str]] | None = None,
         schema_format: str = "none",
-        timeout_s: float = 10.0,
         documents: Documents | None = None,
     ) -> None:
-        self._client = client
-        self._k = k
-        self._auto_k = auto_k
-        self._filters = dict(filters or {})
-        self._schema_format = schema_format
-        self._timeout_s = timeout_s
+        self._client, self._k, self._auto_k, self._schema_format = client, k, auto_k, schema_format
         self._documents: Documents = OrderedDict() if documents is None else documents
 
     async def find(self, request: str) -> FoundTools:
         """See :class:`Finder`."""
         answer = await self._client.retrieve(
-            request,
-            self._k,
-            self._filters,
-            explain=False,
-            explanation=True,
-            timeout_s=self._timeout_s,
-            auto_k=self._auto_k,
+            request, self._k, explain=False, explanation=True, timeout_s=10.0, auto_k=self._auto_k
         )
         documents = await asyncio.gather(*(self._document(ranked, answer.snapshot_id) for ranked in answer.tools))
-        found, gone = [], []
-        for ranked, tool in zip(answer.tools, documents, strict=True):
-            if tool is None:
-                gone.append(ranked.id)
-            else:
-                found.append(FoundTool(rank=ranked.rank, score=ranked.score, explanation=ranked.explanation, tool=tool))
-        return FoundTools(request=request, tools=tuple(found), snapshot_id=answer.snapshot_id, gone=tuple(gone))
+        ranking = list(zip(answer.tools, documents, strict=True))
+        return FoundTools(
+            request=request,
+            tools=tuple(
+                FoundTool(rank=each.rank, score=each.score, explanation=each.explanation, tool=tool)
+                for each, tool in ranking
+                if tool is not None
+            ),
+            snapshot_id=answer.snapshot_id,
+            gone=tuple(each.id for each, tool in ranking if tool is None),
+        )
 
     async def _document(self, ranked: RankedTool, snapshot_id: str) -> Tool | None:
         """Return the document of a tool, that of the answer's snapshot or of a later one; None where it is gone."""
@@ -108,7 +96,7 @@ class ToolFinder:
             return self._documents[key]
         try:
             tool = await self._client.get_tool(
-                ranked.id, schema_format=self._schema_format, min_snapshot=snapshot_id, timeout_s=self._timeout_s
+                ranked.id, schema_format=self._schema_format, min_snapshot=snapshot_id, timeout_s=10.0
             )
         except NotFoundError:
             return None
@@ -126,18 +114,15 @@ class JoinedFinder:
     """
 
     def __init__(self, first: Finder, second: Finder, *, most: int, reserved: Collection[str] = ()) -> None:
-        self._finders = (first, second)
-        self._most = most
-        self._reserved = frozenset(reserved)
+        self._first, self._second, self._most, self._reserved = first, second, most, frozenset(reserved)
 
     async def find(self, request: str) -> FoundTools:
         """See :class:`Finder`."""
-        first, second = await asyncio.gather(*(finder.find(request) for finder in self._finders))
+        first, second = await asyncio.gather(self._first.find(request), self._second.find(request))
         allowed = (each for each in first.tools if each.tool.id not in self._reserved)
         found: dict[str, FoundTool] = {}
-        for each in chain.from_iterable(zip_longest(allowed, second.tools)):
-            if each is not None:
-                found.setdefault(each.tool.id, each)
+        for each in filter(None, chain.from_iterable(zip_longest(allowed, second.tools))):
+            found.setdefault(each.tool.id, each)
         return FoundTools(
             request=request,
             tools=tuple(replace(each, rank=rank) for rank, each in enumerate([*found.values()][: self._most], 1)),

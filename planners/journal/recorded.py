@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from threading import Lock
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Any, Literal, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -42,30 +42,20 @@ __all__ = [
     "Steps",
     "check_steps",
     "error_text",
-    "not_recorded",
-    "recorded_model",
-    "request_key",
-    "rows_of",
 ]
+__all__ += ["not_recorded", "recorded_model", "request_key", "rows_of"]
 
 T = TypeVar("T")
-Faults: TypeAlias = Literal["raised", "retried", "kept"]
-"""What is written of a step that fails: nothing; what a replay raises again; or what the run raises again when it goes on, too."""
-_NOTHING = TypeAdapter(None)
-_ANSWER = TypeAdapter(ToolAnswer)
-_COMPLETION = TypeAdapter(Completion)
-_FOUND = TypeAdapter(FoundTools)
-_PRINTED = TypeAdapter(SandboxResult)
-_ROWS = TypeAdapter(QueryRows)
-_STATE = TypeAdapter(GraphState)
 _FORMS: Mapping[str, TypeAdapter[Any]] = {
-    "call": _ANSWER,
-    "find": _FOUND,
-    "graph query": _ROWS,
-    "graph state": _STATE,
-    "model": _COMPLETION,
-    "sandbox": _PRINTED,
+    "call": TypeAdapter(ToolAnswer),
+    "find": TypeAdapter(FoundTools),
+    "graph apply": TypeAdapter(None),
+    "graph query": TypeAdapter(QueryRows),
+    "graph state": TypeAdapter(GraphState),
+    "model": TypeAdapter(Completion),
+    "sandbox": TypeAdapter(SandboxResult),
 }
+"""What steps give, by their kind; those of the kind ``step`` give what their planner says."""
 _LIMITS = QueryLimits()
 _NOTHING_SENT = ("INVALID_ARGUMENT", "PERMISSION_DENIED", "FAILED_PRECONDITION")
 _NOT_KNOWN = "EFFECT_NOT_KNOWN"
@@ -74,13 +64,13 @@ _CHARS = 1_000  # of an error of foreign code
 
 
 @dataclass(slots=True)
-class Step:
+class _Step:
     """A step, what an earlier process wrote of it last, and what it gives."""
 
     kind: str
     key: str
     nth: int
-    earlier: RunRecord | None
+    earlier: RunRecord | None = None
     is_known: bool = False
     gave: Any = None
 
@@ -90,7 +80,8 @@ class Steps:
 
     :param journal: None: every step is taken, and nothing is written.
     :param is_replay: whether no step is taken: the journal has them all.
-    :param faults: what is written of steps that fail; only of ``retried`` ones what is given keeps the order of its keys.
+    :param faults: what is written of a step that fails: nothing (``raised``); what a replay raises again (``retried``); or what the run
+        raises again when it goes on, too (``kept``). Only of ``retried`` steps what is given keeps the order of its keys.
     :param event_of: makes an event of the JSON values of one that was told in a step.
     """
 
@@ -99,31 +90,16 @@ class Steps:
         journal: RunJournal | None = None,
         *,
         is_replay: bool = False,
-        faults: Faults = "raised",
+        faults: Literal["raised", "retried", "kept"] = "raised",
         event_of: Callable[[Any], Any] = lambda event: event,
     ) -> None:
-        self._journal = journal
-        self._is_replay = is_replay
-        self._faults = faults
-        self._event_of = event_of
+        self._journal, self._is_replay, self._faults, self._event_of = journal, is_replay, faults, event_of
         self._made: Counter[tuple[str, str]] = Counter()
         self._lock = Lock()
 
     async def step(self, key: str, take: Callable[[], Awaitable[T]], form: TypeAdapter[T]) -> T:
         """Return what a step of a planner gave, and tell the events that it told."""
-        return await self.take("step", key, take, form)
-
-    async def take(
-        self,
-        kind: str,
-        key: str,
-        take: Callable[[], Awaitable[T]],
-        form: TypeAdapter[T],
-        subject: str = "",
-        **about: Any,
-    ) -> T:
-        """Return what a step gave; see :meth:`taken`."""
-        with self.taken(kind, key, form, subject, **about) as step:
+        with self.taken("step", key, form=form) as step:
             if not step.is_known:
                 step.gave = await take()
         gave: T = step.gave
@@ -134,11 +110,12 @@ class Steps:
         self,
         kind: str,
         key: str,
-        form: TypeAdapter[Any],
+        *,
+        form: TypeAdapter[Any] | None = None,
         subject: str = "",
         told: Callable[[Any], Mapping[str, Any]] = lambda gave: {},
         **about: Any,
-    ) -> Iterator[Step]:
+    ) -> Iterator[_Step]:
         """Give a step that is taken in the block, unless it is known; equal ones are told apart by their number.
 
         :param form: of what it gives, which is kept as JSON values.
@@ -148,12 +125,13 @@ class Steps:
         :raises StorageError: when the journal cannot be written.
         """
         with self._lock:
-            nth = self._made[kind, key]
+            step = _Step(kind, key, self._made[kind, key])
             self._made[kind, key] += 1
         if self._journal is None:
-            yield Step(kind, key, nth, None)
+            yield step
             return
-        step = Step(kind, key, nth, self._journal.last(kind, key, nth))
+        form = form or _FORMS[_form_name(kind, about)]
+        step.earlier = self._journal.last(kind, key, step.nth)
         if self._recall(step, form):
             yield step
             return
@@ -175,18 +153,17 @@ class Steps:
         sorts = self._faults != "retried"  # equal values give equal prompts, whatever the order of their keys
         gave = json.loads(json.dumps(form.dump_python(cleaned(step.gave), mode="json"), sort_keys=sorts))
         more = {"events": [event.to_json() for event in events]} if events else {}
-        seconds = seconds_since(started)
-        self.write(step, "ended", **about, **told(step.gave), gave=gave, **more, seconds=seconds)
+        self.write(step, "ended", **about, **told(step.gave), gave=gave, **more, seconds=seconds_since(started))
         step.gave = form.validate_json(json.dumps(gave))
 
-    def write(self, step: Step, how: str, /, **data: Any) -> None:
+    def write(self, step: _Step, how: str, /, **data: Any) -> None:
         """Write a record about a step."""
         if self._journal is not None:
             self._journal.append(f"{step.kind}_{how}", key=step.key, nth=step.nth, **data)
             if how == "begun" and not data.get("reads"):  # before a call that may change something
                 self._journal.flush()
 
-    def _recall(self, step: Step, form: TypeAdapter[Any]) -> bool:
+    def _recall(self, step: _Step, form: TypeAdapter[Any]) -> bool:
         """Return whether the journal knows what a step gave; then the step has it, or its error is raised."""
         earlier = step.earlier
         how = earlier.kind.rpartition("_")[2] if earlier is not None else ""
@@ -212,16 +189,19 @@ def check_steps(journal: RunJournal) -> None:
     """
     for record in journal.records:
         kind, _, how = record.kind.rpartition("_")
-        form = _FORMS.get(" ".join(filter(None, (kind, str(record.data.get("op", ""))))))
-        if how == "ended" and form is not None:
+        if how == "ended" and (form := _FORMS.get(_form_name(kind, record.data))):
             _read(record, form)
+
+
+def _form_name(kind: str, about: Mapping[str, Any]) -> str:
+    return f"{kind} {about['op']}" if "op" in about else kind
 
 
 def _read(record: RunRecord, form: TypeAdapter[Any]) -> Any:
     try:
         return form.validate_json(json.dumps(record.data["gave"]))
-    except (ValidationError, RecursionError) as error:
-        said = first_error(error) if isinstance(error, ValidationError) else "it is nested too deeply"
+    except (ValidationError, RecursionError, KeyError) as error:
+        said = first_error(error) if isinstance(error, ValidationError) else "it gives nothing, or is nested too deeply"
         problem, place = f"the record is damaged: {said}", f"line {record.n + 1} of the journal"
         raise InvalidArgumentError(problem, subject=place, remedy=DAMAGED) from None
 
@@ -262,15 +242,15 @@ def _fault_json(error: EgotoolsError | ClientError) -> dict[str, str]:
 
 def _fault(given: Mapping[str, Any]) -> EgotoolsError | ClientError:
     """Return the error of a record."""
+    problem = str(given.get("problem", ""))
     details = {name: str(given.get(name, "")) for name in ("subject", "remedy")}
     if "code" in given:
-        reason = str(given.get("reason", ""))
-        return client_error_of(str(given["code"]), given["problem"], reason=reason, **details)
+        return client_error_of(str(given["code"]), problem, reason=str(given.get("reason", "")), **details)
     kind = getattr(ontology.errors, str(given.get("error")), EgotoolsError)
     if not (isinstance(kind, type) and issubclass(kind, EgotoolsError)):
         kind = EgotoolsError
     error = kind.__new__(kind)  # constructors of some classes take other arguments
-    EgotoolsError.__init__(error, given["problem"], **details)
+    EgotoolsError.__init__(error, problem, **details)
     return error
 
 
@@ -283,9 +263,7 @@ class RecordedInvoker:
     """
 
     def __init__(self, inner: ToolInvoker | None, steps: Steps, *, repeat: Ask = never) -> None:
-        self._inner = inner
-        self._steps = steps
-        self._repeat = repeat
+        self._inner, self._steps, self._repeat = inner, steps, repeat
 
     async def invoke(self, tool: Tool, arguments: Mapping[str, Any]) -> ToolAnswer:
         """See :class:`ToolInvoker`.
@@ -293,11 +271,7 @@ class RecordedInvoker:
         :raises StorageError: when the journal cannot be written; the call is then not made, or its answer is lost.
         """
         key = request_key([tool.id, dict(arguments)])
-
-        def told(answer: ToolAnswer) -> dict[str, Any]:
-            return {"ok": answer.ok, "status": answer.status, "size": answer.size, "rows": rows_of(answer.body)}
-
-        with self._steps.taken("call", key, _ANSWER, tool.id, told, tool=tool.id) as step:
+        with self._steps.taken("call", key, subject=tool.id, told=_answer_told, tool=tool.id) as step:
             if not step.is_known:
                 reads = tool.effect == "read"
                 if not reads and _may_be_done(step.earlier) and not await self._repeat(tool, arguments):
@@ -312,6 +286,10 @@ class RecordedInvoker:
                 step.gave = await _inner(self._inner).invoke(tool, arguments)
         answer: ToolAnswer = step.gave
         return answer
+
+
+def _answer_told(answer: ToolAnswer) -> dict[str, Any]:
+    return {"ok": answer.ok, "status": answer.status, "size": answer.size, "rows": rows_of(answer.body)}
 
 
 def _inner(part: Any) -> Any:
@@ -341,17 +319,16 @@ class RecordedFinder:
     """Asks for the tools of each request once."""
 
     def __init__(self, inner: Finder | None, steps: Steps) -> None:
-        self._inner = inner
-        self._steps = steps
+        self._inner, self._steps = inner, steps
         self._found: dict[str, FoundTools] = {}
 
     async def find(self, request: str) -> FoundTools:
         """See :class:`Finder`."""
         if request not in self._found:
-            key, asked = request_key(request), clean_text(request)
-            self._found[request] = await self._steps.take(
-                "find", key, lambda: _inner(self._inner).find(request), _FOUND, "finder", request=asked
-            )
+            with self._steps.taken("find", request_key(request), subject="finder", request=clean_text(request)) as step:
+                if not step.is_known:
+                    step.gave = await _inner(self._inner).find(request)
+            self._found[request] = step.gave
         return self._found[request]
 
 
@@ -362,14 +339,13 @@ class RecordedGraph:
     """
 
     def __init__(self, inner: PropertyGraph | None, steps: Steps, language: Language = "cypher") -> None:
-        self._inner = inner
-        self._steps = steps
+        self._inner, self._steps = inner, steps
         self.language: Language = language if inner is None else inner.language
 
     async def apply(self, operations: Sequence[Operation]) -> None:
         """See :class:`PropertyGraph`."""
         given = [[type(each).__name__, asdict(each)] for each in operations]
-        with self._steps.taken("graph", request_key(["apply", given]), _NOTHING, "graph", op="apply") as step:
+        with self._steps.taken("graph", request_key(["apply", given]), op="apply") as step:
             if not step.is_known:
                 await _inner(self._inner).apply(operations)
         if step.is_known and self._inner is not None:
@@ -378,14 +354,19 @@ class RecordedGraph:
     async def query(self, text: str, limits: QueryLimits = _LIMITS) -> QueryRows:
         """See :class:`PropertyGraph`."""
         key = request_key(["query", [text, {}, asdict(limits)]])
-        return await self._steps.take(
-            "graph", key, lambda: _inner(self._inner).query(text, limits), _ROWS, "graph", op="query"
-        )
+        with self._steps.taken("graph", key, op="query") as step:
+            if not step.is_known:
+                step.gave = await _inner(self._inner).query(text, limits)
+        rows: QueryRows = step.gave
+        return rows
 
     async def state(self) -> GraphState:
         """See :class:`PropertyGraph`."""
-        key = request_key(["state", None])
-        return await self._steps.take("graph", key, lambda: _inner(self._inner).state(), _STATE, "graph", op="state")
+        with self._steps.taken("graph", request_key(["state", None]), op="state") as step:
+            if not step.is_known:
+                step.gave = await _inner(self._inner).state()
+        state: GraphState = step.gave
+        return state
 
 
 class RecordedSandbox(Sandbox):
@@ -393,8 +374,7 @@ class RecordedSandbox(Sandbox):
 
     def __init__(self, inner: Sandbox | None, steps: Steps) -> None:
         super().__init__(*(() if inner is None else (inner.limits,)))
-        self._inner = inner
-        self._steps = steps
+        self._inner, self._steps = inner, steps
 
     async def check(self) -> None:
         """See :class:`Sandbox`; a replay needs none."""
@@ -404,14 +384,11 @@ class RecordedSandbox(Sandbox):
     async def run(self, code: str, *, stdin: bytes = b"", files: Mapping[str, Path] | None = None) -> SandboxResult:
         """See :class:`Sandbox`."""
         key = request_key([code, hashlib.sha256(stdin).hexdigest(), sorted(files or ())])
-        return await self._steps.take(
-            "sandbox",
-            key,
-            lambda: _inner(self._inner).run(code, stdin=stdin, files=files),
-            _PRINTED,
-            "sandbox",
-            code=clean_text(code),
-        )
+        with self._steps.taken("sandbox", key, code=clean_text(code)) as step:
+            if not step.is_known:
+                step.gave = await _inner(self._inner).run(code, stdin=stdin, files=files)
+        result: SandboxResult = step.gave
+        return result
 
 
 def recorded_model(
@@ -426,8 +403,8 @@ def recorded_model(
     """
 
     def around(step_name: str, asked: Mapping[str, Any], ask: Callable[[], Completion]) -> Completion:
-        about = {"role": role, "step": step_name, "model": model.name, "asked": cleaned(dict(asked))}
-        with steps.taken("model", request_key([role, asked]), _COMPLETION, model.name, told, **about) as step:
+        about: dict[str, Any] = {"role": role, "step": step_name, "model": model.name, "asked": cleaned(dict(asked))}
+        with steps.taken("model", request_key([role, asked]), subject=model.name, told=told, **about) as step:
             if not step.is_known:
                 step.gave = ask()
         answer: Completion = step.gave

@@ -1,8 +1,7 @@
 """The journal of a run: JSON Lines that are only ever appended, one record a line, and the account of what the records say.
 
 Each line ends with a checksum of the rest. A line that a killed process left half-written, at the end, is cut off when the journal is
-opened again; a damaged line elsewhere is an error, because what follows it would be believed. Records are read from the file when they
-are asked for: of a long run only their places are kept in memory.
+opened again; a damaged line elsewhere is an error, because what follows it would be believed.
 """
 
 from __future__ import annotations
@@ -26,26 +25,15 @@ from ontology.errors import InvalidArgumentError, StorageError
 from ontology.files import disk_errors, flush_to_disk
 from ontology.json_values import first_error
 
-__all__ = [
-    "DAMAGED",
-    "ModelUse",
-    "RunAccount",
-    "RunJournal",
-    "RunRecord",
-    "ToolUse",
-    "account_of",
-    "branch_journal",
-    "open_run_journal",
-    "read_run_journal",
-]
+__all__ = ["DAMAGED", "ModelUse", "RunAccount", "RunJournal", "RunRecord", "ToolUse", "account_of", "branch_journal"]
+__all__ += ["open_run_journal", "read_run_journal"]
 
 DAMAGED = "Give another file; what was written before the damage is still readable by eye"
 """What to do about a damaged journal."""
 _BATCH = 100  # records, after which they are forced to the disk
 _FIRST = b'{"v":2,"n":0,"kind":"'
 _FIRST_OF_FORMAT_1 = b'{"n":0,"kind":"'
-_SUM = ',"sum":"'
-_SUM_CHARS = 16
+_SUM, _SUM_CHARS = ',"sum":"', 16
 _STEP = ("begun", "ended", "failed")
 _Count: TypeAlias = Annotated[int, Field(ge=0, lt=2**53)]
 _Amount: TypeAlias = Annotated[float, Field(ge=0)]
@@ -68,17 +56,21 @@ class RunRecord(BaseModel):
     at: str
     data: Mapping[str, Any]
 
+    @property
+    def place(self) -> _Place:
+        """Kind of the step or ``event``, its key, and its number among equal ones."""
+        kind, _, how = self.kind.rpartition("_")
+        return kind or how, self.data.get("key", ""), self.data.get("nth", 0)
+
 
 class _Data(BaseModel):
     """What is believed of a record's data; a journal of somebody else may say anything."""
 
-    model_config = ConfigDict(extra="allow", frozen=True, strict=True, allow_inf_nan=False)
+    model_config = ConfigDict(extra="allow", strict=True, allow_inf_nan=False)
 
     key: str = ""
     nth: _Count = 0
     problem: str = ""
-    subject: str = ""
-    remedy: str = ""
     tool: str = ""
     step: str = ""
     ok: bool = True
@@ -89,55 +81,50 @@ class _Data(BaseModel):
     usd: _Amount = 0.0
     seconds: _Amount = 0.0
     tokens: _Count = 0
-    events: int | list[Mapping[str, Any]] = 0
+    counter: str = ""
     what: Mapping[str, Any] = {}
-
-
-_NEEDED: Mapping[str, tuple[str, ...]] = {
-    "begun": ("key", "nth"),
-    "ended": ("key", "nth", "gave"),
-    "failed": ("key", "nth", "problem"),
-    "event": ("what",),
-    "prompt": ("tokens", "counter"),
-}
-"""Fields that a record has, by the last word of its kind; those of runs are their planner's."""
 
 
 class RunJournal:
     """The records of a run, of earlier processes and of this one. Made by :func:`open_run_journal` or :func:`read_run_journal`. Several
     threads may append to it.
 
-    :ivar first: the record of the run's beginning; None of an empty journal.
-    :ivar end: what the record of the run's end says; None where the run has not ended.
-    :ivar count: of records.
+    :ivar records: all so far, in order.
     :ivar size: bytes of whole records when it was opened.
     """
 
     def __init__(self, path: Path, file: int | None = None) -> None:
         self.path = path
-        self.first: RunRecord | None = None
-        self.end: Mapping[str, Any] | None = None
-        self.count = self.size = 0
+        self.records: list[RunRecord] = []
+        self.size = 0
         self._file = file
         self._unsynced = 0
         self._broken: StorageError | None = None
         self._appending = Lock()
-        self._places: dict[_Place, int] = {}
-        self._read()
+        self._earlier: dict[_Place, RunRecord] = {}
+        for record, end in _scan(path):
+            self.records.append(record)
+            self.size = end
+        self._index()
 
     @property
-    def records(self) -> Iterator[RunRecord]:
-        """All records so far, in order, read from the file."""
-        return (record for _, _, record in _scan(self.path))
+    def first(self) -> RunRecord | None:
+        """The record of the run's beginning; None of an empty journal."""
+        return self.records[0] if self.records else None
+
+    @property
+    def end(self) -> Mapping[str, Any] | None:
+        """What the record of the run's end says; None where the run has not ended."""
+        return next((each.data for each in reversed(self.records) if each.kind == "run_ended"), None)
+
+    @property
+    def count(self) -> int:
+        """The number of records."""
+        return len(self.records)
 
     def last(self, kind: str, key: str, nth: int) -> RunRecord | None:
         """Return what an earlier process wrote last about a step, or about an ``event``; not what failed of a model that was silent."""
-        start = self._places.get((kind, key, nth))
-        if start is None:
-            return None
-        with self.path.open("rb") as file:
-            file.seek(start)
-            return RunRecord.model_validate(_unsealed(file.readline().rstrip(b"\n"))[0])
+        return self._earlier.get((kind, key, nth))
 
     def append(self, kind: str, **data: Any) -> RunRecord:
         """Append a record of JSON values. A crash of the system may lose the last hundred that were not flushed.
@@ -161,7 +148,7 @@ class RunJournal:
             except StorageError as error:
                 self._file, self._broken = None, error  # a record after half a line could not be read
                 raise
-            self._take(record)
+            self.records.append(record)
             return record
 
     def flush(self) -> None:
@@ -179,28 +166,18 @@ class RunJournal:
             os.fsync(self._file)
             self._unsynced = 0
 
-    def _take(self, record: RunRecord) -> None:
-        self.count += 1
-        self.first = self.first or record
-        if record.kind == "run_ended":
-            self.end = record.data
-
-    def _read(self) -> None:
-        """Read what earlier processes wrote. A run that a silent model stopped asks again for what failed since its last answer."""
+    def _index(self) -> None:
+        """Note the last record of each step. A run that a silent model stopped asks again for what failed since its last answer."""
         silent: list[_Place] = []
-        for start, end, record in _scan(self.path):
-            self._take(record)
-            self.size = end
-            data, (kind, _, how) = record.data, record.kind.rpartition("_")
+        for record in self.records:
+            kind, _, how = record.kind.rpartition("_")
             if kind == "run":
-                if data.get("outcome") == "model":
-                    for place in silent:
-                        self._places.pop(place, None)
-            elif how in _STEP or "nth" in data:
-                place = (kind or how, data.get("key", ""), data["nth"])
-                self._places[place] = start
+                for place in silent if record.data.get("outcome") == "model" else ():
+                    self._earlier.pop(place, None)
+            elif how in _STEP or "nth" in record.data:
+                self._earlier[record.place] = record
                 if kind == "model":
-                    silent = [*silent, place] if how == "failed" else []
+                    silent = [*silent, record.place] if how == "failed" else []
 
 
 def _sealed(record: RunRecord) -> bytes:
@@ -209,46 +186,38 @@ def _sealed(record: RunRecord) -> bytes:
     return f'{text}{_SUM}{_checksum(text)}"}}\n'.encode("ascii")
 
 
-def _unsealed(line: bytes) -> tuple[Any, bool]:
-    """Return the JSON value of a line, and whether its checksum is right."""
-    text, _, given = line.decode("ascii").rpartition(_SUM)
-    return json.loads(text + "}"), given == f'{_checksum(text)}"}}'
-
-
 def _checksum(text: str) -> str:
     return hashlib.sha256(text.encode("ascii")).hexdigest()[:_SUM_CHARS]
 
 
-def _scan(path: Path) -> Iterator[tuple[int, int, RunRecord]]:
-    """Yield the records of a journal, with the place before and behind each. What a killed process left half-written is left out.
+def _scan(path: Path) -> Iterator[tuple[RunRecord, int]]:
+    """Yield the records of a journal, with the place behind each. What a killed process left half-written is left out.
 
     :raises InvalidArgumentError: when it is no journal, or of another format, or damaged before its end.
     """
     try:
         if not path.is_file():  # reading a pipe would wait for ever
             raise OSError(errno.ENOENT, "there is no such file")
-        with path.open("rb") as file:
-            start = 0
-            for n, line in enumerate(file):
-                record = _record(line[:-1], n, path) if line.endswith(b"\n") else None
-                if record is None:
-                    _refuse(line, n, file.read(1) != b"", path)
-                    return
-                yield start, start + len(line), record
-                start += len(line)
+        lines = path.read_bytes().splitlines(keepends=True)
     except OSError as error:
         problem = f"the journal cannot be read: {error.strerror}"
         raise InvalidArgumentError(problem, subject=str(path), remedy="Name the journal of a run") from error
+    end = 0
+    for n, line in enumerate(lines):
+        record = _record(line[:-1], n, path) if line.endswith(b"\n") else None
+        if record is None:
+            _refuse(line, n, n + 1 < len(lines), path)
+            return
+        end += len(line)
+        yield record, end
 
 
 def _refuse(line: bytes, n: int, has_more: bool, path: Path) -> None:
     """Refuse a line that is no record, but where it is the last one, of which not all reached the disk."""
     if n == 0 and line.startswith(_FIRST_OF_FORMAT_1):
-        raise InvalidArgumentError(
-            "the journal was written by an earlier release, in a format that this one does not read",
-            subject=str(path),
-            remedy="Give a new file; to see the run, replay it with the release that wrote it",
-        )
+        problem = "the journal was written by an earlier release, in a format that this one does not read"
+        remedy = "Give a new file; to see the run, replay it with the release that wrote it"
+        raise InvalidArgumentError(problem, subject=str(path), remedy=remedy)
     if n == 0 and not line.endswith(b"\n") and not _FIRST.startswith(line[: len(_FIRST)]):
         raise InvalidArgumentError("this is no journal of a run", subject=str(path), remedy="Give another file")
     if has_more or (n == 0 and line.endswith(b"\n")):
@@ -259,25 +228,20 @@ def _refuse(line: bytes, n: int, has_more: bool, path: Path) -> None:
 def _record(line: bytes, n: int, path: Path) -> RunRecord | None:
     """Return the record of a line, or None where it is not whole.
 
-    :raises InvalidArgumentError: when it is, but its data have not the form of their kind.
+    :raises InvalidArgumentError: when it is, but its data have not the form that is believed.
     """
     try:
-        value, is_sound = _unsealed(line)
-        record = RunRecord.model_validate(value)
+        text, _, given = line.decode("ascii").rpartition(_SUM)
+        record = RunRecord.model_validate(json.loads(text + "}"))
     except (ValueError, RecursionError):
         return None
-    if not is_sound or record.n != n:
+    if given != f'{_checksum(text)}"}}' or record.n != n:
         return None
     try:
         _Data.model_validate(record.data)
-        lacks = set(() if record.kind.startswith("run_") else _NEEDED.get(record.kind.rpartition("_")[2], ())) - set(
-            record.data
-        )
-        problem = f"{min(lacks)!r} is missing" if lacks else ""
     except ValidationError as error:
-        problem = first_error(error)
-    if problem:
-        raise InvalidArgumentError(f"the record is damaged: {problem}", subject=f"{path}:{n + 1}", remedy=DAMAGED)
+        problem = f"the record is damaged: {first_error(error)}"
+        raise InvalidArgumentError(problem, subject=f"{path}:{n + 1}", remedy=DAMAGED) from None
     return record
 
 
@@ -313,10 +277,7 @@ def open_run_journal(path: Path) -> Iterator[RunJournal]:
 
 
 def read_run_journal(path: Path) -> RunJournal:
-    """Read a journal, without a half-written last line; nothing can be appended.
-
-    :raises InvalidArgumentError: when there is none, or it is of another format, or damaged before its end.
-    """
+    """Read a journal, without a half-written last line; nothing can be appended. Raises as :func:`open_run_journal`."""
     return RunJournal(path)
 
 
@@ -327,7 +288,6 @@ def branch_journal(
 
     :param target: where no file may be; the source stays as it is.
     :raises InvalidArgumentError: when the target exists.
-    :raises StorageError: when it cannot be written.
     """
     if target.exists():
         raise InvalidArgumentError("the file exists", subject=str(target), remedy="Give the branch a file of its own")
@@ -366,11 +326,9 @@ class ModelUse:
 class RunAccount(ToolUse):
     """The same of all tools, and what a run took beside.
 
-    :param prompt_tokens: of all prompts that the run put before a model.
-    :param token_counter: what counted them; empty where the model's server did.
+    :param prompt_tokens: of all prompts that the run put before a model; ``token_counter`` counted them, or the model's server.
     :param unfinished: calls that were begun and of whose end nothing is known.
-    :param model: of all calls of a model whose answers are in the journal.
-    :param by_step: the same of each step, by its name.
+    :param model: of all calls of a model whose answers are in the journal; ``by_step`` by the name of the step.
     :param sandbox_seconds: of code that was run.
     """
 
@@ -386,17 +344,17 @@ class RunAccount(ToolUse):
 def account_of(records: Iterable[RunRecord]) -> RunAccount:
     """Return the account of a run, of all processes that worked on it."""
     account = RunAccount()
-    under_way: set[tuple[str, int]] = set()
+    under_way: set[_Place] = set()
     for record in records:
         data = record.data
         kind, _, how = record.kind.rpartition("_")
         if record.kind == "prompt":
-            account.prompt_tokens += data["tokens"]
-            account.token_counter = data["counter"]
+            account.prompt_tokens += data.get("tokens", 0)
+            account.token_counter = data.get("counter", "")
         elif kind == "call" and how == "begun":
-            under_way.add((data["key"], data["nth"]))
+            under_way.add(record.place)
         elif kind == "call":
-            under_way.discard((data["key"], data["nth"]))
+            under_way.discard(record.place)
             for use in (account, account.by_tool.setdefault(data.get("tool", ""), ToolUse())):
                 _add(use, data, not data.get("ok", False), rows="rows", answer_bytes="size")
         elif kind == "model":

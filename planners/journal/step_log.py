@@ -18,18 +18,8 @@ from inference.chat import ChatModel, Completion, ObservedModel
 from inference.retry import end_retries_with
 from ontology.errors import BudgetExceededError, ModelError
 
-__all__ = [
-    "Event",
-    "abandoned_calls",
-    "also_told_to",
-    "emit",
-    "in_order",
-    "metered",
-    "on_a_thread",
-    "seconds_since",
-    "told_to",
-    "unheard",
-]
+__all__ = ["Event", "abandoned_calls", "also_told_to", "emit", "in_order", "metered", "on_a_thread", "seconds_since"]
+__all__ += ["told_to", "unheard"]
 
 T = TypeVar("T")
 _under_way: set[asyncio.Future[Any]] = set()
@@ -130,27 +120,21 @@ def metered(model: ChatModel, step: str, made: Callable[..., object]) -> Iterato
     def around(name: str, asked: Mapping[str, Any], ask: Callable[[], Completion]) -> Completion:
         if is_over.is_set():
             raise ModelError("the run has ended", subject=step)
-        started, tokens, problem = time.perf_counter(), (0, 0), ""
+        started = time.perf_counter()
+        used = {"prompt_tokens": 0, "completion_tokens": 0}
+        problem: str | None = None
         try:
             completion = ask()
-            tokens = completion.prompt_tokens, completion.completion_tokens
-        except BudgetExceededError:  # nothing was asked
-            raise
+            used = {"prompt_tokens": completion.prompt_tokens, "completion_tokens": completion.completion_tokens}
+            problem = ""
+            return completion
         except ModelError as error:
-            events.append(told(started, tokens, error.problem))
+            problem = None if isinstance(error, BudgetExceededError) else error.problem  # then nothing was asked
             raise
-        events.append(told(started, tokens, problem))
-        return completion
-
-    def told(started: float, tokens: tuple[int, int], problem: str) -> object:
-        usd = observed.budget.usd(prompt_tokens=tokens[0], completion_tokens=tokens[1])
-        return made(
-            prompt_tokens=tokens[0],
-            completion_tokens=tokens[1],
-            usd=usd,
-            seconds=seconds_since(started),
-            problem=problem,
-        )
+        finally:
+            if problem is not None:
+                usd = observed.budget.usd(**used)
+                events.append(made(**used, usd=usd, seconds=seconds_since(started), problem=problem))
 
     observed = ObservedModel(model, around)
     try:

@@ -1,7 +1,7 @@
 """A person's own data on disk: mail, calendars, cards, files and folders, read into an index, and the tools that answer from it."""
 
 from planners.personal.calendars import Fault
+from planners.personal.index import PersonalData, refresh_index
 from planners.personal.personal_tools import index_in_use
-from planners.personal.refresh_index import IndexReport, PersonalData, refresh_index
 
-__all__ = ["Fault", "IndexReport", "PersonalData", "index_in_use", "refresh_index"]
+__all__ = ["Fault", "PersonalData", "index_in_use", "refresh_index"]

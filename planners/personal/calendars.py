@@ -28,7 +28,11 @@ __all__ = ["AddressCard", "CalendarEvent", "Fault", "address_cards", "calendar_e
 _MAX_OCCURRENCES = 2_000  # of one event
 _MAX_ROWS = 1_000_000  # of the index, that the events of one file come to: days and attendees of each occurrence
 _MAX_CHARS, _MAX_CARD_CHARS = 2_000, 100_000
-_READ = re.compile(r"(?:[\w-]+\.)?(?:BEGIN|END|VERSION|FN|N|EMAIL|UID|RELATED)[;:]", re.IGNORECASE)
+_CARD = re.compile(r"^BEGIN:VCARD[ \t\r]*$", re.MULTILINE | re.IGNORECASE)
+# A picture of 50 MB would keep the parser of cards busy for hours.
+_UNREAD = re.compile(
+    r"^(?:[\w-]+\.)?(?:PHOTO|LOGO|SOUND|KEY|NOTE)[;:].*\n?(?:[ \t].*\n?)*", re.MULTILINE | re.IGNORECASE
+)
 
 
 class Fault(NamedTuple):
@@ -44,8 +48,7 @@ class CalendarEvent:
 
     :param id: its UID; of an occurrence, with the start that the rule gives it.
     :param start: ISO 8601; a day for an event that lasts all day, else a moment in the user's zone.
-    :param first_day: in the user's zone.
-    :param end_day: the day after the last one.
+    :param first_day: in the user's zone; ``end_day`` is the day after the last one.
     :param attendees: who organises it or was asked to come, and did not decline.
     """
 
@@ -70,26 +73,26 @@ class AddressCard(NamedTuple):
 
 
 def calendar_events(text: str, subject: str, zone: ZoneInfo, until: date) -> Iterator[CalendarEvent | Fault]:
-    """Yield the events of a file that are not cancelled, and a fault for each that cannot be read.
+    """Yield the events of a file that are not cancelled, and a fault for each that cannot be read, or for the file.
 
     :param subject: the file, for faults.
     :param until: occurrences that start on this day or later are left out.
     """
-    components: list[Component] = []
-    for found in _components(text, subject):
-        if isinstance(found, Fault):
-            yield found
-        else:
-            components.append(found)
+    try:
+        events = Calendar.from_ical(text).walk("VEVENT")
+    except Exception as error:  # the parser raises many classes
+        yield Fault(subject, f"not a calendar ({str(error)[:100]})")
+        return
     moved: dict[str, set[str]] = {}
-    for each in components:
-        if each.get("RECURRENCE-ID") is not None:
-            with suppress(Exception):  # an impossible one is named below
+    for each in events:
+        with suppress(Exception):  # an impossible one is named below
+            if each.get("RECURRENCE-ID") is not None:
                 moved.setdefault(_uid(each), set()).add(_slot(each, zone))
     left = _MAX_ROWS
-    for each in components:
+    for each in events:
+        place = f"{subject}#{_uid(each)}"
         try:
-            for happening in _happenings(each, f"{subject}#{_uid(each)}", zone, until, moved.get(_uid(each), set())):
+            for happening in _happenings(each, place, zone, until, moved.get(_uid(each), set())):
                 if isinstance(happening, CalendarEvent):
                     left -= 1 + len(happening.attendees) + (happening.end_day - happening.first_day).days
                 if left < 0:
@@ -98,33 +101,8 @@ def calendar_events(text: str, subject: str, zone: ZoneInfo, until: date) -> Ite
                     return
                 yield happening
         except Exception as error:  # an impossible date or rule shows as one of many classes
-            told = f"an event that cannot be read ({type(error).__name__.strip('_')}: {str(error)[:100]})"
-            yield Fault(f"{subject}#{_uid(each)}", told)
-
-
-def _components(text: str, subject: str) -> Iterator[Component | Fault]:
-    try:
-        yield from Calendar.from_ical(text).walk("VEVENT")
-        return
-    except Exception as error:  # the parser raises many classes; the events are read one by one then
-        yield Fault(subject, f"not a calendar as a whole ({str(error)[:100]}); its events were read one by one")
-    zones = "\r\n".join(_blocks(text, "VTIMEZONE"))
-    for block in _blocks(text, "VEVENT"):
-        try:
-            yield from Calendar.from_ical(f"BEGIN:VCALENDAR\r\n{zones}\r\n{block}\r\nEND:VCALENDAR\r\n").walk("VEVENT")
-        except Exception as error:  # as above
-            yield Fault(subject, f"an event that cannot be read ({str(error)[:100]})")
-
-
-def _blocks(text: str, name: str) -> Iterator[str]:
-    """Yield each ``BEGIN:NAME … END:NAME``; one that begins inside another replaces it."""
-    start = -1
-    for match in re.finditer(rf"^(BEGIN|END):{name}[ \t\r]*$", text, re.MULTILINE | re.IGNORECASE):
-        if match[1].upper() == "BEGIN":
-            start = match.start()
-        elif start >= 0:
-            yield text[start : match.end()]
-            start = -1
+            told = f"{type(error).__name__.strip('_')}: {str(error)[:100]}"
+            yield Fault(place, f"an event that cannot be read ({told})")
 
 
 def _happenings(
@@ -140,11 +118,15 @@ def _happenings(
         yield Fault(subject, f"a line of it was left out ({name or ''}: {str(problem)[:100]})")
     length = _length(event, first)
     one = CalendarEvent(
-        id=_uid(event), name=_text(event, "SUMMARY"), place=_text(event, "LOCATION"), attendees=_attendees(event),
-        start="", end="", all_day=not isinstance(first, datetime), first_day=date.min, end_day=date.min,
-    )  # fmt: skip
+        id=_uid(event),
+        name=_text(event, "SUMMARY"),
+        place=_text(event, "LOCATION"),
+        all_day=not isinstance(first, datetime),
+        attendees=_attendees(event),
+        **_times(first, length, zone),
+    )
     if event.get("RECURRENCE-ID") is not None:
-        yield replace(one, id=f"{one.id}@{_slot(event, zone)}", **_times(first, length, zone))
+        yield replace(one, id=f"{one.id}@{_slot(event, zone)}")
         return
     starts = _occurrences(event, first, until)
     if len(starts) == _MAX_OCCURRENCES:
@@ -248,43 +230,29 @@ def address_cards(text: str, subject: str) -> Iterator[AddressCard | Fault]:
 
     :param subject: the file, for faults; one called ``me.vcf`` holds the user's own card.
     """
-    number = 0
-    for number, block in enumerate(_blocks(text, "VCARD"), 1):
+    own = subject.rsplit("/", 1)[-1].casefold() == "me.vcf"
+    cards = _CARD.split(text)[1:]
+    for number, written in enumerate(cards, 1):
         try:
-            card = _card(_what_is_read(block), subject.rsplit("/", 1)[-1].casefold() == "me.vcf")
+            card = _card("BEGIN:VCARD" + _UNREAD.sub("", written), own)
         except Exception as error:  # the parser raises many classes
             yield Fault(f"{subject}#{number}", f"a card that cannot be read ({str(error)[:100]})")
             continue
         yield card if card.name or card.addresses else Fault(f"{subject}#{number}", "a card without name and address")
-    if not number:
+    if not cards:
         yield Fault(subject, "no card in it")
 
 
-def _what_is_read(written: str) -> str:
-    """A card without the properties that are not read: a picture of 50 MB would keep the parser busy for hours.
-
-    :raises ValueError: when what is left is too long.
-    """
-    kept, keeps, quoted, soft = [], False, False, False
-    for line in re.split(r"\r\n|\r|\n", written):
-        if not soft and line[:1] not in (" ", "\t"):
-            keeps, quoted = bool(_READ.match(line)), "QUOTED-PRINTABLE" in line.upper()
-        soft = quoted and line.endswith("=")
-        if keeps:
-            kept.append(line)
-    if sum(map(len, kept)) > _MAX_CARD_CHARS:
-        raise ValueError(f"more than {_MAX_CARD_CHARS:,} characters of names and addresses")
-    return "\r\n".join(kept)
-
-
 def _card(written: str, own: bool) -> AddressCard:
+    if len(written) > _MAX_CARD_CHARS:
+        raise ValueError(f"more than {_MAX_CARD_CHARS:,} characters of names and addresses")
     contents: dict[str, list[Any]] = vobject.readOne(written, ignoreUnreadable=True, allowQP=True).contents
 
     def values(name: str) -> list[str]:
         return [text for each in contents.get(name, ()) if (text := _spoken(getattr(each, "value", "")))]
 
     parts = [each.value for each in contents.get("n", ()) if hasattr(each.value, "family")]
-    names = [" ".join(filter(None, (_spoken(each.given), _spoken(each.family)))) for each in parts]
+    names = [f"{_spoken(each.given)} {_spoken(each.family)}".strip() for each in parts]
     addresses = [each.removeprefix("mailto:").casefold() for each in values("email") if "@" in each]
     kinds = [kind for each in contents.get("related", ()) for kind in getattr(each, "params", {}).get("TYPE", ())]
     name, uid = next(iter([*values("fn"), *filter(None, names)]), ""), next(iter(values("uid")), "")

@@ -1,4 +1,5 @@
-"""The index of a person's data, an SQLite file: how it is opened, what is added to it, and what follows from all files together."""
+"""The index of a person's data, an SQLite file. It is made anew when a file of the data is new, changed or gone, and moved into its place
+when it is complete; readers see the old one until then."""
 
 from __future__ import annotations
 
@@ -6,50 +7,110 @@ import hashlib
 import json
 import os
 import sqlite3
-from collections.abc import Callable, Mapping
-from datetime import timedelta
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import date, timedelta
 from pathlib import Path
+from typing import Literal, NamedTuple
 from urllib.parse import urlsplit
-from zoneinfo import ZoneInfo
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import networkx as nx
 
 from ontology.errors import InvalidArgumentError, StorageError
-from planners.personal.calendars import AddressCard, CalendarEvent, Fault
-from planners.personal.mail import Mail, folded, url_key
+from ontology.files import replacing
+from planners.personal.calendars import AddressCard, CalendarEvent, Fault, address_cards, calendar_events
+from planners.personal.mail import Mail, RawMail, folded, mbox_mails, read_mail, single_mail, url_key
 
-__all__ = ["add_card", "add_event", "add_fault", "add_mail", "link_entities", "open_to_read", "open_to_write"]
+__all__ = ["PersonalData", "open_to_read", "refresh_index"]
 
-_VERSION = 2
-_WAIT_S = 10.0  # for another refresh
+_FORMAT = "egotools personal index 3"
 _MAX_DAYS = 366  # of one event
 _SELF = "self"
 _HERE = Path(__file__).parent
+_MAILDIR = frozenset({"cur", "new", "tmp"})
+_MAX_TEXT_BYTES = {"calendar": 32 * 2**20, "cards": 128 * 2**20}  # cards have pictures, which are skipped
+_NO_OWN_CARD = "no card is marked as the user's own, so no mail and no event is theirs; name their card me.vcf"
 
 
-def open_to_write(path: Path, about: str) -> sqlite3.Connection:
-    """Open an index that may be changed; make it anew where there is none, or one of another version or about something else.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PersonalData:
+    """The folders of a person's data. Only regular files are read, no link is followed.
 
-    Only the user may read the file: it holds what the mails say.
-
-    :param about: what the rows depend on beside the files: the time zone, the last day.
-    :raises StorageError: when the file cannot be written, or is in use by another refresh.
+    :param mail: with Maildirs and mbox files, at any depth.
+    :param calendars: with ``.ics`` files.
+    :param cards: with ``.vcf`` files. The user's own card is ``me.vcf``, or has ``RELATED;TYPE=me`` (RFC 6350, section 6.6.6).
+    :param zone: the IANA name of the user's time zone: which day a moment belongs to.
     """
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
-        db = _connect(path, "rw")
+
+    mail: Path
+    calendars: Path
+    cards: Path
+    files: Path
+    zone: str = "UTC"
+
+    @classmethod
+    def below(cls, home: Path, *, zone: str = "UTC") -> PersonalData:
+        """The folders ``mail``, ``calendars``, ``cards`` and ``files`` of one folder.
+
+        :raises InvalidArgumentError: when it is no folder, or has none of the four, and for an unknown time zone.
+        """
+        folders = {name: home / name for name in ("mail", "calendars", "cards", "files")}
+        if not any(folder.is_dir() for folder in folders.values()):
+            needed = "It needs mail, calendars, cards or files in it"
+            raise InvalidArgumentError("no folder of personal data", subject=str(home), remedy=needed)
         try:
-            if _about(db) != f"{_VERSION} {about}":
-                _make_anew(db, f"{_VERSION} {about}")
-        except BaseException:
-            db.close()
-            raise
-    except (OSError, sqlite3.Error) as error:
+            ZoneInfo(zone)
+        except (ZoneInfoNotFoundError, ValueError, OSError):
+            example = "Give an IANA name, such as Europe/Berlin"
+            raise InvalidArgumentError("unknown time zone", subject=zone, remedy=example) from None
+        return cls(**folders, zone=zone)
+
+
+class _DataFile(NamedTuple):
+    path: Path
+    kind: Literal["maildir", "mbox", "calendar", "cards", "file"]
+    size: int
+    mtime_ns: int
+
+
+def refresh_index(data: PersonalData, index: Path, *, today: date | None = None) -> tuple[Fault, ...]:
+    """Make the index of a person's data, where a file's size or time of change is another one than before, or the year; return what could
+    not be read.
+
+    Only the user may read the index: it holds what the mails say.
+
+    :param index: the SQLite file.
+    :param today: recurring events are known until the end of the year after this day's.
+    :raises StorageError: when the index cannot be written, or is a file of another program.
+    """
+    until = date((today or date.today()).year + 2, 1, 1)
+    faults: list[Fault] = []
+    files = list(_data_files(data, faults))
+    states = [(os.fsencode(each.path).hex(), each.size, each.mtime_ns) for each in files]
+    about = f"{_FORMAT} {hashlib.sha256(json.dumps([data.zone, str(until), states]).encode()).hexdigest()}"
+    known = _about(index)
+    if index.exists() and not known.startswith("egotools personal index"):
+        remedy = "Name a file in a folder of your own"
         raise StorageError(
-            f"the index cannot be written: {error}", subject=str(path), remedy="Name a file in a folder of your own"
-        ) from error
-    return db
+            "the index cannot be written: it is another program's file", subject=str(index), remedy=remedy
+        )
+    if known != about:
+        try:
+            index.parent.mkdir(parents=True, exist_ok=True)
+            with replacing(index) as made:
+                os.close(os.open(made, os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_RDWR, 0o600))
+                with closing(sqlite3.connect(made)) as db:
+                    _make(db, data, files, until, faults)
+                    db.execute("INSERT INTO about VALUES (?)", (about,))
+                    db.commit()
+        except (OSError, sqlite3.Error) as error:
+            remedy = "Name a file in a folder of your own, and free the disk"
+            raise StorageError(f"the index cannot be written: {error}", subject=str(index), remedy=remedy) from error
+    with closing(open_to_read(index)) as db:
+        rows = db.execute("SELECT DISTINCT subject, problem FROM fault ORDER BY 1, 2").fetchall()
+    return tuple(Fault(*row) for row in rows)
 
 
 def open_to_read(path: Path) -> sqlite3.Connection:
@@ -57,51 +118,47 @@ def open_to_read(path: Path) -> sqlite3.Connection:
 
     :raises InvalidArgumentError: when there is none.
     """
-    try:
-        db = _connect(path, "ro")
-        if not _about(db).startswith(f"{_VERSION} "):
-            db.close()
-            raise sqlite3.DatabaseError("it is no index of this version")
-    except sqlite3.Error as error:
-        raise InvalidArgumentError(
-            f"the index of the personal data cannot be opened: {error}", subject=str(path), remedy="Refresh it first"
-        ) from error
-    return db
-
-
-def _connect(path: Path, mode: str) -> sqlite3.Connection:
-    uri = f"{path.absolute().as_uri()}?mode={mode}"
-    db = sqlite3.connect(uri, uri=True, check_same_thread=False, timeout=_WAIT_S)
+    if not _about(path).startswith(_FORMAT):
+        problem = "the index of the personal data cannot be opened: it is no index of this version"
+        raise InvalidArgumentError(problem, subject=str(path), remedy="Refresh it first")
+    db = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, check_same_thread=False)
     db.row_factory = sqlite3.Row
-    db.execute("PRAGMA foreign_keys = ON")
-    db.execute("PRAGMA synchronous = NORMAL")
     return db
 
 
-def _about(db: sqlite3.Connection) -> str:
+def _about(path: Path) -> str:
+    """Return what an index says of itself; empty of a file that is none, or is not there."""
     try:
-        return str(db.execute("SELECT value FROM about").fetchone()[0])
-    except (sqlite3.OperationalError, TypeError):  # no such table, or no row in it
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as db:
+            return str(db.execute("SELECT value FROM about").fetchone()[0])
+    except (sqlite3.Error, TypeError):
         return ""
 
 
-def _make_anew(db: sqlite3.Connection, about: str) -> None:
-    """Empty a database and make its tables, in one transaction: another process that has it open sees the old or the new one.
-
-    :raises sqlite3.Error: when it is another program's, or another process writes it.
-    """
-    if db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] and not _about(db):
-        raise sqlite3.DatabaseError("it is another program's database")
-    db.execute("PRAGMA journal_mode = WAL")
-    db.execute("PRAGMA foreign_keys = OFF")
-    db.execute("BEGIN IMMEDIATE")
-    if _about(db) != about:  # another process may just have made it
-        for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
-            db.execute(f'DROP TABLE "{name}"')
-        _run(db, "index.sql")
-        db.execute("INSERT INTO about VALUES (?)", (about,))
-    db.commit()
-    db.execute("PRAGMA foreign_keys = ON")
+def _make(
+    db: sqlite3.Connection, data: PersonalData, files: Iterable[_DataFile], until: date, faults: list[Fault]
+) -> None:
+    _run(db, "index.sql")
+    zone = ZoneInfo(data.zone)
+    root = data.files.parent
+    for file in files:
+        try:
+            if file.kind == "file":
+                place = file.path.relative_to(root)
+                row = (_shown(place), _shown(place.parent), _shown(place.name), file.size)
+                db.execute("INSERT INTO disk_file (id, folder, name, size) VALUES (?, ?, ?, ?)", row)
+            elif file.kind in ("maildir", "mbox"):
+                for raw, place_in in _mails(file):
+                    _add_mail(db, _shown(file.path) + place_in, read_mail(raw), zone, faults)
+            else:
+                _add_texts(db, file, zone, until, faults)
+        except (OSError, UnicodeError) as error:  # also characters that the database does not take
+            faults.append(Fault(_shown(file.path), f"cannot be read ({str(error)[:100]})"))
+    _add_digests(db, root, faults)
+    _link(db)
+    if not db.execute("SELECT count(*) FROM card WHERE own").fetchone()[0]:
+        faults.append(Fault(_shown(data.cards), _NO_OWN_CARD))
+    db.executemany("INSERT INTO fault VALUES (?, ?)", faults)
 
 
 def _run(db: sqlite3.Connection, name: str) -> None:
@@ -110,24 +167,22 @@ def _run(db: sqlite3.Connection, name: str) -> None:
         db.execute(statement)
 
 
-def add_fault(db: sqlite3.Connection, source: int | None, fault: Fault) -> None:
-    """Add a fault of a file, or of the whole index (None)."""
-    db.execute("INSERT INTO fault VALUES (?, ?, ?)", (source, *fault))
+def _mails(file: _DataFile) -> Iterator[tuple[RawMail, str]]:
+    if file.kind == "maildir":
+        yield single_mail(file.path), ""
+    else:
+        yield from ((raw, f"@{raw.position}") for raw in mbox_mails(file.path))
 
 
-def add_mail(db: sqlite3.Connection, source: int, subject: str, mail: Mail, zone: ZoneInfo) -> None:
-    """Add a mail with its addresses, files and links; ``subject`` is where it lies, for its faults."""
-    for problem in mail.problems:
-        add_fault(db, source, Fault(subject, problem))
+def _add_mail(db: sqlite3.Connection, subject: str, mail: Mail, zone: ZoneInfo, faults: list[Fault]) -> None:
+    faults += (Fault(subject, problem) for problem in mail.problems)
     shown = (mail.senders[0].name or mail.senders[0].address) if mail.senders else ""
     fingerprint = hashlib.sha256(f"{shown}\n{mail.sent}\n{mail.subject}".encode()).hexdigest()[:12]
     day = mail.sent.astimezone(zone).date().isoformat() if mail.sent else None
+    sent = mail.sent.isoformat() if mail.sent else ""
     row = db.execute(
-        "INSERT INTO email (source, message_id, fingerprint, subject, folded_subject, sender, sent_at, day) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-        (
-            *(source, mail.message_id, fingerprint, mail.subject, folded(mail.subject), shown),
-            *(mail.sent.isoformat() if mail.sent else "", day),
-        ),
+        "INSERT INTO email (message_id, fingerprint, subject, folded_subject, sender, sent_at, day) VALUES (?, ?, ?, ?, ?, ?, ?)",
+        (mail.message_id, fingerprint, mail.subject, folded(mail.subject), shown, sent, day),
     ).lastrowid
     db.execute("INSERT INTO email_text VALUES (?, ?)", (row, folded(mail.text)))
     roles = (("from", mail.senders), ("to", mail.recipients), ("delivered", mail.delivered))
@@ -138,21 +193,28 @@ def add_mail(db: sqlite3.Connection, source: int, subject: str, mail: Mail, zone
     db.executemany("INSERT OR IGNORE INTO email_url VALUES (?, ?)", [(row, url) for url in mail.urls])
 
 
-def add_event(db: sqlite3.Connection, source: int, event: CalendarEvent) -> None:
-    """Add an event with those who attend it."""
+def _add_texts(db: sqlite3.Connection, file: _DataFile, zone: ZoneInfo, until: date, faults: list[Fault]) -> None:
+    """Add the cards or the events of a file."""
+    subject, most = _shown(file.path), _MAX_TEXT_BYTES[file.kind]
+    if file.size > most:
+        faults.append(Fault(subject, f"larger than {most:,} bytes, not read"))
+        return
+    text = file.path.read_bytes().decode("utf-8-sig", "replace")
+    for found in address_cards(text, subject) if file.kind == "cards" else calendar_events(text, subject, zone, until):
+        if isinstance(found, Fault):
+            faults.append(found)
+        elif isinstance(found, AddressCard):
+            values = (found.uid, found.own, found.name, json.dumps(found.addresses))
+            db.execute("INSERT INTO card (uid, own, name, addresses) VALUES (?, ?, ?, ?)", values)
+        else:
+            _add_event(db, found)
+
+
+def _add_event(db: sqlite3.Connection, event: CalendarEvent) -> None:
+    place_id = " ".join(event.place.casefold().split()) or None
     row = db.execute(
-        "INSERT INTO event (source, id, name, folded, place, place_id, start, ends, all_day) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (
-            *(
-                source,
-                event.id,
-                event.name,
-                folded(event.name),
-                event.place,
-                " ".join(event.place.casefold().split()) or None,
-            ),
-            *(event.start, event.end, event.all_day),
-        ),
+        "INSERT INTO event (id, name, folded, place, place_id, start, ends, all_day) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        (event.id, event.name, folded(event.name), event.place, place_id, event.start, event.end, event.all_day),
     ).lastrowid
     days = range(min((event.end_day - event.first_day).days, _MAX_DAYS))
     on = [(row, (event.first_day + timedelta(days=each)).isoformat()) for each in days]
@@ -160,31 +222,35 @@ def add_event(db: sqlite3.Connection, source: int, event: CalendarEvent) -> None
     db.executemany("INSERT OR IGNORE INTO event_attendee VALUES (?, ?, ?)", [(row, *each) for each in event.attendees])
 
 
-def add_card(db: sqlite3.Connection, source: int, card: AddressCard) -> None:
-    """Add a card."""
-    values = (source, card.uid, card.own, card.name, json.dumps(card.addresses))
-    db.execute("INSERT INTO card (source, uid, own, name, addresses) VALUES (?, ?, ?, ?, ?)", values)
+def _add_digests(db: sqlite3.Connection, root: Path, faults: list[Fault]) -> None:
+    """Digest the files that have as many bytes as an attachment, so that their content decides whether both are the same."""
+    like = "size > 0 AND size IN (SELECT size FROM attachment) ORDER BY id"
+    for (key,) in db.execute(f"SELECT id FROM disk_file WHERE {like}").fetchall():
+        try:
+            with (root / key).open("rb") as file:
+                digest = hashlib.file_digest(file, "sha256").hexdigest()
+            db.execute("UPDATE disk_file SET digest = ? WHERE id = ?", (digest, key))
+        except OSError as error:
+            faults.append(Fault(key, f"cannot be read ({error.strerror})"))
 
 
-def link_entities(db: sqlite3.Connection) -> None:
-    """Make the tables of entities anew from the rows of all files: cards that share an address are of one person, one is the user."""
-    for table in ("person", "person_address", "me"):
-        db.execute(f"DELETE FROM {table}")
-    cards = db.execute("SELECT c.* FROM card c JOIN source s ON s.row = c.source ORDER BY s.key, c.row").fetchall()
+def _link(db: sqlite3.Connection) -> None:
+    """Make the entities that follow from all files: cards that share an address are of one person, one is the user."""
+    cards = db.execute("SELECT uid, own, name, addresses FROM card ORDER BY row").fetchall()
     graph: nx.Graph[int | str] = nx.Graph()
-    for at, card in enumerate(cards):
+    for at, (*_, addresses) in enumerate(cards):
         graph.add_node(at)
-        graph.add_edges_from((at, address) for address in json.loads(card["addresses"]))
+        graph.add_edges_from((at, address) for address in json.loads(addresses))
     my_name = ""
     mine: list[str] = []
     for members in nx.connected_components(graph):
         group = [cards[at] for at in sorted(each for each in members if isinstance(each, int))]
-        addresses = list(dict.fromkeys(address for card in group for address in json.loads(card["addresses"])))
-        name = next((card["name"] for card in group if card["name"]), addresses[0] if addresses else "")
-        if any(card["own"] for card in group):
+        addresses = list(dict.fromkeys(address for card in group for address in json.loads(card[3])))
+        name = next((card[2] for card in group if card[2]), addresses[0] if addresses else "")
+        if any(own for _, own, *_ in group):
             id_, my_name, mine = _SELF, my_name if mine else name, [*mine, *addresses]
         else:
-            id_ = addresses[0] if addresses else f"card:{group[0]['uid'] or name}"
+            id_ = addresses[0] if addresses else f"card:{group[0][0] or name}"
             row = (id_, name, folded(name), json.dumps(addresses))
             db.execute("INSERT OR IGNORE INTO person VALUES (?, ?, ?, ?)", row)
         db.executemany("INSERT INTO person_address VALUES (?, ?)", [(address, id_) for address in addresses])
@@ -197,8 +263,8 @@ def link_entities(db: sqlite3.Connection) -> None:
         "last_part": lambda path: path.rsplit("/", 1)[-1],
         "place_name": lambda text: text.partition(",")[0].strip() or text,  # what stands before the rest of an address
     }
-    for name, function in functions.items():
-        db.create_function(name, 1, function, deterministic=True)
+    for called, function in functions.items():
+        db.create_function(called, 1, function, deterministic=True)
     _run(db, "link.sql")
 
 
@@ -212,3 +278,47 @@ def _host(url: str) -> str:
         return urlsplit(url).hostname or ""
     except ValueError:
         return ""
+
+
+def _data_files(data: PersonalData, faults: list[Fault]) -> Iterator[_DataFile]:
+    """Yield the regular files of mail, calendars, cards and files, by folder and name; links are left out."""
+    for root in (data.mail, data.calendars, data.cards, data.files):
+        for folder, folders, _ in os.walk(root, onerror=lambda error: _unreadable(error, faults)):
+            folders.sort()
+            try:
+                with os.scandir(folder) as entries:
+                    found = sorted((each for each in entries if each.is_file(follow_symlinks=False)), key=_name)
+                for entry in found:
+                    path, state = Path(entry.path), entry.stat(follow_symlinks=False)
+                    if kind := _kind(path, root, data):
+                        yield _DataFile(path, kind, state.st_size, state.st_mtime_ns)
+            except OSError as error:
+                _unreadable(error, faults)
+
+
+def _kind(path: Path, root: Path, data: PersonalData) -> Literal["maildir", "mbox", "calendar", "cards", "file"] | None:
+    suffix = path.suffix.casefold()
+    if root == data.files:
+        return "file"
+    if root != data.mail:
+        wanted: Literal["calendar", "cards"] = "calendar" if root == data.calendars else "cards"
+        return wanted if suffix == {"calendar": ".ics", "cards": ".vcf"}[wanted] else None
+    if path.parent.name in _MAILDIR and (path.parent.parent / "cur").is_dir():
+        return "maildir" if path.parent.name != "tmp" else None  # where mails are being delivered
+    if suffix == ".mbox":
+        return "mbox"
+    with path.open("rb") as file:
+        return "mbox" if file.read(5) == b"From " else None
+
+
+def _name(entry: os.DirEntry[str]) -> str:
+    return entry.name
+
+
+def _unreadable(error: OSError, faults: list[Fault]) -> None:
+    faults.append(Fault(_shown(error.filename or ""), f"cannot be read ({error.strerror or error})"))
+
+
+def _shown(path: Path | str) -> str:
+    """Return a path as text; a byte that is no UTF-8, which no database takes, is written ``\\xff``."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")

@@ -4,7 +4,6 @@ UPDATE email SET shown = row IN (SELECT min(row) FROM email GROUP BY message_id,
 UPDATE email SET id = message_id;
 UPDATE email SET id = message_id || '#' || fingerprint WHERE row NOT IN (SELECT min(row) FROM email GROUP BY message_id);
 UPDATE event SET shown = row IN (SELECT min(row) FROM event GROUP BY id);
-DELETE FROM file; DELETE FROM folder; DELETE FROM parent; DELETE FROM webpage; DELETE FROM place;
 INSERT INTO file
     SELECT a.file, min(a.name), folded(min(a.name)), extension(min(a.name)), min(a.size), 'attachment', ''
     FROM attachment a JOIN email e ON e.row = a.email WHERE e.shown GROUP BY a.file

@@ -9,7 +9,7 @@ import hashlib
 import html
 import mimetypes
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.header import decode_header
@@ -23,11 +23,19 @@ from typing import NamedTuple
 from planners.query.graph_faults import folded
 
 __all__ = [
-    "Attachment", "Mail", "NamedAddress", "RawMail", "folded", "mbox_mails", "normal_url", "read_mail", "single_mail", "url_key",
-]  # fmt: skip
+    "Attachment",
+    "Mail",
+    "NamedAddress",
+    "RawMail",
+    "folded",
+    "mbox_mails",
+    "read_mail",
+    "single_mail",
+    "url_key",
+]
 
 _MAX_MESSAGE_BYTES = 32 * 2**20  # of a larger message only the headers are read
-_CHUNK, _LONGEST_LINE = 2**20, 2**16
+_LONGEST_LINE = 2**16
 # RFC 4155: "From ", an address and a date, after an empty line; or bare, as newer mail programs write it.
 _SEPARATOR = re.compile(
     rb"From (?:(?:\S+|[^\r\n]{0,200}@\S+) +(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),? |\d{4}-\d\d-\d\d[ T])[^\r\n]{0,100}?\d\d:\d\d[^\r\n]*)?\r?\n"
@@ -35,9 +43,9 @@ _SEPARATOR = re.compile(
 _MAX_URL_CHARS, _MAX_NAME_CHARS, _MAX_ADDRESS_CHARS = 2_000, 255, 1_000
 _ADDRESS = re.compile(r"[^\s@<>,;:\"]{1,128}@[^\s@<>,;:\"]{1,255}")
 _TAG = re.compile(r"(<!--|-->|<[^<>]*>)")
+_TAG_NAME = re.compile(r"<(/?)(!--|[^\s/>]{0,12})")
 _LINK = re.compile(r"<a(?:rea)?\s[^<>]*?href\s*=\s*(?:\"([^\"<>]*)\"|'([^'<>]*)'|([^\s\"'<>]+))", re.IGNORECASE)
 _URL = re.compile(r"https?://[^\s<>\"'`\\^{}|]+", re.IGNORECASE)
-_AFTER = ".,;:!?'*_"
 _SILENT = ("style", "script", "head", "title")
 _INLINE = frozenset("a abbr b big code em font i mark s small span strong sub sup tt u".split())
 
@@ -67,13 +75,12 @@ class Attachment(NamedTuple):
 
 @dataclass(slots=True)
 class Mail:
-    """What a message says.
+    """What a message says; in ``problems`` what could not be read, or only in part.
 
     :param message_id: without angle brackets; of a message without one, the SHA-256 of its content.
     :param sent: aware; None where no header has a possible date.
     :param delivered: addresses that the message was delivered to, though no header of its sender may name them.
     :param text: of its text parts; of HTML only where there is no plain text.
-    :param problems: what could not be read, or only in part.
     """
 
     message_id: str = ""
@@ -89,26 +96,20 @@ class Mail:
 
 
 def single_mail(path: Path) -> RawMail:
-    """Read a file that is one message.
-
-    :raises OSError: when it cannot be read.
-    """
+    """Read a file that is one message."""
     with path.open("rb") as file:
         content = file.read(_MAX_MESSAGE_BYTES + 1)
     return _raw(0, bytearray(content), max(len(content), path.stat().st_size))
 
 
 def mbox_mails(path: Path) -> Iterator[RawMail]:
-    """Yield the messages of an mbox.
-
-    :raises OSError: when the file cannot be read.
-    """
+    """Yield the messages of an mbox. What stands before the first separator is no message."""
     with path.open("rb") as file:
         gathered, size, position, at = bytearray(), 0, -1, 0
         after_empty = True
         while line := file.readline(_LONGEST_LINE):
             if after_empty and line.startswith(b"From ") and _SEPARATOR.fullmatch(line):
-                if position >= 0:  # what stands before the first separator is no message
+                if position >= 0:
                     yield _raw(position, gathered, size)
                 gathered, size, position = bytearray(), 0, at
             else:
@@ -123,29 +124,25 @@ def mbox_mails(path: Path) -> Iterator[RawMail]:
 def _raw(position: int, gathered: bytearray, size: int) -> RawMail:
     if size > _MAX_MESSAGE_BYTES:
         return RawMail(position, bytes(gathered).partition(b"\n\n")[0][: 2**18], size)
-    if gathered.endswith(b"\n\n"):  # the empty line before the next separator is not part of the message
-        del gathered[-1:]
-    return RawMail(position, bytes(gathered), len(gathered))
+    content = bytes(gathered)
+    content = content[:-1] if content.endswith(b"\n\n") else content  # the empty line before the next separator
+    return RawMail(position, content, len(content))
 
 
 def read_mail(raw: RawMail) -> Mail:
     """Read a message; what it breaks is in ``problems``, never an error."""
     mail, content = Mail(), raw.content
-    cut = raw.size > len(content)
-    if cut:
+    message: Message | None = None
+    if raw.size > len(content):
         mail.problems.append(f"a message of {raw.size:,} bytes; its headers were read, its text and files were not")
-    try:
-        message: Message = (BytesHeaderParser() if cut else BytesParser()).parsebytes(content)
-    except Exception as error:  # the parser of the standard library raises many classes on hostile input
-        told = f"({type(error).__name__}: {str(error)[:100]})"
-        mail.problems.append(f"its parts cannot be told apart {told}; only its headers were read")
-        message, cut = BytesHeaderParser().parsebytes(content.partition(b"\n\n")[0]), True
-    _read_headers(mail, message, content)
-    if not cut:
+    else:
         try:
+            message = BytesParser().parsebytes(content)
             _read_parts(mail, message)
-        except Exception as error:  # as above; what was read until here is kept
-            mail.problems.append(f"one of its parts cannot be read ({type(error).__name__}: {str(error)[:100]})")
+        except Exception as error:  # the parser of the standard library raises many classes on hostile input
+            told = f"{type(error).__name__}: {str(error)[:100]}"
+            mail.problems.append(f"its parts cannot be told apart ({told}); what was read until there is kept")
+    _read_headers(mail, message or BytesHeaderParser().parsebytes(content.partition(b"\n\n")[0]), content)
     return mail
 
 
@@ -164,8 +161,7 @@ def _read_headers(mail: Mail, message: Message, content: bytes) -> None:
     mail.delivered = _addresses(headers, "delivered-to", "x-original-to")
     mail.sent = _date(date)
     if mail.sent is None:
-        received = (_date(each.rpartition(";")[2]) for each in headers.get("received", ()))
-        mail.sent = next(filter(None, received), None)
+        mail.sent = next(filter(None, (_date(each.rpartition(";")[2]) for each in headers.get("received", ()))), None)
         problem = f"impossible date {date[:40]!r}" if date else "no date"
         mail.problems.append(f"{problem}; {'that of its delivery was taken' if mail.sent else 'it has none'}")
 
@@ -188,7 +184,7 @@ def _addresses(headers: dict[str, list[str]], *names: str) -> tuple[NamedAddress
 
 
 def _pieces(value: str) -> Iterator[str]:
-    """Split a list of addresses at the commas that are not in quotes."""
+    """Split a list of addresses at the commas that are not in quotes; a broken address costs only itself."""
     gathered, quotes = [], 0
     for piece in value.split(","):
         gathered.append(piece)
@@ -206,11 +202,9 @@ def _address_list(value: str) -> tuple[NamedAddress, ...]:
     except Exception:  # hostile headers
         pairs = []
     found = [NamedAddress(address.casefold(), _words(name)) for name, address in pairs if _ADDRESS.fullmatch(address)]
-    # What is no address list may still name addresses.
     return tuple(found) or tuple(NamedAddress(each.casefold(), "") for each in _ADDRESS.findall(value))
 
 
-@lru_cache(maxsize=16_384)
 def _words(value: str) -> str:
     """Return the text of a header: encoded words decoded, one line."""
     if "=?" in value:
@@ -245,11 +239,16 @@ def _read_parts(mail: Mail, message: Message) -> None:
         if name:
             mail.attachments.append(Attachment(name, len(content), hashlib.sha256(content).hexdigest()))
         elif part.get_content_maintype() in ("text", "multipart"):  # the latter without a boundary
-            is_html = part.get_content_subtype() == "html"
             text = _decoded(content, part.get_param("charset"))
-            (rich if is_html else plain).append(text)
-            mail.urls.update(dict.fromkeys(_html_urls(text) if is_html else _plain_urls(text)))
-    mail.text = "\n".join(plain if any(map(str.strip, plain)) else map(_html_text, rich)).replace("\x00", " ")
+            if part.get_content_subtype() == "html":
+                targets = (html.unescape(next(filter(None, each), "")).strip() for each in _LINK.findall(text))
+                mail.urls.update((_normal_url(found[0]), None) for each in targets if (found := _URL.match(each)))
+                text = _html_text(text)
+                rich.append(text)
+            else:
+                plain.append(text)
+            mail.urls.update(dict.fromkeys(_urls(text)))
+    mail.text = "\n".join(plain if any(map(str.strip, plain)) else rich).replace("\x00", " ")
 
 
 def _file_name(part: Message, number: int) -> str:
@@ -268,45 +267,33 @@ def _file_name(part: Message, number: int) -> str:
 
 def _html_text(source: str) -> str:
     """Return what a reader of HTML sees of it, without styles, scripts and comments."""
-    shown, silent, comment = [], "", False
+    shown, silent = [], ""
     for index, piece in enumerate(_TAG.split(source)):
-        if comment:
-            comment = piece != "-->"
-        elif index % 2 == 0 or piece == "-->":
+        tag = _TAG_NAME.match(piece) if index % 2 else None
+        name = tag[2].casefold() if tag else piece
+        if index % 2 == 0 or (piece == "-->" and not silent):
             shown.append("" if silent else piece)
-        elif piece == "<!--":
-            comment = True
-        else:
-            name = re.split(r"[\s/>]", piece[1:14].removeprefix("/"), maxsplit=1)[0].casefold()
-            ends = piece.startswith("</")
-            if silent:
-                silent = "" if ends and name == silent else silent
-            elif name in _SILENT and not ends:
-                silent = name
-            shown.append("" if silent or name in _INLINE else " ")
+        elif silent:
+            ends = name == "-->" if silent == "!--" else bool(tag and tag[1] and name == silent)
+            silent = "" if ends else silent
+        elif name == "!--" or (name in _SILENT and tag and not tag[1]):
+            silent = name
+        elif name not in _INLINE:
+            shown.append(" ")
     return html.unescape("".join(shown))
 
 
-def _html_urls(source: str) -> Iterator[str]:
-    """Yield the web addresses that the links of HTML lead to, and those in its text."""
-    targets: Iterable[str] = (html.unescape(next(filter(None, each), "")).strip() for each in _LINK.findall(source))
-    for target in targets:
-        if target[:4].casefold() == "http":
-            yield from map(normal_url, _URL.findall(target)[:1])
-    yield from _plain_urls(_html_text(source))
-
-
-def _plain_urls(text: str) -> Iterator[str]:
+def _urls(text: str) -> Iterator[str]:
     """Yield the web addresses in a text, without the punctuation of the sentence around them."""
     for found in _URL.findall(text):
-        url = found[:_MAX_URL_CHARS].rstrip(_AFTER)
+        url = found[:_MAX_URL_CHARS].rstrip(".,;:!?'*_")
         while url and url[-1] in ")]" and url.count(url[-1]) > url.count("(" if url[-1] == ")" else "["):
-            url = url[:-1].rstrip(_AFTER)
+            url = url[:-1].rstrip(".,;:!?'*_")
         if len(url) > len("https://"):
-            yield normal_url(url)
+            yield _normal_url(url)
 
 
-def normal_url(url: str) -> str:
+def _normal_url(url: str) -> str:
     """Return a web address with scheme and host in lower case, and at most 2,000 characters."""
     scheme, _, rest = url[:_MAX_URL_CHARS].partition("://")
     host = re.split(r"[/?#]", rest, maxsplit=1)[0]
@@ -316,5 +303,5 @@ def normal_url(url: str) -> str:
 def url_key(url: str) -> str:
     """Return a web address as it is compared: without scheme, ``www.`` and the slash at its end."""
     text = url.strip()
-    rest = normal_url(text if "://" in text else f"http://{text}").partition("://")[2]
+    rest = _normal_url(text if "://" in text else f"http://{text}").partition("://")[2]
     return rest.removeprefix("www.").rstrip("/")

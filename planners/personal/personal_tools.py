@@ -6,7 +6,6 @@ reads the index that :func:`index_in_use` names, else that of ``EGOTOOLS_PERSONA
 
 from __future__ import annotations
 
-import inspect
 import json
 import os
 import typing
@@ -14,19 +13,18 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from contextvars import ContextVar
 from datetime import date, datetime, time, timedelta
+from inspect import Parameter, Signature
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
-import yaml
-
 from ontology.errors import InvalidArgumentError
-from ontology.files import SAFE_LOADER
+from ontology.files import read_yaml
 from planners.personal.index import open_to_read
 from planners.personal.mail import folded, url_key
 
 _INDEX_SETTING = "EGOTOOLS_PERSONAL_INDEX"
 _LIMIT, _MAX_LIMIT = 50_000, 100_000
-_TABLE = yaml.load((Path(__file__).parent / "tools.yaml").read_text(encoding="utf-8"), Loader=SAFE_LOADER)
+_TABLE = read_yaml(Path(__file__).parent / "tools.yaml")
 _TYPES: Mapping[str, Mapping[str, Any]] = _TABLE["types"]
 _FIELD_TYPES: Mapping[str, Any] = {"email_addresses": list[str], "size": int, "all_day": bool}
 _IN_RANGE = "day.day >= json_extract(given.value, '$[1]') AND day.day < json_extract(given.value, '$[2]')"
@@ -52,7 +50,7 @@ def index_in_use(path: Path) -> Iterator[None]:
 class _Input(NamedTuple):
     kind: Any
     description: str
-    default: Any = inspect.Parameter.empty
+    default: Any = Parameter.empty
 
 
 def _rows(query: str, given: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -62,16 +60,13 @@ def _rows(query: str, given: Mapping[str, Any]) -> list[dict[str, Any]]:
     """
     path = _named.get() or os.environ.get(_INDEX_SETTING, "")
     if not path:
-        raise InvalidArgumentError(
-            "no index of personal data is named", subject=_INDEX_SETTING, remedy="Set it to the path of the index"
-        )
+        remedy = "Set it to the path of the index"
+        raise InvalidArgumentError("no index of personal data is named", subject=_INDEX_SETTING, remedy=remedy)
     with closing(open_to_read(Path(path))) as db:  # one a call: a call may run in any thread
         found = [dict(row) for row in db.execute(query, given)]
     for row in found:
-        if "email_addresses" in row:
-            row["email_addresses"] = json.loads(row["email_addresses"])
-        if "all_day" in row:
-            row["all_day"] = bool(row["all_day"])
+        row.update({name: json.loads(row[name]) for name in ("email_addresses",) if name in row})
+        row.update({name: bool(row[name]) for name in ("all_day",) if name in row})
     return found
 
 
@@ -149,21 +144,19 @@ def _tool(
     name: str, text: str, inputs: Mapping[str, _Input], answer: Any, run: Callable[..., Any], returns: str = ""
 ) -> _Tool:
     """A function with the name, the signature and the text that its document is made from."""
-    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    signature = inspect.Signature(
-        [inspect.Parameter(each, kind, default=given.default, annotation=given.kind) for each, given in inputs.items()],
-        return_annotation=answer,
-    )
+    kind = Parameter.POSITIONAL_OR_KEYWORD
+    given = [Parameter(each, kind, default=of.default, annotation=of.kind) for each, of in inputs.items()]
+    signature = Signature(given, return_annotation=answer)
 
     def tool(*arguments: Any, **named: Any) -> Any:
-        given = signature.bind(*arguments, **named)
-        given.apply_defaults()
-        return run(given.arguments)
+        bound = signature.bind(*arguments, **named)
+        bound.apply_defaults()
+        return run(bound.arguments)
 
-    lines = [f":param {each}: {given.description}" for each, given in inputs.items()]
+    lines = [f":param {each}: {of.description}" for each, of in inputs.items()]
     tool.__name__ = tool.__qualname__ = name
     tool.__doc__ = "\n".join([text, "", *lines, returns])
-    tool.__annotations__ = {each: given.kind for each, given in inputs.items()} | {"return": answer}
+    tool.__annotations__ = {each: of.kind for each, of in inputs.items()} | {"return": answer}
     tool.__signature__ = signature  # type: ignore[attr-defined]
     return tool
 
@@ -184,21 +177,15 @@ def _day_range(text: str) -> tuple[str, str, str]:
             moment = datetime.fromisoformat(end)
             last = moment.date() + timedelta(days=moment.time() != time())
     except (ValueError, OverflowError):
-        raise InvalidArgumentError(
-            "no range of days", subject=text, remedy="Write it as 2025-02-01/2025-03-01, with .. for an open end"
-        ) from None
+        remedy = "Write it as 2025-02-01/2025-03-01, with .. for an open end"
+        raise InvalidArgumentError("no range of days", subject=text, remedy=remedy) from None
     return text, first.isoformat(), last.isoformat()
 
 
-def _made() -> Iterator[_Tool]:
-    for edge in _TABLE["edges"]:
-        for direction in edge["tools"]:
-            yield _edge_tool(edge["tables"], edge.get("extra"), *direction)
-    for kind, finder in _TABLE["finders"].items():
-        yield from _finding_tools(kind, **finder)
-
-
-_TOOLS = {tool.__name__: tool for tool in _made()}
+_DIRECTIONS = [(edge, way) for edge in _TABLE["edges"] for way in edge["tools"]]
+_MADE = [_edge_tool(edge["tables"], edge.get("extra"), *way) for edge, way in _DIRECTIONS]
+_MADE += [tool for kind, finder in _TABLE["finders"].items() for tool in _finding_tools(kind, **finder)]
+_TOOLS = {tool.__name__: tool for tool in _MADE}
 __all__ = sorted(_TOOLS)
 
 

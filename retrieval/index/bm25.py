@@ -111,7 +111,7 @@ def _no_content(tokens: Sequence[str]) -> bool:
 
 _K1 = 1.5
 _B = 0.75
-_SPARSE_FROM = 64  # tools of the index for each tool that is asked for
+SPARSE_FROM = 64  # tools of the index for each tool that is asked for
 
 
 def hash_text(text: str) -> int:
@@ -251,7 +251,7 @@ class Bm25Index:
 
         A few of many tools are looked up in the postings, which takes no time for the tools that are not asked for.
         """
-        if self.size <= _SPARSE_FROM * len(tools):
+        if self.size <= SPARSE_FROM * len(tools):
             return self.scores(query_terms)[tools]
         scores = np.zeros(len(tools), dtype=np.float32)
         for docs, weights in self._found(query_terms):

@@ -45,7 +45,7 @@ def as_float32(halves_ND: NDArray[np.float16]) -> Floats2d:
 EXACT_LIMIT = 4_000
 # A filtered walk takes time in proportion to rows / allowed, a scan in proportion to allowed. They are equal where the square of
 # allowed is this many times the rows: a fourth of 100,000 rows, 8 % of a million. Found on 100,000 vectors of 44,435 real tools.
-_SCAN_FACTOR = 6_000
+SCAN_FACTOR = 6_000
 _NEIGHBOURS = 32  # HNSW M
 _EF_CONSTRUCTION = 160  # efConstruction
 # efSearch grows with the size of the index; recall@10 was above 0.99 at every size measured.
@@ -210,7 +210,7 @@ class _Part:
         wanted = min(k + _EXTRA_PROPOSALS, count)
         # Parameters belong to the call, not to the index: the index is shared by threads.
         selector = None if mask is None else faiss.IDSelectorBitmap(np.packbits(mask, bitorder="little"))
-        if mask is not None and count * count <= _SCAN_FACTOR * len(self):
+        if mask is not None and count * count <= SCAN_FACTOR * len(self):
             searched, parameters = faiss.downcast_index(self._index.storage), faiss.SearchParameters(sel=selector)
         else:
             by_size = min(_MAX_EF_SEARCH, max(_MIN_EF_SEARCH, len(self) // _ROWS_PER_EF_SEARCH))

@@ -119,7 +119,7 @@ def _shown_answer(answer: ToolAnswer, tool_id: str) -> dict[str, Any]:
     shown = fence_answer(answer, tool_id=tool_id)
     row: dict[str, Any] = {"ok": answer.ok, "status": answer.status, "text": printable(shown.text)}
     if shown.flags:
-        row["flags"] = [flag._asdict() for flag in shown.flags]
+        row["flags"] = list(shown.flags)
     if answer.media_type:
         row["media_type"] = answer.media_type
     is_binary = isinstance(answer.body, str) and binary_size(answer.body, answer.media_type) is not None

@@ -176,7 +176,7 @@ def _refresh(options: DomainOptions, today: date) -> None:
     from planners.personal import PersonalData, refresh_index
 
     data = PersonalData.below(options.data or Path(), zone=options.zone)
-    for fault in refresh_index(data, options.index, today=today).faults:
+    for fault in refresh_index(data, options.index, today=today):
         tell(f"[yellow]not read[/] {plain(fault.subject)}: {plain(fault.problem)}")
 
 

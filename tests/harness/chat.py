@@ -53,7 +53,7 @@ class ChatServer:
     most_at_once: int = 0
     _now: int = 0
     _lock: threading.Lock = field(default_factory=threading.Lock)
-    _stopping: threading.Event = field(default_factory=threading.Event)
+    stopping: threading.Event = field(default_factory=threading.Event)
 
     @property
     def hits(self) -> int:
@@ -68,7 +68,7 @@ class ChatServer:
             self.most_at_once = max(self.most_at_once, self._now)
         try:
             reply = self.script(request, number)
-            self._stopping.wait(reply.delay_s)
+            self.stopping.wait(reply.delay_s)
         finally:
             with self._lock:
                 self._now -= 1
@@ -87,7 +87,7 @@ def chat_server(script: Callable[[Body, int], Reply]) -> Iterator[ChatServer]:
     with Loopback(chat.answer) as server:
         chat.base_url = f"{server.url}/v1"
         yield chat
-        chat._stopping.set()
+        chat.stopping.set()
 
 
 Turn = str | tuple[str, dict[str, Any]]

@@ -47,7 +47,7 @@ def in_process(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[st
     for module in (plots,):
         monkeypatch.setattr(module, "to_png", _undrawn)
     for console in (stdout, stderr):
-        monkeypatch.setattr(console, "_width", 240)
+        monkeypatch.setattr(console, "width", 240)
 
     def call(*arguments: object) -> tuple[int, str, str]:
         monkeypatch.setattr(sys, "argv", ["egotools", *map(str, arguments)])

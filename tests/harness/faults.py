@@ -7,6 +7,7 @@ import os
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from os import _exit
 from typing import Any
 
 __all__ = ["STEPS", "Steps", "acting_at", "die", "failing", "killed_at"]
@@ -102,4 +103,4 @@ def killed_at(step: int, work: Callable[[], None]) -> bool:
             work()
         code = 0
     finally:
-        os._exit(code)
+        _exit(code)

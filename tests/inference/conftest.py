@@ -59,12 +59,12 @@ def tiny_bert(folder: Path, *, classifier: bool) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "vocab.txt").write_text("\n".join(VOCABULARY) + "\n", encoding="utf-8")
     # Saved as tokenizer.json, the one form that every release of the library reads alike.
-    from tokenizers import BertWordPieceTokenizer
+    from tokenizers import BertWordPieceTokenizer, Tokenizer
 
     backend = BertWordPieceTokenizer(str(folder / "vocab.txt"), lowercase=True)
     specials = {f"{name}_token": f"[{name.upper()}]" for name in ("pad", "unk", "cls", "sep", "mask")}
     transformers.PreTrainedTokenizerFast(
-        tokenizer_object=backend._tokenizer, model_max_length=64, **specials
+        tokenizer_object=Tokenizer.from_str(backend.to_str()), model_max_length=64, **specials
     ).save_pretrained(str(folder))
     config = transformers.BertConfig(
         vocab_size=len(VOCABULARY),

@@ -37,10 +37,10 @@ class Held(HashingEncoder):
 def waiting(joined: JoinedCalls, count: int) -> None:
     done = threading.Event()
     for _ in range(int(LIMIT_S * 1000)):
-        if len(joined._waiting) == count:
+        if len(joined.waiting) == count:
             return
         done.wait(0.001)
-    raise AssertionError(f"{len(joined._waiting)} wait, not {count}")
+    raise AssertionError(f"{len(joined.waiting)} wait, not {count}")
 
 
 def test_those_that_wait_are_encoded_together() -> None:

@@ -4,6 +4,7 @@ import sqlite3
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -67,12 +68,20 @@ def test_a_value_that_was_altered_reads_as_absent(tmp_path: Path) -> None:
 
 
 def test_a_disk_that_takes_no_more_turns_writing_off_and_reading_goes_on(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with ResultCache(tmp_path / "cache.sqlite") as cache:
         cache.put("kind", "key", b"value")
-        # SQLite's own limit on the file gives the same error as a full disk.
-        cache._connection.execute("PRAGMA max_page_count = 4")
+    connect = sqlite3.connect
+
+    def bounded(*arguments: Any, **options: Any) -> sqlite3.Connection:
+        """SQLite's own limit on the file gives the same error as a full disk."""
+        connection: sqlite3.Connection = connect(*arguments, **options)
+        connection.execute("PRAGMA max_page_count = 4")
+        return connection
+
+    monkeypatch.setattr(sqlite3, "connect", bounded)
+    with ResultCache(tmp_path / "cache.sqlite") as cache:
         cache.put_many("kind", {"a": b"small", "b": bytes(1_000_000)})
         cache.put("kind", "c", b"small")
         assert cache.get_many("kind", ["key", "a", "b", "c"]) == {"key": b"value"}

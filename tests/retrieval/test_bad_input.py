@@ -139,6 +139,9 @@ def test_no_request_is_kept_in_memory(engine: SnapshotEngine) -> None:
     assert max(map(len, kept), default=0) <= max(before, 100)
 
 
+_CACHED = type(functools.cache(len))
+
+
 def _kept_texts() -> Iterator[str]:
     """The texts in the caches of functions that answer requests."""
     caches = [
@@ -146,7 +149,7 @@ def _kept_texts() -> Iterator[str]:
         for name, module in list(sys.modules.items())
         if name.startswith(("retrieval.", "ontology.", "inference.", "egotools."))
         for value in vars(module).values()
-        if isinstance(value, functools._lru_cache_wrapper)
+        if isinstance(value, _CACHED)
     ]
     seen: set[int] = set()
     left: list[Any] = [each for cache in caches for each in gc.get_referents(cache)]

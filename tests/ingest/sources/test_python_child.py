@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from ingest.sources import Catalog, read_catalog
-from ingest.sources.python import child
 from ingest.sources.python.child import read_module
 from ontology.errors import DocumentError
 
@@ -20,7 +19,6 @@ BAD = {
     "ends_process": "import os\nos._exit(0)\n",
     "ends_process_later": "import os\ndef __getattr__(name):\n    os._exit(0)\n__all__ = ['x']\n",
     "raises_from_attributes": "__all__ = ['x']\ndef __getattr__(name):\n    raise KeyboardInterrupt(name)\n",
-    "never_ends": "import time\nprint('started', flush=True)\ntime.sleep(600)\n",
     "fakes_the_answer": "import os\nprint('{\"end\": true}', flush=True)\nos._exit(0)\n",
     "crashes": "import os, signal\nos.kill(os.getpid(), signal.SIGKILL)\n",
 }
@@ -40,12 +38,7 @@ def read(*names: str) -> Catalog:
 
 
 @pytest.mark.parametrize("name", sorted(BAD))
-def test_a_module_with_hostile_code_is_one_rejected_record(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    if name == "never_ends":
-        original = child._run
-        monkeypatch.setattr(
-            child, "_run", lambda address, _s, env: original(address, 3.0 if name in address else 60.0, env)
-        )
+def test_a_module_with_hostile_code_is_one_rejected_record(name: str) -> None:
     catalog = read(name, "good")
     assert [tool.id for tool in catalog.tools] == ["good_for_child_test/find"]
     assert [(record.subject, record.reason) for record in catalog.rejected] == [
@@ -62,8 +55,8 @@ def test_a_module_that_hangs_is_killed_with_what_it_started(modules: Path) -> No
         "time.sleep(600)\n"
     )
     (modules / "starts_for_child_test.py").write_text(code, encoding="utf-8")
-    with pytest.raises(DocumentError, match=r"not read within 4 s"):
-        list(read_module("python:starts_for_child_test", timeout_s=4))
+    with pytest.raises(DocumentError, match=r"not read within 15 s"):
+        list(read_module("python:starts_for_child_test", timeout_s=15))
     pid = int((modules / "pid").read_text())
     for _ in range(100):
         if not _runs(pid):

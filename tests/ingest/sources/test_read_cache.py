@@ -41,14 +41,14 @@ def folder(tmp_path: Path) -> Path:
 def reads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names of the files whose readers ran and that have tools."""
     read: list[str] = []
-    reader = catalog._read_tools
+    reader = catalog.read_tools
 
     def counted(document: Document, into: DocumentRead) -> None:
         reader(document, into)
         if into.tools:
             read.append(Path(document.address).name)
 
-    monkeypatch.setattr(catalog, "_read_tools", counted)
+    monkeypatch.setattr(catalog, "read_tools", counted)
     return read
 
 
@@ -109,8 +109,8 @@ def test_a_changed_reference_is_read_again(folder: Path, reads: list[str], resul
 def test_a_damaged_entry_is_read_again(folder: Path, reads: list[str], results: ResultCache, kept: slice) -> None:
     cache = ReadCache(results)
     first = read_catalog([str(folder)], cache=cache)
-    for key, entry in list(cache._new.items()):
-        cache._new[key] = entry[kept]
+    for key, entry in list(cache.unwritten.items()):
+        cache.unwritten[key] = entry[kept]
     cache.write(results)
     assert _shown(_read(results, folder)) == _shown(first)
     assert len(reads) == 4
@@ -121,4 +121,4 @@ def test_a_damaged_document_and_a_live_address_are_never_kept(tmp_path: Path, re
     (tmp_path / "bad.json").write_text("{", encoding="utf-8")
     cache = ReadCache(results)
     read_catalog([str(tmp_path), f"python:{os.path.__name__}:basename"], cache=cache)
-    assert len(cache._new) == 1
+    assert len(cache.unwritten) == 1

@@ -26,7 +26,6 @@ from planners.calls.tool_access import (
     CallPolicy,
     CallRule,
     PythonInvoker,
-    always,
     never,
     read_policy,
 )
@@ -48,8 +47,9 @@ def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
 # The policy.
 
 FILE = """
-exclude: {tool: ["hr/wipe*", "hr/[old]*"], namespace: [legacy]}
 rules:
+  - {tool: ["hr/wipe*", "hr/[old]*"], decision: deny}
+  - {namespace: [legacy], decision: deny}
   - {namespace: finance, effect: [idempotent, change], decision: deny}
   - {tool: [hr/approve*, "hr/fire?"], decision: ask}
   - {tool: "hr/*", decision: allow}
@@ -96,29 +96,21 @@ def test_the_first_rule_that_matches_decides(tmp_path: Path, given: Tool, decisi
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (
-            "rules:\n  - {tool: a, decision: allow}\n  - {tools: a, decision: deny}",
-            "line 3: a rule has an unknown key 'tools'",
-        ),
-        ("rules: []\ndefault: deny", "line 2: the policy has an unknown key 'default'"),
-        ("rules:\n  - {tool: a, decision: maybe}", "line 2: decision is 'maybe' (write one of allow, ask, deny)"),
-        ("rules:\n  - {tool: a}", "line 2: decision is ''"),
-        (
-            "rules:\n  - {effect: write, decision: deny}",
-            "line 2: there is no effect 'write' (known: read, idempotent, change)",
-        ),
-        ("rules:\n  - tool: []\n    decision: allow", "line 2: tool is empty"),
-        ("rules:\n  - {tool: a, tool: b, decision: deny}", "line 2: a rule has the key 'tool' twice"),
-        ("exclude: {tools: a}", "line 1: exclude has an unknown key 'tools' (known: effect, namespace, tool)"),
-        ("exclude: {tool: []}", "line 1: tool is empty"),
-        ("rules: deny", "line 1: rules must be a list"),
-        ("rules:\n  - deny", "line 2: a rule must be a mapping"),
-        ("{}", "line 1: the policy has no rules"),
-        ("", "line 1: the file is empty"),
-        ("rules: [", "line 1: invalid YAML"),
+        ("rules:\n  - {tool: a, decision: allow}\n  - {tools: a, decision: deny}", "'rules.1.tools'"),
+        ("rules: []\ndefault: deny", "the key 'rules' and no other"),
+        ("exclude: {tool: a}\nrules: []", "rules with `decision: deny` exclude"),
+        ("rules:\n  - {tool: a, decision: maybe}", "'rules.0.decision' is 'maybe'"),
+        ("rules:\n  - {tool: a}", "'rules.0.decision' is missing"),
+        ("rules:\n  - {effect: write, decision: deny}", "'read', 'idempotent' or 'change'"),
+        ("rules:\n  - {tool: [], decision: allow}", "'rules.0.tool'"),
+        ("rules:\n  - {tool: a, tool: b, decision: deny}", "the key 'tool' stands twice"),
+        ("rules: deny", "'rules' is 'deny'"),
+        ("rules:\n  - deny", "'rules.0' is 'deny'"),
+        ("", "the key 'rules'"),
+        ("rules: [", "invalid YAML"),
     ],
 )
-def test_faults_of_a_policy_are_said_with_their_line(tmp_path: Path, text: str, said: str) -> None:
+def test_faults_of_a_policy_name_the_rule_and_its_key(tmp_path: Path, text: str, said: str) -> None:
     with pytest.raises(InvalidArgumentError) as caught:
         written(tmp_path, text)
     assert said in caught.value.problem
@@ -147,7 +139,7 @@ async def test_what_is_refused_is_not_asked_about() -> None:
         asked.append(given.id)
         return True
 
-    rules = (CallRule(decision="deny", tools=("*/pay",)), CallRule(decision="ask", effects=("read",)))
+    rules = (CallRule(decision="deny", tool=("*/pay",)), CallRule(decision="ask", effect=("read",)))
     calls = CallPipeline(inner, ask, CallPolicy(rules=rules))
     with pytest.raises(PermissionDeniedError) as caught:
         await calls.invoke(tool("finance/pay"), {})
@@ -176,12 +168,6 @@ async def test_a_write_that_nobody_confirms_is_not_sent(given: Tool, arguments: 
         assert server.arrived == []
         assert (await calls.invoke(READ, {})).ok  # nobody is asked about reads
         assert len(server.arrived) == 1
-
-
-async def test_a_confirmed_write_is_not_sent_on_to_another_host() -> None:
-    with Loopback() as other, Loopback(lambda _: Reply(status=307, headers={"Location": other.url})) as server:
-        answer = await CallPipeline(HttpInvoker(servers={"": server.url}), always).invoke(WRITE, ORDER)
-        assert (answer.ok, len(server.arrived), other.arrived) == (False, 1, [])
 
 
 async def test_whoever_is_asked_sees_the_call_and_one_question_at_a_time() -> None:
@@ -264,17 +250,10 @@ async def test_a_connection_that_breaks_off(given: Tool, attempts: int) -> None:
 # Limits of a run, and clean answers.
 
 
-@pytest.mark.parametrize(
-    ("limits", "first", "said"),
-    [
-        (CallLimits(calls=1), python("book"), "limit of 1 calls"),
-        (CallLimits(answer_bytes=1_000_000), python("flood", NOTHING), "1,000,000 bytes"),
-    ],
-)
-async def test_a_run_above_its_limit_calls_nothing(limits: CallLimits, first: Tool, said: str) -> None:
-    calls = CallPipeline(PythonInvoker([MODULE]), limits=limits)
-    await calls.invoke(first, ORDER if first.name == "book" else {})
-    with pytest.raises(OverloadedError, match=said):
+async def test_a_run_above_its_limit_calls_nothing() -> None:
+    calls = CallPipeline(PythonInvoker([MODULE]), limits=CallLimits(calls=1))
+    await calls.invoke(python("book"), ORDER)
+    with pytest.raises(OverloadedError, match="limit of 1 calls"):
         await calls.invoke(python("book"), ORDER)
     assert calls.calls == 1
 

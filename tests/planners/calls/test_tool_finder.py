@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 from egotools import AsyncClient, NotFoundError, Tool
-from inference import HashingEncoder
-from planners.calls.model_text import PromptTokens
 from planners.calls.tool_finder import ToolFinder
-from retrieval.engine import open_engine
-from services.jobs.build import build_snapshot
 from tests.harness.servers import client_of, serving
 
 REQUEST = "list the books that the given authors wrote"
@@ -56,35 +51,3 @@ async def test_a_tool_that_is_gone_since_it_was_ranked(library_store: Path) -> N
         found = await ToolFinder(client, k=5).find(REQUEST)
     assert [each.rpartition("/")[2] for each in found.gone] == ["list_books_of_author"]
     assert len(found.tools) == 4
-
-
-async def test_a_new_snapshot_has_documents_of_its_own(tmp_path: Path) -> None:
-    def publish(description: str) -> None:
-        schema = {"type": "object", "properties": {}}
-        document = {"name": "list_books", "description": description, "parameters": schema}
-        (tmp_path / "tools.json").write_text(json.dumps([document]), encoding="utf-8")
-        build_snapshot([str(tmp_path / "tools.json")], tmp_path / "store", encoder=HashingEncoder())
-
-    publish("List books.")
-    async with serving(tmp_path / "store") as server, AsyncClient(server.address) as client:
-        finder = ToolFinder(client)
-        first = await finder.find("list books")
-        publish("List books and papers.")
-        await server.load(lambda: open_engine(tmp_path / "store"))
-        second = await finder.find("list books")
-    assert [each.tools[0].tool.description for each in (first, second)] == ["List books.", "List books and papers."]
-    assert first.snapshot_id != second.snapshot_id
-
-
-class TestPromptTokens:
-    async def test_the_schemas_that_a_model_gets(self, library_store: Path) -> None:
-        async with client_of(library_store) as client:
-            found = await ToolFinder(client, k=3, schema_format="openai").find(REQUEST)
-            bare = await ToolFinder(client, k=3).find(REQUEST)
-        assert [json.loads(each.tool.schema_json)["function"]["name"] for each in found.tools] == [
-            each.tool.call_name for each in found.tools
-        ]
-        assert not any(each.tool.schema_json for each in bare.tools)
-        prompt, tokens = "".join(each.tool.schema_json for each in found.tools), PromptTokens()
-        assert 100 < tokens.count(prompt) < len(prompt)
-        assert tokens.name == "tokenizer of minilm-l6-v2-int8"

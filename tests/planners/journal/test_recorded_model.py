@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -13,14 +12,9 @@ from ontology.errors import (
     BudgetExceededError,
     InvalidArgumentError,
     ModelError,
-    StatementError,
-    StorageError,
 )
-from planners.calls.sandbox import Sandbox, SandboxResult
-from planners.journal.recorded import RecordedGraph, RecordedSandbox, Steps, recorded_model
+from planners.journal.recorded import Steps, recorded_model
 from planners.journal.run_journal import account_of, open_run_journal, read_run_journal
-from planners.stores.memory_graph import MemoryGraph
-from planners.stores.property_graph import InsertNode, Operation, QueryLimits, QueryRows
 
 
 def ask(model: ChatModel, text: str, seed: int = 0) -> str:
@@ -109,72 +103,3 @@ def test_the_account_has_tokens_money_and_time_of_each_step(tmp_path: Path) -> N
     assert account.model.usd == pytest.approx(0.75)
     by_step = {name: (use.calls, use.prompt_tokens, use.completion_tokens) for name, use in account.by_step.items()}
     assert by_step == {"vote": (2, 1_000, 4), "write": (2, 500, 2)}
-
-
-class Printing(Sandbox):
-    """Prints how often it ran."""
-
-    ran = 0
-
-    async def run(self, code: str, *, stdin: bytes = b"", files: Mapping[str, Path] | None = None) -> SandboxResult:
-        self.ran += 1
-        return SandboxResult(ended="ok", stdout=f"{code} {stdin.decode()} {self.ran}", stderr="")
-
-
-async def test_code_is_run_once(tmp_path: Path) -> None:
-    sandbox = Printing()
-    with open_run_journal(tmp_path / "run") as journal:
-        first = await RecordedSandbox(sandbox, Steps(journal)).run("print(1)", stdin=b"x")
-    with open_run_journal(tmp_path / "run") as journal:
-        recorded = RecordedSandbox(sandbox, Steps(journal))
-        assert await recorded.run("print(1)", stdin=b"x") == first
-        assert (await recorded.run("print(1)", stdin=b"y")).stdout == "print(1) y 2"
-    replayed = RecordedSandbox(None, replay(tmp_path / "run"))
-    await replayed.check()
-    assert await replayed.run("print(1)", stdin=b"x") == first and sandbox.ran == 2
-    with pytest.raises(InvalidArgumentError, match="does not say what this sandbox gave"):
-        await replayed.run("print(2)")
-
-
-class Listed(MemoryGraph):
-    """A graph that counts what it is asked, and refuses statements."""
-
-    asked = 0
-
-    async def apply(self, operations: Sequence[Operation]) -> None:
-        if InsertNode(label="LOAD") in operations:
-            raise StatementError("it is not allowed", subject="LOAD")
-        await super().apply(operations)
-
-    async def query(self, text: str, limits: QueryLimits | None = None) -> QueryRows:
-        self.asked += 1
-        if text == "down":
-            raise StorageError("it is down")
-        return QueryRows(columns=("n",), rows=((len((await self.state()).nodes),), ([1, {"a": None}],)))
-
-
-async def graph_run(graph: RecordedGraph) -> list[Any]:
-    await graph.apply([InsertNode(label="A", properties={"name": "x", "tags": ("p", "q")})])
-    told: list[Any] = [await graph.state(), await graph.query("count")]
-    for text in ("LOAD", "down"):
-        try:
-            await (graph.apply([InsertNode(label=text)]) if text == "LOAD" else graph.query(text))
-        except (StatementError, StorageError) as error:
-            told.append((type(error), str(error)))
-    return told
-
-
-async def test_a_graph_is_replayed_without_an_engine_and_built_anew_to_go_on(tmp_path: Path) -> None:
-    graph = Listed()
-    with open_run_journal(tmp_path / "run") as journal:
-        first = await graph_run(RecordedGraph(graph, Steps(journal, faults="kept")))
-    assert len(first) == 4 and graph.asked == 2
-    assert await graph_run(RecordedGraph(None, replay(tmp_path / "run"))) == first
-    again = Listed()
-    with open_run_journal(tmp_path / "run") as journal:
-        recorded = RecordedGraph(again, Steps(journal, faults="kept"))
-        assert await graph_run(recorded) == first and again.asked == 0
-        await recorded.apply([InsertNode(label="B")])
-        assert len((await recorded.state()).nodes) == 2
-    with pytest.raises(InvalidArgumentError, match="does not say what this graph gave"):
-        await RecordedGraph(None, replay(tmp_path / "run")).query("other")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import signal
@@ -10,31 +9,21 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from egotools import ClientDeadlineError, ClientError, PermissionDeniedError, Security, SecurityScheme
 from egotools.calling.http_invoker import HttpInvoker
 from egotools.calling.invoker import ToolInvoker
-from ontology.errors import EgotoolsError, InvalidArgumentError
 from planners.calls.tool_access import CallPipeline, PythonInvoker, never
-from planners.calls.tool_finder import ToolFinder
-from planners.dfs.resolver import Entity, Resolver, Step
-from planners.dfs.tool_resolver import ToolResolver
-from planners.journal.recorded import RecordedFinder, RecordedInvoker, Steps, rows_of
-from planners.journal.run_journal import RunJournal, account_of, open_run_journal, read_run_journal
-from planners.query.domain import read_domain
+from planners.journal.recorded import RecordedInvoker, Steps
+from planners.journal.run_journal import RunJournal, open_run_journal, read_run_journal
 from tests.conftest import ROOT
 from tests.harness.http_server import Arrived, Loopback, Reply
-from tests.harness.servers import client_of
 from tests.harness.waiting import LIMIT_S, wait_until
 from tests.planners.calls import shop_tools
 from tests.planners.calls.tools import MODULE, NOTHING, http, python
-from tests.planners.dfs.library_tools import Library
-from tests.planners.journal import warehouse_run, warehouse_tools
-
-LIBRARY = "tests.planners.dfs.library_tools"
+from tests.planners.journal import warehouse_tools
 
 
 def recording(inner: ToolInvoker, journal: RunJournal) -> RecordedInvoker:
@@ -91,21 +80,6 @@ class TestResumption:
         assert len(json.loads(finished(tmp_path, "repeat"))) == 5
         assert marks(tmp_path) == [*ALL[:3], *ALL[2:]]
 
-    def test_a_journal_cut_off_anywhere_is_resumed_with_the_same_bodies(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.chdir(tmp_path)
-        path = tmp_path / "run"
-        bodies = asyncio.run(warehouse_run.run(path, repeat=True))
-        content = path.read_bytes()
-        for length in range(0, len(content), 97):
-            path.write_bytes(content[:length])
-            ended = sum(record.kind == "call_ended" for record in read_run_journal(path).records)
-            warehouse_tools.MARKS.unlink()
-            assert asyncio.run(warehouse_run.run(path, repeat=True)) == bodies
-            assert marks(tmp_path) == ALL[ended:] or (not marks(tmp_path) and ended == 5)
-            warehouse_tools.MARKS.touch()
-
     async def test_a_write_without_an_answer_is_asked_about_and_one_that_was_never_sent_is_not(
         self, tmp_path: Path
     ) -> None:
@@ -126,59 +100,6 @@ class TestResumption:
             with pytest.raises(PermissionDeniedError, match="not known whether it was done"):
                 await invoker.invoke(wait, {})
             assert (await invoker.invoke(python("book"), {"material": "tin"})).ok
-
-
-async def questions(resolver: Resolver) -> list[object]:
-    """What a run asks, and what it gets: answers and errors."""
-    wrote, by = Step("Author", "written_by", "Book", forward=False), Step("Book", "written_by", "Author", forward=True)
-    books = await resolver.follow(wrote, ["gaiman", "austen"])
-    answers: list[object] = [books, await resolver.follow(by, [book.id for _, book in books])]
-    answers.append(await resolver.find("Book", []))
-    try:
-        answers.append(await resolver.find("Author", []))
-    except EgotoolsError as error:
-        answers.append(str(error))
-    answers.append(await resolver.count("Book", []))
-    return [_fields(each) for each in answers]
-
-
-def _fields(answer: object) -> object:
-    if isinstance(answer, Entity):
-        return (answer.id, dict(answer.fields))
-    return [_fields(each) for each in answer] if isinstance(answer, list | tuple) else answer
-
-
-async def test_a_replay_calls_nothing_and_is_equal(tmp_path: Path, library_store: Path) -> None:
-    library = Library(
-        {"gaiman": "Neil Gaiman", "austen": "Jane Austen", "pratchett": "Terry Pratchett"},
-        {"b1": ("Emma", "1815-12-23", ("austen",)), "b3": ("Good Omens", "1990-05-10", ("pratchett", "gaiman"))},
-        broken={"find_authors"},
-    )
-    domain = read_domain(ROOT / "tests" / "planners" / "dfs" / "library.yaml")
-    python_tools = PythonInvoker([], objects={LIBRARY: library})
-    path = tmp_path / "run"
-    async with client_of(library_store) as client:
-        with open_run_journal(path) as journal:
-            steps = Steps(journal, faults="retried")
-            finder = RecordedFinder(ToolFinder(client), steps)
-            first = await questions(ToolResolver(domain, finder, RecordedInvoker(python_tools, steps)))
-    assert "out of order" in str(first[3])
-    calls = list(library.calls)
-    replayed = read_run_journal(path)
-    steps = Steps(replayed, is_replay=True)
-    resolver = ToolResolver(domain, RecordedFinder(None, steps), RecordedInvoker(None, steps))
-    assert await questions(resolver) == first
-    assert library.calls == calls
-    with pytest.raises(InvalidArgumentError, match="does not say what this call gave"):
-        await resolver.follow(Step("Author", "written_by", "Book", forward=False), ["pratchett"])
-    with pytest.raises(InvalidArgumentError, match="does not say what this find gave"):
-        await resolver.follow(Step("Book", "published_on", "Date", forward=True), ["b1"])
-    account = account_of(replayed.records)
-    assert account.calls == len(calls)
-    assert account.failed == 1
-    assert account.by_tool[f"{LIBRARY}/list_books_of_authors"].rows == 2
-    assert {each.rpartition("/")[2] for each in account.by_tool} == {name for name, _ in calls}
-    assert account.seconds > 0 and account.answer_bytes > 100 and account.unfinished == 0
 
 
 @pytest.mark.parametrize(
@@ -216,11 +137,3 @@ async def test_failures_are_replayed(tmp_path: Path) -> None:
         first = await call(recording(PythonInvoker([MODULE]), journal))
     again = await call(RecordedInvoker(None, Steps(read_run_journal(tmp_path / "run"), is_replay=True)))
     assert (str(again), again.reason) == (str(first), first.reason)
-
-
-@pytest.mark.parametrize(
-    ("body", "rows"),
-    [(None, 0), ([1, 2], 2), ({"a": [1], "b": [1, 2, 3], "n": 7}, 3), ({"a": 1}, 1), ({}, 0), ("text", 1), ([], 0)],
-)
-def test_rows(body: Any, rows: int) -> None:
-    assert rows_of(body) == rows

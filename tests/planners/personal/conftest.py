@@ -32,8 +32,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Home:
     folder = tmp_path_factory.mktemp("home")
     truth = write_personal_data(folder, messages=200, seed=7)
     found = Home(folder, folder / "index.sqlite", truth)
-    report = refresh_index(found.data, found.index, today=TODAY)
-    assert report.faults == ()
+    assert refresh_index(found.data, found.index, today=TODAY) == ()
     return found
 
 

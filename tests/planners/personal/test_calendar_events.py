@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planners.personal.calendars import CalendarEvent, Fault, calendar_events
+from planners.personal.calendars import CalendarEvent, calendar_events
 
 NEW_YORK, BERLIN = ZoneInfo("America/New_York"), ZoneInfo("Europe/Berlin")
 UNTIL = date(2028, 1, 1)
@@ -103,12 +103,3 @@ def test_the_days_of_an_event_are_those_where_the_user_is(lines: tuple[str, ...]
     assert (event.first_day.day, (event.end_day - timedelta(days=1)).day) == days
     assert event.all_day == ("VALUE=DATE" in lines[0])
     assert datetime.fromisoformat(event.start) <= datetime.fromisoformat(event.end)
-
-
-def test_several_rules_cost_their_event_alone() -> None:
-    rules = ["RRULE:FREQ=DAILY"] * 2
-    bad = "\r\n".join(["BEGIN:VEVENT", "UID:bad", "DTSTART:20250101T090000", *rules, "END:VEVENT"])
-    good = "BEGIN:VEVENT\r\nUID:good\r\nDTSTART:20250101T090000\r\nEND:VEVENT"
-    fault, event = calendar_events(f"BEGIN:VCALENDAR\r\n{bad}\r\n{good}\r\nEND:VCALENDAR\r\n", "a", BERLIN, UNTIL)
-    assert isinstance(fault, Fault) and "2 rules" in fault.problem
-    assert isinstance(event, CalendarEvent) and event.id == "good"

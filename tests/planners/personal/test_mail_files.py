@@ -6,20 +6,8 @@ import mailbox
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from planners.personal.mail import mbox_mails, single_mail
-
-LINES = st.lists(
-    st.one_of(
-        st.sampled_from(
-            ["", "From now on", "From me at 10:15, or so", ">From x", "x" * 700, "y" * 70_000, "Fro", "From"]
-        ),
-        st.text(st.characters(codec="ascii", exclude_characters="\r\n\x00"), max_size=60),
-    ),
-    max_size=12,
-)
 
 
 def _write(path: Path, texts: list[list[str]]) -> None:
@@ -30,19 +18,6 @@ def _write(path: Path, texts: list[list[str]]) -> None:
             box.add(f"Subject: {number}\n\n" + "\n".join(lines) + "\n")
     finally:
         box.close()
-
-
-@given(st.lists(LINES, max_size=6))
-def test_the_messages_are_those_of_the_standard_library(
-    tmp_path_factory: pytest.TempPathFactory, texts: list[list[str]]
-) -> None:
-    path = tmp_path_factory.getbasetemp() / "split.mbox"
-    _write(path, texts)
-    box = mailbox.mbox(path)
-    wanted = [box.get_bytes(key) for key in box.keys()]
-    box.close()
-    mails = list(mbox_mails(path))
-    assert [mail.content for mail in mails] == wanted
 
 
 @pytest.mark.parametrize(

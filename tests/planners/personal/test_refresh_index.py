@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import sqlite3
-import subprocess
-import sys
-from contextlib import closing
 from datetime import date
 from pathlib import Path
 
 import pytest
 
-from planners.personal import IndexReport, PersonalData, index_in_use, personal_tools, refresh_index
-from tests.conftest import ROOT
+from planners.personal import PersonalData, index_in_use, personal_tools, refresh_index
 
 TODAY = date(2026, 6, 15)
 MAIL = "From: ann@example.com\nSubject: {0}\nDate: Mon, 1 Jun 2026 10:00:00 +0000\nMessage-ID: <{0}@x>\n\nText of {0}\n"
@@ -30,8 +25,12 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def _refresh(folder: Path, *, zone: str = "UTC", today: date = TODAY) -> IndexReport:
-    return refresh_index(PersonalData.below(folder, zone=zone), folder / "index.sqlite", today=today)
+def _makes(folder: Path, *, zone: str = "UTC", today: date = TODAY) -> bool:
+    """Refresh the index; return whether another file has taken its place."""
+    index = folder / "index.sqlite"
+    before = index.stat().st_ino if index.exists() else 0
+    refresh_index(PersonalData.below(folder, zone=zone), index, today=today)
+    return index.stat().st_ino != before
 
 
 def _subjects(folder: Path) -> list[str]:
@@ -39,55 +38,14 @@ def _subjects(folder: Path) -> list[str]:
         return sorted(each["subject"] for each in personal_tools.find_emails()["emails"])
 
 
-def test_nothing_is_read_again_when_nothing_changed(folder: Path) -> None:
-    first = _refresh(folder)
-    assert (first.read, first.reused) == (2, 0)
-    again = _refresh(folder)
-    assert (again.read, again.reused, again.removed, again.entities) == (0, 2, 0, first.entities)
-
-
-def test_an_mbox_that_grew_is_read_again(folder: Path) -> None:
-    _refresh(folder)
+def test_the_index_is_made_anew_when_a_file_is_new_changed_or_gone_and_only_then(folder: Path) -> None:
+    assert _makes(folder) and not _makes(folder)
+    (folder / "mail" / "INBOX" / "cur" / "2.host:2,").write_text(MAIL.format("two"))  # a copy of one in the mbox
+    assert _makes(folder) and _subjects(folder) == ["one", "three", "two"]
     with (folder / "mail" / "old.mbox").open("a") as file:
         file.write(f"{SEPARATOR}{MAIL.format('four')}\n")
-    assert _refresh(folder).read == 1
-    assert _subjects(folder) == ["four", "one", "three", "two"]
-    again = _refresh(folder)
-    assert (again.read, again.reused) == (0, 2)
-
-
-def test_what_is_gone_is_forgotten_and_another_copy_takes_its_place(folder: Path) -> None:
-    (folder / "mail" / "INBOX" / "cur" / "2.host:2,").write_text(MAIL.format("two"))  # a copy of one in the mbox
-    _refresh(folder)
-    assert _subjects(folder) == ["one", "three", "two"]
+    assert _makes(folder) and _subjects(folder) == ["four", "one", "three", "two"]
     (folder / "mail" / "old.mbox").unlink()
-    assert _refresh(folder).removed == 1
-    assert _subjects(folder) == ["one", "two"]
-
-
-_REFRESH = """
-import sys
-from datetime import date
-from pathlib import Path
-from planners.personal import PersonalData, refresh_index
-folder, zone = Path(sys.argv[1]), sys.argv[2]
-for _ in range(5):
-    refresh_index(PersonalData.below(folder, zone=zone), folder / "index.sqlite", today=date(2026, 6, 15))
-"""
-
-
-def _process(folder: Path, zone: str) -> subprocess.Popen[str]:
-    command = [sys.executable, "-c", _REFRESH, str(folder), zone]
-    return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-
-
-def test_processes_that_refresh_one_index_at_once_leave_it_whole(folder: Path) -> None:
-    """Two with the same zone, and one with another, which makes the index anew each time."""
-    for process in [_process(folder, zone) for zone in ("UTC", "UTC", "Asia/Tokyo")]:
-        _, told = process.communicate()
-        assert process.returncode == 0 or "the index cannot be written: database is locked" in told, told
-    with closing(sqlite3.connect(folder / "index.sqlite")) as db:
-        assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-    assert _refresh(folder).entities["Email"] == 3
-    assert _refresh(folder).reused == 2
-    assert _subjects(folder) == ["one", "three", "two"]
+    assert _makes(folder) and _subjects(folder) == ["one", "two"]
+    assert _makes(folder, zone="Asia/Tokyo") and _makes(folder, zone="Asia/Tokyo", today=date(2027, 1, 1))
+    assert [each.name for each in folder.glob(".*")] == [], "nothing is left beside it"

@@ -54,7 +54,7 @@ def test_bm25_of_some_tools_and_of_the_best_agrees_with_the_scores_of_all(
     some = np.flatnonzero(draw.random(len(documents)) < 0.5)
     with pytest.MonkeyPatch.context() as patch:
         for sparse_from in (0, 1_000):  # looked up in the postings, and taken from the scores of all
-            patch.setattr("retrieval.index.bm25._SPARSE_FROM", sparse_from)
+            patch.setattr("retrieval.index.bm25.SPARSE_FROM", sparse_from)
             assert index.scores_of(some, query).tolist() == scores[some].tolist()
     for allowed in (None, draw.random(len(documents)) < 0.5):
         may = [number for number in np.flatnonzero(scores) if allowed is None or allowed[number]]

@@ -32,7 +32,7 @@ def index(
 ) -> NodeVectors:
     exact_limit, scan_factor = request.param
     monkeypatch.setattr("retrieval.index.vectors.EXACT_LIMIT", exact_limit)
-    monkeypatch.setattr("retrieval.index.vectors._SCAN_FACTOR", scan_factor)
+    monkeypatch.setattr("retrieval.index.vectors.SCAN_FACTOR", scan_factor)
     write_vectors(tmp_path, "nodes", vectors, tool_count=TOOLS, exact_limit=exact_limit)
     assert len(list(tmp_path.glob("*.hnsw"))) == (0 if exact_limit else 2)
     return NodeVectors(tmp_path, "nodes", tool_count=TOOLS)

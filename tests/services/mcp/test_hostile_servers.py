@@ -69,7 +69,7 @@ async def test_a_tool_that_only_read_and_does_so_no_more_is_asked_about(served: 
         refused = text_of(await called(client, "warehouse/count_stock", material="tin"))
     assert "PERMISSION_DENIED" in refused
     only_reads = CallPolicy(
-        rules=(CallRule(decision="allow", effects=("read",)), CallRule(decision="deny", effects=("change",)))
+        rules=(CallRule(decision="allow", effect=("read",)), CallRule(decision="deny", effect=("change",)))
     )
     async with connected(served, era, user, access=replace(taken_over(kind), policy=only_reads)) as client:
         refused = text_of(await called(client, "warehouse/count_stock", material="tin"))

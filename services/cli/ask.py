@@ -82,9 +82,7 @@ def ask(
         ),
     ] = None,
     endpoint: ChatEndpoint = _NO_ENDPOINT,
-    catalog: Annotated[
-        Path | None, typer.Option(help="Accepted catalog of the graph (egotools admin catalog).")
-    ] = None,
+    catalog: Annotated[Path | None, typer.Option(help="Catalog of the graph: YAML, see docs/ask.md.")] = None,
     operators: Annotated[
         tuple[Path, ...],
         typer.Option(

@@ -9,14 +9,14 @@ _DOCUMENTS = Path("examples/enterprise")
 
 
 class BuildWithDocuments(build_py):
-    """Copy the shipped documents into ``services/company/enterprise`` of what is built; an editable install reads them in place."""
+    """Copy the shipped documents into ``examples/enterprise`` of what is built; an editable install reads them in place."""
 
     def run(self) -> None:
         """Build, then copy."""
         super().run()
         if self.editable_mode:
             return
-        package = Path(self.build_lib) / "services" / "company" / "enterprise"
+        package = Path(self.build_lib) / _DOCUMENTS
         requests = (_DOCUMENTS / name for name in ("requests.jsonl", "needs.jsonl"))
         for source in (*sorted((_DOCUMENTS / "catalog").iterdir()), *requests):
             target = package / source.relative_to(_DOCUMENTS)

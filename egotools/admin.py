@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import json
-import time
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from queue import Empty, Queue
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 import grpc
 
 from egotools.channel import CallMetadata, Token, open_channel
-from egotools.client_errors import client_error_of
-from egotools.codec import error_from_rpc
+from egotools.codec import error_from_rpc, read_value
 from egotools.v1 import admin_pb2 as pb
 from egotools.v1 import admin_pb2_grpc as pb_grpc
 
-_T = TypeVar("_T")
-_SETTLED = (grpc.ChannelConnectivity.READY, grpc.ChannelConnectivity.TRANSIENT_FAILURE)
 _OPTIONS = (("grpc.max_receive_message_length", 64 * 2**20), ("grpc.enable_retries", 0))
 
 
@@ -53,9 +48,8 @@ class SnapshotInfo:
 
 @dataclass(frozen=True, slots=True)
 class CatalogState:
-    """One catalogue of a server.
+    """One catalogue of a server; ``snapshot_id`` is empty while none is served.
 
-    :param snapshot_id: of the snapshot that is served; empty while none is.
     :param since: when it was swapped in, UTC; None while none is.
     :param problem: why the last publication was refused; empty if it was not.
     :param draining: calls that still use an older snapshot.
@@ -71,9 +65,8 @@ class CatalogState:
 
 @dataclass(frozen=True, slots=True)
 class CatalogDiff:
-    """What differs between two snapshots.
+    """What differs between two snapshots: ids of tools, each list sorted and at most 10,000.
 
-    :param added: ids of tools that only the new one has; ``removed``: only the old one; each list at most 10,000, sorted.
     :param details: the whole comparison, as ``egotools diff --json`` prints it.
     """
 
@@ -87,6 +80,8 @@ class CatalogDiff:
 
 class AdminClient:
     """A client of the admin service of one server. Thread-safe. No call is tried again by itself: most change something.
+
+    Every method raises :class:`ClientError`; after a refused publication the old snapshot serves on.
 
     :param target: ``host:port`` of the admin service.
     :param tenant: whose catalogue the calls mean; empty for the only one of a server.
@@ -114,77 +109,38 @@ class AdminClient:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Close the connection."""
         self._channel.close()
 
-    def connect(self, *, timeout_s: float = 5.0) -> None:
-        """Connect now, and not with the first call: a server that does not answer is found out before its deadline.
-
-        :raises ClientError: UNAVAILABLE when there is no connection.
-        """
-        states: Queue[grpc.ChannelConnectivity] = Queue()
-        self._channel.subscribe(states.put, try_to_connect=True)
-        ends, state = time.monotonic() + timeout_s, None
-        try:
-            while state not in _SETTLED:
-                state = states.get(timeout=max(0.0, ends - time.monotonic()))
-        except Empty:
-            raise client_error_of("UNAVAILABLE", f"no answer within {timeout_s:g} s") from None
-        finally:
-            self._channel.unsubscribe(states.put)
-        if state is grpc.ChannelConnectivity.TRANSIENT_FAILURE:
-            raise client_error_of("UNAVAILABLE", "it refuses the connection")
-
     def publish(self, snapshot_id: str = "", *, timeout_s: float = 300.0) -> PublishedSnapshot:
-        """Serve a snapshot of the store, and make it the published one. It is loaded and checked first.
-
-        :param snapshot_id: empty for the one that the store names as current.
-        :raises ClientError: when it cannot be served; the old one serves on.
-        """
-        return _value(PublishedSnapshot, self._call("Publish", pb.PublishRequest(snapshot_id=snapshot_id), timeout_s))
+        """Load, check and serve a snapshot of the store, by default the current one, and make it the published one."""
+        reply = self._call("Publish", pb.PublishRequest(snapshot_id=snapshot_id), timeout_s)
+        return read_value(PublishedSnapshot, reply)
 
     def rollback(self, snapshot_id: str = "", *, timeout_s: float = 300.0) -> PublishedSnapshot:
-        """Serve an earlier snapshot again, and make it the published one.
-
-        :param snapshot_id: empty for the one that was published before the current one.
-        :raises ClientError: when it cannot be served; the present one serves on.
-        """
-        return _value(PublishedSnapshot, self._call("Rollback", pb.RollbackRequest(snapshot_id=snapshot_id), timeout_s))
+        """Serve an earlier snapshot again, by default the one published before, and make it the published one."""
+        reply = self._call("Rollback", pb.RollbackRequest(snapshot_id=snapshot_id), timeout_s)
+        return read_value(PublishedSnapshot, reply)
 
     def snapshots(self, *, timeout_s: float = 30.0) -> tuple[SnapshotInfo, ...]:
         """Return the snapshots of the store, newest publication first."""
         reply = self._call("ListSnapshots", pb.ListSnapshotsRequest(), timeout_s)
-        return tuple(_value(SnapshotInfo, each, published=_time(each, "published")) for each in reply.snapshots)
+        return tuple(read_value(SnapshotInfo, each, published=_time(each, "published")) for each in reply.snapshots)
 
     def diff(self, old_id: str = "", new_id: str = "", *, timeout_s: float = 300.0) -> CatalogDiff:
-        """Compare two snapshots of the store.
-
-        :param old_id: empty for the one that is served.
-        :param new_id: empty for the one that the store names as current.
-        """
+        """Compare two snapshots of the store, by default the one that is served and the current one."""
         reply = self._call("Diff", pb.DiffRequest(old_id=old_id, new_id=new_id), timeout_s)
-        lists = {name: tuple(getattr(reply, name)) for name in ("added", "removed", "changed")}
-        return _value(CatalogDiff, reply, **lists, details=json.loads(reply.diff_json))
+        return read_value(CatalogDiff, reply, details=json.loads(reply.diff_json))
 
     def catalogs(self, *, timeout_s: float = 30.0) -> tuple[CatalogState, ...]:
         """Return the catalogues of the server that the caller may see, sorted by tenant."""
         reply = self._call("ListCatalogs", pb.ListCatalogsRequest(), timeout_s)
-        return tuple(_value(CatalogState, each, since=_time(each, "since")) for each in reply.catalogs)
+        return tuple(read_value(CatalogState, each, since=_time(each, "since")) for each in reply.catalogs)
 
     def _call(self, method: str, message: Any, timeout_s: float) -> Any:
         try:
             return getattr(self._stub, method)(message, timeout=timeout_s, metadata=self._metadata.pairs())
         except grpc.RpcError as failure:
             raise error_from_rpc(failure) from None
-
-
-def _value(kind: type[_T], message: Any, **others: Any) -> _T:
-    value_class: Any = kind
-    names = [each.name for each in fields(value_class) if each.name not in others]
-    return kind(**{name: getattr(message, name) for name in names}, **others)
 
 
 def _time(message: Any, field: str) -> datetime | None:

@@ -18,12 +18,11 @@ LOCATIONS = ("path", "query", "header", "body", "form", "filter", "argument")
 class Argument:
     """One property of a tool's input schema, and where a call carries it.
 
-    :param name: the property.
     :param location: one of :data:`LOCATIONS`.
     :param wire_name: its name in the request, where that is another one.
-    :param style: how HTTP writes a list or an object (OpenAPI ``style``: ``form``, ``simple``, ``deepObject``, …); empty for
+    :param style: how HTTP writes a list or an object: ``style`` of OpenAPI, ``json``, or a type of OData (``Edm.String``); empty for
         the default of the location.
-    :param explode: whether each item of a list is written apart (OpenAPI ``explode``); None for the default of the style.
+    :param explode: ``explode`` of OpenAPI; None for the default of the style.
     :param whole_body: whether its value is the whole body, not a member of it.
     """
 
@@ -41,10 +40,8 @@ class SecurityScheme:
 
     :param key: the name of the scheme in the document.
     :param type: ``apiKey``, ``http``, ``oauth2``, ``openIdConnect``, ``mutualTLS`` or ``aws4``.
-    :param location: of an API key: ``header``, ``query`` or ``cookie``.
-    :param name: of an API key: the name of the header, query parameter or cookie.
+    :param location: of an API key: ``header``, ``query`` or ``cookie``; ``name`` is its name there.
     :param scheme: of ``http``: ``basic``, ``bearer``, …
-    :param scopes: the scopes that the call needs.
     """
 
     key: str

@@ -16,16 +16,30 @@ DEFAULT_MAX_MESSAGE_BYTES = 4 * 1024 * 1024
 Token: TypeAlias = str | Callable[[], str] | None
 """A bearer token, or a function that returns the one to use now. It is called for each call, and must not wait."""
 _SERVICE = pb.DESCRIPTOR.services_by_name["ToolRetrieval"].full_name
-_RETRIES = {
-    "maxAttempts": 4,
-    "initialBackoff": "0.1s",
-    "maxBackoff": "2s",
-    "backoffMultiplier": 3,
-    # RESOURCE_EXHAUSTED: a server that is overloaded says in `grpc-retry-pushback-ms` when to try again, and with -1 that
-    # it does not help (too large). CANCELLED: the server's, of a flooded connection; what the caller cancels is not retried.
-    "retryableStatusCodes": ["UNAVAILABLE", "RESOURCE_EXHAUSTED", "CANCELLED"],
+_CONFIG = {
+    "loadBalancingConfig": [{"round_robin": {}}],
+    # Replicas that report NOT_SERVING (loading, or about to stop) get no calls.
+    "healthCheckConfig": {"serviceName": _SERVICE},
+    # Another attempt is always safe: calls only read, and a report that the server has already is not kept twice.
+    "methodConfig": [
+        {
+            "name": [{"service": _SERVICE}],
+            "retryPolicy": {
+                "maxAttempts": 4,
+                "initialBackoff": "0.1s",
+                "maxBackoff": "2s",
+                "backoffMultiplier": 3,
+                # RESOURCE_EXHAUSTED: a server that is overloaded says in `grpc-retry-pushback-ms` when to try again, and with -1 that
+                # it does not help (too large). CANCELLED: the server's, of a flooded connection.
+                "retryableStatusCodes": ["UNAVAILABLE", "RESOURCE_EXHAUSTED", "CANCELLED"],
+            },
+        }
+    ],
+    # Retries stop while most calls fail, so that an overloaded fleet does not get four times the load.
+    "retryThrottling": {"maxTokens": 100, "tokenRatio": 0.5},
 }
 _OPTIONS = (
+    ("grpc.service_config", json.dumps(_CONFIG, separators=(",", ":"))),
     ("grpc.enable_retries", 1),
     ("grpc.max_send_message_length", -1),  # the client checks the size, and says what to do
     ("grpc.initial_reconnect_backoff_ms", 100),  # a restarted replica gets calls again soon
@@ -38,30 +52,9 @@ _OPTIONS = (
 )
 
 
-def channel_options(
-    max_message_bytes: int, options: Sequence[tuple[str, Any]], *, attempt_timeout_s: float | None = None
-) -> list[tuple[str, Any]]:
-    """Return the options of a channel: round-robin over all addresses, and up to four attempts for a call.
-
-    :param attempt_timeout_s: seconds without an answer after which an attempt is given up for the next one; None: never.
-    """
-    waits = {} if attempt_timeout_s is None else {"perAttemptRecvTimeout": f"{attempt_timeout_s:.9f}s"}
-    config = {
-        "loadBalancingConfig": [{"round_robin": {}}],
-        # Replicas that report NOT_SERVING (loading, or about to stop) get no calls.
-        "healthCheckConfig": {"serviceName": _SERVICE},
-        # Another attempt is always safe: calls only read, and a report that the server has already is not kept twice.
-        "methodConfig": [{"name": [{"service": _SERVICE}], "retryPolicy": {**_RETRIES, **waits}}],
-        # Retries stop while most calls fail, so that an overloaded fleet does not get four times the load.
-        "retryThrottling": {"maxTokens": 100, "tokenRatio": 0.5},
-    }
-    return [
-        ("grpc.service_config", json.dumps(config, separators=(",", ":"))),
-        ("grpc.experimental.enable_hedging", int(bool(waits))),  # gRPC reads perAttemptRecvTimeout only then
-        ("grpc.max_receive_message_length", max_message_bytes),
-        *_OPTIONS,
-        *options,
-    ]
+def channel_options(max_message_bytes: int, options: Sequence[tuple[str, Any]] = ()) -> list[tuple[str, Any]]:
+    """Return the options of a channel: round-robin over all addresses, and up to four attempts for a call."""
+    return [("grpc.max_receive_message_length", max_message_bytes), *_OPTIONS, *options]
 
 
 def open_channel(
@@ -77,25 +70,20 @@ def open_channel(
 
 
 def check_request_size(message: Any, most: int) -> None:
-    """Check the size of a request before it is sent.
+    """Check the bytes of a request before it is sent.
 
-    :param most: bytes.
     :raises OverloadedError: when it has more.
     """
     size = message.ByteSize()
     if size > most:
-        raise OverloadedError(
-            f"the request has {size:,} bytes; at most {most:,} are sent",
-            "max_message_bytes",
-            "Split it into several calls, or raise the limit of client and server.",
-            reason="TOO_LARGE",
-        )
+        problem = f"the request has {size:,} bytes; at most {most:,} are sent"
+        remedy = "Split it into several calls, or raise the limit of client and server."
+        raise OverloadedError(problem, "max_message_bytes", remedy, reason="TOO_LARGE")
 
 
 class CallMetadata:
     """Token and tenant of the calls of a channel; :meth:`pairs` is the metadata of one call.
 
-    :param target: of the channel.
     :param tenant: the catalogue; empty: that of the token, or the only one of the server.
     :param is_private: whether nobody can read the connection: it has TLS, or the caller says so.
     :raises InvalidRequestError: when a token would be sent in plain text to another machine.
@@ -103,12 +91,9 @@ class CallMetadata:
 
     def __init__(self, target: str, *, token: Token, tenant: str, is_private: bool) -> None:
         if token is not None and not is_private and not _is_local(target):
-            raise InvalidRequestError(
-                "a token must not be sent in plain text to another machine",
-                "token",
-                "Use tls, or insecure_token=True where the network is private.",
-                reason="INSECURE_TOKEN",
-            )
+            problem = "a token must not be sent in plain text to another machine"
+            remedy = "Use tls, or insecure_token=True where the network is private."
+            raise InvalidRequestError(problem, "token", remedy, reason="INSECURE_TOKEN")
         self._token = token
         self._tenant = tenant
 
@@ -118,17 +103,16 @@ class CallMetadata:
         :raises InvalidRequestError: for characters that no token or tenant has.
         """
         token = self._token() if callable(self._token) else self._token
-        given = {"tenant": self._tenant, "token": f"Bearer {token}" if token else ""}
-        for name, value in given.items():
+        given = (
+            ("tenant", "egotools-tenant", self._tenant),
+            ("token", "authorization", f"Bearer {token}" * bool(token)),
+        )
+        for name, _, value in given:
             if not value.isascii() or not value.isprintable():  # gRPC would fail without a word on it
-                raise InvalidRequestError(
-                    f"the {name} has characters that no {name} has",
-                    name,
-                    "Give it as it was issued: printable ASCII, in one line.",
-                    reason="INVALID_ARGUMENT",
-                )
-        keys = {"tenant": "egotools-tenant", "token": "authorization"}
-        return tuple((keys[name], value) for name, value in given.items() if value)
+                problem = f"the {name} has characters that no {name} has"
+                remedy = "Give it as it was issued: printable ASCII, in one line."
+                raise InvalidRequestError(problem, name, remedy, reason="INVALID_ARGUMENT")
+        return tuple((key, value) for _, key, value in given if value)
 
 
 def _is_local(target: str) -> bool:
@@ -141,10 +125,9 @@ def _is_local(target: str) -> bool:
 
 
 def _is_local_host(address: str) -> bool:
+    host = address.partition(":")[0] if address.count(":") <= 1 else address
     if address.startswith("["):
         host = address[1:].partition("]")[0]
-    else:
-        host = address if address.count(":") > 1 else address.partition(":")[0]
     try:
         return host.lower() == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:

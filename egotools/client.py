@@ -18,15 +18,7 @@ from egotools.channel import (
     open_channel,
 )
 from egotools.client_errors import ClientError
-from egotools.codec import (
-    batch_results,
-    error_from_rpc,
-    read_response,
-    read_result,
-    read_value,
-    request_message,
-    wrong_answer,
-)
+from egotools.codec import batch_results, error_from_rpc, read_response, read_value, request_message
 from egotools.v1 import egotools_pb2 as pb
 from egotools.v1 import egotools_pb2_grpc as pb_grpc
 from egotools.values import CatalogInfo, EgoGraph, ObservedOutput, Query, Response, Tool, ToolPlan
@@ -41,15 +33,14 @@ class AsyncClient:
     Calls are distributed round-robin over all addresses of the target (``dns:///host:port``,
     ``ipv4:10.0.0.1:50051,10.0.0.2:50051``). A call that ends with UNAVAILABLE is retried on other replicas, up to four
     attempts in all; so is one that an overloaded server refuses, when the server says. This is safe because every call only
-    reads.
+    reads. A replica that is dead or cut off is left after 2.5 s. Every method raises :class:`ClientError`, see
+    :mod:`egotools.client_errors`; its ``timeout_s`` are seconds for all attempts together.
 
     :param target: ``host:port``, or a gRPC target with several addresses.
     :param tls: True for TLS with the system's root certificates, ``grpc.ssl_channel_credentials(...)`` for your own
         certificates, False for plain text.
     :param max_message_bytes: maximum size of a request and of a response; raise it together with the server's limit.
     :param options: further gRPC channel arguments, appended to the client's own.
-    :param attempt_timeout_s: seconds without an answer after which an attempt is given up for the next one, of four; None:
-        only ``timeout_s`` of the call ends it. A replica that is dead or cut off is left after 2.5 s in either case.
     :param token: bearer token that each call has, or a function that returns the one to use now and does not wait.
     :param tenant: the catalogue; empty: that of the token, or the only one of the server.
     :param insecure_token: whether a token may be sent in plain text to another machine.
@@ -65,15 +56,13 @@ class AsyncClient:
         tls: grpc.ChannelCredentials | bool = False,
         max_message_bytes: int = DEFAULT_MAX_MESSAGE_BYTES,
         options: Sequence[tuple[str, Any]] = (),
-        attempt_timeout_s: float | None = None,
         token: Token = None,
         tenant: str = "",
         insecure_token: bool = False,
     ) -> None:
         private = tls is not False or insecure_token
         self._metadata = CallMetadata(target, token=token, tenant=tenant, is_private=private)
-        chosen = channel_options(max_message_bytes, options, attempt_timeout_s=attempt_timeout_s)
-        self._channel = open_channel(self._grpc, target, tls, chosen)
+        self._channel = open_channel(self._grpc, target, tls, channel_options(max_message_bytes, options))
         self._max_message_bytes = max_message_bytes
         self._stub: Any = pb_grpc.ToolRetrievalStub(self._channel)
 
@@ -106,11 +95,7 @@ class AsyncClient:
         abstain: bool = False,
         needs: Sequence[str] = (),
     ) -> Response:
-        """Return the tools that a request needs, best first. The parameters are those of :class:`egotools.Query`.
-
-        :param timeout_s: seconds for all attempts together.
-        :raises ClientError: see :mod:`egotools.client_errors`.
-        """
+        """Return the tools that a request needs, best first. The parameters are those of :class:`egotools.Query`."""
         known = (auto_k, done, have or {}, explanation, min_snapshot, abstain, needs)
         asked = Query(query, k, filters or {}, preset, explain, schema_format, *known)
         return read_response(await self._call("Retrieve", _message(asked), timeout_s), asked)
@@ -121,38 +106,10 @@ class AsyncClient:
         """Return for each of 1 to 64 requests a response or an error, in their order.
 
         :param queries: a string means a :class:`Query` with the defaults.
-        :param timeout_s: seconds for all requests together.
-        :raises ClientError: when the call as a whole fails.
         """
-        asked, message = _batch(queries)
+        asked = [query if isinstance(query, Query) else Query(query) for query in queries]
+        message = pb.RetrieveBatchRequest(requests=map(_message, asked))
         return batch_results(await self._call("RetrieveBatch", message, timeout_s), asked)
-
-    async def retrieve_each(
-        self, queries: Sequence[Query | str], *, timeout_s: float = 60.0
-    ) -> AsyncIterator[Response | ClientError]:
-        """Yield for each of 1 to 64 requests a response or an error, in their order, as soon as it is there.
-
-        For answers that are together larger than one message may be, or that cost more than one batch may.
-
-        :param queries: a string means a :class:`Query` with the defaults.
-        :param timeout_s: seconds for all requests together; the server may allow fewer (60).
-        :raises ClientError: when the call as a whole fails; what was yielded before stays valid.
-        """
-        asked, message = _batch(queries)
-        check_request_size(message, self._max_message_bytes)
-        stream = self._stub.RetrieveEach(message, timeout=timeout_s, metadata=self._metadata.pairs())
-        waiting = iter(asked)
-        try:
-            async for result in self._items(stream):
-                if (query := next(waiting, None)) is None:
-                    raise wrong_answer("the answer has more results than requests")
-                yield read_result(result, query)
-        except grpc.RpcError as failure:
-            raise error_from_rpc(failure) from None
-        finally:
-            stream.cancel()
-        if next(waiting, None) is not None:
-            raise wrong_answer("the answer has fewer results than requests")
 
     async def report_outcome(
         self,
@@ -208,9 +165,8 @@ class AsyncClient:
         :raises NotFoundError: for an unknown node.
         """
         given = {"node": node, "predicates": predicates, "limit": limit, "min_snapshot": min_snapshot}
-        return read_value(
-            EgoGraph, await self._call("Neighbors", request_message(pb.NeighborsRequest, given), timeout_s)
-        )
+        message = request_message(pb.NeighborsRequest, given)
+        return read_value(EgoGraph, await self._call("Neighbors", message, timeout_s))
 
     async def plan(
         self,
@@ -234,16 +190,8 @@ class AsyncClient:
         :param done: as for :class:`egotools.Query`, like the other parameters.
         :raises NotFoundError: naming a goal that the snapshot does not have.
         """
-        given = {
-            "goals": goals,
-            "query": query,
-            "done": done,
-            "have": have or {},
-            "preset": preset,
-            "abstain": abstain,
-            "needs": needs,
-            "min_snapshot": min_snapshot,
-        }
+        given = {"goals": goals, "query": query, "done": done, "have": have or {}, "preset": preset, "abstain": abstain}
+        given |= {"needs": needs, "min_snapshot": min_snapshot}
         return read_value(ToolPlan, await self._call("Plan", request_message(pb.PlanRequest, given), timeout_s))
 
     async def catalog(self, *, page_size: int = 0, page_token: str = "", timeout_s: float = 10.0) -> CatalogInfo:
@@ -258,14 +206,13 @@ class AsyncClient:
         :param timeout_s: seconds for each call.
         :raises InvalidRequestError: when the snapshot changed between two calls; start again then.
         """
-        token = ""
-        while True:
+        token, is_last = "", False
+        while not is_last:
             page = await self.catalog(page_size=page_size, page_token=token, timeout_s=timeout_s)
             for tool_id in page.tool_ids:
                 yield tool_id
             token = page.next_page_token
-            if not token:
-                return
+            is_last = not token
 
     async def _call(self, method: str, message: Any, timeout_s: float) -> Any:
         check_request_size(message, self._max_message_bytes)
@@ -278,8 +225,9 @@ class AsyncClient:
     async def _reply(self, call: Any) -> Any:
         return await call
 
-    def _items(self, stream: Any) -> AsyncIterator[Any]:
-        return aiter(stream)
+
+def _message(query: Query) -> pb.RetrieveRequest:
+    return request_message(pb.RetrieveRequest, {name: getattr(query, name) for name in Query.__slots__})
 
 
 class _Blocking(AsyncClient):
@@ -292,10 +240,6 @@ class _Blocking(AsyncClient):
 
     async def _reply(self, call: Any) -> Any:
         return call
-
-    async def _items(self, stream: Any) -> AsyncIterator[Any]:
-        for item in stream:
-            yield item
 
 
 def _ended(work: Coroutine[Any, Any, _T]) -> _T:
@@ -317,24 +261,6 @@ def _blocking(
     return call
 
 
-def _iterating(
-    method: Callable[Concatenate[AsyncClient, _P], AsyncIterator[_T]],
-) -> Callable[Concatenate[Client, _P], Iterator[_T]]:
-    @wraps(method)
-    def iterate(self: Client, /, *args: _P.args, **kwargs: _P.kwargs) -> Iterator[_T]:
-        items: Any = method(self._client, *args, **kwargs)
-        try:
-            while True:
-                try:
-                    yield _ended(anext(items))
-                except StopAsyncIteration:
-                    return
-        finally:
-            _ended(items.aclose())
-
-    return iterate
-
-
 class Client:
     """The methods of :class:`AsyncClient`, blocking. Thread-safe; one client is enough for a process.
 
@@ -348,7 +274,6 @@ class Client:
         tls: grpc.ChannelCredentials | bool = False,
         max_message_bytes: int = DEFAULT_MAX_MESSAGE_BYTES,
         options: Sequence[tuple[str, Any]] = (),
-        attempt_timeout_s: float | None = None,
         token: Token = None,
         tenant: str = "",
         insecure_token: bool = False,
@@ -358,7 +283,6 @@ class Client:
             tls=tls,
             max_message_bytes=max_message_bytes,
             options=options,
-            attempt_timeout_s=attempt_timeout_s,
             token=token,
             tenant=tenant,
             insecure_token=insecure_token,
@@ -378,19 +302,17 @@ class Client:
 
     retrieve = _blocking(AsyncClient.retrieve)
     retrieve_batch = _blocking(AsyncClient.retrieve_batch)
-    retrieve_each = _iterating(AsyncClient.retrieve_each)
     report_outcome = _blocking(AsyncClient.report_outcome)
     get_tool = _blocking(AsyncClient.get_tool)
     neighbors = _blocking(AsyncClient.neighbors)
     plan = _blocking(AsyncClient.plan)
     catalog = _blocking(AsyncClient.catalog)
-    tool_ids = _iterating(AsyncClient.tool_ids)
 
-
-def _message(query: Query) -> pb.RetrieveRequest:
-    return request_message(pb.RetrieveRequest, {name: getattr(query, name) for name in Query.__slots__})
-
-
-def _batch(queries: Sequence[Query | str]) -> tuple[list[Query], pb.RetrieveBatchRequest]:
-    asked = [query if isinstance(query, Query) else Query(query) for query in queries]
-    return asked, pb.RetrieveBatchRequest(requests=map(_message, asked))
+    def tool_ids(self, *, page_size: int = 1_000, timeout_s: float = 10.0) -> Iterator[str]:
+        """As :meth:`AsyncClient.tool_ids`."""
+        token, is_last = "", False
+        while not is_last:
+            page = self.catalog(page_size=page_size, page_token=token, timeout_s=timeout_s)
+            yield from page.tool_ids
+            token = page.next_page_token
+            is_last = not token

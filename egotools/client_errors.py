@@ -27,14 +27,14 @@ class ClientError(Exception):
     """The base class: any failed call.
 
     :param message: what is wrong, one sentence.
-    :param subject: the subject of the error: a field, a tool id; may be empty.
+    :param subject: what it is about: a field, a tool id; may be empty.
     :param remedy: what to do, one sentence; may be empty.
     :param code: name of the gRPC status code (``INVALID_ARGUMENT``); empty for the first one of the class.
     :param reason: the kind of error, finer than the code (``SNAPSHOT_CORRUPT``); empty if the server sent none.
     :param incident_id: for a bug of the server: the id of the error in its log.
     """
 
-    _codes: tuple[str, ...] = ("UNKNOWN",)
+    codes: tuple[str, ...] = ("UNKNOWN",)
 
     def __init__(
         self,
@@ -48,7 +48,7 @@ class ClientError(Exception):
     ) -> None:
         super().__init__(message)
         self.message = message
-        self.code = code or self._codes[0]
+        self.code = code or self.codes[0]
         self.reason = reason
         self.subject = subject
         self.remedy = remedy
@@ -63,7 +63,7 @@ class ClientError(Exception):
 class InvalidRequestError(ClientError):
     """A field of the request is invalid; ``subject`` names it. Do not retry the same request."""
 
-    _codes = ("INVALID_ARGUMENT", "OUT_OF_RANGE")
+    codes = ("INVALID_ARGUMENT", "OUT_OF_RANGE")
 
 
 class ToolRequestError(InvalidRequestError):
@@ -80,44 +80,41 @@ class ToolRequestError(InvalidRequestError):
 class NotFoundError(ClientError):
     """The snapshot has no such tool or node."""
 
-    _codes = ("NOT_FOUND",)
+    codes = ("NOT_FOUND",)
 
 
 class OverloadedError(ClientError):
     """Too many calls at once (try again later), or a request above the size limit."""
 
-    _codes = ("RESOURCE_EXHAUSTED",)
+    codes = ("RESOURCE_EXHAUSTED",)
 
 
 class ClientDeadlineError(ClientError):
     """The deadline of the call has passed."""
 
-    _codes = ("DEADLINE_EXCEEDED",)
+    codes = ("DEADLINE_EXCEEDED",)
 
 
 class ClientCancelledError(ClientError):
     """The call was cancelled before it ended."""
 
-    _codes = ("CANCELLED",)
+    codes = ("CANCELLED",)
 
 
 class UnavailableError(ClientError):
     """No replica answered in any attempt, or a model that the server needs is down."""
 
-    _codes = ("UNAVAILABLE",)
+    codes = ("UNAVAILABLE",)
 
 
 class PreconditionError(ClientError):
     """The server cannot answer in its present state, for example without an optional part."""
 
-    _codes = ("FAILED_PRECONDITION",)
+    codes = ("FAILED_PRECONDITION",)
 
 
 class MissingPackageError(PreconditionError):
-    """A package that is needed to call tools of this kind is not installed.
-
-    :param package: its name, as pip takes it.
-    """
+    """A package that is needed is not installed; ``package`` is its name, as pip takes it."""
 
     def __init__(self, package: str) -> None:
         remedy = f"Run: pip install {package}"
@@ -128,28 +125,24 @@ class MissingPackageError(PreconditionError):
 class SnapshotLostError(ClientError):
     """The server's snapshot is incomplete or was altered."""
 
-    _codes = ("DATA_LOSS",)
+    codes = ("DATA_LOSS",)
 
 
 class PermissionDeniedError(ClientError):
     """The caller is unknown or not allowed."""
 
-    _codes = ("PERMISSION_DENIED", "UNAUTHENTICATED")
+    codes = ("PERMISSION_DENIED", "UNAUTHENTICATED")
 
 
 class InternalServerError(ClientError):
     """A bug in the server; ``incident_id`` finds it in its log."""
 
-    _codes = ("INTERNAL", "UNKNOWN")
+    codes = ("INTERNAL", "UNKNOWN")
 
 
-_CLASSES = {code: kind for kind in ClientError.__subclasses__() for code in kind._codes}
+_CLASSES = {code: kind for kind in ClientError.__subclasses__() for code in kind.codes}
 
 
 def client_error_of(code: str, message: str, **details: str) -> ClientError:
-    """Return an error of the class for a gRPC status code.
-
-    :param code: name of the status code.
-    :param details: the other parameters of :class:`ClientError`.
-    """
+    """Return an error of the class for the name of a gRPC status code; ``details`` are the other parameters of :class:`ClientError`."""
     return _CLASSES.get(code, ClientError)(message, code=code, **details)

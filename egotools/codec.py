@@ -23,7 +23,6 @@ _T = TypeVar("_T")
 _M = TypeVar("_M", bound=Message)
 _Reader = Callable[[Any, "_Parts"], Any]
 _MOST_PARTS = 100_000
-_INT32 = 2**31
 _CANCELLED_HERE = ("Channel closed!", "Locally cancelled")
 _ERROR_METADATA_KEY = "egotools-error-bin"
 _CODE_NAMES = {code.value[0]: code.name for code in grpc.StatusCode}
@@ -76,47 +75,42 @@ def _checked(descriptor: Any, given: Mapping[str, Any], start: str = "") -> dict
 
 
 def _field(field: Any, name: str, value: Any) -> Any:
-    if field.message_type is not None and field.message_type.GetOptions().map_entry:
+    message = field.message_type
+    if message is not None and message.GetOptions().map_entry:
         if not isinstance(value, Mapping):
-            raise _invalid(name, f"{name} must be a mapping of names to values, not {value!r}.")
-        inner = field.message_type.fields_by_name["value"]
+            raise _invalid(name, "a mapping of names to values", value)
+        inner = message.fields_by_name["value"]
         return {_text(name, key): _field(inner, f"{name}.{_text(name, key)}", each) for key, each in value.items()}
-    if field.is_repeated or field.message_type is pb.StringList.DESCRIPTOR:
-        if isinstance(value, str):  # a string is a sequence of characters
-            raise _invalid(name, f"{name} must be a list of texts.", f"Write [{value!r}].")
-        if not isinstance(value, Iterable):
-            raise _invalid(name, f"{name} must be a list of texts, not {value!r}.")
-        if not field.is_repeated:
-            return pb.StringList(values=[_text(name, each) for each in value])
-        return [_single(field, name, each) for each in value]
+    if field.is_repeated or message is pb.StringList.DESCRIPTOR:
+        if isinstance(value, str) or not isinstance(value, Iterable):  # a string is a sequence of characters
+            raise _invalid(name, "a list of texts", value)
+        if field.is_repeated:
+            return [_single(field, name, each) for each in value]
+        return pb.StringList(values=[_text(name, each) for each in value])
     return _single(field, name, value)
 
 
 def _single(field: Any, name: str, value: Any) -> Any:
     if field.message_type is not None:
-        return _checked(
-            field.message_type, {each.name: getattr(value, each.name) for each in fields(value)}, f"{name}."
-        )
+        own = {each.name: getattr(value, each.name) for each in fields(value)}
+        return _checked(field.message_type, own, f"{name}.")
     if field.type == FieldDescriptor.TYPE_ENUM:
         number = _SCHEMA_FORMATS.get(_text(name, value).lower())
         if number is None:
-            raise _invalid(name, f"There is no schema format {value!r}.", f"Use one of {', '.join(_SCHEMA_FORMATS)}.")
+            raise _invalid(name, f"one of {', '.join(_SCHEMA_FORMATS)}", value)
         return number
     if field.type == FieldDescriptor.TYPE_BOOL:
-        try:
-            pb.RetrieveRequest(explain=value)
-        except TypeError:
-            raise _invalid(name, f"{name} must be True or False, not {value!r}.") from None
+        if not isinstance(value, bool):
+            raise _invalid(name, "True or False", value)
         return value
     return _text(name, value) if field.type == FieldDescriptor.TYPE_STRING else _int32(name, value)
 
 
 def _text(name: str, value: Any) -> str:
     if not isinstance(value, str):
-        raise _invalid(name, f"{name} must be a text, not {value!r}.")
+        raise _invalid(name, "a text", value)
     if valid_text(value) != value:
-        problem = f"{name} has an unpaired surrogate, which no message can contain."
-        raise _invalid(name, problem, "Decode the whole text at once.")
+        raise _invalid(name, "a text without unpaired surrogates: decode it whole", value)
     return value
 
 
@@ -124,15 +118,14 @@ def _int32(name: str, value: Any) -> int:
     try:
         number = operator.index(value)
     except TypeError:
-        raise _invalid(name, f"{name} must be a whole number, not {value!r}.") from None
-    if not -_INT32 <= number < _INT32:
-        raise _invalid(name, f"{name} must be a whole number of 32 bits, not {number}.")
+        number = 2**31
+    if not -(2**31) <= number < 2**31:
+        raise _invalid(name, "a whole number of 32 bits", value)
     return number
 
 
-def _invalid(subject: str, message: str, remedy: str = "") -> InvalidRequestError:
-    code = "INVALID_ARGUMENT"
-    return InvalidRequestError(message, subject, remedy, code=code, reason=code)
+def _invalid(name: str, wanted: str, value: Any) -> InvalidRequestError:
+    return InvalidRequestError(f"{name} must be {wanted}, not {value!r:.200}", name, reason="INVALID_ARGUMENT")
 
 
 def read_value(kind: type[_T], message: Any, **others: Any) -> _T:
@@ -209,14 +202,10 @@ def batch_results(message: Any, asked: Sequence[Query]) -> tuple[Response | Clie
     if len(message.results) != len(asked):
         raise wrong_answer(f"the answer has {len(message.results):,} results for {len(asked):,} requests")
     parts = _Parts()
-    return tuple(read_result(result, query, parts) for result, query in zip(message.results, asked, strict=True))
-
-
-def read_result(message: Any, asked: Query, parts: _Parts | None = None) -> Response | ClientError:
-    """Return the response or the error of one request; raises as :func:`read_response`."""
-    if message.HasField("response"):
-        return read_response(message.response, asked, parts)
-    return _client_error(message.error)
+    return tuple(
+        read_response(each.response, query, parts) if each.HasField("response") else _client_error(each.error)
+        for each, query in zip(message.results, asked, strict=True)
+    )
 
 
 def wrong_answer(problem: str) -> ClientError:
@@ -235,13 +224,11 @@ def error_from_rpc(failure: Any) -> ClientError:
     details = str(failure.details() or "") or "the call failed"
     if code is grpc.StatusCode.CANCELLED and not details.startswith(_CANCELLED_HERE):  # by the server, in each attempt
         return client_error_of("UNAVAILABLE", details, reason="CANCELLED_BY_SERVER")
-    for key, value in failure.trailing_metadata() or ():
-        if key == _ERROR_METADATA_KEY and isinstance(value, bytes):
-            try:
-                sent = pb.Error.FromString(value)
-            except DecodeError:
-                break
-            return (
-                _client_error(sent) if _CODE_NAMES.get(sent.code) == code.name else client_error_of(code.name, details)
-            )
+    sent = dict(failure.trailing_metadata() or ()).get(_ERROR_METADATA_KEY)
+    try:
+        error = pb.Error.FromString(sent) if isinstance(sent, bytes) else None
+    except DecodeError:
+        error = None
+    if error is not None and _CODE_NAMES.get(error.code) == code.name:
+        return _client_error(error)
     return client_error_of(code.name, details)

@@ -64,27 +64,26 @@ def searched_text(tool_count: int, namespaces: Sequence[NamespaceSummary], max_c
 
     :param max_chars: at least 80.
     """
-    text = f"Searched are {tool_count:,} tools"
+    text, named = f"Searched are {tool_count:,} tools", 0
     systems = list(_systems(namespaces))
     if not systems:
         return f"{text}."
     text += " of these systems: "
-    left = len(namespaces)
-    for number, system in enumerate(systems):
-        more = f"; and {left:,} more"
+    for system in systems:
+        more = f"; and {len(namespaces) - named:,} more"
         if len(text) + len(system) + len(more) + 3 > max_chars:
-            return f"{text}{more.removeprefix('; ') if not number else more}."
-        text += f"; {system}" if number else system
-        left -= 1
-    return f"{text}; and {left:,} more." if left else f"{text}."
+            break
+        text += f"; {system}" if named else system
+        named += 1
+    left = len(namespaces) - named
+    return f"{text}{'; ' if named else ''}and {left:,} more." if left else f"{text}."
 
 
 def _systems(namespaces: Iterable[NamespaceSummary]) -> Iterator[str]:
     for each in namespaces:
-        name = slug(each.name)
-        objects = [found for found in map(slug, each.objects) if found]
-        if name:
-            yield f"{name} ({each.tool_count:,}{': ' + ', '.join(objects) if objects else ''})"
+        objects = ", ".join(filter(None, map(slug, each.objects)))
+        if name := slug(each.name):
+            yield f"{name} ({each.tool_count:,}{f': {objects}' if objects else ''})"
 
 
 def slug(text: str) -> str:
@@ -113,11 +112,8 @@ def read_asked(arguments: object) -> Asked:
     found, _ = usable_needs([needs] if isinstance(needs, str) else needs if isinstance(needs, list) else ())
     query = query if isinstance(query, str) and query.strip() else ""
     if not query and not found:
-        raise InvalidRequestError(
-            "the model searched without a need and without a query",
-            "needs",
-            "Tell the model so, as the result of its call.",
-        )
+        problem = "the model searched without a need and without a query"
+        raise InvalidRequestError(problem, "needs", "Tell the model so, as the result of its call.")
     return {"query": query, "needs": found}
 
 

@@ -1,7 +1,9 @@
 """The values of the contract: arguments and results of the calls, for retrieval, server, command and client.
 
-Every value is frozen. The field names are those of the messages in ``proto/egotools/v1/egotools.proto``. This module imports the
-standard library only.
+Every value is frozen. The field names are those of the messages in ``proto/egotools/v1/egotools.proto``, which documents each of them;
+here stands what a reader of a program needs. Confidences and probabilities are in [0, 1], a probability that was not estimated is
+None, and a text or number that a value does not have is empty or 0. An ``origin`` is the place in an overlay file that declares
+something (``overlay.yaml:12``). This module imports the standard library only.
 """
 
 from __future__ import annotations
@@ -51,16 +53,14 @@ class Query:
 
     :param query: the request in plain words, 1 to 20,000 characters with at least one letter or digit.
     :param k: maximum number of tools, 1 to 1,000.
-    :param filters: map from metadata key, or ``id``, to values; a tool must match every key. ``!value`` excludes, and
-        ``start*`` matches every value with that start.
+    :param filters: metadata key, or ``id``, → values; a tool must match every key. ``!value`` excludes, ``start*`` is any with that start.
     :param preset: name of the retriever; empty: the server's default.
-    :param explain: whether each tool has its reasons and its explanation.
+    :param explain: whether each tool has its reasons and its explanation; ``explanation``: the latter alone.
     :param schema_format: ``none``, ``openai``, ``openai_strict``, ``anthropic`` or ``mcp``.
     :param auto_k: the server chooses the number of tools, 1 to ``k``.
     :param done: ids of the tools that were executed for this task already; they are not returned, and supply inputs.
     :param have: values that are known already: name of an input or output, or kind of object → value, which may be empty.
-    :param explanation: whether each tool has its explanation, without the reasons.
-    :param min_snapshot: id of a snapshot: a server that serves an older one refuses; empty for any.
+    :param min_snapshot: id of a snapshot: a server that serves an older one refuses.
     :param abstain: no tools where the request is unanswerable.
     :param needs: what the agent needs, 1 to 32 phrases of 1 to 500 characters, one capability each; the query is context then, and may
         be empty.
@@ -83,13 +83,8 @@ class Query:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntryMatch:
-    """A node of the graph that the request matched, and that led to the tool.
-
-    :param node: node key, ``type:name``.
-    :param kind: ``semantic`` or ``ngram``.
-    :param text: the words of the request that matched (n-gram), or the node's text (semantic).
-    :param score: cosine in [-1, 1] for semantic; inverse document frequency (>= 0) for n-grams.
-    :param origin: where an overlay file declares that these words mean the node (``overlay.yaml:12``); empty for other words.
+    """A node of the graph that the request matched: ``semantic`` (a cosine), or ``ngram`` (words of the request, their inverse document
+    frequency).
     """
 
     node: str
@@ -101,11 +96,7 @@ class EntryMatch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TraversedEdge:
-    """An edge of an ego graph between an entry node and the tool; ``head`` and ``tail`` are node keys.
-
-    :param confidence: in [0, 1].
-    :param origin: where an overlay file declares the edge (``overlay.yaml:12``); empty for other edges.
-    """
+    """An edge of an ego graph between an entry node and the tool; ``head`` and ``tail`` are node keys."""
 
     head: str
     predicate: str
@@ -116,16 +107,8 @@ class TraversedEdge:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParameterBinding:
-    """An input of the tool, and which output of another returned tool can fill it.
-
-    :param parameter: name of the input.
-    :param supplier: id of the returned tool that supplies it; empty where none does.
-    :param output: name of the output that fills it, or empty.
-    :param kind: ``supplies``, ``resolved_by`` or ``depends_on``; ``context`` for an input that names the surroundings
-        (project, account, region), whose value the request or the caller's configuration gives; empty where no returned tool
-        supplies it.
-    :param confidence: in [0, 1].
-    :param origin: where an overlay file declares it (``overlay.yaml:12``); else empty.
+    """An input of the tool, and the returned tool whose ``output`` can fill it; ``kind`` is ``supplies``, ``resolved_by``, ``depends_on``, or
+    ``context``: the surroundings (project, account, region) give it.
     """
 
     parameter: str
@@ -138,11 +121,7 @@ class ParameterBinding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reasons:
-    """Why a tool was returned; all empty where the request did not ask for reasons.
-
-    :param features: map from feature to its value for this tool, not normalised; higher is better.
-    :param bindings: one for each required input, and one for each optional input that another returned tool supplies.
-    """
+    """Why a tool was returned; ``features`` are not normalised, higher is better. All empty where the request did not ask for reasons."""
 
     entries: tuple[EntryMatch, ...] = ()
     edges: tuple[TraversedEdge, ...] = ()
@@ -184,15 +163,15 @@ class RankedTool(_Callable):
 
     :param rank: from 1.
     :param score: higher is better, does not increase with the rank; comparable within one response only.
-    :param schema_json: the call schema as JSON, in the requested format, or empty.
-    :param probability: in [0, 1], that the request needs the tool, given that it is answerable; None where not estimated.
+    :param schema_json: the call schema as JSON, in the requested format.
+    :param probability: that the request needs the tool, given that it is answerable.
     :param call_name: the name by which a model calls it.
     :param call: how it is called; with an empty protocol where the source does not say or no schema was asked for.
     :param schema_notes: why ``schema_json`` is not all that its format asks for (strict mode), one sentence each.
-    :param explanation: one line for a person, at most 25 words: words that match, which value fills which input, which tool to
-        call first, and the required inputs that are still open; empty where it was not asked for.
-    :param effect: what a call does: ``read``, ``idempotent`` or ``change``; empty where the server does not say, which counts as ``change``.
-    :param needs: numbers in ``Response.need_results`` of the needs that it serves, the one it serves best first; empty without needs.
+    :param explanation: one line for a person: words that match, which value fills which input, which tool to call first, and the
+        required inputs that are still open.
+    :param effect: what a call does: ``read``, ``idempotent`` or ``change``; empty counts as ``change``.
+    :param needs: numbers in ``Response.need_results`` of the needs that it serves, the one it serves best first.
     :param completes: whether the graph brought it: it serves no need, but another tool of the answer needs it.
     """
 
@@ -217,12 +196,8 @@ class RankedTool(_Callable):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NeedResult:
-    """How well one need of a request is served.
-
-    :param need: as it was asked, or as the model of the server's operator wrote it.
-    :param tool: id of the tool that serves it best; empty where the caller may see no tool.
-    :param probability: in [0, 1], that some tool of the catalogue serves it; None where not estimated.
-    :param unserved: whether nothing fits: ``probability`` is below the threshold that 95 of 100 served needs of well documented catalogues reach.
+    """How well one need of a request is served: by ``tool`` best. ``unserved``: nothing fits, ``probability`` is below the threshold that 95 of
+    100 served needs of well documented catalogues reach.
     """
 
     need: str
@@ -240,15 +215,12 @@ def may_not_fit(probability: float | None) -> str:
 class Response:
     """The answer to one request: the tools that it needs, best first.
 
-    :param snapshot_id: the snapshot that was used.
-    :param timings_ms: map from stage to milliseconds (``encode``, ``entry``, ``ego``, ``rank``, ``explain``, ``total``, …).
+    :param timings_ms: stage → milliseconds (``encode``, ``entry``, ``ego``, ``rank``, ``explain``, ``total``, …).
     :param fallbacks: parts that were left out and why, one sentence each; empty for a complete response.
-    :param answerable_probability: in [0, 1], that some tool serves the request, if every second request were unanswerable;
-        None where not estimated.
+    :param answerable_probability: that some tool serves the request, if every second request were unanswerable.
     :param unanswerable: whether that is below the threshold that 95 of 100 answerable requests reach.
-    :param request_id: of this request, for :meth:`egotools.Client.report_outcome`; empty where the server keeps no outcomes.
-    :param need_results: for each need, in order, how well it is served. For a request without needs: of those that the model of the
-        server's operator wrote for it, and without such a model empty.
+    :param request_id: for :meth:`egotools.Client.report_outcome`; empty where the server keeps no outcomes.
+    :param need_results: for each need, in order; for a request without needs those that the model of the server's operator wrote for it.
     """
 
     tools: tuple[RankedTool, ...]
@@ -297,13 +269,8 @@ class Response:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parameter:
-    """An input or output of a tool; nested fields by dotted path (``items[].order_id``).
-
-    :param location: its location in an HTTP request: ``path``, ``query``, ``header``, ``body``, ``form``, or empty.
-    :param example: a value as an example, as text, or empty.
-    :param default: the value that an absent input has, as text, or empty.
-    :param pattern: the regular expression that a value matches, or empty.
-    :param bounds: JSON Schema keyword (``minimum``, ``maxLength``, …) → the number that bounds a value.
+    """An input or output of a tool; nested fields by dotted path (``items[].order_id``), ``default`` and ``example`` as text, ``bounds`` by
+    keyword of JSON Schema.
     """
 
     name: str
@@ -321,13 +288,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dependency:
-    """A dependency that the tool's source declares.
-
-    :param tool_id: the required tool.
-    :param parameter: the input that it fills, or empty.
-    :param output: its output that fills it, or empty.
-    :param reason: where it was declared; may be empty.
-    """
+    """A dependency that the tool's source declares: ``output`` of the tool ``tool_id`` fills ``parameter``."""
 
     tool_id: str
     parameter: str = ""
@@ -337,18 +298,7 @@ class Dependency:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tool(_Callable):
-    """All fields of one tool.
-
-    :param metadata_json: all metadata as one JSON object.
-    :param input_schema_json: the JSON Schema of the arguments as the source has it, or empty.
-    :param output_schema_json: the same of a successful answer.
-    :param call: how it is called; with an empty protocol where the source does not say.
-    :param call_name: the name by which a model calls it.
-    :param schema_notes: why ``schema_json`` is not all that its format asks for (strict mode), one sentence each.
-    :param effect: what a call does: ``read``, ``idempotent`` or ``change``; empty where the server does not say, which counts as ``change``.
-    :param schema_json: the call schema as JSON, in the requested format, or empty.
-    :param snapshot_id: the snapshot that contains it.
-    """
+    """All fields of one tool. Those that a :class:`RankedTool` has too mean the same; the schemas and the metadata are JSON."""
 
     id: str
     name: str
@@ -386,14 +336,7 @@ class Tool(_Callable):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GraphNode:
-    """A node of the tool graph.
-
-    :param key: ``type:name``, unique in the snapshot.
-    :param name: canonical name; for a tool its title.
-    :param degree: number of its edges in the whole graph.
-    :param tool_id: id of the tool where the node is one, else empty.
-    :param surface_forms: the forms in which documents write it.
-    """
+    """A node of the tool graph; ``key`` is ``type:name``, ``degree`` the number of its edges in the whole graph."""
 
     key: str
     type: str
@@ -405,14 +348,7 @@ class GraphNode:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Provenance:
-    """A place in a document where an edge was found.
-
-    :param tool_id: the tool that the document describes.
-    :param field: the field of the document: ``name``, ``description``, ``parameters.supplier_id``, …
-    :param extractor: versioned name of the extractor (``rules.v1``).
-    :param start: position of the first character of the evidence in the field's text; -1 where it is the whole field.
-    :param end: position after its last character, or -1.
-    """
+    """A place in a document where an edge was found: characters ``start`` to ``end`` of a field of a tool, or the whole field (-1)."""
 
     tool_id: str
     field: str
@@ -423,13 +359,9 @@ class Provenance:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObservedOutput:
-    """An output that a used tool returned: its name and type, never its value.
+    """An output that a used tool returned: its name (dotted path) and JSON type, never its value.
 
-    :param tool_id: the tool.
-    :param name: name of the output; a dotted path for a nested one.
-    :param type: JSON type of the value: ``string``, ``integer``, ``number``, ``boolean``, ``object`` or ``array``.
-    :param taken_by: the used tool whose input took the value later, or empty.
-    :param taken_as: that input, or empty.
+    :param taken_by: the used tool whose input ``taken_as`` took the value later.
     """
 
     tool_id: str
@@ -441,11 +373,7 @@ class ObservedOutput:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GraphEdge:
-    """A directed edge of the tool graph; ``head`` and ``tail`` are node keys.
-
-    :param confidence: in [0, 1]; 1 for an edge that a document declares.
-    :param phrase: the words that express it in the documents, where they differ from the predicate's name.
-    """
+    """A directed edge of the tool graph; ``head`` and ``tail`` are node keys, ``phrase`` the words that express it in the documents."""
 
     head: str
     predicate: str
@@ -457,12 +385,7 @@ class GraphEdge:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EgoGraph:
-    """A node with its neighbours one edge away.
-
-    :param nodes: the nodes at the other end of ``edges``, without the center, sorted by key.
-    :param edges: in order of decreasing confidence.
-    :param total_degree: number of edges of the center with the requested predicates, whether returned or not.
-    """
+    """A node with its neighbours one edge away, edges in order of decreasing confidence; ``total_degree`` counts those that were left out too."""
 
     center: GraphNode
     nodes: tuple[GraphNode, ...] = ()
@@ -478,10 +401,7 @@ class EgoGraph:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OntologyInfo:
-    """The ontology of a snapshot.
-
-    :param digest: SHA-256 of its content, hexadecimal.
-    """
+    """The ontology of a snapshot; ``digest`` is the SHA-256 of its content."""
 
     name: str
     version: int
@@ -490,12 +410,7 @@ class OntologyInfo:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamespaceSummary:
-    """What the tools of one namespace are about.
-
-    :param name: the namespace; empty for the tools without one.
-    :param tool_count: number of its tools.
-    :param objects: the business objects that most of its tools act on, at most 8, the most frequent first.
-    """
+    """A namespace (empty for the tools without one), and the business objects that most of its tools act on, at most 8."""
 
     name: str
     tool_count: int
@@ -504,20 +419,7 @@ class NamespaceSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CatalogInfo:
-    """The description of a snapshot.
-
-    :param format_version: version of the snapshot's file format, from 1.
-    :param models: map from role to the name of its model.
-    :param node_counts: map from entity type to number of nodes.
-    :param edge_counts: map from predicate to number of edges.
-    :param presets: the presets that a request can name.
-    :param default_preset: the preset for an empty name.
-    :param created_by: map from component to its version when the snapshot was built.
-    :param filter_keys: map from a key of filters to the number of its values.
-    :param namespaces: those with the most tools, at most 1,000, most tools first.
-    :param tool_ids: one page of the tool ids, in the snapshot's order.
-    :param next_page_token: token of the next page; empty for the last page.
-    """
+    """The description of a snapshot: what it counts by name, at most 1,000 namespaces, and one page of its tool ids."""
 
     snapshot_id: str
     format_version: int
@@ -539,16 +441,10 @@ class CatalogInfo:
 class PlanInput:
     """An input of a step, and where its value comes from.
 
-    :param parameter: its name; empty where a tool only must go first.
     :param source: ``step``; ``done``, a tool that was executed already; ``have`` and ``request``, a known value; ``context``, which the
         request or the caller's configuration gives; ``ask``: the user must be asked.
-    :param step: number of the step that supplies it, or 0.
-    :param supplier: id of the tool that supplies it, or empty.
-    :param output: its output with the value (``suppliers[].id``), or empty.
-    :param kind: ``supplies``, ``resolved_by`` or ``depends_on``; empty for a source that is no tool.
-    :param confidence: in [0, 1]: of that edge; 1 for a value of ``have``, 0 for ``ask``.
+    :param step: number of the step that supplies it, or 0; its tool is ``supplier``, and its output ``output`` (``suppliers[].id``).
     :param value: of ``have`` and ``request``; empty where the caller keeps it, or the request says it in words.
-    :param required: whether the tool cannot be called without.
     :param alternatives: ids of other tools that could supply it, the best first.
     """
 
@@ -566,14 +462,11 @@ class PlanInput:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanStep:
-    """One call.
+    """One call; ``number`` is from 1.
 
-    :param number: from 1.
     :param kind: ``goal``, ``resolved_by`` (it turns words into an identifier), ``supplies`` or ``depends_on`` (a document says that it
         must go first).
-    :param confidence: in [0, 1]: the surest use of it by a later step. Of a goal: 1 where the caller named it, else the probability that the request
-        needs it, 0 where not estimated.
-    :param inputs: those that are filled or must be.
+    :param confidence: of a goal 1 where the caller named it, else the probability that the request needs it, 0 where not estimated.
     """
 
     number: int
@@ -593,13 +486,7 @@ class PlanStep:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenInput:
-    """A value that no step supplies.
-
-    :param parameter: name of the input, as the first step that needs it writes it.
-    :param description: of the input, or empty.
-    :param source: ``ask`` or ``context``.
-    :param steps: numbers of the steps that need it.
-    """
+    """A value that no step supplies: the user is asked (``source`` is ``ask``), or the surroundings give it (``context``)."""
 
     parameter: str
     description: str
@@ -609,16 +496,7 @@ class OpenInput:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolPlan:
-    """An ordered list of calls. Nothing was called.
-
-    :param steps: each after those that it takes values from.
-    :param open_inputs: what must be asked of the user, and what the surroundings of the calls give.
-    :param cost: see ``PlanResponse.cost`` of the contract.
-    :param fallbacks: what was left out and why, one sentence each; usually empty.
-    :param answerable_probability: of the query, as in :class:`Response`; None without one, or where not estimated.
-    :param unanswerable: whether no tool fits the query; see ``abstain`` of :meth:`egotools.Client.plan`.
-    :param need_results: for each need, in order, its best tool and how well it is served; empty without needs.
-    """
+    """An ordered list of calls, each after those that it takes values from. Nothing was called. Its other fields are as of a :class:`Response`."""
 
     steps: tuple[PlanStep, ...]
     open_inputs: tuple[OpenInput, ...] = ()

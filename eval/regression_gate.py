@@ -20,7 +20,7 @@ from pydantic import TypeAdapter, ValidationError
 from eval.answers import Run
 from eval.measured_set import MeasuredSet
 from eval.metrics import cutoff_of, interval, resampled_means, score
-from eval.report.facts import Figures, Scope
+from eval.report.tables import Figures, Scope
 from eval.summary import Figure, Summary
 from ontology.errors import DocumentError, InvalidArgumentError, NotFoundError
 from ontology.files import write_file

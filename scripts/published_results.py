@@ -14,11 +14,11 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from eval.graph_quality.statistics import ConnectivityShare
 from pydantic import TypeAdapter
 
 from eval.graph_quality import ANY_TOOL_EDGE, GraphQuality
 from eval.graph_quality.edge_precision import Score
-from eval.graph_quality.statistics import ConnectivityShare
 from eval.measured_set import MeasuredSet
 from eval.queries import of_split
 from eval.summary import Figure, Summary, summarise, summary_from_json, summary_to_json

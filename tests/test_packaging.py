@@ -70,6 +70,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
     ignored = shutil.ignore_patterns("__pycache__")
     for name in (*PACKAGES, "benchmarks", "research", "scripts", "tests"):
         shutil.copytree(ROOT / name, source / name, ignore=ignored)
+    shutil.copytree(ROOT / "examples" / "company", source / "examples" / "company", ignore=ignored)
     for name in PROJECT_FILES:
         shutil.copy(ROOT / name, source / name)
     command = [
@@ -95,11 +96,12 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
 def test_the_wheel_holds_modules_data_and_markers(wheel: set[str]) -> None:
     files = {path.relative_to(ROOT).as_posix() for package in PACKAGES for path in (ROOT / package).rglob("*.*")}
     wanted = {name for name in files if name.endswith((".py", *DATA)) or Path(name).name == "py.typed"}
-    assert sorted(wanted - wheel) == []
+    company = {f"examples/company/{path.name}" for path in (ROOT / "examples" / "company").glob("*.*")}
+    assert sorted((wanted | company) - wheel) == []
     assert {f"{package}/py.typed" for package in PACKAGES} <= wheel
 
 
 @pytest.mark.slow
 def test_the_wheel_holds_nothing_that_only_a_checkout_needs(wheel: set[str]) -> None:
     tops = {name.partition("/")[0] for name in wheel}
-    assert {top for top in tops if not top.startswith("egotools-")} == set(PACKAGES)
+    assert {top for top in tops if not top.startswith("egotools-")} == {*PACKAGES, "examples"}

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import concurrent.futures
 import re
-import threading
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from typing import Any
@@ -43,7 +41,7 @@ async def send_aws(
         raise MissingPackageError("botocore") from error
     try:
         async with asyncio.timeout(timeout_s):
-            return await asyncio.wrap_future(_in_thread(_aws, call, session, endpoint_url, timeout_s, max_bytes))
+            return await asyncio.to_thread(_aws, call, session, endpoint_url, timeout_s, max_bytes)
     except botocore.exceptions.ClientError as error:  # the service answered with an error
         body = {key: value for key, value in error.response.items() if key != "ResponseMetadata"}
         code = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", "")
@@ -60,21 +58,6 @@ async def send_aws(
         raise ToolRequestError(problem, call.operation, remedy) from None
 
 
-def _in_thread(work: Callable[..., ToolAnswer], *arguments: Any) -> concurrent.futures.Future[ToolAnswer]:
-    """Run some work that cannot be cancelled in a thread that does not keep the program alive."""
-    future: concurrent.futures.Future[ToolAnswer] = concurrent.futures.Future()
-
-    def run() -> None:
-        if future.set_running_or_notify_cancel():
-            try:
-                future.set_result(work(*arguments))
-            except BaseException as error:  # handed on to whoever waits
-                future.set_exception(error)
-
-    threading.Thread(target=run, name="egotools-aws", daemon=True).start()
-    return future
-
-
 def _aws(call: AwsCall, session: Any, endpoint_url: str, timeout_s: float, max_bytes: int) -> ToolAnswer:
     import botocore.session
     from botocore import xform_name
@@ -86,16 +69,12 @@ def _aws(call: AwsCall, session: Any, endpoint_url: str, timeout_s: float, max_b
     try:
         operation: Callable[..., dict[str, Any]] | None = getattr(client, xform_name(call.operation), None)
         if operation is None:
-            remedy = "Install a newer botocore."
-            raise ToolRequestError("the service has no such operation", call.operation, remedy)
+            raise ToolRequestError("the service has no such operation", call.operation, "Install a newer botocore.")
         shape = client.meta.service_model.operation_model(call.operation).input_shape
         answer = operation(**_with_bytes(call.arguments, shape, call.operation))
         status = answer.pop("ResponseMetadata", {}).get("HTTPStatusCode", "")
-        return ToolAnswer(
-            ok=True,
-            status=str(status),
-            body={key: _read(value, call.service, max_bytes) for key, value in answer.items()},
-        )
+        body = {key: _read(value, call.service, max_bytes) for key, value in answer.items()}
+        return ToolAnswer(ok=True, status=str(status), body=body)
     finally:
         client.close()
 
@@ -110,8 +89,7 @@ def _with_bytes(value: Any, shape: Any, name: str) -> Any:
         try:
             return base64.b64decode(value, validate=True)
         except ValueError:
-            remedy = "Give bytes, or their base64."
-            raise ToolRequestError("the value is no base64", name, remedy) from None
+            raise ToolRequestError("the value is no base64", name, "Give bytes, or their base64.") from None
     if kind == "structure" and isinstance(value, Mapping):
         return {key: _with_bytes(inner, shape.members.get(key), key) for key, inner in value.items()}
     if kind == "map" and isinstance(value, Mapping):

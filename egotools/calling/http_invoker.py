@@ -162,13 +162,10 @@ async def _token(client: httpx.AsyncClient, request: ToolHttpRequest, max_bytes:
 
 def _with_token(request: httpx.Request, token: str, cookies: httpx.Cookies) -> httpx.Request:
     """The request with the token and the cookies of its session, beside those that it has."""
-    headers = httpx.Headers(request.headers)
-    headers[_CSRF] = token
     blank = httpx.Request(request.method, request.url)
     cookies.set_cookie_header(blank)
-    both = [jar["cookie"] for jar in (headers, blank.headers) if "cookie" in jar]
-    if both:
-        headers["cookie"] = "; ".join(both)
+    both = "; ".join(jar["cookie"] for jar in (request.headers, blank.headers) if "cookie" in jar)
+    headers = httpx.Headers({**request.headers, _CSRF: token, **({"cookie": both} if both else {})})
     return httpx.Request(request.method, request.url, headers=headers, content=request.content)
 
 

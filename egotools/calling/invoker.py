@@ -89,9 +89,8 @@ def too_slow(subject: str, timeout_s: float) -> ClientDeadlineError:
 
 def too_large(subject: str, max_bytes: int) -> OverloadedError:
     """Return the error of an answer above the limit."""
-    return OverloadedError(
-        f"the answer has more than {max_bytes:,} bytes", subject, "Ask for less, or take more bytes."
-    )
+    problem = f"the answer has more than {max_bytes:,} bytes"
+    return OverloadedError(problem, subject, "Ask for less, or take more bytes.")
 
 
 def compressed(subject: str) -> UnavailableError:

@@ -1,4 +1,4 @@
-"""Calling tools of MCP servers."""
+"""Calling tools of MCP servers, each as its server has it now."""
 
 from __future__ import annotations
 
@@ -31,26 +31,24 @@ class ChangedToolError(ToolRequestError):
     :param live: that schema as an answer of the server, without credentials: to be shown as answers are, between marks.
     """
 
-    def __init__(self, message: str, *, subject: str, remedy: str, live: ToolAnswer) -> None:
+    def __init__(self, message: str, *, subject: str, live: ToolAnswer) -> None:
+        remedy = "The inputs of this tool have changed since the catalogue was built: give the arguments that its server takes now."
         super().__init__(message, subject=subject, remedy=remedy)
         self.live = live
 
 
-def _changed_error(
-    error: ToolRequestError, schema: Mapping[str, Any], arguments: Mapping[str, Any], secrets: KnownSecrets
-) -> ChangedToolError:
-    """The error without texts of the server; of its names only short ones, and those that the caller gave.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class McpAddress:
+    """Where the tools of a session are.
 
-    :param error: found with the live schema. Its message is in words of ours; its subject and remedy may be the server's.
+    :param session: ``mcp:COMMAND …`` to start a server on stdio, or ``mcp+http(s)://…``.
+    :param headers: of each request over HTTP (a token); they are in no ``repr``, and another host never gets them.
+    :param env: variables of a server on stdio, beside the few that the SDK hands on; likewise.
     """
-    live = ToolAnswer(ok=False, status="not called", body=secrets.without_in({"inputSchema": dict(schema)}))
-    subject = error.subject
-    is_plain = _NAME.match(subject) and len(_WORD.findall(subject)) <= _MOST_WORDS
-    if not (is_plain and secrets.without_in(subject) == subject) and subject not in arguments:
-        first = re.split(r"[.\[]", subject, maxsplit=1)[0]
-        subject = first if first in arguments else "arguments"
-    remedy = "The inputs of this tool have changed since the catalogue was built: give the arguments that its server takes now."
-    return ChangedToolError(error.message, subject=subject[:200], remedy=remedy, live=live)
+
+    session: str
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    env: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
 async def send_mcp(
@@ -62,12 +60,9 @@ async def send_mcp(
     timeout_s: float = TIMEOUT_S,
     max_bytes: int = MAX_BYTES,
 ) -> ToolAnswer:
-    """Call a tool of an MCP server, in a session of its own.
+    """Call a tool of an MCP server, in a session of its own. The parameters are those of :class:`McpAddress`.
 
-    :param session: ``mcp:COMMAND …`` to start a server on stdio, or ``mcp+http(s)://…``.
-    :param headers: of each HTTP request (a token); another host than that of the address never gets them.
-    :param env: environment variables of a server on stdio, beside the few that the SDK hands on.
-    :raises ToolRequestError: when the session is none of these.
+    :raises ToolRequestError: when the session is no address.
     :raises MissingPackageError: when the SDK ``mcp`` is not installed.
     :raises ClientDeadlineError: when the answer is not there in time.
     :raises OverloadedError: when the answer is too large.
@@ -78,20 +73,6 @@ async def send_mcp(
         return await opened.call(call, timeout_s=timeout_s)
     finally:
         await opened.close()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class McpAddress:
-    """Where the tools of a session are.
-
-    :param session: ``mcp:COMMAND …`` or ``mcp+http(s)://…``.
-    :param headers: of each request over HTTP; they may hold a token and are in no ``repr``.
-    :param env: variables of a server on stdio; likewise.
-    """
-
-    session: str
-    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
-    env: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
 class McpInvoker:
@@ -157,12 +138,17 @@ class McpInvoker:
         if tool.call.protocol != "mcp":
             raise ToolRequestError("this tool is not of an MCP server", tool.id, "Call it by its protocol.")
         name = tool.call.session if tool.call.session in self._addresses else ""
-        if name not in self._addresses:
+        address = self._addresses.get(name)
+        if address is None:
             known = ", ".join(sorted(self._addresses)) or "none"
             problem = f"no address is given for the MCP session {tool.call.session!r}"
             raise ToolRequestError(problem, tool.id, f"Give its server again (--session); sessions with one: {known}.")
         kept = self._kept
-        session = self._session(name) if kept is None else kept.setdefault(name, self._session(name))
+        session = kept.get(name) if kept is not None else None
+        if session is None:
+            session = McpSession(address.session, headers=address.headers, env=address.env, max_bytes=self._max_bytes)
+        if kept is not None:
+            kept[name] = session
         try:
             yield session
         finally:
@@ -179,12 +165,18 @@ class McpInvoker:
         except ToolRequestError as error:
             if schema == tool.input_schema:
                 raise
-            raise _changed_error(error, schema, arguments, self._secrets) from None
+            subject = self._own_words(error.subject, arguments)
+            shown = ToolAnswer(ok=False, status="not called", body=self._secrets.without_in({"inputSchema": schema}))
+            raise ChangedToolError(error.message, subject=subject, live=shown) from None
         return cast(McpCall, request), live
 
-    def _session(self, name: str) -> McpSession:
-        address = self._addresses[name]
-        return McpSession(address.session, headers=address.headers, env=address.env, max_bytes=self._max_bytes)
+    def _own_words(self, subject: str, arguments: Mapping[str, Any]) -> str:
+        """What an error found with a server's schema names: of the server's names only short ones, and those that the caller gave."""
+        is_plain = _NAME.match(subject) and len(_WORD.findall(subject)) <= _MOST_WORDS
+        if (is_plain and self._secrets.without_in(subject) == subject) or subject in arguments:
+            return subject[:200]
+        first = re.split(r"[.\[]", subject, maxsplit=1)[0]
+        return first[:200] if first in arguments else "arguments"
 
 
 def _shape(schema: Mapping[str, Any]) -> Any:

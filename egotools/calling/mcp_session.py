@@ -1,9 +1,10 @@
-"""A session with an MCP server that is kept for several calls, over stdio or streamable HTTP, through the official SDK."""
+"""A session with an MCP server that is kept for several calls, over stdio or streamable HTTP, through the official SDK (extra ``mcp``)."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import os
 import shlex
 import signal
@@ -35,19 +36,15 @@ from egotools.client_errors import (
 from egotools.values import Tool
 
 NOT_CONFIRMED = "NOT_CONFIRMED"
-"""Its reason, whoever calls: a gateway, a planner, an agent's framework."""
+"""The reason of a call without consent, whoever calls: a gateway, a planner, an agent's framework."""
 MAX_ANSWER_BYTES = 64 * 2**20
 """Bytes of all that a server writes to its standard output, at most."""
 MAX_ERROR_BYTES = 64 * 2**10
 """The last bytes of its standard error that are kept."""
 _EFFECTS = ("read", "idempotent", "change")  # the weakest first
-# Limits; chosen, not tuned.
 _MAX_SCHEMA_BYTES, _MAX_PROPERTIES = 256 * 2**10, 1_000
 _MOST_PAGES, _MOST_TOOLS = 100, 10_000  # of a server's list
-_EXIT_S = 2.0  # for the server to end by itself after its standard input is closed
-_DRAIN_S = 1.0
-_CLOSE_S = 10.0  # for saying goodbye
-_REFUSED = (401, 403)
+_EXIT_S, _CLOSE_S = 2.0, 10.0  # for a server to end after its input is closed; for saying goodbye
 
 
 def first_cause(error: BaseException) -> BaseException:
@@ -62,23 +59,12 @@ def not_confirmed(
     problem: str = "nobody confirmed it",
     remedy: str = "Do not repeat the call unless the user asks for it.",
 ) -> PermissionDeniedError:
-    """Return the error.
+    """Return the error of a call without consent.
 
-    :param problem: why there is no consent.
+    :param problem: why there is none.
     """
     text = f"the call may change something, and {problem}; nothing was sent"
     return PermissionDeniedError(text, tool_id, remedy, reason=NOT_CONFIRMED)
-
-
-class LiveTool(NamedTuple):
-    """What the server says of a tool.
-
-    :param input_schema: JSON Schema of its arguments.
-    :param effect: ``read``, ``idempotent`` or ``change``, by its annotations.
-    """
-
-    input_schema: dict[str, Any]
-    effect: str
 
 
 class StrongerEffectError(PermissionDeniedError):
@@ -102,48 +88,18 @@ def stronger_effect(one: str, other: str) -> str:
     return max(one or "change", other or "change", key=_EFFECTS.index)
 
 
-def _stated_effect(annotations: Any) -> str:
-    """The effect that the annotations of a tool state; what they do not say counts as a change."""
-    said = {} if annotations is None else annotations.model_dump(by_alias=True)
-    if said.get("readOnlyHint") is True and said.get("destructiveHint") is not True:
-        return "read"
-    return "idempotent" if said.get("idempotentHint") is True else "change"
+class LiveTool(NamedTuple):
+    """What the server says of a tool: the JSON Schema of its arguments, and its effect by its annotations."""
 
-
-def _check_size(schema: Mapping[str, Any], tool: str) -> None:
-    """Check the limits of an input schema; it is walked no further than they go."""
-    left, properties = _MAX_SCHEMA_BYTES, 0
-    waiting: list[tuple[Any, int]] = [(schema, 0)]
-    while waiting:
-        value, depth = waiting.pop()
-        if isinstance(value, str):
-            left -= len(value.encode("utf-8", "replace")) + 2
-        elif isinstance(value, Mapping):
-            stated = value.get("properties")
-            properties += len(stated) if isinstance(stated, Mapping) else 0
-            left -= 2 * len(value) + 2
-        elif isinstance(value, list):
-            left -= len(value) + 2
-        else:
-            left -= 4 + (value.bit_length() // 3 if isinstance(value, int) else 0)
-        limits = {
-            f"{_MAX_SCHEMA_BYTES // 2**10} KiB": left < 0,
-            f"{_MAX_PROPERTIES:,} properties": properties > _MAX_PROPERTIES,
-            f"{MAX_DEPTH} levels": depth > MAX_DEPTH,
-        }
-        if limit := next((limit for limit, is_over in limits.items() if is_over), ""):
-            problem = f"the input schema that the MCP server lists has more than {limit}; nothing was sent"
-            remedy = "Use another tool; who runs the server makes its schema smaller."
-            raise OverloadedError(problem, tool, remedy, reason="SCHEMA_TOO_LARGE")
-        inner = [part for pair in value.items() for part in pair] if isinstance(value, Mapping) else value
-        waiting += [(part, depth + 1) for part in inner] if isinstance(inner, list) else []
+    input_schema: dict[str, Any]
+    effect: str
 
 
 class ServerOutput:
     """What is known of the output of a server.
 
     :param max_bytes: of all its answers; by default 64 MiB.
-    :ivar size: bytes of answers since the last :meth:`restart`.
+    :ivar size: bytes of answers so far.
     :ivar too_large: whether it wrote more.
     :ivar compressed: whether an answer over HTTP was compressed; it was not read.
     :ivar refused: the status with which it refused a request over HTTP (401, 403), or 0.
@@ -187,43 +143,40 @@ async def stdio_server(
     :raises OSError: when the command cannot be started.
     """
     import anyio
+    from anyio.streams.buffered import BufferedByteReceiveStream
     from mcp.client.stdio import get_default_environment
     from mcp.shared.message import SessionMessage
     from mcp_types import jsonrpc_message_adapter
 
-    process: Any = await anyio.open_process(
-        list(words), env={**get_default_environment(), **env}, start_new_session=True
-    )
+    own = {**get_default_environment(), **env}
+    process: Any = await anyio.open_process(list(words), env=own, start_new_session=True)
     received_in, received = anyio.create_memory_object_stream[Any](0)
     sent, sent_out = anyio.create_memory_object_stream[Any](0)
     broken = (anyio.ClosedResourceError, anyio.BrokenResourceError, OSError)
-    errors_read = anyio.Event()
-
-    def message(line: bytes) -> Any:
-        try:
-            return SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
-        except ValueError as error:
-            return error  # the session decides what a line means that is no message
 
     async def read_errors() -> None:
         with contextlib.suppress(*broken):
             async for chunk in process.stderr:
                 output.add_errors(chunk)
-        errors_read.set()
 
     async def read_messages() -> None:
-        buffer = bytearray()
-        with contextlib.suppress(*broken):
+        lines = BufferedByteReceiveStream(process.stdout)
+        ended = (*broken, anyio.EndOfStream, anyio.IncompleteRead)
+        with contextlib.suppress(*ended):
             async with received_in:
-                async for chunk in process.stdout:
-                    if not output.add(len(chunk)):
+                while True:
+                    try:
+                        line = await lines.receive_until(b"\n", output.max_bytes)
+                    except anyio.DelimiterNotFound:
+                        output.too_large = True
                         return
-                    buffer += chunk
-                    if b"\n" in chunk:
-                        *lines, rest = bytes(buffer).split(b"\n")
-                        buffer = bytearray(rest)
-                        for line in lines:
-                            await received_in.send(message(line))
+                    if not output.add(len(line)):
+                        return
+                    try:
+                        message: Any = SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
+                    except ValueError as error:
+                        message = error  # the session decides what a line means that is no message
+                    await received_in.send(message)
 
     async def write_messages() -> None:
         try:
@@ -233,21 +186,16 @@ async def stdio_server(
         except broken:
             await received_in.aclose()  # so that the session ends instead of waiting for an answer
 
-    async def ended() -> None:
-        with anyio.move_on_after(_EXIT_S):
-            while process.returncode is None:
-                await anyio.sleep(0.01)
-
     async def stop() -> None:
         """Close the standard input, wait a little, then kill the process and all that it started."""
         with contextlib.suppress(*broken):
             await process.stdin.aclose()
-        await ended()
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)
-        await ended()
-        with anyio.move_on_after(_DRAIN_S):
-            await errors_read.wait()
+        for _ in range(2):
+            with anyio.move_on_after(_EXIT_S):
+                while process.returncode is None:
+                    await anyio.sleep(0.01)
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, signal.SIGKILL)
 
     try:
         async with anyio.create_task_group() as tasks:
@@ -262,7 +210,7 @@ async def stdio_server(
     finally:
         for stream in (received, received_in, sent, sent_out):
             stream.close()
-        with anyio.CancelScope(shield=True), anyio.move_on_after(_DRAIN_S):
+        with anyio.CancelScope(shield=True), anyio.move_on_after(_EXIT_S):
             await process.aclose()
 
 
@@ -294,7 +242,7 @@ async def http_server(url: str, headers: Mapping[str, str], output: ServerOutput
             await self._stream.aclose()
 
     async def bound(response: Any) -> None:
-        if response.status_code in _REFUSED:
+        if response.status_code in (401, 403):
             output.refused = response.status_code
         if is_encoded(response.headers):
             output.compressed = True
@@ -318,15 +266,8 @@ class _Connection:
         self.output = output
         self.client: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self.users = 0
-        self.retired = False
-        self._last_call_over = asyncio.Event()
+        self.leave = asyncio.Event()
         self.task = asyncio.create_task(self._live(opening))
-
-    def retire(self) -> None:
-        """End the connection when its last call is over."""
-        self.retired = True
-        if not self.users:
-            self._last_call_over.set()
 
     async def answer(self, ask: Callable[[Any], Awaitable[Any]]) -> Any:
         """Ask the server through the SDK's client, and return what that returns; raise when the connection ends before."""
@@ -345,7 +286,7 @@ class _Connection:
             async with opening as client:
                 client.session.validate_tool_result = _taken
                 self.client.set_result(client)
-                await self._last_call_over.wait()
+                await self.leave.wait()
         except BaseException as error:
             if not self.client.done():
                 failure = error if isinstance(error, Exception) else ConnectionError("the session was closed")
@@ -353,6 +294,10 @@ class _Connection:
                 self.client.exception()  # so that nobody is told of an error for which nobody waited
             if not isinstance(error, Exception):
                 raise
+
+
+async def _taken(name: str, result: Any) -> None:
+    """Take an answer as it is. The SDK would check it in the event loop against a schema of the server, for as long as that likes."""
 
 
 class McpSession:
@@ -403,33 +348,40 @@ class McpSession:
         """
         found = await self._asked(tool, lambda client: _listed(client, tool), timeout_s)
         _check_size(found.input_schema, tool)
-        return LiveTool(found.input_schema, _stated_effect(found.annotations))
+        said = {} if found.annotations is None else found.annotations.model_dump(by_alias=True)
+        effect = "idempotent" if said.get("idempotentHint") is True else "change"
+        if said.get("readOnlyHint") is True and said.get("destructiveHint") is not True:
+            effect = "read"
+        return LiveTool(found.input_schema, effect)
 
     async def close(self) -> None:
         """End the session; a server on stdio and all that it started are killed."""
-        connection = self._connection
-        if connection is not None:
-            self._retire(connection)
-            if connection.client.done() and not connection.users:
-                await asyncio.wait([connection.task], timeout=_CLOSE_S)
+        if self._connection is not None:
+            self._connection.leave.set()
+            if self._connection.client.done():
+                await asyncio.wait([self._connection.task], timeout=_CLOSE_S)
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def _asked(self, tool: str, ask: Callable[[Any], Awaitable[Any]], timeout_s: float) -> Any:
         connection = self._connected()
+        from mcp.shared.exceptions import MCPError  # is there: else there were no connection
+        from mcp_types import CONNECTION_CLOSED
+
         connection.users += 1
         try:
             async with asyncio.timeout(timeout_s):
                 return await connection.answer(ask)
         except Exception as error:  # the SDK, its HTTP client and the process each raise errors of their own
-            if not isinstance(error, TimeoutError | ClientError) or not connection.client.done():
-                self._retire(connection)
+            answered = isinstance(error, MCPError) and error.code != CONNECTION_CLOSED
+            is_of_call = answered or isinstance(error, TimeoutError | ClientError)
+            if not is_of_call or not connection.client.done():  # the next call connects anew
+                connection.leave.set()
+                self._connection = None if self._connection is connection else self._connection
             raise _call_error(tool, error, connection.output, timeout_s) from None
         finally:
             connection.users -= 1
-            if connection.retired:
-                connection.retire()
 
     def _connected(self) -> _Connection:
         """Return the connection, begun where there is none."""
@@ -442,38 +394,26 @@ class McpSession:
         except ImportError as error:
             raise MissingPackageError("mcp") from error
         output = ServerOutput(max(MAX_ANSWER_BYTES, 2 * self._max_bytes))  # with what the protocol adds to an answer
-        server = _mcp_server(self._session, self._headers, self._env, output)
-        self._connection = _Connection(Client(server), output)
+        self._connection = _Connection(Client(self._server(output)), output)
         self._tasks.add(self._connection.task)
         self._connection.task.add_done_callback(self._tasks.discard)
         return self._connection
 
-    def _retire(self, connection: _Connection) -> None:
-        if self._connection is connection:
-            self._connection = None
-        connection.retire()
-
-
-def _mcp_server(session: str, headers: Mapping[str, str], env: Mapping[str, str], output: ServerOutput) -> Any:
-    """Return what the SDK's client connects to."""
-    if session.startswith(("mcp+http://", "mcp+https://")):
-        return http_server(session.removeprefix("mcp+"), headers, output)
-    try:
-        words = shlex.split(session.removeprefix("mcp:")) if session.startswith("mcp:") else []
-    except ValueError:
-        words = []
-    if not words:
-        remedy = "Write mcp:COMMAND ARGUMENTS or mcp+https://HOST/PATH."
-        raise ToolRequestError("this is no address of an MCP server", "session", remedy)
-    return stdio_server(words, env, output)
+    def _server(self, output: ServerOutput) -> Any:
+        """What the SDK's client connects to."""
+        if self._session.startswith(("mcp+http://", "mcp+https://")):
+            return http_server(self._session.removeprefix("mcp+"), self._headers, output)
+        try:
+            words = shlex.split(self._session.removeprefix("mcp:")) if self._session.startswith("mcp:") else []
+        except ValueError:
+            words = []
+        if not words:
+            remedy = "Write mcp:COMMAND ARGUMENTS or mcp+https://HOST/PATH."
+            raise ToolRequestError("this is no address of an MCP server", "session", remedy)
+        return stdio_server(words, self._env, output)
 
 
 async def _listed(client: Any, name: str) -> Any:
-    """Return a tool as it is listed.
-
-    :raises NotFoundError: when it is not.
-    :raises OverloadedError: when the list has no end.
-    """
     cursor, tools = None, 0
     for _ in range(_MOST_PAGES):
         page = await client.list_tools(cursor=cursor, cache_mode="bypass")
@@ -487,6 +427,24 @@ async def _listed(client: Any, name: str) -> Any:
             break
     problem = f"the list of the MCP server has more than {_MOST_PAGES} pages or {_MOST_TOOLS:,} tools"
     raise OverloadedError(problem, name, "Let the server list fewer tools.")
+
+
+def _check_size(schema: Mapping[str, Any], tool: str) -> None:
+    over = "256 KiB" if len(json.dumps(schema)) > _MAX_SCHEMA_BYTES else ""
+    waiting: list[tuple[Any, int]] = [(schema, 0)]
+    properties = 0
+    while waiting and not over:
+        value, depth = waiting.pop()
+        if isinstance(value, Mapping) and isinstance(value.get("properties"), Mapping):
+            properties += len(value["properties"])
+        if properties > _MAX_PROPERTIES or depth > MAX_DEPTH:
+            over = f"{MAX_DEPTH} levels" if depth > MAX_DEPTH else f"{_MAX_PROPERTIES:,} properties"
+        inner = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
+        waiting += [(part, depth + 1) for part in inner]
+    if over:
+        problem = f"the input schema that the MCP server lists has more than {over}; nothing was sent"
+        remedy = "Use another tool; who runs the server makes its schema smaller."
+        raise OverloadedError(problem, tool, remedy, reason="SCHEMA_TOO_LARGE")
 
 
 def _call_error(tool: str, error: Exception, output: ServerOutput, timeout_s: float) -> ClientError:
@@ -506,10 +464,6 @@ def _call_error(tool: str, error: Exception, output: ServerOutput, timeout_s: fl
     return unreachable(tool, "there is no such command" if missing else type(cause).__name__)
 
 
-async def _taken(name: str, result: Any) -> None:
-    """Take an answer as it is. The SDK would check it in the event loop against a schema of the server, for as long as that likes."""
-
-
 def _values(answer: Any) -> tuple[dict[str, Any], int]:
     """Return an answer as JSON values, and the length of its texts."""
     found: dict[str, Any] = answer.model_dump(
@@ -522,8 +476,6 @@ def _values(answer: Any) -> tuple[dict[str, Any], int]:
         value: Any = waiting.pop()
         if isinstance(value, str):
             size += len(value)
-        elif isinstance(value, Mapping):
-            waiting += value.values()
-        elif isinstance(value, list):
-            waiting += value
+        elif isinstance(value, Mapping | list):
+            waiting += value.values() if isinstance(value, Mapping) else value
     return found, size

@@ -28,11 +28,7 @@ _SCHEMA_KEYS = ("parameters", "input_schema", "inputSchema")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class McpCall:
-    """A call of a tool of an MCP session.
-
-    :param session: the name of the source whose session has the tool; may be empty.
-    :param tool: the name of the tool there.
-    """
+    """A call of a tool of an MCP session; ``session`` is the name of the source whose session has it, and may be empty."""
 
     session: str
     tool: str
@@ -41,11 +37,7 @@ class McpCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AwsCall:
-    """A call of an operation of an AWS service. A blob is text in base64, as in JSON, or bytes; botocore wants bytes.
-
-    :param service: the service as botocore names it.
-    :param operation: the operation as the service's model names it (``DescribeInstances``).
-    """
+    """A call of an operation of an AWS service, both as botocore names them. A blob is text in base64, as in JSON, or bytes."""
 
     service: str
     operation: str
@@ -54,10 +46,7 @@ class AwsCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PythonCall:
-    """A call of a Python function.
-
-    :param function: ``module:name``.
-    """
+    """A call of a Python function, ``module:name``."""
 
     function: str
     arguments: Mapping[str, Any]
@@ -106,7 +95,7 @@ def build_request(
             if error.name != "httpx":
                 raise
             raise MissingPackageError("httpx") from error
-        return http_request(call, placed, root=root, server=server, credentials=credentials or {})
+        return http_request(call, placed, server=server, credentials=credentials or {})
     named = {each.wire_name: each.value for each in placed}
     if call.protocol == "mcp":
         return McpCall(session=call.session, tool=_operation(call), arguments=named)

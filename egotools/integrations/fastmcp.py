@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Annotated, Any
 
 from egotools.client_errors import ClientError
-from egotools.integrations.supported import framework
+from egotools.integrations import framework
 from egotools.integrations.tool_source import ToolSource
 from egotools.search_tool import CONTEXT_TEXT, MOST_NEEDS, NEEDS_TEXT, SEARCH_TEXT, read_asked
 

@@ -8,10 +8,10 @@ from functools import partial
 from typing import Any
 
 from egotools.client_errors import ClientError
-from egotools.integrations.supported import framework
+from egotools.integrations import framework
 from egotools.integrations.tool_source import ToolSource
 
-with framework("haystack"):
+with framework("haystack-ai"):
     from haystack.tools import Toolset
     from haystack.tools.errors import ToolInvocationError
     from haystack.tools.tool import Tool

@@ -1,4 +1,4 @@
-"""LangGraph: an agent that retrieves its tools, called as that of ``langgraph-bigtool``, and a node that selects tools.
+"""LangGraph: an agent that retrieves its tools, called as that of ``langgraph-bigtool``.
 
 All that a conversation found and did is in the state of the graph: a checkpoint can be resumed by another process.
 """
@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
+from egotools.integrations import framework
 from egotools.integrations.langchain import structured_tools
-from egotools.integrations.supported import framework
 from egotools.integrations.tool_source import AnyTool, ToolSource
 
-with framework("langchain"):
+with framework("langgraph"):
     from langchain_core.messages import AIMessage, ToolMessage
     from langgraph.graph import END, START, MessagesState, StateGraph
     from langgraph.types import Send, interrupt
@@ -34,17 +34,6 @@ class ToolsState(MessagesState):
     selected_tool_ids: Annotated[list[str], _joined]
     done_tool_ids: Annotated[list[str], _joined]
     known_values: Annotated[dict[str, str], lambda left, right: {**left, **right}]
-
-
-def select_tools(source: ToolSource) -> Any:
-    """Return a node that searches tools for the last message of a person and adds their ids to ``selected_tool_ids``."""
-
-    def node(state: ToolsState) -> dict[str, Any]:
-        asked = next((message for message in reversed(state["messages"]) if message.type == "human"), None)
-        task = _task(source, state)
-        return {"selected_tool_ids": [tool.id for tool in task.search(str(asked.text))] if asked else []}
-
-    return node
 
 
 def create_agent(llm: Any, source: ToolSource) -> StateGraph[Any]:

@@ -6,10 +6,10 @@ import asyncio
 from typing import Any
 
 from egotools.client_errors import ClientError
-from egotools.integrations.supported import framework
+from egotools.integrations import framework
 from egotools.integrations.tool_source import Offer, ToolSource
 
-with framework("llamaindex"):
+with framework("llama-index-core"):
     from llama_index.core.objects import ObjectRetriever
     from llama_index.core.schema import QueryBundle
     from llama_index.core.tools import AsyncBaseTool, ToolMetadata, ToolOutput

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from egotools.client_errors import ClientError
-from egotools.integrations.supported import framework
+from egotools.integrations import framework
 from egotools.integrations.tool_source import Offer, ToolSource
 
 with framework("openai-agents"):

@@ -6,10 +6,10 @@ import asyncio
 from typing import Any
 
 from egotools.client_errors import ClientError
-from egotools.integrations.supported import framework
+from egotools.integrations import framework
 from egotools.integrations.tool_source import Offer, ToolSource
 
-with framework("pydantic-ai"):
+with framework("pydantic-ai-slim"):
     from pydantic_ai import RunContext
     from pydantic_ai.exceptions import ApprovalRequired, ToolFailed
     from pydantic_ai.tools import ToolDefinition

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import KW_ONLY, dataclass, field, replace
@@ -19,7 +19,7 @@ from egotools.calling.mcp_session import StrongerEffectError, not_confirmed
 from egotools.calling.tool_request import AwsCall, McpCall, PythonCall, arguments_schema
 from egotools.client_errors import ClientError, InvalidRequestError, NotFoundError, ToolRequestError
 from egotools.search_tool import SEARCH_TEXT, read_asked, search_description, search_parameters
-from egotools.values import RankedTool, Tool
+from egotools.values import RankedTool, Response, Tool
 
 if TYPE_CHECKING:
     from egotools.client import Client
@@ -29,23 +29,16 @@ AnyTool: TypeAlias = RankedTool | Tool
 Confirm: TypeAlias = Callable[[AnyTool, Mapping[str, Any]], bool | Awaitable[bool]]
 """Asks whoever may decide whether a tool may be called with these arguments."""
 
-_Secrets: TypeAlias = Mapping[str, Credential]
-
 _SEARCH = f"{SEARCH_TEXT} Search before you say that something cannot be done, and again when a tool is missing."
 _CATALOGUE_S = 2.0  # seconds that a model's turn waits for what is said of the catalogue
-_UNSURE = "call one only if its description says that it does what is needed:"
-_MAX_DONE, _MAX_HAVE = 1_000, 64  # as the server takes them
+_MAX_DONE, _MAX_HAVE, _MAX_NAME = 1_000, 64, 256  # as the server takes them
 _MAX_DESCRIPTION = 1_024  # of a tool: the limit of OpenAI
 _SHOWN = 200  # characters of a description in the answer to a search
 _MOST_PARTS = 64  # of an answer: names are read in
-_MAX_NAME = 256  # of `have`, as the server takes them
 
 
 class Offer(NamedTuple):
-    """A tool as a model is told of it.
-
-    :param parameters: the JSON Schema of its arguments, an object.
-    """
+    """A tool as a model is told of it; ``parameters`` is the JSON Schema of its arguments, an object."""
 
     name: str
     description: str
@@ -92,10 +85,8 @@ class ToolSource:
     done: dict[str, None] = field(default_factory=dict, init=False)
     have: dict[str, str] = field(default_factory=dict, init=False)
     _found: dict[str, AnyTool] = field(default_factory=dict, init=False, repr=False)
-    _snapshot_id: str = field(default="", init=False)
-    _doubt: str = field(default="", init=False)
-    _gaps: tuple[str, ...] = field(default=(), init=False)
-    _described: dict[str, str] = field(default_factory=dict, init=False, repr=False)
+    _answer: Response | None = field(default=None, init=False, repr=False)
+    _described: list[str] = field(default_factory=list, init=False, repr=False)
 
     def __post_init__(self) -> None:
         if loose := sorted(set(self.credentials) - set(self.servers)):
@@ -149,15 +140,11 @@ class ToolSource:
             have=dict(self.have),
             abstain=self.abstain,
         )
-        if answer.snapshot_id != self._snapshot_id:  # another publication: what it lacks is forgotten
+        if self._answer is None or answer.snapshot_id != self._answer.snapshot_id:
             kept = [now for tool in list(self._found.values()) if (now := self._looked_up(tool.id))]
-            self._found.clear()
+            self._found.clear()  # of another publication: what this one lacks is forgotten
             self.remember(kept)
-            self._snapshot_id = answer.snapshot_id
-        if answer.snapshot_id not in self._described:
-            self._described.clear()
-        self._doubt = answer.doubt
-        self._gaps = tuple(each.need for each in answer.need_results if each.unserved)
+        self._answer = answer
         self.remember(reversed(answer.tools))  # the best one last: it is forgotten last
         return answer.tools
 
@@ -171,25 +158,23 @@ class ToolSource:
 
     def _description(self) -> str:
         """What the search is for, and what lies behind it; without the latter where filters narrow it, or the server does not answer."""
-        if self.filters:
-            return _SEARCH
-        if not self._described:
+        if not self._described and not self.filters:
             try:
                 info = self.client.catalog(timeout_s=_CATALOGUE_S)
-                self._described[info.snapshot_id] = search_description(info, text=_SEARCH, max_chars=_MAX_DESCRIPTION)
             except ClientError:
-                self._described[""] = (
-                    _SEARCH  # until a search is answered: its snapshot is another, and it is tried again
-                )
-        return next(iter(self._described.values()))
+                return _SEARCH
+            self._described.append(search_description(info, text=_SEARCH, max_chars=_MAX_DESCRIPTION))
+        return _SEARCH if self.filters else self._described[0]
 
     def asks(self, name: str) -> bool:
         """Whether a call needs the consent of whoever runs the agent."""
-        return name != self.search_name and _effect(self._remembered(name)) != "read"
+        return name != self.search_name and _may_change(self._remembered(name))
 
     def call(self, name: str, arguments: Mapping[str, Any], *, approved: bool = False) -> str:
-        """As :meth:`acall`, for code that does not await."""
-        return _waited(self.acall(name, arguments, approved=approved))
+        """As :meth:`acall`, for code that does not await, also where a loop runs in this thread."""
+        with ThreadPoolExecutor(1) as pool:
+            work = self.acall(name, arguments, approved=approved)
+            return pool.submit(copy_context().run, asyncio.run, work).result()
 
     async def acall(self, name: str, arguments: Mapping[str, Any], *, approved: bool = False) -> str:
         """Search, or call a remembered tool; return the answer as text for a model. An error of the tool is an answer.
@@ -207,9 +192,8 @@ class ToolSource:
         if tool is None:
             self._found.pop(name, None)
             raise _not_found(name, "the catalogue no longer has this tool")
-        address, secrets = self._address(tool), self.credentials.get(tool.namespace, {})
         send = self._sent_mcp if tool.call.protocol == "mcp" else self._sent_http
-        answer = await send(tool, arguments, address, secrets, approved and tool.call == known.call)
+        answer = await send(tool, arguments, approved and tool.call == known.call)
         if answer.ok:
             self.done[tool.id] = None
             new = [name for name in _plain_names(answer.body) if name not in self.have]
@@ -224,10 +208,12 @@ class ToolSource:
     def _search_text(self, arguments: Mapping[str, Any]) -> str:
         found = {tool.id for tool in self.search(**read_asked(arguments))}
         lines = [f"- {name}: {tool.description[:_SHOWN]}" for name, tool in self._found.items() if tool.id in found]
-        if not lines:
+        if not lines or self._answer is None:
             return "No tool fits. Search with other words, or answer without a tool."
-        said = f"These {self._doubt}; {_UNSURE}" if self._doubt else "These tools can be called now, best first:"
-        gaps = [f"Perhaps no tool fits this need: {need}" for need in self._gaps]
+        said = "These tools can be called now, best first:"
+        if doubt := self._answer.doubt:
+            said = f"These {doubt}; call one only if its description says that it does what is needed:"
+        gaps = [f"Perhaps no tool fits this need: {each.need}" for each in self._answer.need_results if each.unserved]
         return "\n".join([said, *reversed(lines), *gaps])
 
     def _remembered(self, name: str) -> AnyTool:
@@ -254,26 +240,24 @@ class ToolSource:
             remedy = "Do not call it again; tell the user what you would have done."
             raise not_confirmed(tool.id, "nobody agreed to it", remedy)
 
-    async def _sent_http(
-        self, tool: Tool, arguments: Mapping[str, Any], address: str, secrets: _Secrets, approved: bool
-    ) -> ToolAnswer:
+    async def _sent_http(self, tool: Tool, arguments: Mapping[str, Any], approved: bool) -> ToolAnswer:
+        address, secrets = self._address(tool), self.credentials.get(tool.namespace, {})
         request = tool.request(arguments, server=address, credentials=secrets)
         if isinstance(request, McpCall | AwsCall | PythonCall):
             raise ToolRequestError("only tools over HTTP and MCP are called here", "call")
-        if _effect(tool) != "read" and not approved:
+        if _may_change(tool) and not approved:
             await self._ask(tool, arguments)
         answer = await send_http(request, timeout_s=self.timeout_s)
         return await off_loop(answer.size, lambda: of_http(KnownSecrets(secrets.values()).without(answer)))
 
-    async def _sent_mcp(
-        self, tool: Tool, arguments: Mapping[str, Any], address: str, secrets: _Secrets, approved: bool
-    ) -> ToolAnswer:
+    async def _sent_mcp(self, tool: Tool, arguments: Mapping[str, Any], approved: bool) -> ToolAnswer:
         """Call a tool as its server has it now; one that does more than the catalogue says is asked about again."""
-        texts = {key: str(value) for key, value in secrets.items()}
+        address = self._address(tool)
+        texts = {key: str(value) for key, value in self.credentials.get(tool.namespace, {}).items()}
         over_http = address.startswith("mcp+")
         place = McpAddress(session=address, headers=texts if over_http else {}, env={} if over_http else texts)
         async with McpInvoker({"": place}, timeout_s=self.timeout_s) as invoker:
-            if _effect(tool) != "read" and not approved:
+            if _may_change(tool) and not approved:
                 tool = await invoker.look_up(tool, arguments)
                 await self._ask(tool, arguments)
                 approved = True
@@ -301,15 +285,9 @@ def _parameters(tool: AnyTool) -> dict[str, Any]:
     return {**schema, "type": "object", "properties": dict(schema.get("properties") or {})}
 
 
-def _effect(tool: AnyTool) -> str:
-    return tool.effect or "change"  # an older server says nothing
+def _may_change(tool: AnyTool) -> bool:
+    return tool.effect != "read"  # an older server says nothing
 
 
 def _not_found(name: str, why: str) -> NotFoundError:
     return NotFoundError(why, name[:200], "Search for a tool first.")
-
-
-def _waited(work: Coroutine[Any, Any, str]) -> str:
-    """Run a coroutine to its end, also where a loop runs in this thread."""
-    with ThreadPoolExecutor(1) as pool:
-        return pool.submit(copy_context().run, asyncio.run, work).result()

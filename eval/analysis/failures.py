@@ -15,7 +15,7 @@ import numpy as np
 
 from egotools.values import EntryMatch, RankedTool, TraversedEdge
 from eval.answers import Run
-from eval.graph_quality.statistics import hubs
+from eval.graph_quality.connectivity import hubs
 from eval.measured_set import MeasuredSet
 from eval.metrics import answered_tools, complete_at, gold_ranks, ranks_of
 from eval.queries import LabelledQuery, QuerySet, Slot

@@ -1,18 +1,16 @@
-"""The blocks of a report, independent of Markdown and HTML: plain text, tables and pictures. Texts are not escaped
-here.
-"""
+"""Tables and numbers of a report, as Markdown and HTML. Texts are escaped where they are rendered, never before."""
 
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from itertools import groupby
 from typing import Any
 
-from jinja2 import Template
+from jinja2 import Environment, PackageLoader, StrictUndefined
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
@@ -21,29 +19,21 @@ from ontology.reporting import escape_line, escape_markdown, escape_title
 
 __all__ = [
     "NOTHING",
-    "Block",
     "Cell",
     "Column",
-    "Document",
-    "Listing",
-    "Paragraph",
-    "Picture",
-    "Quotation",
-    "Section",
+    "Markdown",
     "Table",
     "bytes_of",
     "counted",
-    "document_to_html",
-    "document_to_markdown",
     "make_table",
+    "markdown_to_html",
     "milliseconds",
     "number_columns",
     "p_value",
     "percent",
-    "pictures_of",
     "points",
     "rank_of",
-    "section_to_markdown",
+    "render",
     "table_to_markdown",
     "text_columns",
 ]
@@ -156,82 +146,7 @@ def make_table(
     return Table(caption=caption, columns=tuple(columns), rows=tuple(cells), averages=frozenset(averages))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Picture:
-    """A picture.
-
-    :param name: of its file, ``figure3.png``.
-    :param title: what it shows in a few words.
-    :param caption: the same, and of which snapshot, systems and configurations.
-    :param png: its bytes.
-    """
-
-    name: str
-    title: str
-    caption: str
-    png: bytes
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Paragraph:
-    """Plain text."""
-
-    text: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Quotation:
-    """Quoted text, such as a request."""
-
-    text: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Listing:
-    """A list of plain texts."""
-
-    items: tuple[str, ...]
-
-
-Block = Table | Picture | Paragraph | Quotation | Listing
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Section:
-    """A heading, what follows it, and the sections below it."""
-
-    title: str
-    blocks: tuple[Block, ...] = ()
-    sections: tuple[Section, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Document:
-    """A page.
-
-    :param warnings: warnings about the figures, shown at the top.
-    """
-
-    title: str
-    warnings: tuple[str, ...] = ()
-    sections: tuple[Section, ...] = ()
-
-
 _JOINED = " / "  # between the values of columns with a common heading
-
-
-def document_to_markdown(document: Document) -> str:
-    """The whole page; pictures are links to files beside it."""
-    parts = [f"# {escape_markdown(document.title)}"]
-    parts += [f"> **Attention**: {escape_markdown(warning)}" for warning in document.warnings]
-    for section in document.sections:
-        parts += _section(section, 2)
-    return "\n\n".join(parts) + "\n"
-
-
-def section_to_markdown(section: Section, level: int = 2) -> str:
-    """A section and those below it, its heading of this level."""
-    return "\n\n".join(_section(section, level)) + "\n"
 
 
 def table_to_markdown(table: Table) -> str:
@@ -250,34 +165,6 @@ def table_to_markdown(table: Table) -> str:
     return "\n".join(lines) + caption
 
 
-def pictures_of(sections: Sequence[Section]) -> Iterator[Picture]:
-    """The pictures of the sections and of those below them."""
-    for section in sections:
-        yield from (block for block in section.blocks if isinstance(block, Picture))
-        yield from pictures_of(section.sections)
-
-
-def _section(section: Section, level: int) -> Iterator[str]:
-    yield f"{'#' * min(level, 6)} {escape_markdown(section.title)}"
-    yield from map(_block, section.blocks)
-    for inner in section.sections:
-        yield from _section(inner, level + 1)
-
-
-def _block(block: Block) -> str:
-    match block:
-        case Table():
-            return table_to_markdown(block)
-        case Picture():
-            return f"![{escape_title(block.title)}]({block.name})\n\n{escape_line(block.caption)}"
-        case Listing():
-            return "\n".join(f"- {escape_line(item)}" for item in block.items)
-        case Quotation():
-            return f"> {escape_line(block.text)}"
-        case Paragraph():
-            return escape_line(block.text)
-
-
 def _heading(columns: Sequence[Column]) -> str:
     names = _JOINED.join(escape_markdown(column.name) for column in columns)
     return f"{escape_markdown(columns[0].group)} {names}" if columns[0].group else names
@@ -294,27 +181,50 @@ def _line(cells: Sequence[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
+class Markdown(str):
+    """Text that is Markdown already: a template shows it as it is, and every other text escaped."""
+
+    __slots__ = ()
+
+
+def render(template: str, **values: Any) -> str:
+    """Return a template of this folder, filled in; a :class:`Table` is rendered, and no text can open markup."""
+    text = _templates().get_template(template).render(values)
+    return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, Table):
+        return table_to_markdown(value)
+    return value if isinstance(value, Markdown) else escape_line(str(value))
+
+
+@cache
+def _templates() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("eval.report", ""),
+        finalize=_shown,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        autoescape=False,
+    )
+    environment.globals |= {"md": Markdown, "escape_title": escape_title}
+    return environment
+
+
 # No text of a catalogue can open any of these: the Markdown escapes it, and here they do not exist.
 _OFF = ("autolink", "backticks", "code", "entity", "fence", "html_block", "html_inline", "link", "reference")
 
 
-def document_to_html(document: Document) -> str:
-    """The whole page, with its pictures in it."""
-    pictures = {picture.name: _data_address(picture.png) for picture in pictures_of(document.sections)}
-    body = _parser().render(document_to_markdown(document), {"pictures": pictures})
-    return _template().render(title=document.title, body=body)
-
-
-def _data_address(png: bytes) -> str:
-    return f"data:image/png;base64,{base64.b64encode(png).decode('ascii')}"
-
-
-@cache
-def _template() -> Template:
-    template: Template = Template(
-        files("eval.report").joinpath("page.html").read_text(encoding="utf-8"), autoescape=True
-    )
-    return template
+def markdown_to_html(text: str, *, title: str, pictures: Mapping[str, bytes]) -> str:
+    """Return a page with a Markdown text, and with its pictures (PNG bytes by name) in it."""
+    addresses = {
+        name: f"data:image/png;base64,{base64.b64encode(png).decode('ascii')}" for name, png in pictures.items()
+    }
+    body = _parser().render(text, {"pictures": addresses})
+    page = Environment(loader=PackageLoader("eval.report", ""), autoescape=True).get_template("page.html")
+    return page.render(title=title, body=body)
 
 
 @cache
@@ -327,7 +237,7 @@ def _parser() -> MarkdownIt:
 
 
 def _image(renderer: RendererHTML, tokens: Sequence[Token], place: int, options: Any, env: dict[str, Any]) -> str:
-    """A picture of the document; the address of any other is left empty."""
+    """A picture of the report; the address of any other is left empty."""
     token = tokens[place]
     token.attrs["src"] = env["pictures"].get(token.attrs["src"], "")
     return renderer.image(tokens, place, options, env)

@@ -3,45 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from eval.analysis.compare import ChangedRequest, Comparison, Point, SetComparison, SystemComparison
 from eval.metrics import complete_at
 from eval.queries import slot_name
 from eval.report.blocks import (
-    Block,
     Cell,
-    Document,
-    Paragraph,
-    Section,
     Table,
-    counted,
-    document_to_markdown,
     make_table,
     number_columns,
     p_value,
     percent,
     points,
     rank_of,
+    render,
     text_columns,
 )
 
-__all__ = ["comparison_document", "comparison_to_markdown"]
+__all__ = ["comparison_to_markdown"]
 
 _TEXT_CHARS = 160  # of a request, in a row
 _NAMED = 20  # ids that a warning names
 
 
 def comparison_to_markdown(comparison: Comparison, *, title: str = "") -> str:
-    """The page as Markdown."""
-    return document_to_markdown(comparison_document(comparison, title=title))
-
-
-def comparison_document(comparison: Comparison, *, title: str = "") -> Document:
-    """Return the page: first the other differences of the evaluations, then each set."""
-    return Document(
+    """The page as Markdown: first the other differences of the evaluations, then each set."""
+    return render(
+        "comparison.md",
         title=title or "What changed",
-        warnings=tuple(_warnings(comparison)),
-        sections=tuple(_set(compared, comparison) for compared in comparison.sets),
+        warnings=list(_warnings(comparison)),
+        sets=[_set(compared, comparison) for compared in comparison.sets],
     )
 
 
@@ -83,13 +75,12 @@ def _config_warnings(compared: SetComparison, name: str) -> Iterator[str]:
             yield f"{name}: systems measured only {when}, left out: {', '.join(systems_only)}."
 
 
-def _set(compared: SetComparison, comparison: Comparison) -> Section:
-    changes = (_changes(one) for one in compared.systems)
-    return Section(
-        title=_both(compared.names),
-        blocks=(_points(compared, comparison),),
-        sections=tuple(section for section in changes if section is not None),
-    )
+def _set(compared: SetComparison, comparison: Comparison) -> dict[str, Any]:
+    return {
+        "name": _both(compared.names),
+        "points": _points(compared, comparison),
+        "systems": [{"name": one.system, "changes": _changes(one)} for one in compared.systems],
+    }
 
 
 def _points(compared: SetComparison, comparison: Comparison) -> Table:
@@ -115,18 +106,13 @@ def _point(point: Point) -> tuple[str | Cell, ...]:
     return (*values, difference, str(len(point.gained)), str(len(point.lost)))
 
 
-def _changes(one: SystemComparison) -> Section | None:
-    """The requests whose completeness changed at any k; None where there are none."""
-    sides = {
-        "Gained": [(point.k, point.gained) for point in one.points],
-        "Lost": [(point.k, point.lost) for point in one.points],
+def _changes(one: SystemComparison) -> dict[str, Table]:
+    """The requests whose completeness changed at any k; empty where there are none."""
+    tables = {
+        "Gained": _change_table([(point.k, point.gained) for point in one.points]),
+        "Lost": _change_table([(point.k, point.lost) for point in one.points]),
     }
-    blocks: list[Block] = []
-    for side, by_cutoff in sides.items():
-        table = _change_table(by_cutoff)
-        if table.rows:
-            blocks += [Paragraph(text=f"{side}: {counted(len(table.rows), 'request')}."), table]
-    return Section(title=one.system, blocks=tuple(blocks)) if blocks else None
+    return {side: table for side, table in tables.items() if table.rows}
 
 
 def _change_table(by_cutoff: Sequence[tuple[int, tuple[ChangedRequest, ...]]]) -> Table:

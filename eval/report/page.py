@@ -1,8 +1,7 @@
-"""The report of an evaluation as a document: what was measured, the figures, latency and cost, the configurations."""
+"""The pages of an evaluation: what was measured, the figures, latency and cost, the configurations; and the failures."""
 
 from __future__ import annotations
 
-import importlib.util
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,184 +13,223 @@ from eval.abstention_rates import abstains
 from eval.analysis.failures import CAUSES, Failure, MissingTool, failed_requests
 from eval.measured_set import MeasuredSet
 from eval.metrics import COMPLETE, METRICS, answered_tools, complete_at, cutoff_of, gold_ranks, ranks_of
-from eval.queries import Slot, row_tools
+from eval.queries import QuerySet, Slot, row_tools
 from eval.report.blocks import (
-    Block,
-    Document,
-    Listing,
-    Paragraph,
-    Picture,
-    Quotation,
-    Section,
     Table,
-    document_to_html,
-    document_to_markdown,
+    counted,
     make_table,
+    markdown_to_html,
     number_columns,
-    pictures_of,
     rank_of,
+    render,
     text_columns,
 )
-from eval.report.facts import (
+from eval.report.graph_tables import graph_section
+from eval.report.pictures import Picture, averages_picture, by_group_picture, missing_plots
+from eval.report.tables import (
+    PAPER_CUTOFFS,
     Figures,
-    Scope,
+    abstention_table,
     chosen,
     configs_table,
     cost_table,
+    difference_table,
     latency_table,
+    measure_table,
     missing_gold_table,
+    per_set_table,
     sets_table,
     systems_table,
-    warnings_of,
-)
-from eval.report.tables import (
-    PAPER_CUTOFFS,
-    abstention_table,
-    difference_table,
-    graph_section,
-    measure_table,
-    per_set_table,
     table3,
 )
 from eval.summary import Summary, summary_to_json
 from eval.system import ASKED, WHOLE, asked_name
-from ontology.errors import MissingExtraError
 from ontology.files import write_file, write_rows
-from ontology.reporting import COLOURS, axis_label, blank_figure, default_style, hide_frame, to_png
 
-__all__ = [
-    "averages_picture",
-    "by_group_picture",
-    "failures_document",
-    "missing_plots",
-    "per_query_rows",
-    "report_document",
-    "write_document",
-    "write_report",
-]
+__all__ = ["needs_notes", "per_query_rows", "write_report"]
 
-_WIDTH = 9.0  # inches
-_BAR = 0.16  # inches a bar
-_MARGIN = 1.1  # inches for title, axis and caption
-_PANELS = 3  # a row
-_MAX_NAME = 34  # characters of a name on an axis
+# The systems of the paper's own table, and default; where more were measured, these have a short table of their own.
+_PAPER_SYSTEMS = ("bm25-regex-title", "semantic", "hybrid", "paper", "default")
 
 
-def missing_plots() -> tuple[str, ...]:
-    """Empty where pictures can be drawn; else a warning for the report."""
-    if importlib.util.find_spec("matplotlib") is not None:
-        return ()
-    return (f"The plots are left out: {MissingExtraError('matplotlib', extra='eval')}",)
+def write_report(
+    folder: Path, summary: Summary, sets: Sequence[MeasuredSet], *, failures: Sequence[Failure] = (), title: str = ""
+) -> tuple[Path, ...]:
+    """Write ``report.md`` and ``.html`` with their pictures, ``summary.json``, ``per_query.jsonl``, ``failures.md`` and ``.html``.
+
+    :param sets: the measured sets of the summary.
+    :param failures: result of :func:`eval.analysis.failures.analyse_failures`.
+    :returns: the written files.
+    :raises StorageError: when a file cannot be written; existing files are then old or new, never incomplete.
+    """
+    name = title or f"Evaluation: {', '.join(summary.sets)}"
+    values, pictures = _report(summary, sets)
+    found = _failures(failures, sets)
+    failed = f"Failures: {title}" if title else "Failures"
+    return (
+        *(write_file(folder / each.name, each.png) for each in pictures),
+        *_write_page(folder, "report", name, values, pictures),
+        *_write_page(folder, "failures", failed, found, ()),
+        write_file(folder / "summary.json", json.dumps(summary_to_json(summary), ensure_ascii=False, indent=1) + "\n"),
+        write_rows(folder / "per_query.jsonl", per_query_rows(sets)),
+    )
 
 
-def averages_picture(summary: Summary, set_name: str = "", *, systems: Sequence[str] = (), name: str) -> Picture:
-    """The paper's Figure 3: CompleteRecall at 3, 5 and 10 by system, micro-average of a set or mean over the sets."""
-    figure = averages_figure(summary, set_name, systems=systems)
-    figures = Figures(summary)
-    group, names = figures.requests(set_name), chosen(summary, systems)
-    what = f"mean over {len(group.sets)} sets" if not set_name else f"micro-averages, {set_name}"
-    title = f"CompleteRecall@k, {what}"
-    caption = f"{title}, with 95 % intervals. {figures.identity(group.sets, names)}"
-    return Picture(name=name, title=title, caption=caption, png=to_png(figure, caption))
+def _write_page(
+    folder: Path, name: str, title: str, values: Mapping[str, Any], pictures: Sequence[Picture]
+) -> tuple[Path, Path]:
+    text = render(f"{name}.md", title=title, **values)
+    page = markdown_to_html(text, title=title, pictures={each.name: each.png for each in pictures})
+    return write_file(folder / f"{name}.md", text), write_file(folder / f"{name}.html", page)
 
 
-def averages_figure(summary: Summary, set_name: str = "", *, systems: Sequence[str] = ()) -> Any:
-    """The matplotlib figure behind :func:`averages_picture`."""
-    figures, names = Figures(summary), chosen(summary, systems)
-    group = figures.requests(set_name)
-    with default_style():
-        figure = blank_figure(_WIDTH, _MARGIN + _BAR * (len(PAPER_CUTOFFS) + 1) * len(names))
-        axes = figure.add_subplot()
-        measures = [f"CompleteRecall@{cutoff}" for cutoff in PAPER_CUTOFFS]
-        _bars(axes, figures, group, names, measures)
-        figure.legend(loc="outside lower center", ncols=len(measures), frameon=False)
-        axes.set_title(f"CompleteRecall@k, {group.name}")
-    return figure
+def _report(summary: Summary, sets: Sequence[MeasuredSet]) -> tuple[dict[str, Any], list[Picture]]:
+    """What the template of the report shows, and its pictures; with several sets, their means come first."""
+    means = _means(summary) if sum(facts.queries > 0 for facts in summary.sets.values()) > 1 else None
+    each = [_of_set(summary, measured) for measured in sets]
+    values = {
+        "warnings": (*warnings_of(summary, sets), *missing_plots()),
+        "described": _described(summary, sets),
+        "sets": sets_table(summary),
+        "baseline": summary.baseline,
+        "means": means,
+        "measured_sets": each,
+        "systems": systems_table(summary, sets),
+        "configs": configs_table(summary),
+    }
+    return values, [picture for part in (means, *each) if part for picture in part["pictures"]]
 
 
-def by_group_picture(
-    summary: Summary, set_name: str = "", *, measure: str = "CompleteRecall@10", systems: Sequence[str] = (), name: str
-) -> Picture:
-    """The paper's Figure 5: one measure by class of a set, or by set, a panel each."""
-    figure = by_group_figure(summary, set_name, measure=measure, systems=systems)
-    figures, names = Figures(summary), chosen(summary, systems)
-    sets = figures.requests(set_name).sets
-    by = f"class of request, {set_name}" if set_name else "set"
-    title = f"{measure} by {by}"
-    caption = f"{title}, with 95 % intervals. {figures.identity(sets, names)}"
-    return Picture(name=name, title=title, caption=caption, png=to_png(figure, caption))
+def _described(summary: Summary, sets: Sequence[MeasuredSet]) -> str:
+    cutoffs = ", ".join(map(str, _cutoffs(summary)))
+    by_needs = (way for way in ASKED if way != WHOLE)
+    ways = [way for way in by_needs if any(system.endswith(asked_name("", way)) for system in summary.systems)]
+    told = [f"NAME was sent {ASKED[WHOLE]}", *(f"{asked_name('NAME', way)} {ASKED[way]}" for way in ways)]
+    sent = f" Of each request {', '.join(told)}." if ways else ""
+    return (
+        f"{len(summary.systems)} systems, {sum(len(one.queries.asked) for one in sets):,} requests"
+        f"{f', cutoffs {cutoffs}' if cutoffs else ''}. A request without an answer scores 0 and counts. Intervals are 95 % bootstrap "
+        f"intervals over requests ({summary.resamples:,} resamples, seed {summary.seed}); differences are to {summary.baseline}, "
+        f"paired.{sent}"
+    )
 
 
-def by_group_figure(
-    summary: Summary, set_name: str = "", *, measure: str = "CompleteRecall@10", systems: Sequence[str] = ()
-) -> Any:
-    """The matplotlib figure behind :func:`by_group_picture`."""
-    figures, names = Figures(summary), chosen(summary, systems)
-    groups = figures.classes(set_name) if set_name else [figures.requests(one) for one in summary.sets]
-    columns = min(_PANELS, len(groups))
-    rows = -(-len(groups) // columns)
-    with default_style():
-        figure = blank_figure(_WIDTH, rows * (0.7 + _BAR * 1.6 * len(names)) + 0.4)
-        panels = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True)
-        for place, axes in enumerate(panels.flat):
-            if place >= len(groups):
-                axes.set_visible(False)
-                continue
-            _bars(axes, figures, groups[place], names, [measure])
-            axes.set_title(axis_label(groups[place].name, _MAX_NAME), fontsize=9)
-        figure.suptitle(f"{measure} by {'class of request' if set_name else 'set'}", fontsize=11)
-    return figure
+def _means(summary: Summary) -> dict[str, Any]:
+    """Means over the sets, each set counting the same, and every set beside the others."""
+    drawn = not missing_plots()
+    return {
+        "pictures": [averages_picture(summary, name="figure3.png"), by_group_picture(summary, name="figure5.png")]
+        if drawn
+        else [],
+        "complete": measure_table(summary, "", COMPLETE, cutoffs=_cutoffs(summary)),
+        "differences": difference_table(summary, ""),
+        "by_set": [per_set_table(summary, f"{COMPLETE}@{cutoff}") for cutoff in PAPER_CUTOFFS],
+        "measures": _measures(summary, "", but=COMPLETE),
+    }
 
 
-def _bars(axes: Any, figures: Figures, group: Scope, systems: Sequence[str], measures: Sequence[str]) -> None:
-    """A bar for every system and measure; what was not measured has none."""
-    thickness = 0.8 / len(measures)
-    for place, measure in enumerate(measures):
-        found = [(row, figures.get(group, system, measure)) for row, system in enumerate(systems)]
-        measured = [(row, figure) for row, figure in found if figure is not None]
-        values = [100 * figure.value for _, figure in measured]
-        whiskers = [
-            [max(100 * (figure.value - figure.low), 0.0) for _, figure in measured],
-            [max(100 * (figure.high - figure.value), 0.0) for _, figure in measured],
-        ]
-        axes.barh(
-            [row + (place - (len(measures) - 1) / 2) * thickness for row, _ in measured],
-            values,
-            height=0.92 * thickness,
-            xerr=whiskers,
-            color=COLOURS[place % len(COLOURS)] if len(measures) > 1 else COLOURS[2],
-            ecolor="#333333",
-            error_kw={"elinewidth": 0.8, "capsize": 1.5},
-            label=measure.replace("CompleteRecall", ""),
+def _of_set(summary: Summary, measured: MeasuredSet) -> dict[str, Any]:
+    """What the template shows of one set; what does not apply is empty."""
+    name, queries = measured.queries.name, measured.queries
+    answerable, alternatives = bool(queries.queries), queries.has_alternatives
+    strict = (metric.name for metric in METRICS if metric.by_class and alternatives)
+    return {
+        "name": name,
+        "classes": _by_class(summary, name) if answerable else (),
+        "pictures": list(_pictures(summary, name)) if answerable else (),
+        "abstention": abstention_table(summary, name) if queries.unanswerable else None,
+        "differences": difference_table(summary, name) if answerable else None,
+        "measures": _measures(summary, name) if answerable else (),
+        "alternatives": sum(any(len(slot) > 1 for slot in query.slots) for query in queries.queries),
+        "strict": [measure_table(summary, name, each, cutoffs=_cutoffs(summary), strict=True) for each in strict],
+        "latency": latency_table(summary, name),
+        "cost": cost_table(summary, name),
+        "missing_gold": missing_gold_table(measured) if measured.missing_gold else None,
+        "graph": graph_section(measured.graph, title=f"The tool graph, {name}") if measured.graph else None,
+    }
+
+
+def _by_class(summary: Summary, set_name: str) -> list[Table]:
+    paper = chosen(summary, _PAPER_SYSTEMS)
+    short = [table3(summary, set_name, systems=paper)] if 1 < len(paper) < len(summary.systems) else []
+    return [*short, table3(summary, set_name)]
+
+
+def _pictures(summary: Summary, set_name: str) -> Iterator[Picture]:
+    if missing_plots():
+        return
+    suffix = f"-{_file_name(summary, set_name)}" if len(summary.sets) > 1 else ""
+    yield averages_picture(summary, set_name, name=f"figure3{suffix}.png")
+    if Figures(summary).classes(set_name):
+        yield by_group_picture(summary, set_name, name=f"figure5{suffix}.png")
+
+
+def _file_name(summary: Summary, set_name: str) -> str:
+    """A set's name as part of a file name: its own where it is short and plain, else its number."""
+    plain = set_name.replace("-", "").replace("_", "")
+    usable = plain.isascii() and plain.isalnum() and len(plain) < 60
+    return set_name if usable else f"set{list(summary.sets).index(set_name) + 1}"
+
+
+def _measures(summary: Summary, set_name: str, *, but: str = "") -> list[Table]:
+    names = (metric.name for metric in METRICS if metric.name != but)
+    return [measure_table(summary, set_name, name, cutoffs=_cutoffs(summary)) for name in names]
+
+
+def _cutoffs(summary: Summary) -> list[int]:
+    return sorted({cutoff_of(figure.measure) for figure in summary.figures})
+
+
+def warnings_of(summary: Summary, sets: Sequence[MeasuredSet]) -> tuple[str, ...]:
+    """Return the warnings about the figures: requests without needs, missing gold tools, failed runs, requests without an answer."""
+    found = [note for measured in sets for note in needs_notes(measured.queries)]
+    for measured in sets:
+        name, missing = measured.queries.name, measured.missing_gold
+        if missing:
+            tools = {tool for missed in missing.values() for tool in missed}
+            found.append(
+                f"{name}: {len(missing):,} of {len(measured.queries.queries):,} requests need "
+                f"{counted(len(tools), 'tool')} "
+                "that the catalogue does not have; they count, and no system can complete them."
+            )
+        for run in measured.runs:
+            if run.k > measured.tools:
+                found.append(
+                    f"{name}: answers of {run.system} could hold {run.k:,} tools, the catalogue has {measured.tools:,}."
+                )
+    for fact in summary.facts:
+        where = f"{fact.system} on {fact.set_name}"
+        if fact.failure:
+            found.append(f"{where} stopped before its end ({fact.failure}); requests without an answer score 0.")
+        elif fact.unanswered:
+            found.append(f"{where} left {counted(fact.unanswered, 'request')} without an answer; each scores 0.")
+    return tuple(found)
+
+
+def needs_notes(queries: QuerySet) -> tuple[str, ...]:
+    """Return how many requests were left out because they have no recorded needs, and how many recorded needs are of no request."""
+    notes = []
+    if queries.without_needs:
+        left_out = counted(queries.without_needs, "request")
+        notes.append(f"{queries.name}: {left_out} without recorded needs left out, of whole requests too.")
+    if queries.unknown_needs:
+        of_none = counted(len(queries.unknown_needs), "id")
+        notes.append(
+            f"{queries.name}: {of_none} with recorded needs of no request, such as {queries.unknown_needs[0]!r}."
         )
-    axes.set_yticks(range(len(systems)), [axis_label(system, _MAX_NAME) for system in systems], fontsize=8)
-    axes.set_ylim(len(systems) - 0.4, -0.6)
-    axes.set_xlim(0, 100)
-    axes.set_xlabel("%", fontsize=8)
-    axes.tick_params(axis="x", labelsize=8)
-    axes.grid(axis="x", linewidth=0.4, alpha=0.6)
-    hide_frame(axes)
+    return tuple(notes)
 
 
 _TEXT_CHARS = 2_000  # of a request
 _ENTRIES = 20  # entry nodes that are named
 
 
-def failures_document(failures: Sequence[Failure], sets: Sequence[MeasuredSet], *, title: str = "") -> Document:
-    """Counts by cause, then every failure that was analysed, by set and system.
-
-    :param sets: what was measured; the page says how many requests failed in all.
-    """
-    if not failures:
-        none = Paragraph(text="No failure was analysed.")
-        return Document(title=title or "Failures", sections=(Section(title="Causes", blocks=(none,)),))
-    groups: dict[tuple[str, str], list[Failure]] = {}
+def _failures(failures: Sequence[Failure], sets: Sequence[MeasuredSet]) -> dict[str, Any]:
+    """What the template of the failures shows: counts by cause, then every failure that was analysed, by set and system."""
+    groups: dict[str, list[dict[str, Any]]] = {}
     for failure in failures:
-        groups.setdefault(_key(failure), []).append(failure)
-    sections = [Section(title="Causes", blocks=(_causes_table(failures, sets),))]
-    for (set_name, system), members in groups.items():
-        sections.append(Section(title=f"{system} on {set_name}", sections=tuple(map(_failure, members))))
-    return Document(title=title or "Failures", sections=tuple(sections))
+        groups.setdefault(f"{failure.system} on {failure.set_name}", []).append(_failure(failure))
+    return {"groups": groups, "causes": _causes_table(failures, sets) if failures else None}
 
 
 def _causes_table(failures: Sequence[Failure], sets: Sequence[MeasuredSet]) -> Table:
@@ -238,7 +276,7 @@ def _totals(depth: Mapping[tuple[str, str], int], sets: Sequence[MeasuredSet]) -
     return totals
 
 
-def _failure(failure: Failure) -> Section:
+def _failure(failure: Failure) -> dict[str, Any]:
     query = failure.query
     facts = [f"class: {query.request_class}"] if query.request_class else []
     facts += [f"no answer: {failure.error}"] if failure.error else []
@@ -249,10 +287,13 @@ def _failure(failure: Failure) -> Section:
     ]
     if failure.last_features:
         facts.append(f"last of them: {failure.last} ({_features(failure.last_features)})")
-    blocks: list[Block] = [Quotation(text=query.text[:_TEXT_CHARS]), Listing(items=tuple(facts)), _missing(failure)]
-    if failure.entries:
-        blocks.append(Paragraph(text=f"Entry nodes: {_entries(failure.entries)}"))
-    return Section(title=f"{query.id}: {failure.cause}", blocks=tuple(blocks))
+    return {
+        "heading": f"{query.id}: {failure.cause}",
+        "text": query.text[:_TEXT_CHARS],
+        "facts": facts,
+        "missing": _missing(failure),
+        "entries": _entries(failure.entries),
+    }
 
 
 def _any_of(failure: Failure, slot: Slot) -> str:
@@ -309,186 +350,6 @@ def _features(features: Mapping[str, float]) -> str:
 
 def _yes_or_no(known: bool | None) -> str:
     return "–" if known is None else "yes" if known else "no"
-
-
-# The systems of the paper's own table, and default; where more were measured, these have a short table of their own.
-_PAPER_SYSTEMS = ("bm25-regex-title", "semantic", "hybrid", "paper", "default")
-
-
-def report_document(summary: Summary, sets: Sequence[MeasuredSet], *, title: str = "") -> Document:
-    """The whole report; with several sets, their means come first, then each set.
-
-    :param sets: the measured sets of the summary.
-    """
-    several = sum(facts.queries > 0 for facts in summary.sets.values()) > 1
-    sections = [_measured(summary, sets)]
-    if several:
-        sections.append(_over_sets(summary))
-    for measured in sets:
-        name = measured.queries.name
-        sections.append(Section(title=name, sections=tuple(_one_set(summary, measured))))
-    sections.append(_configured(summary, sets))
-    return Document(
-        title=title or f"Evaluation: {', '.join(summary.sets)}",
-        warnings=(*warnings_of(summary, sets), *missing_plots()),
-        sections=tuple(sections),
-    )
-
-
-def _measured(summary: Summary, sets: Sequence[MeasuredSet]) -> Section:
-    cutoffs = ", ".join(map(str, _cutoffs(summary)))
-    described = Paragraph(
-        text=f"{len(summary.systems)} systems, {sum(len(one.queries.asked) for one in sets):,} requests"
-        f"{f', cutoffs {cutoffs}' if cutoffs else ''}. A request without an answer scores 0 and counts. Intervals are 95 % bootstrap intervals over "
-        f"requests ({summary.resamples:,} resamples, seed {summary.seed}); differences are to "
-        f"{summary.baseline}, paired.{_ways(summary)}"
-    )
-    return Section(title="What was measured", blocks=(described, sets_table(summary)))
-
-
-def _ways(summary: Summary) -> str:
-    """What the systems were sent of a request, where some were sent its needs."""
-    by_needs = (way for way in ASKED if way != WHOLE)
-    ways = [way for way in by_needs if any(system.endswith(asked_name("", way)) for system in summary.systems)]
-    if not ways:
-        return ""
-    told = [f"NAME was sent {ASKED[WHOLE]}", *(f"{asked_name('NAME', way)} {ASKED[way]}" for way in ways)]
-    return f" Of each request {', '.join(told)}."
-
-
-def _configured(summary: Summary, sets: Sequence[MeasuredSet]) -> Section:
-    """Return the section of the configurations, the last one of the report."""
-    return Section(
-        title="The systems",
-        sections=(
-            Section(title="Configurations", blocks=(systems_table(summary, sets),)),
-            Section(title="Configurations by set", blocks=(configs_table(summary),)),
-        ),
-    )
-
-
-def _over_sets(summary: Summary) -> Section:
-    """Means over the sets, each set counting the same, and every set beside the others."""
-    by_set = [per_set_table(summary, f"{COMPLETE}@{cutoff}") for cutoff in PAPER_CUTOFFS]
-    return Section(
-        title="All sets",
-        sections=(
-            Section(
-                title="Mean over the sets",
-                blocks=(
-                    *([] if missing_plots() else [averages_picture(summary, name="figure3.png")]),
-                    measure_table(summary, "", COMPLETE, cutoffs=_cutoffs(summary)),
-                ),
-            ),
-            Section(title=f"Differences to {summary.baseline}", blocks=(difference_table(summary, ""),)),
-            Section(
-                title="Set by set",
-                blocks=(*by_set, *([] if missing_plots() else [by_group_picture(summary, name="figure5.png")])),
-            ),
-            Section(title="Other measures", blocks=tuple(_metrics(summary, "", but=COMPLETE))),
-        ),
-    )
-
-
-def _one_set(summary: Summary, measured: MeasuredSet) -> Iterator[Section]:
-    name = measured.queries.name
-    if measured.queries.queries:
-        yield Section(title=f"CompleteRecall by class (Table 3), {name}", blocks=tuple(_by_class(summary, name)))
-    if measured.queries.unanswerable:
-        yield Section(title=f"Abstention, {name}", blocks=(abstention_table(summary, name),))
-    if measured.queries.queries:
-        yield Section(title=f"Differences to {summary.baseline}, {name}", blocks=(difference_table(summary, name),))
-        yield Section(title=f"All measures, {name}", blocks=tuple(_metrics(summary, name)))
-    if measured.queries.has_alternatives:
-        yield Section(title=f"Strict, {name}", blocks=tuple(_strict(summary, measured)))
-    cost = cost_table(summary, name)
-    yield Section(
-        title=f"Latency and cost, {name}", blocks=(latency_table(summary, name), *([cost] if cost is not None else []))
-    )
-    if measured.missing_gold:
-        yield Section(title=f"Gold missing from the catalogue, {name}", blocks=(missing_gold_table(measured),))
-    if measured.graph is not None:
-        yield graph_section(measured.graph, title=f"The tool graph, {name}")
-
-
-def _strict(summary: Summary, measured: MeasuredSet) -> Iterator[Block]:
-    """The figures where only the tool named first fills a slot, beside the lenient ones of all other tables."""
-    several = sum(any(len(slot) > 1 for slot in query.slots) for query in measured.queries.queries)
-    yield Paragraph(
-        text=f"Of {several:,} requests a needed tool has alternatives, which would do equally. In all other tables any of "
-        "them fills its place (lenient). Here only the tool that is named first does (strict)."
-    )
-    for metric in METRICS:
-        if metric.by_class:
-            yield measure_table(summary, measured.queries.name, metric.name, cutoffs=_cutoffs(summary), strict=True)
-
-
-def _by_class(summary: Summary, set_name: str) -> Iterator[Block]:
-    paper = chosen(summary, _PAPER_SYSTEMS)
-    if 1 < len(paper) < len(summary.systems):
-        yield table3(summary, set_name, systems=paper)
-    yield table3(summary, set_name)
-    yield from _pictures(summary, set_name)
-
-
-def _pictures(summary: Summary, set_name: str) -> Iterator[Picture]:
-    if missing_plots():
-        return
-    suffix = f"-{_file_name(summary, set_name)}" if len(summary.sets) > 1 else ""
-    yield averages_picture(summary, set_name, name=f"figure3{suffix}.png")
-    if Figures(summary).classes(set_name):
-        yield by_group_picture(summary, set_name, name=f"figure5{suffix}.png")
-
-
-def _file_name(summary: Summary, set_name: str) -> str:
-    """A set's name as part of a file name: its own where it is short and plain, else its number."""
-    plain = set_name.replace("-", "").replace("_", "")
-    usable = plain.isascii() and plain.isalnum() and len(plain) < 60
-    return set_name if usable else f"set{list(summary.sets).index(set_name) + 1}"
-
-
-def _metrics(summary: Summary, set_name: str, *, but: str = "") -> Iterator[Block]:
-    for metric in METRICS:
-        if metric.name != but:
-            yield measure_table(summary, set_name, metric.name, cutoffs=_cutoffs(summary))
-
-
-def _cutoffs(summary: Summary) -> list[int]:
-    return sorted({cutoff_of(figure.measure) for figure in summary.figures})
-
-
-def write_report(
-    folder: Path, summary: Summary, sets: Sequence[MeasuredSet], *, failures: Sequence[Failure] = (), title: str = ""
-) -> tuple[Path, ...]:
-    """Write ``report.md`` and ``.html`` with their pictures, ``summary.json``, ``per_query.jsonl``, ``failures.md``
-    and ``.html``.
-
-    :param sets: the measured sets of the summary.
-    :param failures: result of :func:`eval.analysis.failures.analyse_failures`.
-    :returns: the written files.
-    :raises StorageError: when a file cannot be written; existing files are then old or new, never incomplete.
-    """
-    figures = json.dumps(summary_to_json(summary), ensure_ascii=False, indent=1) + "\n"
-    return (
-        *write_document(folder, "report", report_document(summary, sets, title=title)),
-        *write_document(
-            folder, "failures", failures_document(failures, sets, title=f"Failures: {title}" if title else "")
-        ),
-        write_file(folder / "summary.json", figures),
-        write_rows(folder / "per_query.jsonl", per_query_rows(sets)),
-    )
-
-
-def write_document(folder: Path, name: str, document: Document) -> tuple[Path, ...]:
-    """Write a document as Markdown with its pictures beside it, and as HTML with its pictures in it.
-
-    :raises StorageError: when a file cannot be written.
-    """
-    return (
-        *(write_file(folder / picture.name, picture.png) for picture in pictures_of(document.sections)),
-        write_file(folder / f"{name}.md", document_to_markdown(document)),
-        write_file(folder / f"{name}.html", document_to_html(document)),
-    )
 
 
 def per_query_rows(sets: Sequence[MeasuredSet]) -> Iterator[dict[str, Any]]:

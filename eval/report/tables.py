@@ -1,45 +1,139 @@
-"""Tables of quality, made from a summary."""
+"""Tables of a report, made from a summary: quality, differences, abstention, sets, configurations, latency and cost."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from eval.abstention_rates import ANSWERABLE, UNANSWERABLE, AbstentionRate
-from eval.graph_quality.edge_precision import EdgePrecision, Score
-from eval.graph_quality.quality import REASONS, BuildCounts, GraphQuality, ResidualDuplicates
-from eval.graph_quality.statistics import Connectivity, ConnectivityShare, GraphStatistics
+from eval.measured_set import MeasuredSet
 from eval.metrics import COMPLETE, cutoff_of, metric_of
 from eval.report.blocks import (
     NOTHING,
-    Block,
     Cell,
     Column,
-    Paragraph,
-    Section,
     Table,
+    bytes_of,
     counted,
     make_table,
+    milliseconds,
     number_columns,
     p_value,
     percent,
     points,
     text_columns,
 )
-from eval.report.facts import Figures, Scope, chosen
-from eval.summary import Figure, Summary
-from ontology.reporting import Proportion
+from eval.summary import Figure, Summary, SystemFacts
 
 __all__ = [
     "PAPER_CUTOFFS",
+    "Figures",
+    "Scope",
     "abstention_table",
+    "chosen",
+    "configs_table",
+    "cost_table",
     "difference_cell",
     "difference_table",
-    "graph_section",
+    "latency_table",
     "measure_table",
+    "missing_gold_table",
     "per_set_table",
+    "sets_table",
+    "systems_table",
     "table3",
 ]
+
+CONFIGS = "“Configurations by set”"  # the section with every config hash
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scope:
+    """A group of requests in a table.
+
+    :param scope: as in :class:`eval.summary.Figure`; likewise ``group``.
+    :param name: its name in tables.
+    :param sets: the sets of its requests.
+    :param average: whether it is the average of the other scopes in the table.
+    """
+
+    scope: str
+    group: str
+    name: str
+    sets: tuple[str, ...]
+    average: bool = False
+
+
+class Figures:
+    """The figures and facts of a summary by scope, system and measure."""
+
+    def __init__(self, summary: Summary) -> None:
+        self.summary = summary
+        self._figures = {
+            (one.scope, one.set_name if one.scope == "class" else "", one.group, one.system, one.measure): one
+            for one in summary.figures
+        }
+        self._facts = {(facts.set_name, facts.system): facts for facts in summary.facts}
+
+    def get(self, scope: Scope, system: str, measure: str) -> Figure | None:
+        """The figure, or None where it was not measured."""
+        set_name = scope.sets[0] if scope.scope == "class" else ""
+        return self._figures.get((scope.scope, set_name, scope.group, system, measure))
+
+    def facts(self, set_name: str, system: str) -> SystemFacts | None:
+        """The facts of a system on a set, or None where it was not run on it."""
+        return self._facts.get((set_name, system))
+
+    def requests(self, set_name: str = "") -> Scope:
+        """All requests of a set; or of all sets, each set counting the same."""
+        if set_name:
+            return Scope(scope="set", group=set_name, name=set_name, sets=(set_name,))
+        return Scope(scope="macro", group="", name="macro-average", sets=tuple(self.summary.sets), average=True)
+
+    def strict(self, set_name: str) -> Scope:
+        """All requests of a set with alternatives, where only the first tool of a slot fills it."""
+        return Scope(scope="strict", group=set_name, name=f"{set_name}, strict", sets=(set_name,))
+
+    def classes(self, set_name: str) -> list[Scope]:
+        """The classes of a set; empty where its requests have no class."""
+        classes = self.summary.sets[set_name].classes
+        return [Scope(scope="class", group=name, name=name, sets=(set_name,)) for name in sorted(classes) if name]
+
+    def too_large(self, scope: Scope, measure: str, systems: Sequence[str]) -> float | None:
+        """Share of the requests that no system can complete at the measure's cutoff."""
+        found = (self.get(scope, system, measure) for system in systems)
+        return next((figure.too_large for figure in found if figure is not None), None)
+
+    def config(self, system: str, set_name: str) -> str:
+        """The config hash of a system on a set; empty where it was not run on it."""
+        facts = self.facts(set_name, system)
+        return facts.config_hash if facts is not None else ""
+
+    def identity(self, sets: Sequence[str], systems: Sequence[str]) -> str:
+        """Snapshots, systems and config hashes, for a caption."""
+        ids = {name: self.summary.sets[name].snapshot_id for name in sets}
+        if len(ids) > 1:
+            named = ", ".join(f"{name} {id_}" for name, id_ in ids.items())
+            return f"Snapshots: {named}. Config hashes: see {CONFIGS}."
+        hashes = ", ".join(f"{system} {self.config(system, *sets) or '–'}" for system in systems)
+        return f"Snapshot {''.join(ids.values())}{f'; config hash of {hashes}' if hashes else ''}."
+
+    def system_columns(self, sets: Sequence[str]) -> tuple[Column, ...]:
+        """The first columns of a table with one row a system; over several sets a system has several configs."""
+        return text_columns("system", "config") if len(sets) == 1 else text_columns("system")
+
+    def system_cells(self, system: str, sets: Sequence[str]) -> tuple[str, ...]:
+        """The texts of a system in these columns."""
+        return (system, self.config(system, *sets)) if len(sets) == 1 else (system,)
+
+
+def chosen(summary: Summary, systems: Sequence[str]) -> tuple[str, ...]:
+    """Those of these systems that the summary has; all of its systems where none is given."""
+    return tuple(name for name in systems if name in summary.systems) if systems else summary.systems
+
 
 PAPER_CUTOFFS = (3, 5, 10)
 _FEW = 5  # up to so many systems are columns, as in the paper; more are rows
@@ -304,187 +398,155 @@ def _cell(rate: AbstentionRate) -> Cell:
     return Cell(text=percent(rate.share), detail=f"[{percent(rate.low)}, {percent(rate.high)}]")
 
 
-_LARGEST = 12  # predicates that the statistics list
+# Stages in the order in which a request passes them; others follow by name, the total comes last.
+_STAGES = ("encode", "entry", "ego", "rank", "explain")
+_TOTAL = "total"
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+_RESOURCES: Mapping[str, tuple[str, Callable[[float], str]]] = {
+    "build_s": ("build, s", "{:,.1f}".format),
+    "load_s": ("load, s", "{:,.2f}".format),
+    "warm_up_s": ("first request, s", "{:,.2f}".format),
+    "resident_bytes": ("memory", bytes_of),
+    "tokens": ("tokens", "{:,.0f}".format),
+    "usd": ("USD", "{:,.4f}".format),
+}
 
-Count = tuple[str, str, int]
-"""What is counted, of which kind, how many."""
 
-
-def graph_section(quality: GraphQuality, *, title: str) -> Section:
-    """Everything measured of a snapshot's graph; what could not be measured is a paragraph that says why."""
-    parts = (
-        ("Edges between tools against known dependencies", _edges(quality.edges)),
-        ("Connectivity of the tools of a request", _connectivity(quality.connectivity)),
-        ("Residual duplicates after canonicalisation", _duplicates(quality.duplicates)),
-        ("The most suspicious pairs", _suspects(quality.duplicates)),
-        ("Rejected and merged by the build", _build(quality.build)),
-        ("Graph statistics", _statistics(quality.statistics)),
+def sets_table(summary: Summary) -> Table:
+    """The sets: catalogue, requests, classes, snapshot."""
+    rows = []
+    unanswerable = any(facts.unanswerable for facts in summary.sets.values())
+    for name, facts in summary.sets.items():
+        classes = ", ".join(f"{one or 'no class'} {count}" for one, count in sorted(facts.classes.items()))
+        sizes = (f"{facts.tools:,}", f"{facts.queries:,}", *([f"{facts.unanswerable:,}"] if unanswerable else []))
+        rows.append((name, *sizes, classes, facts.snapshot_id, facts.queries_sha256[:12]))
+    columns = (
+        *text_columns("set"),
+        *number_columns("tools", "requests", *(["unanswerable"] if unanswerable else [])),
+        *text_columns("classes", "snapshot", "requests' SHA-256"),
     )
-    blocks = ((name, _with_snapshot(block, quality.snapshot_id)) for name, block in parts)
-    return Section(title=title, sections=tuple(Section(title=name, blocks=(block,)) for name, block in blocks))
+    return make_table(columns, rows)
 
 
-def _with_snapshot(block: Block, snapshot_id: str) -> Block:
-    if not isinstance(block, Table):
-        return block
-    return replace(block, caption=f"{block.caption} Snapshot {snapshot_id}.".strip())
+def systems_table(summary: Summary, sets: Sequence[MeasuredSet]) -> Table:
+    """Return the table of systems: maximum size of an answer, and the settings in which the configurations differ.
 
-
-def _edges(edges: EdgePrecision | None) -> Block:
-    if edges is None:
-        return Paragraph(text="No dependencies are known for this set.")
-    gold = "; ".join(
-        f"{kind} {facts.pairs:,} pairs among {facts.ends:,}, {_share(facts.density)} % of all pairs of these"
-        for kind, facts in edges.gold.items()
-    )
-    notes = [
-        "Precision (%, with 95 % Wilson interval and count) is over the edges between tools that are in any gold "
-        "edge. Gold edges "
-        "are far from complete, so precision is a lower bound. “same name”, “shared words” and “same type” are "
-        "the lexical "
-        "baselines: they join tools without a graph. Groups without an edge between such tools have no row.",
-        f"Gold edges: {gold or 'none'}.",
-    ]
-    if edges.declared_left_out:
-        notes.append(
-            f"{edges.declared_left_out:,} dependencies that the documents declare are left out: they were given, "
-            f"not found."
-        )
-    if edges.unknown_gold_edges:
-        notes.append(f"{edges.unknown_gold_edges:,} gold edges name tools that the catalogue does not have.")
-    notes += [
-        f"{count:,} edges of {name} name tools that the catalogue does not have."
-        for name, count in edges.unknown_external_edges.items()
-        if count
-    ]
-    measured = ("precision", "recall", "precision, undirected", "recall, undirected")
-    rows = list(_scores(edges.scores))
-    if not rows:
-        return Paragraph(text=" ".join(notes))
+    Settings that all configurations share are in the caption. Differences between the sets of one system (the snapshot)
+    are only in the hashes of :func:`configs_table`.
+    """
+    runs = [run for measured in sets for run in measured.runs]
+    common = _common([run.config for run in runs])
+    rows = []
+    for system in summary.systems:
+        own = [run for run in runs if run.system == system]
+        config = {key: value for key, value in _common([run.config for run in own]).items() if key not in common}
+        depths = ", ".join(str(k) for k in sorted({run.k for run in own}))
+        rows.append((system, depths, _settings(config)))
     return make_table(
-        (*text_columns("dependencies", "edges"), *number_columns(*measured)), rows, caption=" ".join(notes)
+        (*text_columns("system"), *number_columns("k"), *text_columns("configuration")),
+        rows,
+        caption=f"Common to all configurations: {_settings(common)}.",
     )
 
 
-def _scores(scores: Iterable[Score]) -> Iterator[tuple[str, ...]]:
-    """A row for each kind of gold edges and group of edges, directed beside undirected."""
-    found: dict[tuple[str, str], dict[bool, Score]] = {}
-    for one in scores:
-        found.setdefault((one.gold, one.edges), {})[one.directed] = one
-    for names, by_direction in found.items():
-        directed, undirected = by_direction[True], by_direction[False]
-        if directed.precision.of:
-            exact = (_proportion(directed.precision), _proportion(directed.recall))
-            yield (*names, *exact, _share(undirected.precision.value), _share(undirected.recall.value))
-
-
-def _connectivity(connectivity: Connectivity | None) -> Block:
-    if connectivity is None:
-        return Paragraph(text="No requests were given.")
-    if not connectivity.requests:
-        return Paragraph(text="No request of this set needs several tools that the catalogue has.")
-    chances = ("by chance, %", "by chance in one system, %")
-    return make_table(
-        (*text_columns("joined by"), *number_columns("two of the tools, %", *chances, "all of the tools, %", *chances)),
-        [(one.relation, *_beside_chance(one.two), *_beside_chance(one.all)) for one in connectivity.relations],
-        caption=f"Over the {connectivity.requests:,} of {connectivity.of_requests:,} requests that need several "
-        f"tools. By chance: mean "
-        f"(and greatest) over {connectivity.shuffles} graphs whose edges swapped ends, so that each tool and "
-        f"node keeps its number of "
-        "edges; in one system: swapped only among edges that join the same systems, which leaves edges of small "
-        "systems as they "
-        "are. A graph helps only as far as it is above chance. Nodes that touch more than a tenth of the tools "
-        "are left out.",
-    )
-
-
-def _beside_chance(part: ConnectivityShare) -> tuple[str, str, str]:
-    return (
-        _proportion(part.share),
-        f"{_share(part.chance)} ({_share(part.chance_max)})",
-        f"{_share(part.chance_in_system)} ({_share(part.chance_in_system_max)})",
-    )
-
-
-def _duplicates(duplicates: ResidualDuplicates) -> Block:
-    caption = (
-        "Pairs of nodes of one type that may be one thing: the same letters or regional spelling; the same words "
-        "in other "
-        f"inflection or order; vectors of cosine {duplicates.least_cosine} or more that no veto separates. They "
-        f"are suspects, to be "
-        "read by a person."
-    )
+def configs_table(summary: Summary) -> Table:
+    """The config hash of every system on every set; a dash where it was not run."""
+    figures = Figures(summary)
     rows = [
-        (type_, f"{one.nodes:,}", f"{one.names:,}", *(f"{one.by_reason.get(reason, 0):,}" for reason in REASONS))
-        for type_, one in duplicates.by_type.items()
+        (system, *(figures.config(system, name) or NOTHING.text for name in summary.sets)) for system in summary.systems
     ]
-    if not rows:
-        return Paragraph(text=caption)
-    counts = ("nodes", "nodes in a pair", *(f"pairs by {reason}" for reason in REASONS))
-    return make_table((*text_columns("type"), *number_columns(*counts)), rows, caption=caption)
+    return make_table(text_columns("system", *summary.sets), rows)
 
 
-def _suspects(duplicates: ResidualDuplicates) -> Block:
-    rows = [(one.type, one.one, one.other, one.reason, f"{one.cosine:.3f}") for one in duplicates.examples]
-    return (
-        make_table((*text_columns("type", "one", "other", "by"), *number_columns("cosine")), rows)
-        if rows
-        else Paragraph(text="None.")
+def _common(configs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The settings that are equal in all configurations."""
+    first = configs[0] if configs else {}
+    return {
+        key: value
+        for key, value in sorted(first.items())
+        if all(key in other and other[key] == value for other in configs)
+    }
+
+
+def _settings(config: Mapping[str, Any]) -> str:
+    """Settings on one line, digests shortened."""
+    values = {
+        key: value if isinstance(value, str) else json.dumps(value, sort_keys=True, ensure_ascii=False)
+        for key, value in config.items()
+    }
+    return "; ".join(f"{key} {text[:12] if _DIGEST.fullmatch(text) else text}" for key, text in values.items()) or "–"
+
+
+def latency_table(summary: Summary, set_name: str, systems: Sequence[str] = ()) -> Table:
+    """Milliseconds of each stage, median and 95th percentile, and how the requests were answered."""
+    figures = Figures(summary)
+    facts = _facts(figures, set_name, systems)
+    known = {stage for fact in facts for stage in fact.stages_ms}
+    stages = [stage for stage in _STAGES if stage in known]
+    stages += sorted(known - {*_STAGES, _TOTAL}) + ([_TOTAL] if _TOTAL in known else [])
+    columns: list[Column] = [
+        *figures.system_columns([set_name]),
+        *number_columns("answered", "unanswered", "fallbacks"),
+    ]
+    for stage in stages:
+        columns += number_columns("p50", "p95", group=stage)
+    rows = [
+        (
+            fact.system,
+            fact.config_hash,
+            *(f"{count:,}" for count in (fact.answered, fact.unanswered, fact.fallbacks)),
+            *(text for stage in stages for text in _percentiles(fact, stage)),
+        )
+        for fact in facts
+    ]
+    caption = (
+        f"Latency by stage in milliseconds, {set_name}: median and 95th percentile over the answered requests. "
+        "Compare within this table only: absolute times of a shared machine are no result. "
+    )
+    return make_table(columns, rows, caption=caption + figures.identity([set_name], ()))
+
+
+def cost_table(summary: Summary, set_name: str, systems: Sequence[str] = ()) -> Table | None:
+    """The measured costs of each system (building, loading, memory, tokens, money); None where nothing was measured."""
+    figures = Figures(summary)
+    facts = _facts(figures, set_name, systems)
+    known = {name for fact in facts for name in fact.resources}
+    names = [name for name in _RESOURCES if name in known] + sorted(known - set(_RESOURCES))
+    if not names:
+        return None
+    rows = [(fact.system, fact.config_hash, *(_resource(fact, name) for name in names)) for fact in facts]
+    return make_table(
+        (
+            *figures.system_columns([set_name]),
+            *number_columns(*(_RESOURCES[name][0] if name in _RESOURCES else name for name in names)),
+        ),
+        rows,
+        caption=f"Cost, {set_name}; a dash where it was not measured. {figures.identity([set_name], ())}",
     )
 
 
-def _build(build: BuildCounts | None) -> Block:
-    if build is None:
-        return Paragraph(text="The build report is not beside this snapshot, so this is not known.")
-    rows: list[Count] = [
-        ("triples kept", "", build.triples_kept),
-        ("triples rejected", "", sum(one.triples for one in build.triples_rejected)),
-        *(("triples rejected", f"{one.predicate}: {one.reason}", one.triples) for one in build.triples_rejected),
-        ("tools read", "", build.tools_read),
-        ("tools rejected", "", sum(build.tools_rejected.values())),
-        *(("tools rejected", reason, count) for reason, count in build.tools_rejected.items()),
-        ("tools renamed", "", build.tools_renamed),
-        ("documents whose extraction failed", "", build.extractions_failed),
-        ("names merged", "", sum(build.merges.values())),
-        *(("names merged", kind, count) for kind, count in build.merges.items()),
-        ("warnings of the canonicalisation", "", build.warnings),
-    ]
-    return _counted(rows)
-
-
-def _statistics(statistics: GraphStatistics) -> Block:
-    edges = sorted(statistics.edges.items(), key=lambda item: (-item[1], item[0]))
-    others = sum(count for _, count in edges[_LARGEST:])
-    hubs = statistics.hubs
-    rows: list[Count] = [
-        *(("nodes", type_, count) for type_, count in statistics.nodes.items()),
-        *(("edges", name, count) for name, count in edges[:_LARGEST]),
-        *([("edges", "of other predicates", others)] if edges[_LARGEST:] else []),
-        ("tools with no edge but to the content of their own document", "", statistics.isolated_tools.count),
-        ("tools with no edge to a tool", "", statistics.tools_without_tool_edge.count),
-        ("nodes that touch more than a tenth of the tools", "", hubs.count),
-        *(("edges to tools at", one.node, one.degree) for one in (*hubs.nodes[:3], *hubs.tools[:3])),
-    ]
-    quartiles = "; ".join(
-        f"{name} {' / '.join(f'{value:.2f}' for value in values)}" for name, values in statistics.confidences.items()
-    )
-    return _counted(
-        rows, f"Confidences of derived edges, least / quartiles / greatest: {quartiles}." if quartiles else ""
+def missing_gold_table(measured: MeasuredSet) -> Table:
+    """All requests whose gold set names tools that the catalogue does not have."""
+    return make_table(
+        text_columns("request", "tools that are missing"),
+        [(query, ", ".join(tools)) for query, tools in sorted(measured.missing_gold.items())],
+        caption=f"Gold tools that the catalogue of {measured.queries.name} does not have. "
+        f"Snapshot {measured.snapshot_id}.",
     )
 
 
-def _counted(rows: Iterable[Count], caption: str = "") -> Table:
-    columns = (*text_columns("what", "of which kind"), *number_columns("count"))
-    return make_table(columns, [(what, kind, f"{count:,}") for what, kind, count in rows], caption=caption)
+def _facts(figures: Figures, set_name: str, systems: Sequence[str]) -> list[SystemFacts]:
+    found = (figures.facts(set_name, system) for system in chosen(figures.summary, systems))
+    return [fact for fact in found if fact is not None]
 
 
-def _proportion(share: Proportion) -> str:
-    """``81.2 [75.8, 85.7] (195 of 240)``."""
-    if share.low is None or share.high is None:
-        return f"{NOTHING.text} (0 of 0)"
-    return f"{_share(share.value)} [{percent(share.low)}, {percent(share.high)}] ({share.hits:,} of {share.of:,})"
+def _percentiles(fact: SystemFacts, stage: str) -> tuple[str, ...]:
+    found = fact.stages_ms.get(stage)
+    return (NOTHING.text, NOTHING.text) if found is None else tuple(map(milliseconds, found))
 
 
-def _share(value: float | None) -> str:
-    """A share in percent, one decimal; a dash where there is none."""
-    return NOTHING.text if value is None else percent(value)
+def _resource(fact: SystemFacts, name: str) -> str:
+    value = fact.resources.get(name)
+    if value is None:
+        return NOTHING.text
+    return _RESOURCES[name][1](value) if name in _RESOURCES else f"{value:g}"

@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 from ingest.trust.finding import QUARANTINE, REPORT, Finding, FindingKind, Severity, visible
 from ingest.trust.hidden_characters import bidirectional_runs, hidden_text, invisible_runs
 from ingest.trust.look_alikes import look_alikes
-from ingest.trust.risky_values import addresses_in, any_of, hosts_in, is_documentation, risky_values, site_of
+from ingest.trust.risky_values import hosts_in, is_documentation, risky_values, site_of
 from ontology.json_values import JsonObject
 from ontology.tool import Parameter, Tool
 
@@ -112,56 +112,55 @@ def _role(key: str, role: Role) -> Role:
     return "prose" if key in _PROSE else "label" if key in _LABELS else role
 
 
-_MONEY_OR_PLACE = any_of("places_of_change", re.IGNORECASE)
-_SWITCH = any_of("switches", re.IGNORECASE)
-_END = re.compile(r"[.!?](?=\s|$)|[;\n。！？；]")
-
-
 class Change(NamedTuple):
-    """A changed text of a tool: ``text[start:end]`` of a field was not there before."""
+    """A changed text of a tool: ``text[start:end]`` of a field was not there before. It is severe where it names a new host."""
 
     field: str
     text: str
     start: int
     end: int
-    severity: Severity
+    severe: bool
     rule: str
     why: str
 
 
+_END = re.compile(r"[.!?](?=\s|$)|[;\n。！？；]")
+
+
 def changes(tool: Tool, before: Tool) -> Iterator[Change]:
-    """Yield what was added to a tool since it was published; its severity depends on what it is."""
-    yield from _values(tool, before)
-    yield from _choices(tool, before)
-    yield from _inputs(tool, before)
-    yield from _texts(tool, before)
-
-
-def _texts(tool: Tool, before: Tool) -> Iterator[Change]:
+    """Yield what was added to a tool since it was published."""
     old = {each.text for each in tool_fields(before)}
     known = {_plain(text[start:end]) for text in old for start, end in _sentences(text)}
-    sites = {site_of(address.host) for text in old for address in addresses_in(text)}
+    sites = {site_of(host) for text in old for host in hosts_in(text)}
     inputs = {parameter.name for parameter in before.parameters}
     for each in tool_fields(tool):
-        if each.role not in {"prose", "label"} or each.text in old:
+        if each.text in old or (each.role == "name" and not each.field.startswith("parameters[")):
             continue
         if each.field.startswith("parameters[") and _parameter(tool, each.field) not in inputs:
-            continue  # a new input: see ``_inputs``
+            if each.field.endswith(".name"):
+                yield Change(
+                    each.field,
+                    each.text,
+                    0,
+                    len(each.text),
+                    False,
+                    "input",
+                    "an input was added since it was published",
+                )
+            continue
+        spans = [(0, len(each.text))] if each.role == "value" else list(_sentences(each.text))
         added = [
             (start, end)
-            for start, end in _sentences(each.text)
-            if _plain(each.text[start:end]) not in known and each.text[start:end].strip()
+            for start, end in spans
+            if each.text[start:end].strip() and _plain(each.text[start:end]) not in known
         ]
         if not added:
             continue
-        new_host = any(
-            site_of(address.host) not in sites and not is_documentation(address.host)
-            for start, end in added
-            for address in addresses_in(each.text[start:end].rstrip(" .!?\n"))
-        )
-        severity: Severity = QUARANTINE if new_host else REPORT
-        why = f"the text was changed since it was published{': it names a new host or address' if new_host else ''}"
-        yield Change(each.field, each.text, added[0][0], added[-1][1], severity, "text", why)
+        start, end = added[0][0], added[-1][1]
+        hosts = (host for one, other in added for host in hosts_in(each.text[one:other].rstrip(" .!?\n")))
+        severe = any(site_of(host) not in sites and not is_documentation(host) for host in hosts)
+        why = f"the {'value' if each.role == 'value' else 'text'} was changed since it was published{': it names a new host' if severe else ''}"
+        yield Change(each.field, each.text, start, end, severe, "value" if each.role == "value" else "text", why)
 
 
 def _sentences(text: str) -> Iterator[tuple[int, int]]:
@@ -180,67 +179,6 @@ def _plain(sentence: str) -> str:
 
 def _parameter(tool: Tool, field: str) -> str:
     return tool.parameters[int(field.partition("[")[2].partition("]")[0])].name
-
-
-def _inputs(tool: Tool, before: Tool) -> Iterator[Change]:
-    """New inputs. What they send elsewhere by themselves is a risky value."""
-    old = {parameter.name for parameter in before.parameters}
-    for number, parameter in enumerate(tool.parameters):
-        if parameter.name not in old:
-            text = parameter.description or parameter.name
-            field = f"parameters[{number}].{'description' if parameter.description else 'name'}"
-            why = "an input was added since it was published"
-            yield Change(field, text, 0, len(text), REPORT, "input", why)
-
-
-def _values(tool: Tool, before: Tool) -> Iterator[Change]:
-    """Defaults and examples that were changed; those of accounts, addresses and switches are severe."""
-    old: Mapping[str, Parameter] = {parameter.name: parameter for parameter in before.parameters}
-    for number, parameter in enumerate(tool.parameters):
-        was = old.get(parameter.name)
-        if was is None:
-            continue
-        for key in ("default", "example"):
-            value, earlier = getattr(parameter, key), getattr(was, key)
-            if not value or value == earlier:
-                continue
-            risky = (
-                _MONEY_OR_PLACE.search(parameter.name)
-                or any(not is_documentation(address.host) for address in addresses_in(value))
-                or value.strip() == "*"
-            )
-            flipped = value in {"true", "false", "True", "False"} and bool(earlier) and _SWITCH.search(parameter.name)
-            severe = (key == "default" and (risky or flipped)) or (
-                key == "example" and risky and bool(addresses_in_list(value))
-            )
-            why = f"the {key} was changed since it was published, from {earlier[:60]!r}"
-            yield Change(
-                f"parameters[{number}].{key}", value, 0, len(value), QUARANTINE if severe else REPORT, key, why
-            )
-
-
-def _choices(tool: Tool, before: Tool) -> Iterator[Change]:
-    """New allowed values; one that says something, among others that only name, is severe."""
-    old: Mapping[str, Parameter] = {parameter.name: parameter for parameter in before.parameters}
-    for number, parameter in enumerate(tool.parameters):
-        was = old.get(parameter.name)
-        if was is None or parameter.enum == was.enum or not was.enum:
-            continue
-        longest = max(value.count(" ") for value in was.enum)
-        for at, value in enumerate(parameter.enum):
-            if value not in was.enum:
-                severe = value.count(" ") >= longest + _WORDS_MORE or bool(addresses_in_list(value))
-                why = "an allowed value was added since it was published"
-                severity: Severity = QUARANTINE if severe else REPORT
-                yield Change(f"parameters[{number}].enum[{at}]", value, 0, len(value), severity, "choice", why)
-
-
-_WORDS_MORE = 3
-
-
-def addresses_in_list(text: str) -> list[str]:
-    """The hosts of a text that data can leave to."""
-    return [address.host for address in addresses_in(text) if not is_documentation(address.host)]
 
 
 _REMEDIES: Mapping[FindingKind, str] = {
@@ -272,12 +210,8 @@ def findings_of(
         if alike.tool.id not in order:
             continue
         text = {"name": alike.tool.name, "id": alike.tool.id}.get(alike.field, alike.tool.namespace)
-        field = FieldText(alike.field, text, "name")
-        found.append(
-            _finding(
-                "look-alike-name", alike.severity, alike.tool, field, (alike.start, alike.end), alike.rule, alike.why
-            )
-        )
+        field, span = FieldText(alike.field, text, "name"), (alike.start, alike.end)
+        found.append(_finding("look-alike-name", QUARANTINE, alike.tool, field, span, alike.rule, alike.why))
     return sorted(
         set(found), key=lambda each: (order[each.tool], each.field, each.start, each.end, each.kind, each.rule)
     )
@@ -296,30 +230,17 @@ def _sites_of(tools: Sequence[Tool]) -> frozenset[str]:
 
 
 def _of_tool(tool: Tool, before: Tool | None, own: frozenset[str]) -> Iterator[Finding]:
-    unchanged = before is not None and before == tool
     for field in tool_fields(tool):
         yield from _of_text(tool, field)
     for value in risky_values(tool, own):
-        yield _finding(
-            "exfiltrating-value",
-            value.severity,
-            tool,
-            FieldText(value.field, value.text, "value"),
-            (value.start, value.end),
-            value.rule,
-            value.why,
-        )
-    if before is not None and not unchanged:
+        severity = QUARANTINE if value.field.startswith("parameters") else REPORT
+        field, span = FieldText(value.field, value.text, "value"), (value.start, value.end)
+        yield _finding("exfiltrating-value", severity, tool, field, span, value.rule, value.why)
+    if before is not None and before != tool:
         for change in changes(tool, before):
-            yield _finding(
-                "changed-description",
-                change.severity,
-                tool,
-                FieldText(change.field, change.text, "prose"),
-                (change.start, change.end),
-                change.rule,
-                change.why,
-            )
+            severity = QUARANTINE if change.severe else REPORT
+            field, span = FieldText(change.field, change.text, "prose"), (change.start, change.end)
+            yield _finding("changed-description", severity, tool, field, span, change.rule, change.why)
 
 
 def _of_text(tool: Tool, field: FieldText) -> Iterator[Finding]:

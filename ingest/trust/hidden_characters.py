@@ -6,7 +6,7 @@ import re
 import unicodedata
 from typing import NamedTuple
 
-__all__ = ["bidirectional_runs", "fold", "hidden_text", "invisible_runs", "is_mixed", "skeleton", "without_hidden"]
+__all__ = ["bidirectional_runs", "hidden_text", "invisible_runs", "is_mixed", "skeleton", "without_hidden"]
 
 # Not the joiners between emoji or in Indic and Arabic words, nor a single variation selector after a sign: see ``_is_innocent``.
 _INVISIBLE = re.compile(
@@ -179,20 +179,6 @@ _ALIKE = {
 _LATIN = str.maketrans({other: letter for letter, others in _ALIKE.items() for other in others if other != "|"})
 _TYPED = str.maketrans({"0": "o", "1": "l", "|": "l", "I": "l", "5": "s"})
 _PAIRS = (("rn", "m"), ("vv", "w"))
-# Hidden characters, letters that look like Latin ones, and letters in another form (mathematical, enclosed, wide).
-_SOME = re.compile(
-    "[\u00ad\u034f\u0180-\u0189\u0250-\u058f\u061c\u115f-\u1160\u13a0-\u13ff\u17b4\u17b5\u180b-\u180f\u1d00-\u1dbf\u200b-\u200f\u2028-\u202e\u2060-\u206f\u2070-\u209f"
-    "\u2100-\u218f\u2460-\u24ff\u2800\u2c60-\u2dff\u3164\ua640-\ua7ff\ufb00-\ufb06\ufe00-\ufe0f\ufeff-\uff5e\uffa0\ufff0-\uffff\U0001d400-\U0001d7ff\U0001f100-\U0001f1ff"
-    "\U000e0000-\U000e0fff]"
-)
-
-
-def fold(text: str) -> str:
-    """Fold a text; linear in its length."""
-    if text.isascii() or _SOME.search(text) is None:
-        return text.lower()
-    alike = re.sub(r"[^\W_]+", lambda word: word[0].translate(_LATIN) if is_mixed(word[0]) else word[0], text)
-    return unicodedata.normalize("NFKC", without_hidden(alike)).lower()
 
 
 def is_mixed(word: str) -> bool:

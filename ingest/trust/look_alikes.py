@@ -8,7 +8,6 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
-from ingest.trust.finding import QUARANTINE, Severity
 from ingest.trust.hidden_characters import is_mixed, skeleton, without_hidden
 from ontology.tool import Tool
 
@@ -22,7 +21,6 @@ class LookAlike(NamedTuple):
     field: str
     start: int
     end: int
-    severity: Severity
     rule: str
     why: str
 
@@ -43,15 +41,8 @@ def look_alikes(tools: Sequence[Tool], published: Collection[str] = frozenset())
             flagged.add(number)
             tool = tools[number]
             field, text = ("name", tool.name) if what == "name" else ("id", tool.id)
-            yield LookAlike(
-                tool,
-                field,
-                0,
-                len(text),
-                QUARANTINE,
-                "same-look",
-                f"it looks like {tools[other].id}, and is written otherwise",
-            )
+            why = f"it looks like {tools[other].id}, and is written otherwise"
+            yield LookAlike(tool, field, 0, len(text), "same-look", why)
 
 
 def _space_of(tool: Tool) -> str:
@@ -67,7 +58,7 @@ def _foreign_letters(tool: Tool) -> Iterator[LookAlike]:
         shown = without_hidden(text)
         if (match := _HARD_SPACE.search(text)) is not None and field != "metadata.namespace":
             why = "it has a space that is not the usual one"
-            yield LookAlike(tool, field, match.start(), match.end(), QUARANTINE, "hard-space", why)
+            yield LookAlike(tool, field, match.start(), match.end(), "hard-space", why)
             return
         for match in re.finditer(r"[^\W_]+|[\u2010-\u2015\u2212\uff0d\uff3f\u2024\u2044\u2215]", shown):
             word = match[0]
@@ -78,15 +69,8 @@ def _foreign_letters(tool: Tool) -> Iterator[LookAlike]:
                 or (compatible != word and compatible.isascii() and not _is_wide_text(shown))
             )
             if alike and " " not in text.strip():
-                yield LookAlike(
-                    tool,
-                    field,
-                    match.start(),
-                    match.end(),
-                    QUARANTINE,
-                    "foreign-letters",
-                    f"its letters are not those that they look like ({skeleton(text)})",
-                )
+                why = f"its letters are not those that they look like ({skeleton(text)})"
+                yield LookAlike(tool, field, match.start(), match.end(), "foreign-letters", why)
                 return
 
 

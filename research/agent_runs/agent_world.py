@@ -15,9 +15,9 @@ from typing import Any, TypeAlias
 
 from mcp import StdioServerParameters
 
+from examples.company.mock_company import served_company
+from examples.company.shipped_documents import SHIPPED_CATALOG
 from research.agent_runs.side_servers import SERVERS, seed_records
-from services.company.mock_company import served_company
-from services.company.shipped_documents import SHIPPED_CATALOG
 
 __all__ = ["AgentWorld", "Records", "Task", "agent_world", "build_catalogue", "filled", "read_tasks", "solved"]
 

@@ -5,8 +5,7 @@ A store is a folder::
     CURRENT                 the id of the published snapshot, one line
     history.jsonl           the publications, a line each (:mod:`retrieval.snapshot.publish`)
     snapshots/<id>/         immutable snapshots
-    .building-<n>/          staging folder of a build; the next build removes those of dead processes
-    .building-<n>.lease     held by its build (:mod:`retrieval.snapshot.lease`)
+    .building-<n>/          staging folder of a build, locked by it; the next build removes those of dead processes
     .CURRENT.<pid>          the next ``CURRENT`` while it is written; the next publication removes those of dead processes
     .lock                   locked (flock) by the process that publishes; the system frees it when that process dies
 
@@ -17,9 +16,7 @@ from __future__ import annotations
 
 import contextlib
 import getpass
-import hashlib
 import json
-import logging
 import os
 import re
 import secrets
@@ -30,17 +27,18 @@ import stat
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
+from pydantic import TypeAdapter, ValidationError
+
 from ontology.errors import NotFoundError, SnapshotCorruptError, SnapshotError, StorageError
 from ontology.files import append, disk_errors, flush_to_disk, lock_within, replacing
-from retrieval.snapshot.lease import held_lease, is_dead, serving_lease
-from retrieval.snapshot.manifest import Layout, file_digest
+from retrieval.snapshot.lease import serving_lease, unless_served
+from retrieval.snapshot.manifest import Layout
 from retrieval.snapshot.signing import is_signature, load_signing_key, sign_snapshot
-from retrieval.snapshot.verify import verify_snapshot
+from retrieval.snapshot.verify import is_whole, verify_snapshot
 
 __all__ = [
     "SNAPSHOTS",
@@ -56,9 +54,7 @@ __all__ = [
     "readable",
     "remove_pointers",
     "remove_unfinished",
-    "set_aside_changes",
     "staging_folder",
-    "tell_unserved_changes",
     "this_actor",
 ]
 
@@ -95,70 +91,47 @@ def publishing(store: Path, *, wait_s: float | None = None) -> Iterator[None]:
         os.close(descriptor)
 
 
-_PREFIX, _LEASE = ".building-", ".lease"
+_PREFIX = ".building-"
 _REMEDY = "Check permissions and free space, and build again. The published snapshot is unchanged"
-_UNLEASED_S = 86_400.0  # for folders of releases that had no leases
 
 
 @contextlib.contextmanager
 def staging_folder(store: Path) -> Iterator[Path]:
     """Yield a new staging folder inside the store. It is removed at the end of the block unless it was published.
 
-    Its lease lies beside it, ``NAME.lease``. Folders whose builds are surely dead are removed first.
+    Its build holds a lock on it, which the system frees when the build dies. Folders of dead builds are removed first.
 
     :raises StorageError: when the store cannot be written, or an operating-system error ends the build.
     """
     with disk_errors(store, remedy=_REMEDY, network_errors=True):  # a build may ask models
         store.mkdir(parents=True, exist_ok=True)
-        # The name is chosen before the folder is made, so that an interruption in between leaves nothing behind.
         folder = store / f"{_PREFIX}{secrets.token_hex(8)}"
-        with held_lease(_lease_of(folder)) as now:
-            _remove_unfinished(store, now)
-            try:
+        with contextlib.ExitStack() as held:
+            held.callback(shutil.rmtree, folder, ignore_errors=True)
+            with publishing(store):  # nobody takes the folder for a dead one before it is locked
+                remove_unfinished(store)
                 folder.mkdir()
-                yield folder
-            finally:
-                shutil.rmtree(folder, ignore_errors=True)
+                held.enter_context(serving_lease(folder))
+            yield folder
 
 
 def remove_unfinished(store: Path) -> None:
-    """Remove the staging folders of dead builds.
+    """Remove the staging folders of dead builds. The caller holds the store's lock.
 
     :raises OSError: when the store cannot be written.
     """
-    with held_lease(store / f"{_PREFIX}{secrets.token_hex(8)}{_LEASE}") as now:
-        _remove_unfinished(store, now)
-
-
-def _remove_unfinished(store: Path, now: float) -> None:
-    leases = {path for path in store.glob(f"{_PREFIX}*{_LEASE}") if is_dead(path, now)}
-    folders = {path for path in store.glob(f"{_PREFIX}*") if path.suffix != _LEASE}
-    for folder in folders:
-        lease = _lease_of(folder)
-        if lease in leases or (not os.path.lexists(lease) and _is_old(folder, now)):
-            shutil.rmtree(folder, ignore_errors=True)
-    for lease in leases:
-        with contextlib.suppress(OSError):
-            lease.unlink(missing_ok=True)
-
-
-def _lease_of(folder: Path) -> Path:
-    return folder.with_name(folder.name + _LEASE)
-
-
-def _is_old(folder: Path, now: float) -> bool:
-    """Whether nothing in a folder was written for a day."""
-    try:
-        times = [folder.lstat().st_mtime, *(path.lstat().st_mtime for path in folder.iterdir())]
-    except OSError:  # its build has just ended
-        return False
-    return now - max(times) > _UNLEASED_S
+    for folder in store.glob(f"{_PREFIX}*"):
+        if folder.is_symlink() or not folder.is_dir():  # of releases that had a file beside each folder
+            folder.unlink(missing_ok=True)
+            continue
+        with unless_served(folder) as is_free:
+            if is_free:
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 Action: TypeAlias = Literal["publish", "rollback"]
 LOG = "history.jsonl"
 _MAX_ACTOR = 200
-_FIELDS = {"sequence": int, "snapshot_id": str, "previous_id": str, "time": str, "action": str, "actor": str}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -183,6 +156,9 @@ class Publication:
     def to_json(self) -> dict[str, Any]:
         """Return the JSON form; the time in ISO 8601."""
         return {**asdict(self), "time": self.time.isoformat()}
+
+
+_PUBLICATION = TypeAdapter(Publication)
 
 
 def read_log(store: Path, current_id: str) -> tuple[Publication, ...]:
@@ -238,12 +214,7 @@ def this_actor() -> str:
 
 def _line(entry: Publication) -> bytes:
     row = entry.to_json()
-    return json.dumps({**row, "checksum": _checksum(row)}).encode() + b"\n"
-
-
-def _checksum(row: dict[str, Any]) -> str:
-    text = json.dumps(row, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+    return json.dumps(row).encode() + b"\n"
 
 
 def _parsed(store: Path) -> tuple[list[Publication], int]:
@@ -279,18 +250,10 @@ def _read(path: Path) -> bytes:
 
 def _entry(line: bytes) -> Publication | None:
     """Return the entry of a line; None for a torn or damaged one."""
-    if not line.endswith(b"\n"):
-        return None
     try:
-        row = json.loads(line)
-        checksum = row.pop("checksum")
-        time = datetime.fromisoformat(row["time"])
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return _PUBLICATION.validate_json(line) if line.endswith(b"\n") else None
+    except ValidationError:
         return None
-    whole = row.keys() == _FIELDS.keys() and all(type(row[name]) is kind for name, kind in _FIELDS.items())
-    if not whole or row["action"] not in ("publish", "rollback") or checksum != _checksum(row):
-        return None
-    return Publication(**{**row, "time": time})
 
 
 def _confirmed(found: Sequence[Publication], current_id: str) -> tuple[Publication, ...]:
@@ -301,9 +264,7 @@ def _confirmed(found: Sequence[Publication], current_id: str) -> tuple[Publicati
     return tuple(kept)
 
 
-_LOG = logging.getLogger(__name__)
 _CURRENT = "CURRENT"
-_CHANGES, _MAX_HEADER = "changes", 1_000
 _ID, _MAX_NAMED = re.compile(r"[0-9A-Za-z_][0-9A-Za-z_.-]{0,99}"), 200
 SNAPSHOTS = "snapshots"
 """The folder of a store that holds its snapshots."""
@@ -381,41 +342,25 @@ def _require_current(store: Path, replaces: str | None) -> None:
 
 
 def _move_in(folder: Path, target: Path) -> None:
-    """Make ``target`` the finished folder.
-
-    A target that is there has the same id, so its manifest asks for the same files: each one that differs is damaged and is
-    replaced by itself. So a whole snapshot stays whole at every moment, and a damaged one becomes no worse.
+    """Make ``target`` the finished folder. One that is there already has the same id: it stays where it is whole, and is replaced where it is
+    damaged; what other keys signed is kept.
     """
-    names = {path.name for path in folder.iterdir()}
-    for name in sorted(names):
-        flush_to_disk(folder / name)
+    for path in sorted(folder.iterdir()):
+        flush_to_disk(path)
     flush_to_disk(folder)
     if target.is_symlink() or not target.is_dir():
         target.unlink(missing_ok=True)
         folder.rename(target)
         return
-    for name in sorted(names):
-        if not _same_file(target / name, folder / name):
-            if not (target / name).is_symlink() and (target / name).is_dir():
-                shutil.rmtree(target / name)
-            (folder / name).replace(target / name)
-    for path in sorted(target.iterdir()):
-        if path.name not in names and not is_signature(path.name):
-            if path.is_dir() and not path.is_symlink():
-                shutil.rmtree(path)
-            else:
-                path.unlink(missing_ok=True)
+    keep, give = (target, folder) if is_whole(target) else (folder, target)
+    for path in give.iterdir():
+        if is_signature(path.name) and path.is_file() and (keep is target or not (keep / path.name).exists()):
+            path.replace(keep / path.name)
+    if keep is folder:
+        target.rename(folder.with_name(f"{folder.name}-damaged"))
+        folder.rename(target)
+        shutil.rmtree(folder.with_name(f"{folder.name}-damaged"), ignore_errors=True)
     flush_to_disk(target)
-
-
-def _same_file(one: Path, other: Path) -> bool:
-    """Whether the first is there, and a file with the content of the second."""
-    try:
-        state = one.lstat()
-    except FileNotFoundError:
-        return False
-    same_size = stat.S_ISREG(state.st_mode) and state.st_size == other.lstat().st_size
-    return same_size and file_digest(one) == file_digest(other)
 
 
 def _name_current(store: Path, snapshot_id: str, action: Action, actor: str) -> Publication | None:
@@ -524,33 +469,3 @@ def remove_pointers(store: Path) -> None:
     for file in store.glob(f".{_CURRENT}.*"):  # as ontology.files.replacing names them
         if file.suffix[1:].isdigit():
             file.unlink(missing_ok=True)
-
-
-@cache
-def tell_unserved_changes(store: Path) -> None:
-    """Log once, in one line, that a store has changes of single tools, which earlier versions kept beside the snapshot."""
-    for file in sorted((store / _CHANGES).glob("*.*")):
-        with contextlib.suppress(OSError):
-            if file.suffix in (".log", ".next") and _has_records(file):
-                _LOG.warning(
-                    "%s: changes of single tools wait here, which are not served any more: `egotools sync` or `egotools build` "
-                    "brings in what the documents have",
-                    file,
-                )
-                return
-
-
-def set_aside_changes(store: Path) -> None:
-    """Rename the logs of such changes, as a build or a sync has read the documents: nothing tells of them from then on."""
-    for file in (store / _CHANGES).glob("*.*"):
-        if file.suffix in (".log", ".next"):
-            with contextlib.suppress(OSError):
-                file.rename(file.with_suffix(".unserved"))
-
-
-def _has_records(file: Path) -> bool:
-    """Whether there is anything behind the first line."""
-    descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
-    with open(descriptor, "rb") as opened:
-        state = os.fstat(descriptor)
-        return stat.S_ISREG(state.st_mode) and len(opened.readline(_MAX_HEADER)) < state.st_size

@@ -28,8 +28,8 @@ from retrieval.index.vectors import NodeVectors
 from retrieval.learned import PastRequests, read_past_requests
 from retrieval.snapshot.lease import ServingLease, serving_lease
 from retrieval.snapshot.manifest import KEYS, NAME_VECTORS, NGRAMS, NODE_VECTORS, Layout, Manifest
-from retrieval.snapshot.publish import SNAPSHOTS, current_snapshot, tell_unserved_changes
-from retrieval.snapshot.verify import check_arrays, verify_snapshot
+from retrieval.snapshot.publish import current_snapshot
+from retrieval.snapshot.verify import verify_snapshot
 
 __all__ = ["DERIVED", "EdgeRecord", "NodeRecord", "Snapshot", "open_snapshot", "tool_functions"]
 
@@ -153,7 +153,7 @@ def open_snapshot(store: Path, *, verify: bool = True) -> Snapshot:
     :raises NotFoundError: when the store has no published snapshot.
     :raises SnapshotVersionError: when it has another format version.
     :raises SnapshotSignatureError: when ``EGOTOOLS_TRUSTED_KEYS`` is set and none of these keys has signed it.
-    :raises SnapshotCorruptError: naming the file that is missing, truncated, altered, or has impossible content.
+    :raises SnapshotCorruptError: naming the file that is missing, truncated or altered.
     """
     folder, lease = _leased(store)
     manifest = verify_snapshot(folder, digests=verify)
@@ -161,9 +161,6 @@ def open_snapshot(store: Path, *, verify: bool = True) -> Snapshot:
         raise SnapshotCorruptError(
             f"the folder has another snapshot ({manifest.snapshot_id})", subject=str(folder), remedy="Build again"
         )
-    check_arrays(folder, manifest)
-    if folder.parent.name == SNAPSHOTS:
-        tell_unserved_changes(folder.parent.parent)
     try:
         return Snapshot(Layout(folder), manifest, lease)
     except (OSError, ValueError, EOFError, RuntimeError) as error:

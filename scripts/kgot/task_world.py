@@ -12,6 +12,8 @@ from pathlib import Path
 
 from egotools import AsyncClient
 from egotools.calling.invoker import ToolInvoker
+from examples.company.mock_company import served_company
+from examples.company.shipped_documents import SHIPPED_CATALOG
 from inference import DEFAULT_ENCODER, load_encoder
 from inference.chat import ChatModel
 from planners.calls.sandbox import Sandbox
@@ -20,8 +22,6 @@ from planners.calls.tool_finder import Documents, ToolFinder
 from planners.kgot.tools.task_files import TaskFiles
 from planners.kgot.tools.tool_set import NAMESPACE, ToolModels, standard_tools
 from scripts.kgot.account_tasks import AccountTask
-from services.company.mock_company import served_company
-from services.company.shipped_documents import SHIPPED_CATALOG
 from services.jobs.build import build_snapshot
 from services.server.process import server_process
 

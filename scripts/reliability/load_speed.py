@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from egotools import AsyncClient
+from examples.company.shipped_documents import ENTERPRISE
 from inference import load_encoder
 from ontology.reporting import no_progress
 from retrieval.engine import open_engine
@@ -25,7 +26,6 @@ from scripts.reliability.row import Figure, Row
 from scripts.speed.load import Ask, closed_loop, measured_point, open_loop, poisson_schedule
 from scripts.speed.speed_queries import bench_queries, mixed
 from scripts.speed.speed_results import Point
-from services.company.shipped_documents import ENTERPRISE
 from services.jobs.build import build
 from services.jobs.plans import BuildPlan
 from services.server.process import server_process

@@ -13,8 +13,8 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from examples.company.shipped_documents import ENTERPRISE
 from ontology.reporting import no_progress
-from services.company.shipped_documents import ENTERPRISE
 from services.jobs.build import build
 from services.jobs.plans import BuildPlan
 

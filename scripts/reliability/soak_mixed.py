@@ -24,6 +24,7 @@ import numpy as np
 from egotools import AsyncClient, ClientError
 from egotools.v1 import egotools_pb2 as pb
 from egotools.v1 import egotools_pb2_grpc as pb_grpc
+from examples.company.shipped_documents import ENTERPRISE
 from ontology.errors import InvalidArgumentError
 from ontology.reporting import no_progress
 from retrieval.engine import open_engine
@@ -31,7 +32,6 @@ from retrieval.snapshot.publish import publish_again, published_id
 from scripts.reliability.replica import Replica
 from scripts.reliability.row import Figure, Row
 from scripts.speed.speed_queries import bench_queries, mixed
-from services.company.shipped_documents import ENTERPRISE
 from services.jobs.build import build
 from services.jobs.plans import BuildPlan
 from services.server.process import server_process

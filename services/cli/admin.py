@@ -88,7 +88,6 @@ class AdminConnection:
         token, tls = read_token(self.token_file), read_tls(self.ca_file)
         try:
             with AdminClient(target, tenant=self.tenant, tls=tls, token=token) as client:
-                client.connect()
                 yield client
         except ClientError as error:
             remedy = error.remedy

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from examples.company.mock_company import MockCompany, serve_company, served_company
+from examples.company.shipped_documents import SHIPPED_CATALOG, SHIPPED_NEEDS, SHIPPED_REQUESTS
 from services.cli.console import ProgressDisplay, plain, say
 from services.cli.options import ReadyFile, command
-from services.company.mock_company import MockCompany, serve_company, served_company
-from services.company.shipped_documents import SHIPPED_CATALOG, SHIPPED_NEEDS, SHIPPED_REQUESTS
 from services.threads import pin_threads
 
 if TYPE_CHECKING:

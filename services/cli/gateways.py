@@ -111,7 +111,6 @@ class McpOptions:
     """What is offered, where, and how the service behind it is called."""
 
     http: Annotated[bool, Option("--http", help="Serve streamable HTTP; default: stdio.")] = False
-    pins: Annotated[tuple[str, ...], Option("--pin", help="Id of a tool that is always listed.")] = ()
     host: _Host = "127.0.0.1"
     port: _Port = 8090
     names: _Names = ()
@@ -148,7 +147,7 @@ async def _serve_mcp(
     from mcp.server.stdio import stdio_server
 
     from services.mcp.gateway_server import McpGateway
-    from services.mcp.mcp_caller import McpSettings, current_token
+    from services.mcp.mcp_caller import current_token
     from services.mcp.mcp_http_server import McpHttpSettings, serve_mcp_http
     from services.server.logs import configure_logging
 
@@ -160,10 +159,9 @@ async def _serve_mcp(
         "insecure_token": offered.insecure,
     }
     async with tools_client(server, store, allowed_models, **options) as client:
-        gateway = McpGateway(client, access, McpSettings(pins=offered.pins))
+        gateway = McpGateway(client, access)
         if server:
             await _warn_of_silence(client, server)
-        await gateway.check_pins()
         if not offered.http:
             async with stdio_server() as (read, write):
                 await gateway.server.run(read, write, gateway.server.create_initialization_options())

@@ -87,7 +87,7 @@ def compare(
 
 
 def _show_evaluation(done: Evaluation) -> None:
-    from eval.report.page import missing_plots
+    from eval.report import missing_plots
 
     notes = list(done.notes)
     for name, facts in done.summary.sets.items():

@@ -57,7 +57,6 @@ from retrieval.snapshot.publish import (
     current_snapshot,
     publish,
     publish_again,
-    set_aside_changes,
     staging_folder,
 )
 from retrieval.snapshot.reader import Snapshot, open_snapshot
@@ -271,7 +270,6 @@ def earlier_build(
         return None
     if published:
         publish_again(store, report.snapshot_id, signing_key=signing_key or signing_key_file())
-        set_aside_changes(store)
     of = report.reused
     reused = ReuseReport(
         extractions=of.of_extractions,
@@ -484,7 +482,6 @@ class Build:
                 remember_build(kept, key, read.catalog, report)
         keep_build_report(store, report)
         if plan.published:
-            set_aside_changes(store)
             collect_after(store, plan.keep)
         return report
 

@@ -12,11 +12,11 @@ from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
 
+from examples.company.shipped_documents import SHIPPED_CATALOG
 from ontology.files import disk_errors, write_file
 from planners.calls.sandbox import Sandbox
 from planners.kgot.tools.task_files import TaskFiles
 from planners.kgot.tools.tool_set import standard_tools
-from services.company.shipped_documents import SHIPPED_CATALOG
 from services.threads import pin_threads
 
 __all__ = ["cache_folder", "integrated_store", "shipped_store"]

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from eval.analysis.compare import Comparison, compare
 from eval.analysis.failures import analyse_failures
-from eval.graph_quality import GraphQuality, find_build_report, graph_quality, read_external_edges
+from eval.graph_quality import GraphQuality, graph_quality, read_external_edges
 from eval.measured_set import SET_FILE, MeasuredSet, read_measured, write_measured
 from eval.metrics import CUTOFFS
 from eval.queries import QuerySet, missing_gold, of_split, read_queries, require_gold, sample_queries, with_needs
@@ -193,7 +193,6 @@ def _graph(snapshot: Snapshot, queries: QuerySet, plan: EvaluationPlan, progress
         gold_edges=plan.gold_edges,
         external_edges=read_external_edges(plan.external_edges),
         queries=queries if queries.queries else None,
-        build_report=find_build_report(snapshot),
     )
 
 

@@ -107,7 +107,7 @@ def sync_sources(
     :raises EgotoolsError: as for :func:`services.jobs.build.build`. The published snapshot stays as it is then.
     """
     from retrieval.snapshot.collect import collect_after
-    from retrieval.snapshot.publish import publish_again, set_aside_changes
+    from retrieval.snapshot.publish import publish_again
     from retrieval.snapshot.signing import signing_key_file
     from services.jobs.build import build
 
@@ -121,7 +121,6 @@ def sync_sources(
     snapshot_id = _with_learned(before, plan, report.snapshot_id)
     key = plan.signing_key or signing_key_file()
     publish_again(plan.store, snapshot_id, replaces=before.id if before else "", signing_key=key)
-    set_aside_changes(plan.store)
     collect_after(plan.store, plan.keep)
     return _report(before, plan, snapshot_id, report, tuple(keeping.kept))
 

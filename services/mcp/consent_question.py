@@ -24,10 +24,12 @@ from egotools.calling.mcp_session import NOT_CONFIRMED
 from planners.calls.tool_access import ToolAccess
 from services.mcp.mcp_caller import McpCaller
 
-__all__ = ["ASKED_IN", "ConsentQuestions", "InputNeeded", "called_where"]
+__all__ = ["ASKED_IN", "QUESTION_S", "ConsentQuestions", "InputNeeded"]
 
 ASKED_IN: ContextVar[tuple[ServerRequestContext[Any, Any], types.CallToolRequestParams]] = ContextVar("asked_in")
 """The request of the client that a call is made for."""
+QUESTION_S = 300.0
+"""Seconds in which a user may answer; then the question is forgotten."""
 _KEY = "consent"
 _MAX_SHOWN = 20_000
 _MAX_PLACE = 300
@@ -56,12 +58,10 @@ class ConsentQuestions:
     """Questions to the users of clients. Each answer is for one call, with exactly the arguments that were shown.
 
     :param access: says where a call goes.
-    :param question_s: seconds in which a user may answer; then the question is forgotten.
     """
 
-    def __init__(self, access: ToolAccess, question_s: float) -> None:
+    def __init__(self, access: ToolAccess) -> None:
         self._access = access
-        self._question_s = question_s
         self._open: dict[str, _Open] = {}
 
     async def ask(self, tool: Tool, arguments: Mapping[str, Any]) -> bool:
@@ -74,7 +74,7 @@ class ConsentQuestions:
         context, params = ASKED_IN.get()
         if not _can_ask(context):
             raise _refused(tool, "the call needs the consent of a user, and this client cannot ask one", _ALLOWING)
-        text = _text(tool, arguments, called_where(tool, self._access))
+        text = _text(tool, arguments, _place(tool, self._access))
         question = types.ElicitRequest(params=types.ElicitRequestFormParams(message=text, requested_schema=_NO_FIELDS))
         caller, digest = McpCaller.of(context).key, _digest(tool, arguments)
         if context.protocol_version in MODERN_PROTOCOL_VERSIONS:
@@ -84,7 +84,7 @@ class ConsentQuestions:
             answer = await context.session.send_request(
                 question,
                 types.ElicitResult,
-                request_read_timeout_seconds=self._question_s,
+                request_read_timeout_seconds=QUESTION_S,
                 metadata=ServerMessageMetadata(related_request_id=context.request_id),
             )
         except MCPError as error:
@@ -113,15 +113,11 @@ class ConsentQuestions:
         self._open = {state: each for state, each in self._open.items() if each.until_s > now}
         own = sum(each.caller == caller for each in self._open.values())
         if own >= _MOST_OPEN_OF_ONE or len(self._open) >= _MOST_OPEN:
-            raise OverloadedError(
-                f"{own} questions to the users of this caller are open already; nobody was asked about this call",
-                code="RESOURCE_EXHAUSTED",
-                reason="TOO_MANY_QUESTIONS",
-                subject="consent",
-                remedy=f"Answer them, or wait {self._question_s:g} s.",
-            )
+            problem = f"{own} questions to the users of this caller are open already; nobody was asked about this call"
+            remedy = f"Answer them, or wait {QUESTION_S:g} s."
+            raise OverloadedError(problem, "consent", remedy, reason="TOO_MANY_QUESTIONS")
         state = secrets.token_urlsafe(16)
-        self._open[state] = _Open(caller, digest, now + self._question_s)
+        self._open[state] = _Open(caller, digest, now + QUESTION_S)
         return state
 
 
@@ -133,7 +129,7 @@ def _can_ask(context: ServerRequestContext[Any, Any]) -> bool:
     return context.protocol_version in MODERN_PROTOCOL_VERSIONS or context.session.can_send_request
 
 
-def called_where(tool: Tool, access: ToolAccess) -> str:
+def _place(tool: Tool, access: ToolAccess) -> str:
     """Return what is called and where, in a line: of a document's texts, and cut."""
     call = tool.call
     if call.protocol == "python":
@@ -183,7 +179,4 @@ def _digest(tool: Tool, arguments: Mapping[str, Any]) -> str:
 
 
 def _refused(tool: Tool, problem: str, remedy: str) -> PermissionDeniedError:
-    problem += "; nothing was sent"
-    return PermissionDeniedError(
-        problem, code="PERMISSION_DENIED", reason=NOT_CONFIRMED, subject=tool.id, remedy=remedy
-    )
+    return PermissionDeniedError(f"{problem}; nothing was sent", tool.id, remedy, reason=NOT_CONFIRMED)

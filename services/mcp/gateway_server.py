@@ -20,7 +20,6 @@ from egotools import (
     AsyncClient,
     ClientError,
     InvalidRequestError,
-    NotFoundError,
     RankedTool,
     Response,
     Tool,
@@ -32,8 +31,8 @@ from egotools.calling.mcp_invoker import ChangedToolError
 from egotools.search_tool import search_description, usable_needs
 from planners.calls.tool_access import ToolAccess
 from planners.calls.untrusted import fence_answer
-from services.mcp.consent_question import ASKED_IN, ConsentQuestions, InputNeeded
-from services.mcp.mcp_caller import McpCaller, McpSettings, ModelSession, ModelSessions, set_token
+from services.mcp.consent_question import ASKED_IN, QUESTION_S, ConsentQuestions, InputNeeded
+from services.mcp.mcp_caller import McpCaller, ModelSession, ModelSessions, set_token
 from services.mcp.model_tools import (
     ARGUMENTS,
     CallArguments,
@@ -46,7 +45,6 @@ from services.mcp.model_tools import (
 from services.mcp.tool_replies import (
     ToolNames,
     found_reply,
-    listed_tool,
     plan_reply,
     shown_text,
     tool_reply,
@@ -72,13 +70,11 @@ class McpGateway:
     :param access: what may be called, and where.
     """
 
-    def __init__(self, client: AsyncClient, access: ToolAccess, settings: McpSettings) -> None:
+    def __init__(self, client: AsyncClient, access: ToolAccess) -> None:
         self._client = client
         self._access = access
-        self._settings = settings
         self._names = ToolNames(client)
-        self.sessions = ModelSessions(access, ConsentQuestions(access, settings.question_s).ask, settings.max_calls)
-        self._lost_pins: set[str] = set()
+        self.sessions = ModelSessions(access, ConsentQuestions(access).ask)
         self.server: Server[None] = Server(
             _NAME,
             version=version(_NAME),
@@ -89,17 +85,9 @@ class McpGateway:
             get_tool_input_schema=lambda name: None,
         )
         self.server.middleware.append(self._as_caller)
-        security = RequestStateSecurity.ephemeral(ttl=settings.question_s)
+        security = RequestStateSecurity.ephemeral(ttl=QUESTION_S)
         security.bind_principal = lambda context: McpCaller.of(context).key
         self.server.middleware.append(RequestStateBoundary(security, default_audience=_NAME))
-
-    async def check_pins(self) -> None:
-        """Check that the catalogue has the tools that are always listed.
-
-        :raises NotFoundError: naming the first that it does not have.
-        """
-        for pin in self._settings.pins:
-            await self._client.get_tool(pin)
 
     @asynccontextmanager
     async def _lifespan(self, server: Server[None]) -> AsyncIterator[None]:
@@ -120,22 +108,9 @@ class McpGateway:
     ) -> types.ListToolsResult:
         try:
             info = await self._client.catalog(page_size=0)
-            own = own_tools(search_description(info)) if info.tool_count else []
-            pinned = await self._pinned(info.snapshot_id) if info.tool_count else []
         except ClientError as error:
             raise MCPError(types.INTERNAL_ERROR, str(error)) from None
-        return types.ListToolsResult(tools=list({tool.name: tool for tool in [*own, *pinned]}.values()))
-
-    async def _pinned(self, snapshot_id: str) -> list[types.Tool]:
-        pinned = []
-        for pin in self._settings.pins:
-            try:
-                pinned.append(listed_tool(await self._client.get_tool(pin, schema_format="mcp")))
-            except NotFoundError:
-                if (lost := f"{snapshot_id} {pin}") not in self._lost_pins:
-                    self._lost_pins.add(lost)
-                    _LOG.warning("the snapshot %s has no tool %s, which is pinned: it is not listed", snapshot_id, pin)
-        return pinned
+        return types.ListToolsResult(tools=own_tools(search_description(info)) if info.tool_count else [])
 
     async def _call_tool(
         self, context: _Context, params: types.CallToolRequestParams

@@ -21,7 +21,7 @@ from egotools import OverloadedError
 from egotools.calling.invoker import ToolInvoker
 from planners.calls.tool_access import Ask, CallLimits, ToolAccess
 
-__all__ = ["McpCaller", "McpSettings", "ModelSession", "ModelSessions", "current_token", "set_token"]
+__all__ = ["McpCaller", "ModelSession", "ModelSessions", "current_token", "set_token"]
 
 _MOST_KEPT = 256
 _IDLE_S = 1_800.0
@@ -29,20 +29,8 @@ _STATE = "egotools"
 _OPENING = "egotools.opening"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class McpSettings:
-    """Chosen by the operator.
-
-    :param pins: ids of tools that are always listed.
-    :param question_s: seconds in which a user may answer a question.
-    :param max_calls: calls of one session at once; more are refused.
-    """
-
-    pins: tuple[str, ...] = ()
-    question_s: float = 300.0
-    max_calls: int = 16
-
-
+MAX_CALLS = 16
+"""Calls of one session at once; more are refused."""
 _TOKEN: ContextVar[str | None] = ContextVar("egotools_mcp_token", default=None)
 
 
@@ -94,7 +82,6 @@ class ModelSession:
 
     caller: McpCaller
     invoker: ToolInvoker
-    max_calls: int
     calls: int = 0
     used_s: float = 0.0
 
@@ -104,13 +91,9 @@ class ModelSession:
 
         :raises OverloadedError: when too many run.
         """
-        if self.calls >= self.max_calls:
-            raise OverloadedError(
-                f"{self.calls} calls of this session run already",
-                code="RESOURCE_EXHAUSTED",
-                subject="session",
-                remedy="Wait for their answers.",
-            )
+        if self.calls >= MAX_CALLS:
+            problem = f"{self.calls} calls of this session run already"
+            raise OverloadedError(problem, "session", "Wait for their answers.")
         self.calls += 1
         try:
             yield
@@ -125,10 +108,9 @@ class ModelSessions:
     process on stdio and for each token over HTTP; a request without a token shares nothing with another.
     """
 
-    def __init__(self, access: ToolAccess, ask: Ask, max_calls: int) -> None:
+    def __init__(self, access: ToolAccess, ask: Ask) -> None:
         self._access = access
         self._ask = ask
-        self._max_calls = max_calls
         self._kept: OrderedDict[str, tuple[ModelSession, AsyncExitStack]] = OrderedDict()
         self._one_opens = asyncio.Lock()
         self._ending: set[asyncio.Task[None]] = set()
@@ -137,7 +119,8 @@ class ModelSessions:
     async def of(self, context: ServerRequestContext[Any, Any]) -> ModelSession:
         """Return the session of a request, begun where there is none."""
         caller = McpCaller.of(context)
-        connection = _connection(context)
+        # The SDK documents the state and the exit stack of a connection for handlers, and hands it on by this name only.
+        connection: Connection = context.session._connection
         is_modern = context.protocol_version in MODERN_PROTOCOL_VERSIONS
         async with self._one_opens:
             if is_modern and caller.token != "":
@@ -179,7 +162,7 @@ class ModelSessions:
     @asynccontextmanager
     async def _opened(self, caller: McpCaller) -> AsyncIterator[ModelSession]:
         async with self._access.calling(self._ask, CallLimits()) as invoker:
-            yield ModelSession(caller=caller, invoker=invoker, max_calls=self._max_calls)
+            yield ModelSession(caller, invoker)
 
     async def _kept_session(self, caller: McpCaller) -> ModelSession:
         now = time.monotonic()
@@ -209,9 +192,3 @@ class ModelSessions:
         self.of_caller[key] -= 1
         if not self.of_caller[key]:
             del self.of_caller[key]
-
-
-def _connection(context: ServerRequestContext[Any, Any]) -> Connection:
-    """The client's connection: the SDK documents its state and exit stack for handlers, and hands it on by this attribute only."""
-    connection: Connection = context.session._connection
-    return connection

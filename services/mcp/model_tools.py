@@ -10,16 +10,6 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from egotools import InvalidRequestError
 from egotools.search_tool import CONTEXT_TEXT, MOST_NEEDS, NEEDS_TEXT
 
-__all__ = [
-    "ARGUMENTS",
-    "CallArguments",
-    "GetArguments",
-    "PlanArguments",
-    "SearchArguments",
-    "own_tools",
-    "read_arguments",
-]
-
 _Id = Annotated[
     str, Field(min_length=1, max_length=4_096, description="Id or name of a tool, as search_tools gives it.")
 ]
@@ -122,12 +112,8 @@ def read_arguments(model: type[_T], given: dict[str, Any] | None) -> _T:
         return model.model_validate(given or {}, strict=True)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
-        raise InvalidRequestError(
-            str(first["msg"]),
-            code="INVALID_ARGUMENT",
-            subject=".".join(map(str, first["loc"])) or "arguments",
-            remedy=f"The arguments: {', '.join(model.model_fields)}.",
-        ) from None
+        subject = ".".join(map(str, first["loc"])) or "arguments"
+        raise InvalidRequestError(first["msg"], subject, f"The arguments: {', '.join(model.model_fields)}.") from None
 
 
 def _schema(model: type[_Arguments]) -> dict[str, Any]:

@@ -9,8 +9,6 @@ from contextlib import suppress
 from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
-import mcp_types as types
-
 from egotools import AsyncClient, NotFoundError, RankedTool, Response, Tool, ToolPlan, ToolRequestError
 from egotools.calling.address_guard import is_refused_literal
 from egotools.calling.call_credentials import bound_credentials, inject_credentials
@@ -18,10 +16,9 @@ from egotools.search_tool import slug
 from ingest.trust.hidden_characters import bidirectional_runs, invisible_runs, without_hidden
 from planners.calls.tool_access import ToolAccess
 
-__all__ = ["ToolNames", "found_reply", "listed_tool", "plan_reply", "shown_text", "tool_reply", "why_not_callable"]
+__all__ = ["ToolNames", "found_reply", "plan_reply", "shown_text", "tool_reply", "why_not_callable"]
 
 _MOST = 50_000
-_SEARCHED = 10
 _MAX_ID = 4_096
 
 
@@ -48,23 +45,19 @@ class ToolNames:
         return self._ids.get(text) or (text if "/" in text else _unmade(text))
 
     async def tool(self, text: str) -> Tool:
-        """Return the tool with this id or call name, also where no search has found it.
+        """Return the tool with this id or call name.
 
         :raises NotFoundError: when the caller sees none.
         """
-        for tool_id in dict.fromkeys((self.id_of(text), text, _unmade(text))):
+        for tool_id in dict.fromkeys((self.id_of(text), text)):
             if 0 < len(tool_id) <= _MAX_ID:
                 with suppress(NotFoundError):
                     tool = await self._client.get_tool(tool_id, schema_format="mcp")
                     if text in (tool.id, tool.call_name):
                         self.learn(tool)
                         return tool
-        for found in (await self._client.retrieve(text[:1_000], k=_SEARCHED, explain=False)).tools:
-            if found.call_name == text:
-                self.learn(found)
-                return await self._client.get_tool(found.id, schema_format="mcp")
         remedy = "Give an id or a name as search_tools returned it."
-        raise NotFoundError(f"there is no tool {text[:200]!r}", code="NOT_FOUND", subject="id", remedy=remedy)
+        raise NotFoundError(f"there is no tool {text[:200]!r}", "id", remedy)
 
 
 def _unmade(name: str) -> str:
@@ -107,7 +100,6 @@ NotCallable: TypeAlias = Callable[[RankedTool | Tool], str]
 """Why a tool cannot be called here; empty where nothing speaks against it."""
 _MAX_DESCRIPTION = 600
 _MAX_SCHEMA = 6_000
-_MAX_LISTED, _MAX_LISTED_SCHEMA = 2_000, 32_000  # characters; a client sends them with every request to its model
 _MAX_NAME = 200
 _HAS_ALL = "… (get_tool has all of it)"
 _NOTHING = (
@@ -121,27 +113,21 @@ _UNSURE = (
 
 def found_reply(response: Response, not_callable: NotCallable) -> dict[str, Any]:
     """The answer of a search; a tool serves needs by their number, counted from 0."""
-    reply: dict[str, Any] = {"tools": [_found(tool, not_callable(tool)) for tool in response.tools]}
-    if response.need_results:
-        reply["needs"] = [
-            {"need": each.need, "best": each.tool, **({"may_not_fit": True} if each.unserved else {})}
-            for each in response.need_results
-        ]
-    notes = [*response.fallbacks, *_told(response, is_empty=not response.tools)]
-    return {**reply, "notes": notes} if notes else reply
+    needs = [
+        {"need": each.need, "best": each.tool, **({"may_not_fit": True} if each.unserved else {})}
+        for each in response.need_results
+    ]
+    tools = [_found(tool, not_callable(tool)) for tool in response.tools]
+    return {"tools": tools, **_if_any(needs=needs, notes=_notes(response, is_empty=not tools))}
 
 
 def tool_reply(tool: Tool, not_callable: str) -> dict[str, Any]:
     """One tool, whole."""
-    outputs = (
-        tool.schema.get("outputSchema") or tool.output_schema
-    )  # that of a list is none of MCP, and still says what comes
-    return {
-        **_head(tool, not_callable),
-        "description": shown_text(tool.description),
-        "inputSchema": _shown_schema(tool.schema.get("inputSchema", {})),
-        **({"outputSchema": _shown_schema(outputs)} if outputs else {}),
-    }
+    # The output schema of a list is none of MCP, and still says what comes.
+    outputs = _shown_schema(tool.schema.get("outputSchema") or tool.output_schema)
+    inputs = _shown_schema(tool.schema.get("inputSchema", {}))
+    head = {**_head(tool, not_callable), "description": shown_text(tool.description), "inputSchema": inputs}
+    return {**head, **_if_any(outputSchema=outputs)}
 
 
 def plan_reply(plan: ToolPlan) -> dict[str, Any]:
@@ -151,35 +137,23 @@ def plan_reply(plan: ToolPlan) -> dict[str, Any]:
             "step": step.number,
             "id": step.tool_id,
             "why": step.kind,
-            **({"probability": round(step.confidence, 2)} if step in plan.guesses and step.confidence else {}),
+            **_if_any(probability=round(step.confidence, 2) if step in plan.guesses else 0),
             "inputs": {each.parameter: _source(each) for each in step.inputs if each.parameter},
         }
         for step in plan.steps
     ]
     ask = [{"input": each.parameter, "steps": list(each.steps), "source": each.source} for each in plan.open_inputs]
-    notes = [*plan.fallbacks, *_told(plan, is_empty=not plan.steps)]
-    return {"steps": steps, "ask": ask, **({"notes": notes} if notes else {})}
+    return {"steps": steps, "ask": ask, **_if_any(notes=_notes(plan, is_empty=not steps))}
 
 
-def listed_tool(tool: Tool | RankedTool) -> types.Tool:
-    """A tool of the catalogue as ``tools/list`` has it, of bounded size. Without its output schema: its answers are fenced texts."""
-    reads = tool.effect == "read"
-    schema = _shown_schema(tool.schema.get("inputSchema") or {"type": "object"}, _MAX_DESCRIPTION)
-    if len(json.dumps(schema)) > _MAX_LISTED_SCHEMA:
-        schema = {"type": "object", "description": _long(schema)}
-    return types.Tool(
-        name=tool.call_name,
-        title=shown_text(tool.title, _MAX_NAME) or None,
-        description=shown_text(tool.schema.get("description", ""), _MAX_LISTED, _HAS_ALL),
-        input_schema=schema,
-        annotations=types.ToolAnnotations(read_only_hint=reads, destructive_hint=not reads, open_world_hint=True),
-    )
+def _if_any(**values: Any) -> dict[str, Any]:
+    """The values that are not empty."""
+    return {name: value for name, value in values.items() if value}
 
 
-def _told(answer: Response | ToolPlan, *, is_empty: bool) -> list[str]:
-    if is_empty:
-        return [_NOTHING]
-    return [f"{answer.doubt}. {_UNSURE}"] if answer.doubt else []
+def _notes(answer: Response | ToolPlan, *, is_empty: bool) -> list[str]:
+    doubt = _NOTHING if is_empty else f"{answer.doubt}. {_UNSURE}" if answer.doubt else ""
+    return [*answer.fallbacks, *([doubt] if doubt else [])]
 
 
 def _found(tool: RankedTool, not_callable: str) -> dict[str, Any]:
@@ -187,19 +161,14 @@ def _found(tool: RankedTool, not_callable: str) -> dict[str, Any]:
     return {
         **_head(tool, not_callable),
         "description": shown_text(tool.description, _MAX_DESCRIPTION, _HAS_ALL),
-        **({"why": tool.explanation} if tool.explanation else {}),
-        **({"serves_needs": list(tool.needs)} if tool.needs else {}),
+        **_if_any(why=tool.explanation, serves_needs=list(tool.needs)),
         "inputSchema": _long(schema) if len(json.dumps(schema)) > _MAX_SCHEMA else schema,
     }
 
 
 def _head(tool: RankedTool | Tool, not_callable: str) -> dict[str, Any]:
-    return {
-        "id": tool.id,
-        "name": tool.call_name,
-        "effect": tool.effect or "change",
-        **({"not_callable": not_callable} if not_callable else {}),
-    }
+    head = {"id": tool.id, "name": tool.call_name, "effect": tool.effect or "change"}
+    return {**head, **_if_any(not_callable=not_callable)}
 
 
 def _long(schema: dict[str, Any]) -> str:
@@ -215,18 +184,15 @@ def shown_text(text: str, most: int | None = None, cut: str = "…") -> str:
     return without_hidden(text) if hides else text
 
 
-def _shown_schema(part: Any, most: int | None = None) -> Any:
+def _shown_schema(part: Any) -> Any:
     """A part of a schema with its titles and descriptions as a model is shown them."""
     if isinstance(part, list):
-        return [_shown_schema(each, most) for each in part]
+        return [_shown_schema(each) for each in part]
     if not isinstance(part, dict):
         return part
-    return {
-        key: shown_text(inner, most)
-        if key in ("title", "description") and isinstance(inner, str)
-        else _shown_schema(inner, most)
-        for key, inner in part.items()
-    }
+    shown = {key: _shown_schema(inner) for key, inner in part.items()}
+    texts = {key: shown_text(shown[key]) for key in ("title", "description") if isinstance(shown.get(key), str)}
+    return {**shown, **texts}
 
 
 def _source(each: Any) -> str:

@@ -73,7 +73,7 @@ class ToolService:
     def __init__(
         self, target: str, ca_file: Path | None = None, *, most_bytes: int = DEFAULT_MAX_MESSAGE_BYTES
     ) -> None:
-        options = channel_options(most_bytes, ())
+        options = channel_options(most_bytes)
         if ca_file is None:
             self._channel = grpc.aio.insecure_channel(target, options=options)
         else:

@@ -9,12 +9,12 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from egotools.calling.input_arguments import kinds, legal_keys
+from egotools.calling.input_arguments import kinds, legal_keys, properties_of, required_parts
 from ontology.errors import InvalidArgumentError
 from ontology.json_values import as_dict
 from ontology.tool import Tool
-from services.schemas.input_schema import MAX_DESCRIPTION, input_schema, merged_inputs, shortened
-from services.schemas.strict_schema import StrictSchema, strict_schema
+from services.schemas.input_schema import MAX_DESCRIPTION, input_schema, shortened
+from services.schemas.strict_schema import strict_schema
 
 __all__ = ["SCHEMA_FORMATS", "call_name", "call_schema"]
 
@@ -99,47 +99,47 @@ def _to_drop(words: list[str], known: list[str]) -> int:
 
 
 # Model vendors refuse these beside ``type: object`` at the top of a tool's parameters.
-_NOT_AT_TOP = ("allOf", "anyOf", "oneOf", "not", "if", "then", "else", "enum", "const", "$ref")
-_PARTS = frozenset(("allOf", "anyOf", "oneOf", "then", "else", "dependentSchemas", "$ref"))
+_NOT_AT_TOP = ("allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas", "enum", "const", "$ref")
+_CHOICES = ("oneOf", "anyOf")
 _MAX_SETS = 10
 
 
-class AcceptedSchema(NamedTuple):
-    """A schema as an object at its top, and what it cannot say: which inputs belong together."""
+class _Made(NamedTuple):
+    """A schema as JSON values, and what it cannot say, one sentence each without its stop."""
 
     schema: dict[str, Any]
     notes: tuple[str, ...] = ()
 
 
-def accepted_schema(schema: Mapping[str, Any], *, rename: bool = False) -> AcceptedSchema:
+def accepted_schema(schema: Mapping[str, Any], *, rename: bool = False) -> _Made:
     """The schema as an object at its top; the values that the source describes stay valid.
 
-    The inputs of ``allOf`` and of alternatives at the top are among its properties; those that not every alternative requires are optional.
+    The inputs of all parts and alternatives at the top are among its properties; those of alternatives are optional, and a note says
+    which belong together.
 
     :param rename: rename properties to 1 to 64 characters of ``a-z A-Z 0-9 _ . -``, as some runtimes require; a renamed
         property has its own name as ``title``.
     """
     schema = as_dict(schema)
-    top = {key: value for key, value in schema.items() if key not in _NOT_AT_TOP}
+    top: dict[str, Any] = {key: value for key, value in schema.items() if key not in _NOT_AT_TOP}
     notes: list[str] = []
-    if not _PARTS.isdisjoint(schema):
-        found = merged_inputs(schema)
-        top |= {
-            **found.further,
-            "properties": found.properties,
-            **({"required": found.required} if found.required else {}),
-        }
-        notes = [f"The tool takes one of these sets of inputs: {_listed(choice)}" for choice in found.choices]
-        notes += [f"Inputs that depend on others: {', '.join(found.depending)}"] if found.depending else []
+    if not schema.keys().isdisjoint(_NOT_AT_TOP):
+        parts = list(required_parts(schema, schema))
+        top["properties"] = properties_of(schema, schema)
+        names = [name for part in parts for name in part.get("required", ()) if name in top["properties"]]
+        if names:
+            top["required"] = list(dict.fromkeys(names))
+        for branches in (part[key] for part in parts for key in _CHOICES if isinstance(part.get(key), list)):
+            if len(sets := {", ".join(properties_of(branch, schema)) for branch in branches} - {""}) > 1:
+                notes.append(f"The tool takes one of these sets of inputs: {_listed(sorted(sets))}")
     if notes:
         top["description"] = " ".join([str(top.get("description") or ""), *(f"{note}." for note in notes)]).strip()
     top["type"] = "object"
     top.setdefault("properties", {})
-    return AcceptedSchema(_walk(top, rename), tuple(notes))
+    return _Made(_walk(top, rename), tuple(notes))
 
 
-def _listed(choice: list[list[str]]) -> str:
-    sets = [", ".join(names) or "further names" for names in dict.fromkeys(map(tuple, choice))]
+def _listed(sets: list[str]) -> str:
     return "; or ".join(sets[:_MAX_SETS]) + (f"; or {len(sets) - _MAX_SETS} more" if len(sets) > _MAX_SETS else "")
 
 
@@ -201,56 +201,40 @@ def call_schema(tool: Tool, schema_format: str) -> CallSchema:
     try:
         made = _FORMATS[schema_format](tool)
         line = json.dumps(made.schema, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-        return CallSchema(line.encode("utf-8", "replace").decode("utf-8"), made.notes)
+        notes = tuple(f"{note}." for note in made.notes)
+        return CallSchema(line.encode("utf-8", "replace").decode("utf-8"), notes)
     except Exception as error:  # documents hold what nobody foresaw; RecursionError is one of these
         _LOG.warning("the %s schema of %s cannot be made: %s", schema_format, tool.id, type(error).__name__)
         note = f"The schema is left out: its source cannot be written in the format {schema_format} ({type(error).__name__})."
         return CallSchema("", (note,))
 
 
-class _Made(NamedTuple):
-    """A call schema as JSON values, and its notes."""
-
-    schema: dict[str, Any]
-    notes: tuple[str, ...] = ()
-
-
 def _openai(tool: Tool) -> _Made:
     arguments, notes = _arguments(tool)
-    return _Made(
-        {"type": "function", "function": {**_named(tool), "parameters": arguments}}, tuple(f"{note}." for note in notes)
-    )
+    return _Made({"type": "function", "function": {**_named(tool), "parameters": arguments}}, notes)
 
 
 def _openai_strict(tool: Tool) -> _Made:
     """The function in strict mode; as it is, with ``strict: false``, where strict mode is not possible."""
-    arguments, alternatives = _arguments(tool)
-    try:
-        strict, reasons = strict_schema(arguments) if not alternatives else StrictSchema(None, alternatives)
-    except Exception as error:  # which costs the strict form alone; RecursionError is one of these
-        strict, reasons = None, (f"Its source cannot be written so ({type(error).__name__})",)
+    arguments, reasons = _arguments(tool)
+    strict = None
+    if not reasons:
+        try:
+            strict, reasons = strict_schema(arguments)
+        except Exception as error:  # which costs the strict form alone; RecursionError is one of these
+            reasons = (f"Its source cannot be written so ({type(error).__name__})",)
     function = {**_named(tool), "parameters": arguments if strict is None else strict, "strict": strict is not None}
-    notes = tuple(f"Strict mode is not possible. {reason}." for reason in reasons)
+    notes = tuple(f"Strict mode is not possible. {reason}" for reason in reasons)
     return _Made({"type": "function", "function": function}, notes)
 
 
-def _named(tool: Tool) -> dict[str, Any]:
-    return {
-        "name": call_name(tool),
-        "description": shortened(tool.description or tool.title, _MAX_OPENAI_DESCRIPTION),
-    }
+def _named(tool: Tool, max_chars: int = _MAX_OPENAI_DESCRIPTION) -> dict[str, Any]:
+    return {"name": call_name(tool), "description": shortened(tool.description or tool.title, max_chars)}
 
 
 def _anthropic(tool: Tool) -> _Made:
     arguments, notes = _arguments(tool, rename=True)
-    return _Made(
-        {
-            "name": call_name(tool),
-            "description": shortened(tool.description or tool.title, MAX_DESCRIPTION),
-            "input_schema": arguments,
-        },
-        tuple(f"{note}." for note in notes),
-    )
+    return _Made({**_named(tool, MAX_DESCRIPTION), "input_schema": arguments}, notes)
 
 
 def _mcp(tool: Tool) -> _Made:
@@ -263,16 +247,16 @@ def _mcp(tool: Tool) -> _Made:
     }
     outputs = as_dict(tool.output_schema) if tool.output_schema is not None else input_schema(tool.returns)
     if kinds(outputs, outputs) != frozenset({"object"}):
-        return _Made(schema, ("outputSchema is left out: the answer is no object, and MCP describes objects only.",))
+        return _Made(schema, ("outputSchema is left out: the answer is no object, and MCP describes objects only",))
     if tool.output_schema is not None or tool.returns:
         schema["outputSchema"] = outputs if "type" in outputs else {**outputs, "type": "object"}
     return _Made(schema)
 
 
-def _arguments(tool: Tool, *, rename: bool = False) -> AcceptedSchema:
+def _arguments(tool: Tool, *, rename: bool = False) -> _Made:
     """The schema of the source; of a source without one, its parameters folded back."""
     if tool.input_schema is None:
-        return AcceptedSchema(input_schema(tool.parameters, rename=rename))
+        return _Made(input_schema(tool.parameters, rename=rename))
     return accepted_schema(tool.input_schema, rename=rename)
 
 

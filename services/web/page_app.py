@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import json
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias, TypeVar
+from typing import TypeVar
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -22,12 +21,12 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from egotools.client_errors import ClientError
-from ontology.errors import EgotoolsError, InvalidArgumentError, OverloadedError, UnauthenticatedError, UnsupportedError
+from egotools import AsyncClient, ClientError
+from ontology.errors import EgotoolsError, InvalidArgumentError, UnauthenticatedError, UnsupportedError
 from ontology.json_values import first_error
 from services.http.http_server import http_status, is_own_host
 from services.server.access.authentication import Authentication, check_permission
-from services.web.live_runs import LiveRun, LiveRuns, OpenClient, Plan, PlanRequest, error_json
+from services.web.live_runs import LiveRuns, OpenClient, Plan, PlanRequest, RunEvent, error_json
 
 __all__ = ["POLICY", "STATIC", "PageContext", "page_app"]
 
@@ -49,10 +48,8 @@ _HEADERS = {
 _TENANT_HEADER = "x-egotools-tenant"
 _READ, _ALL = "/egotools.v1.ToolRetrieval/Retrieve", "/egotools.v1.CatalogAdmin/Publish"
 _MAX_BODY_BYTES, _MAX_QUERY_CHARS = 64 * 1024, 20_000
-_MOST_NEIGHBOURS, _MOST_FINDINGS = 300, 1_000
+_MOST_NEIGHBOURS = 300
 _STILL_THERE_S = 15.0
-_MOST_FOLLOWERS = 8  # of a run
-_RETRY_MS = 1_000  # after which a browser connects again
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +59,6 @@ class PageContext:
     :param authentication: that of the gRPC server; None: everybody may see everything, as there.
     :param plan: executes requests; None: the page only looks for tools.
     :param question: answers questions of a graph; None: none are.
-    :param stores: tenant → folder of the store with its findings.
     :param domains: names of the planner's domains, the default first.
     """
 
@@ -70,45 +66,33 @@ class PageContext:
     authentication: Authentication | None = None
     plan: Plan | None = None
     question: Plan | None = None
-    stores: Mapping[str, Path] = field(default_factory=dict)
     domains: Sequence[str] = ()
     runs: LiveRuns = field(default_factory=LiveRuns)
+    stopping: asyncio.Event = field(default_factory=asyncio.Event)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Visitor:
-    """Who makes a request; ``key`` stands for the visitor where the token must not be kept."""
-
-    token: str = field(repr=False)
-    tenant: str
-    key: str
-
-
-async def _visitor(request: Request, method: str = _READ) -> _Visitor:
-    """Who asks, when they may call a method of the service.
+async def _visitor(request: Request, method: str = _READ) -> tuple[str, str]:
+    """The token and the tenant of who asks, when they may call a method of the service.
 
     :raises UnauthenticatedError: without a valid token.
     :raises PermissionDeniedError: without the role or the tenant.
     """
     authentication, tenant = _context(request).authentication, request.headers.get(_TENANT_HEADER, "")
     if authentication is None:
-        return _Visitor(token="", tenant=tenant, key="")
+        return "", tenant
     scheme, _, token = request.headers.get("authorization", "").partition(" ")
-    if scheme.lower() != "bearer" or not token.strip():
+    token = token.strip() if scheme.lower() == "bearer" else ""
+    if not token:
         remedy = "The page has no sign-in: let a proxy send authorization: Bearer TOKEN"
         raise UnauthenticatedError("the request has no token", subject="authorization", remedy=remedy)
-    caller = await authentication.caller(await authentication.bearer(f"Bearer {token.strip()}"))
+    caller = await authentication.caller(await authentication.bearer(f"Bearer {token}"))
     check_permission(caller, method, tenant)
-    key = hashlib.sha256(token.strip().encode()).hexdigest()
-    return _Visitor(token=token.strip(), tenant=tenant or caller.home, key=key)
+    return token, tenant or caller.home
 
 
 def _context(request: Request) -> PageContext:
     context: PageContext = request.app.state.context
     return context
-
-
-_Words: TypeAlias = Annotated[str, Field(min_length=1, max_length=_MAX_QUERY_CHARS)]
 
 
 class _Form(BaseModel):
@@ -124,7 +108,7 @@ class _ToolsAsked(_Form):
 
 
 class _RunAsked(_Form):
-    query: _Words
+    query: str = Field(min_length=1, max_length=_MAX_QUERY_CHARS)
     domain: str = Field(default="", max_length=200)
 
 
@@ -142,77 +126,60 @@ async def _body(request: Request, form: type[_F]) -> _F:
 
 async def _session(request: Request) -> JSONResponse:
     """Say what this visitor may do. Asks for no token."""
-    context, problem, sees_all = _context(request), None, True
+    context, refused = _context(request), await _refusal(request, _READ)
+    questions = context.question is not None and await _refusal(request, _ALL) is None
+    problem = None if refused is None else error_json(refused)
+    said = {"problem": problem, "planner": context.plan is not None, "questions": questions}
+    return JSONResponse({**said, "domains": list(context.domains)})
+
+
+async def _refusal(request: Request, method: str) -> EgotoolsError | None:
     try:
-        await _visitor(request)
+        await _visitor(request, method)
     except EgotoolsError as error:
-        problem = error_json(error)
-    try:
-        await _visitor(request, _ALL)
-    except EgotoolsError:
-        sees_all = False
-    planner, questions = context.plan is not None, context.question is not None and sees_all
-    said = {"problem": problem, "planner": planner, "domains": list(context.domains), "questions": questions}
-    return JSONResponse({**said, "findings": bool(context.stores) and sees_all})
+        return error
+    return None
+
+
+@asynccontextmanager
+async def _client(request: Request) -> AsyncIterator[AsyncClient]:
+    """A client with the token and the tenant of the visitor."""
+    async with _context(request).open_client(*await _visitor(request)) as client:
+        yield client
 
 
 async def _retrieve(request: Request) -> JSONResponse:
-    visitor, asked = await _visitor(request), await _body(request, _ToolsAsked)
-    async with _context(request).open_client(visitor.token, visitor.tenant) as client:
-        return JSONResponse(asdict(await client.retrieve(asked.query, needs=asked.needs, k=asked.k, explain=True)))
+    async with _client(request) as client:
+        asked = await _body(request, _ToolsAsked)
+        return JSONResponse(asdict(await client.retrieve(asked.query, needs=asked.needs, k=asked.k)))
 
 
 async def _call_plan(request: Request) -> JSONResponse:
     """The calls that lead to what is asked, in order: which output fills which input, and what must be asked."""
-    visitor, asked = await _visitor(request), await _body(request, _ToolsAsked)
-    async with _context(request).open_client(visitor.token, visitor.tenant) as client:
+    async with _client(request) as client:
+        asked = await _body(request, _ToolsAsked)
         return JSONResponse(asdict(await client.plan(query=asked.query, needs=asked.needs)))
 
 
 async def _tool(request: Request) -> JSONResponse:
-    visitor = await _visitor(request)
-    async with _context(request).open_client(visitor.token, visitor.tenant) as client:
+    async with _client(request) as client:
         return JSONResponse(asdict(await client.get_tool(request.query_params.get("id", ""))))
 
 
 async def _neighbors(request: Request) -> JSONResponse:
-    visitor = await _visitor(request)
-    async with _context(request).open_client(visitor.token, visitor.tenant) as client:
+    async with _client(request) as client:
         found = await client.neighbors(request.query_params.get("node", ""), limit=_MOST_NEIGHBOURS)
         return JSONResponse({**asdict(found), "truncated": found.truncated})
 
 
 async def _catalog(request: Request) -> JSONResponse:
-    visitor = await _visitor(request)
-    async with _context(request).open_client(visitor.token, visitor.tenant) as client:
-        page = await client.catalog(page_size=100, page_token=request.query_params.get("page", ""))
-        return JSONResponse(asdict(page))
+    async with _client(request) as client:
+        return JSONResponse(
+            asdict(await client.catalog(page_size=100, page_token=request.query_params.get("page", "")))
+        )
 
 
-async def _findings(request: Request) -> JSONResponse:
-    """What the last build found in the documents, of which a visitor may see all."""
-    context, visitor = _context(request), await _visitor(request, _ALL)
-    tenant = visitor.tenant or (next(iter(context.stores)) if len(context.stores) == 1 else "")
-    if tenant not in context.stores:
-        remedy = "Serve the page from the store"
-        raise UnsupportedError("this server has no store of this catalogue", subject=tenant, remedy=remedy)
-    return JSONResponse(await asyncio.to_thread(_read_findings, context.stores[tenant]))
-
-
-def _read_findings(store: Path) -> dict[str, Any]:
-    from ingest.trust.quarantine import read_approvals, read_record
-
-    record = read_record(store)
-    released = {(each.tool, each.sha256) for each in read_approvals(store)}
-    return {
-        "total": len(record.findings),
-        "findings": [each.to_json() for each in record.findings[:_MOST_FINDINGS]],
-        "quarantined": sorted(record.quarantined),
-        "approved": sorted(tool for tool, sha256 in record.hashes.items() if (tool, sha256) in released),
-    }
-
-
-async def _begin(request: Request) -> JSONResponse:
+async def _begin(request: Request) -> StreamingResponse:
     context, visitor = _context(request), await _visitor(request)
     asked = await _body(request, _RunAsked)
     if context.plan is None:
@@ -222,7 +189,7 @@ async def _begin(request: Request) -> JSONResponse:
     return _started(context, context.plan, visitor, asked)
 
 
-async def _ask(request: Request) -> JSONResponse:
+async def _ask(request: Request) -> StreamingResponse:
     context, visitor = _context(request), await _visitor(request, _ALL)
     asked = await _body(request, _RunAsked)
     if context.question is None:
@@ -230,50 +197,31 @@ async def _ask(request: Request) -> JSONResponse:
     return _started(context, context.question, visitor, asked)
 
 
-def _started(context: PageContext, plan: Plan, visitor: _Visitor, asked: _RunAsked) -> JSONResponse:
-    run = context.runs.begin(visitor.key)
-    run.start(plan, PlanRequest(asked.query, asked.domain, visitor.token, visitor.tenant))
-    return JSONResponse({"id": run.id}, status_code=201)
+def _started(context: PageContext, plan: Plan, visitor: tuple[str, str], asked: _RunAsked) -> StreamingResponse:
+    context.runs.check_room()
+    events = context.runs.events(plan, PlanRequest(asked.query, asked.domain, *visitor))
+    return StreamingResponse(_stream(events, context.stopping), media_type="text/event-stream")
 
 
-async def _run(request: Request) -> LiveRun:
-    visitor = await _visitor(request)
-    return _context(request).runs.find(request.path_params["run"], visitor.key)
-
-
-async def _cancel(request: Request) -> JSONResponse:
-    await (await _run(request)).cancel()
-    return JSONResponse({})
-
-
-async def _events(request: Request) -> StreamingResponse:
-    run = await _run(request)
-    last = request.headers.get("last-event-id", "")
-    after = int(last) if last.isascii() and last.isdecimal() and len(last) < 9 else 0
-    if run.followers >= _MOST_FOLLOWERS:
-        raise OverloadedError("too many pages follow a run at once", remedy="Close some of them")
-    return StreamingResponse(_stream(run, after), media_type="text/event-stream")
-
-
-async def _stream(run: LiveRun, after: int) -> AsyncIterator[str]:
-    """Server-sent events: numbered, with a comment in long pauses so that nobody in between closes the connection."""
-    yield f"retry: {_RETRY_MS}\n\n"
-    async with aclosing(run.follow(after)) as events:
+async def _stream(events: AsyncGenerator[RunEvent, None], stopping: asyncio.Event) -> AsyncIterator[str]:
+    """Server-sent events, with a comment in long pauses so that nobody in between closes the connection."""
+    async with aclosing(events):
+        stopped = asyncio.ensure_future(stopping.wait())
         waiting = asyncio.ensure_future(anext(events, None))
         try:
-            while True:
-                done, _ = await asyncio.wait([waiting], timeout=_STILL_THERE_S)
-                if not done:
+            while not stopping.is_set():
+                await asyncio.wait([waiting, stopped], timeout=_STILL_THERE_S, return_when=asyncio.FIRST_COMPLETED)
+                if not waiting.done():
                     yield ": still there\n\n"
-                    continue
-                found = waiting.result()
-                if found is None:
+                elif (event := waiting.result()) is None:
                     return
-                yield f"id: {found[0]}\ndata: {json.dumps(found[1])}\n\n"
-                waiting = asyncio.ensure_future(anext(events, None))
+                else:
+                    yield f"data: {json.dumps(event)}\n\n"
+                    waiting = asyncio.ensure_future(anext(events, None))
         finally:
-            waiting.cancel()
-            await asyncio.wait([waiting])
+            for task in (waiting, stopped):
+                task.cancel()
+            await asyncio.wait([waiting, stopped])
 
 
 class _PageGuard:
@@ -341,31 +289,21 @@ _ROUTES = (
     Route("/api/tool", _tool),
     Route("/api/neighbors", _neighbors),
     Route("/api/catalog", _catalog),
-    Route("/api/findings", _findings),
     Route("/api/questions", _ask, methods=["POST"]),
     Route("/api/runs", _begin, methods=["POST"]),
-    Route("/api/runs/{run}/events", _events),
-    Route("/api/runs/{run}/cancel", _cancel, methods=["POST"]),
     Mount("/static", StaticFiles(directory=STATIC)),
 )
 
 
 def page_app(context: PageContext, *, hosts: Iterable[str] = ()) -> Starlette:
-    """Return the application. When it shuts down, the runs that are under way are cancelled.
+    """Return the application.
 
     :param hosts: names by which the page may be called, beside those of loopback.
     """
-
-    @asynccontextmanager
-    async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        yield
-        await context.runs.stop()
-
     app = Starlette(
         routes=_ROUTES,
         middleware=[Middleware(_PageGuard, hosts=hosts)],
         exception_handlers={EgotoolsError: _failed, ClientError: _failed, Exception: _failed},
-        lifespan=lifespan,
     )
     app.state.context = context
     return app

@@ -35,12 +35,9 @@ def client_maker(server: Server) -> Callable[[str, str], AsyncClient]:
     certificate = server.settings.tls_cert
 
     def make(token: str, tenant: str) -> AsyncClient:
-        tls, options = (
-            (False, []) if certificate is None else own_credentials(certificate)
-        )  # read again: it may be replaced
-        return AsyncClient(
-            target, tls=tls, options=options, token=token or None, tenant=tenant, insecure_token=certificate is None
-        )
+        plain = certificate is None
+        tls, options = (False, []) if certificate is None else own_credentials(certificate)  # it may be replaced
+        return AsyncClient(target, tls=tls, options=options, token=token or None, tenant=tenant, insecure_token=plain)
 
     return make
 
@@ -96,33 +93,26 @@ async def serve_web(
 
     The page calls the server over gRPC with its visitor's token.
 
-    :param stores: tenant → folder of its store, for findings.
+    :param stores: tenant → folder of its store, for questions of its tool graph.
     :raises InvalidArgumentError: when the page would be open to a network, or cannot listen.
     """
     settings = settings or WebSettings()
     grpc_settings, access = server.settings, server.access
     certificate, key = grpc_settings.tls_cert, grpc_settings.tls_key
-    tls = None
-    if certificate is not None and key is not None and not is_loopback(settings.host):
-        tls = web_context(certificate, key)
-    if not is_loopback(settings.host) and not grpc_settings.insecure and (tls is None or access.authentication is None):
-        raise InvalidArgumentError(
-            "the page would listen beyond loopback without TLS and access control",
-            subject=settings.host,
-            remedy="Leave the page on loopback behind a proxy; or say --insecure where a proxy has TLS and access control",
-        )
+    local = is_loopback(settings.host)
+    tls = None if local or certificate is None or key is None else web_context(certificate, key)
+    if not local and not grpc_settings.insecure and (tls is None or access.authentication is None):
+        problem = "the page would listen beyond loopback without TLS and access control"
+        remedy = "Leave the page on loopback behind a proxy; or say --insecure where a proxy has TLS and access control"
+        raise InvalidArgumentError(problem, subject=settings.host, remedy=remedy)
     if grpc_settings.require_client_cert:
-        raise InvalidArgumentError(
-            "the page cannot call a server that knows its callers by their certificates",
-            subject="require_client_cert",
-            remedy="Use tokens, or leave --web out",
-        )
+        problem = "the page cannot call a server that knows its callers by their certificates"
+        raise InvalidArgumentError(problem, subject="require_client_cert", remedy="Use tokens, or leave --web out")
     context = PageContext(
         open_client=client_maker(server),
         authentication=access.authentication,
         plan=settings.plan,
         question=None if settings.ask is None else _questions(settings.ask, stores),
-        stores=stores,
         domains=settings.domains,
     )
     app = page_app(context, hosts=[settings.host, *settings.names])
@@ -130,4 +120,4 @@ async def serve_web(
         try:
             yield address
         finally:
-            await context.runs.stop()
+            context.stopping.set()

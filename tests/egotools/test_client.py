@@ -66,18 +66,6 @@ async def test_retrieve(ask: Ask) -> None:
     assert set(answer.timings_ms) == {"total", "queue"}
 
 
-async def test_retrieve_as_many_as_are_enough(ask: Ask) -> None:
-    answer = await ask("retrieve", "find a customer by name", auto_k=True)
-    assert [(tool.id, tool.probability) for tool in answer.tools] == [("crm/find_customer", 1.0)]
-    assert answer.answerable_probability == 1.0 and not answer.unanswerable
-    none, unknown = await ask(
-        "retrieve_batch",
-        [Query("umbrella lost", abstain=True), Query("umbrella lost", preset="title", abstain=True)],
-    )
-    assert none.tools == () and none.unanswerable and none.answerable_probability == 0.0
-    assert unknown.answerable_probability is None and unknown.tools[0].probability is None
-
-
 async def test_retrieve_batch(ask: Ask) -> None:
     results = await ask("retrieve_batch", ["find customer", Query("!!"), Query("orders", k=1, explain=False)])
     assert isinstance(results[0], Response) and len(results[0].tools) == 3
@@ -247,7 +235,6 @@ def test_both_clients_have_the_same_methods() -> None:
         "close",
         "retrieve",
         "retrieve_batch",
-        "retrieve_each",
         "report_outcome",
         "get_tool",
         "neighbors",

@@ -14,10 +14,8 @@ import pytest
 
 from egotools import (
     AsyncClient,
-    Client,
     InternalServerError,
     OverloadedError,
-    Query,
     UnavailableError,
 )
 from egotools.v1 import egotools_pb2 as pb
@@ -45,14 +43,10 @@ class Scripted(pb_grpc.ToolRetrievalServicer):
     def RetrieveBatch(self, request: Any, context: Any) -> pb.RetrieveBatchResponse:
         return pb.RetrieveBatchResponse(results=[pb.RetrieveResult(response=self.Retrieve(request, context))])
 
-    def RetrieveEach(self, request: Any, context: Any) -> Iterator[pb.RetrieveResult]:
-        while True:
-            yield pb.RetrieveResult(response=self.Retrieve(request, context))
-
     def _nothing(self, request: Any, context: Any) -> Any:
         raise NotImplementedError
 
-    GetTool = Neighbors = GetCatalog = Plan = ReportOutcome = _nothing
+    RetrieveEach = GetTool = Neighbors = GetCatalog = Plan = ReportOutcome = _nothing
 
 
 @contextmanager
@@ -134,29 +128,6 @@ async def test_a_call_that_the_caller_cancels_is_not_retried() -> None:
     assert servicer.calls == 1
 
 
-# -- slow and half-dead replicas ---------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("kind", KINDS)
-async def test_a_replica_that_hangs_is_gone_round(kind: str) -> None:
-    held, ended = threading.Event(), list[int]()
-
-    def hangs(number: int, context: Any) -> pb.RetrieveResponse:
-        if not context.add_callback(lambda: ended.append(number)):  # the call had ended before this thread came to it
-            ended.append(number)
-        held.wait(LIMIT_S)
-        return pb.RetrieveResponse(snapshot_id="late")
-
-    with scripted(hangs) as (hung, first), scripted(first_fails(grpc.StatusCode.OK, 0)) as (_, second):
-        async with client_of(kind, f"ipv4:{first},{second}", attempt_timeout_s=0.1) as ask:
-            asked = 0
-            while asked < 3 or not hung.calls:  # the other may be connected first, and gets all calls until then
-                asked += 1
-                assert (await ask("retrieve", "customer", timeout_s=LIMIT_S)).snapshot_id == "after all"
-            await until(lambda: len(ended) == hung.calls)  # none of them is left running
-        held.set()
-
-
 # -- answers that no honest server sends -------------------------------------------------------------------------------
 
 
@@ -176,23 +147,6 @@ async def test_a_million_empty_parts_are_refused_cheaply(kind: str, answer: Answ
             assert caught.value.reason == "WRONG_ANSWER"
             with pytest.raises(InternalServerError):
                 await ask("retrieve_batch", ["customer"])
-
-
-# -- streams -----------------------------------------------------------------------------------------------------------
-
-
-async def test_each_yields_a_response_or_an_error_in_their_order() -> None:
-    queries: list[Query | str] = [Query("customer", k=1), Query("customer", k=0), "order"]
-    async with serving() as server:
-        async with AsyncClient(server.address) as client:
-            results = [result async for result in client.retrieve_each(queries)]
-            whole = await client.retrieve_batch(queries)
-        with Client(server.address) as sync:
-            again = await asyncio.to_thread(lambda: list(sync.retrieve_each(queries)))
-        await until(lambda: server.calls.in_flight == 0)
-    for found in (results, again):
-        assert [getattr(each, "tools", None) for each in found] == [getattr(each, "tools", None) for each in whole]
-        assert getattr(found[1], "subject", "") == "k"
 
 
 async def test_restarting_replicas_one_after_the_other_costs_no_call() -> None:

@@ -26,10 +26,6 @@ def sent(arguments: dict[str, Any], *places: Argument, path: str = "/x", **field
 TEMPLATES = [
     ("simple", False, "path", "{a}"),
     ("simple", True, "path", "{a*}"),
-    ("label", False, "path", "{.a}"),
-    ("label", True, "path", "{.a*}"),
-    ("matrix", False, "path", "{;a}"),
-    ("matrix", True, "path", "{;a*}"),
     ("form", False, "query", "{?a}"),
     ("form", True, "query", "{?a*}"),
 ]

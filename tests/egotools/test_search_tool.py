@@ -8,7 +8,7 @@ import pytest
 
 from egotools import CatalogInfo, NamespaceSummary, OntologyInfo, Tool
 from egotools.search_tool import search_description, usable_needs
-from services.mcp.tool_replies import listed_tool, tool_reply
+from services.mcp.tool_replies import tool_reply
 
 
 def info(*namespaces: NamespaceSummary) -> CatalogInfo:
@@ -36,11 +36,9 @@ def test_a_sentence_in_the_place_of_a_name_is_left_out() -> None:
     assert text.endswith("systems: crm (1: customer-system-x); and 3 more.")
 
 
-@pytest.mark.parametrize("properties", [1, 1_000])
-def test_a_listed_tool_is_bounded_and_hides_nothing(properties: int) -> None:
+def test_a_tool_that_is_shown_whole_hides_nothing() -> None:
     hostile = "Find a\u200b\u200b\u200b\u200b\U000e0041n order. " + "x" * 9_000
-    schema = {f"p{number}": {"type": "string", "description": hostile} for number in range(properties)}
-    inputs = {"type": "object", "properties": schema}
+    inputs = {"type": "object", "properties": {"p": {"type": "string", "description": hostile}}}
     tool = Tool(
         id="shop/find",
         name="find",
@@ -50,10 +48,8 @@ def test_a_listed_tool_is_bounded_and_hides_nothing(properties: int) -> None:
         call_name="shop__find",
         schema_json=json.dumps({"description": hostile, "inputSchema": inputs}),
     )
-    listed = listed_tool(tool).model_dump_json()
-    assert len(listed) < 5_000 if properties == 1 else len(listed) < 40_000
     shown = json.dumps(tool_reply(tool, ""), ensure_ascii=False)
-    assert listed.isprintable() and shown.isprintable() and "Find an order." in listed and len(shown) > 9_000
+    assert shown.isprintable() and len(shown) > 9_000
 
 
 @pytest.mark.parametrize(

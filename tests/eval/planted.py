@@ -9,8 +9,7 @@ from typing import Any
 
 from eval.answers import Answer, Run
 from eval.graph_quality import GraphQuality
-from eval.graph_quality.quality import ResidualDuplicates
-from eval.graph_quality.statistics import GraphStatistics, Hubs, NodeDegree, ToolSample
+from eval.graph_quality.quality import GraphStatistics
 from eval.queries import LabelledQuery, QuerySet, gold_slots
 
 GRAPH = GraphQuality(
@@ -20,14 +19,13 @@ GRAPH = GraphQuality(
         nodes={"tool": 6},
         edges={"supplies": 3},
         confidences={"supplies": (0.5, 0.5, 0.5, 0.5, 1.0)},
-        isolated_tools=ToolSample(count=1, examples=("t5",)),
-        tools_without_tool_edge=ToolSample(count=0, examples=()),
-        hubs=Hubs(least_share=0.1, count=0, nodes=(), tools=(NodeDegree("tool:t0", 2),)),
+        isolated_tools=1,
+        tools_without_tool_edge=0,
+        hubs=0,
+        most_edges={"tool:t0": 2},
     ),
     edges=None,
     connectivity=None,
-    duplicates=ResidualDuplicates(least_cosine=0.92, pairs=0, by_type={}, examples=()),
-    build=None,
 )
 """The quality of a small graph that nobody measured."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ import pytest
 from eval.answers import Answer, Run
 from eval.measured_set import MeasuredSet
 from eval.queries import LabelledQuery, QuerySet
-from eval.report import document_to_markdown, report_document
+from eval.report import write_report
 from eval.summary import (
     Figure,
     Summary,
@@ -214,7 +215,7 @@ def test_a_damaged_summary_is_refused(change: Callable[[dict[str, Any]], object]
         summary_from_json(_damaged(change))
 
 
-def test_strict_figures_count_only_the_first_tool_of_a_slot() -> None:
+def test_strict_figures_count_only_the_first_tool_of_a_slot(tmp_path: Path) -> None:
     """Of four requests two are answered with the first tool, one with the alternative, one not at all."""
     rows = [LabelledQuery(id=f"q{at}", text=f"text {at}", slots=((f"a-{at}", f"b-{at}"),)) for at in range(4)]
     queries = QuerySet(name="one", queries=tuple(rows), sha256="d")
@@ -227,5 +228,6 @@ def test_strict_figures_count_only_the_first_tool_of_a_slot() -> None:
     assert (lenient.value, strict.value) == (0.75, 0.5)
     assert _figure(summary, "strict", "s", "CompleteRecall@2", "one", "one").value == 0.75
     assert summary_from_json(json.loads(json.dumps(summary_to_json(summary)))) == summary
-    page = document_to_markdown(report_document(summary, [_measured(queries, run)]))
+    write_report(tmp_path, summary, [_measured(queries, run)])
+    page = (tmp_path / "report.md").read_text(encoding="utf-8")
     assert "Of 4 requests a needed tool has alternatives" in page and "one, strict" in page

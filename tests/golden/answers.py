@@ -13,11 +13,11 @@ from typing import Any, TypeAlias
 
 from egotools.values import Response
 from eval.systems.ablations import make_ablations
+from examples.company.shipped_documents import SHIPPED_CATALOG, SHIPPED_REQUESTS
 from inference import DEFAULT_ENCODER, load_encoder
 from retrieval.engine import SnapshotEngine, open_engine
 from retrieval.query.request import Request
 from scripts.bench_sets import BENCH, BenchSet, bench_sets, catalog_address, real_sets, reduced, sampled
-from services.company.shipped_documents import SHIPPED_CATALOG, SHIPPED_REQUESTS
 from services.jobs.build import build_snapshot
 
 __all__ = ["ANSWERS", "NotHere", "Recorder", "company_store", "digest", "encoder_print"]

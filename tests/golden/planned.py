@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.personal import write_personal_data
-from services.company.mock_company import served_company
-from services.company.shipped_documents import SHIPPED_CATALOG
+from examples.company.mock_company import served_company
+from examples.company.shipped_documents import SHIPPED_CATALOG
 from tests.golden.answers import Recorder, company_store, digest
 from tests.golden.surfaces import invoke, steady
 

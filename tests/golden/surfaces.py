@@ -23,7 +23,6 @@ from egotools.v1 import admin_pb2, egotools_pb2
 from planners.calls.tool_access import ToolAccess
 from services.cli.app import app
 from services.mcp.gateway_server import McpGateway
-from services.mcp.mcp_caller import McpSettings
 from services.rest.rest_server import RestSettings, serve_rest
 from services.server.settings import ServerSettings
 from tests.golden.answers import Recorder, company_store, digest
@@ -214,7 +213,7 @@ def _contract(folder: Path) -> dict[str, Any]:
 def _names(folder: Path) -> dict[str, Any]:
     """Public names of the packages, and the settings of the servers."""
     seen: dict[str, Any] = {name: sorted(getattr(importlib.import_module(name), "__all__", ())) for name in _PACKAGES}
-    for settings in (ServerSettings, RestSettings, McpSettings):
+    for settings in (ServerSettings, RestSettings):
         seen[settings.__name__] = {
             each.name: "" if each.default is MISSING else str(each.default)[:60] for each in fields(settings)
         }
@@ -259,7 +258,7 @@ async def _wire_replies(store: Path) -> dict[str, Any]:
                 what = [each["id"] for each in told.get("tools", ())] if reply.is_success else reply.text[:200]
                 seen[f"rest {name}"] = [reply.status_code, what, digest(_CHANGING.sub("~", _untimed(reply.text)))]
         async with AsyncClient(address) as client:
-            gateway = McpGateway(client, ToolAccess(), McpSettings())
+            gateway = McpGateway(client, ToolAccess())
             async with Client(gateway.server, mode="legacy") as mcp:
                 for tool in (await mcp.list_tools()).tools:
                     seen[f"mcp {tool.name}"] = digest(tool.model_dump_json())

@@ -40,7 +40,7 @@ def in_process(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[st
 
     Figures are made and not drawn, which takes a second each: tests of pictures and the command in a process of its own draw them.
     """
-    from eval.report import page as plots
+    from eval.report import pictures as plots
     from services.cli import app as cli
     from services.cli.console import stderr, stdout
 

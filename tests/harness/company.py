@@ -15,9 +15,9 @@ import httpx
 
 from egotools.calling.http_invoker import send_http
 from egotools.calling.tool_request import AwsCall, McpCall, PythonCall, build_request
+from examples.company.mock_company import served_company
 from ingest.sources.catalog import read_catalog
 from ontology.tool import Tool
-from services.company.mock_company import served_company
 from tests.conftest import ROOT
 
 CATALOG = ROOT / "examples" / "enterprise" / "catalog"

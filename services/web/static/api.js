@@ -7,13 +7,15 @@ export class Failure extends Error {
   }
 }
 
-async function answered(path, options) {
-  let response;
+async function fetched(path, options) {
   try {
-    response = await fetch(path, { ...options, credentials: "same-origin" });
+    return await fetch(path, { ...options, credentials: "same-origin" });
   } catch {
     throw new Failure({ message: "the server does not answer", remedy: "See whether it still runs, and try again" });
   }
+}
+
+async function read(path, response) {
   const text = await response.text();
   let body;
   try {
@@ -26,17 +28,28 @@ async function answered(path, options) {
   return body;
 }
 
-export function get(path, parameters = {}) {
+export async function get(path, parameters = {}) {
   const query = new URLSearchParams(parameters).toString();
-  return answered(query ? `${path}?${query}` : path, {});
+  return read(path, await fetched(query ? `${path}?${query}` : path, {}));
 }
 
-export function post(path, body = {}) {
-  return answered(path, {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify(body),
-  });
+const posted = (body) => ({ method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
+
+export async function post(path, body = {}) {
+  return read(path, await fetched(path, posted(body)));
+}
+
+// The events that a request is answered with, each as it comes.
+export async function* stream(path, body, signal) {
+  const response = await fetched(path, { ...posted(body), signal });
+  if (!response.ok) await read(path, response);
+  let rest = "";
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  for (let part = await reader.read(); !part.done; part = await reader.read()) {
+    const lines = (rest + part.value).split("\n");
+    rest = lines.pop();
+    for (const line of lines) if (line.startsWith("data: ")) yield JSON.parse(line.slice(6));
+  }
 }
 
 export const session = () => get("/api/session");

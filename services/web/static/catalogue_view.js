@@ -1,10 +1,9 @@
-// The catalogue: search, findings, and the graph around an entity.
+// The catalogue: search, and the graph around an entity.
 
 import { errorOf, get, post } from "./api.js";
 import { byId, count, cut, definitions, described, element, plain } from "./dom.js";
 import { GraphView, MANY_NODES } from "./graph_view.js";
 
-const FINDINGS = 20; // tools of a page
 const RINGS = [10, 20, 34, 50, 70, 120]; // nodes of each ring around an entity, from the inside
 const LEGEND = [["entry", "this entity"], ["tool", "tool"], ["other", "other node"]];
 
@@ -18,10 +17,6 @@ export class CatalogueView {
       event.preventDefault();
       this.#search(byId("search").value.trim());
     });
-    this.findings = { byTool: [], from: 0 };
-    byId("findings-filter").addEventListener("input", () => this.#showFindings(0));
-    byId("findings-before").addEventListener("click", () => this.#showFindings(this.findings.from - FINDINGS));
-    byId("findings-after").addEventListener("click", () => this.#showFindings(this.findings.from + FINDINGS));
     byId("more-tools").addEventListener("click", () => this.#list());
   }
 
@@ -29,7 +24,7 @@ export class CatalogueView {
   async load() {
     if (this.loaded) return;
     this.loaded = true;
-    await Promise.all([this.#search(""), byId("findings-box").hidden ? null : this.#findings()]);
+    await this.#search("");
   }
 
   async #search(query) {
@@ -90,30 +85,6 @@ export class CatalogueView {
     return element("details", {}, element("summary", {}, "Edges"), element("ul", { class: "plain" }, ...found.edges.map(row)));
   }
 
-  async #findings() {
-    await this.#said("findings-status", async () => {
-      const { findings, quarantined, approved, total } = await get("/api/findings");
-      const byTool = [...Map.groupBy(findings, (each) => each.tool)];
-      this.findings.byTool = byTool.map(([tool, own]) => ({ tool, own, held: quarantined.includes(tool), approved: approved.includes(tool) }));
-      byId("findings-filter").hidden = !total;
-      this.#showFindings(0);
-      return total ? `${count(total)} findings in ${count(byTool.length)} tools. egotools admin findings approve releases a tool.` : "No findings.";
-    });
-  }
-
-  // A page of the findings whose tool, kind, severity or text has all words of the filter.
-  #showFindings(from) {
-    const words = byId("findings-filter").value.toLowerCase().split(/\s+/).filter(Boolean);
-    const fits = (each) => words.every((word) => JSON.stringify([each.tool, each.own]).toLowerCase().includes(word));
-    const found = this.findings.byTool.filter(fits), shown = found.slice(from, from + FINDINGS);
-    this.findings.from = from;
-    byId("findings").replaceChildren(...shown.map(finding));
-    byId("findings-pager").hidden = found.length <= FINDINGS;
-    byId("findings-place").textContent = `Tools ${count(from + Math.min(1, shown.length))} to ${count(from + shown.length)} of ${count(found.length)}`;
-    byId("findings-before").disabled = from === 0;
-    byId("findings-after").disabled = from + FINDINGS >= found.length;
-  }
-
   // Say what came of some work, or why nothing did.
   async #said(id, work) {
     try {
@@ -123,12 +94,6 @@ export class CatalogueView {
       byId(id).textContent = [error.message, error.remedy].filter(Boolean).join(". ");
     }
   }
-}
-
-function finding({ tool, own, held, approved }) {
-  const line = (each) => element("li", {}, `${each.severity}: ${each.kind} in ${each.field}: ${each.why}. `, element("q", {}, each.quote), ` ${each.remedy}.`);
-  const state = [held && "held back", approved && "approved as it is"].filter(Boolean).join(", ");
-  return element("li", {}, element("strong", { class: "mono" }, tool), state ? ` (${state})` : "", element("ul", { class: "plain" }, ...own.map(line)));
 }
 
 function toolParts(tool) {

@@ -1,25 +1,24 @@
-// A run at the server, of a request or a question: its events, and its end by who looks at it.
+// A run at the server, of a request or a question: its events are the answer to one request, and whoever ends that ends the run.
 
-import { errorOf, post } from "./api.js";
-import { showProblem } from "./dom.js";
+import { errorOf, stream } from "./api.js";
 
-// Hands each event to hear, and returns the source of them. The box problem says when the connection is lost; failed is told when the run is gone.
-export function followRun(run, { hear, problem, failed }) {
-  const source = new EventSource(`/api/runs/${run}/events`);
-  source.onmessage = (message) => hear(JSON.parse(message.data));
-  source.onopen = () => showProblem(problem, null);
-  source.onerror = () => {
-    if (source.readyState === EventSource.CLOSED) failed({ message: "the server does not know this run any more", remedy: "Ask again" });
-    else showProblem(problem, { message: "The connection to the server is lost", remedy: "The page tries again by itself" });
+const GONE = { message: "The connection to the server is lost, and the run with it", remedy: "Ask again" };
+
+// Hands each event to hear, and returns what ends the run; failed is told why there is no run, or none any more.
+export function startRun(path, body, { hear, failed }) {
+  const ending = new AbortController();
+  const run = { ended: false, cancel: () => { run.ended = true; ending.abort(); } };
+  const listen = async () => {
+    for await (const event of stream(path, body, ending.signal)) {
+      if (run.ended) return;
+      run.ended = ["Answered", "QuestionAnswered", "Failed"].includes(event.event);
+      hear(event);
+    }
+    if (!run.ended) failed(GONE);
   };
-  return source;
-}
-
-export async function cancelRun(run, { status, problem }) {
-  status.textContent = "Cancelling …";
-  try {
-    await post(`/api/runs/${run}/cancel`);
-  } catch (failure) {
-    showProblem(problem, errorOf(failure));
-  }
+  listen().catch((failure) => {
+    if (!run.ended) failed(failure instanceof TypeError ? GONE : errorOf(failure));
+    run.ended = true;
+  });
+  return run;
 }

@@ -40,7 +40,6 @@ async function start() {
   const refused = found.problem !== null;
   planner = found.planner;
   served = { questions: found.questions };
-  byId("findings-box").hidden = !found.findings;
   for (const [view, is] of Object.entries(served)) byId(`to-${view}`).hidden = !is;
   showProblem(byId("problem"), found.problem);
   byId("domain").replaceChildren(...found.domains.map((name) => element("option", { value: name }, name)));

@@ -1,9 +1,8 @@
 // A question of a graph: its steps with their queries while they are taken, then the answer with its tables and graphs.
 
-import { errorOf, post } from "./api.js";
 import { byId, count, cut, element, showProblem, worded } from "./dom.js";
 import { GraphView, spiral } from "./graph_view.js";
-import { cancelRun, followRun } from "./live_run.js";
+import { startRun } from "./live_run.js";
 
 const MOST_NODES = 200; // of a drawn graph
 const OUTCOMES = { "asked back": "A question back:", ungrounded: "Not sure (this stands in no result):" };
@@ -16,23 +15,21 @@ export class QuestionView {
       const query = byId("question").value.trim();
       if (query) this.#ask(query);
     });
-    byId("question-cancel").addEventListener("click", () => cancelRun(this.run, { status: byId("question-status"), problem: byId("question-problem") }));
+    byId("question-cancel").addEventListener("click", () => {
+      this.run?.cancel();
+      this.onCancelled();
+    });
   }
 
-  async #ask(query) {
+  #ask(query) {
     this.query = query;
     for (const id of ["question-results", "question-steps", "question-answer"]) byId(id).replaceChildren();
     for (const id of ["question-meant", "question-plan"]) byId(id).hidden = true;
     showProblem(byId("question-problem"), null);
     byId("question-status").textContent = "Reading the question …";
     this.#busy(true);
-    try {
-      this.run = (await post("/api/questions", { query })).id;
-      const hear = (event) => this[`on${event.event}`]?.(event);
-      this.source = followRun(this.run, { hear, problem: byId("question-problem"), failed: (error) => this.onFailed({ error }) });
-    } catch (failure) {
-      this.onFailed({ error: errorOf(failure) });
-    }
+    const hear = (event) => this[`on${event.event}`]?.(event);
+    this.run = startRun("/api/questions", { query }, { hear, failed: (error) => this.onFailed({ error }) });
   }
 
   #busy(is) {
@@ -41,7 +38,6 @@ export class QuestionView {
   }
 
   #over(words) {
-    this.source?.close();
     this.#busy(false);
     byId("question-status").textContent = words;
   }

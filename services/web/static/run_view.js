@@ -1,9 +1,8 @@
 // The right side: the query graph of a request, and its execution as the events of the run come in.
 
-import { errorOf, post } from "./api.js";
 import { byId, count, cut, definitions, element, showProblem, worded } from "./dom.js";
 import { GraphView } from "./graph_view.js";
-import { cancelRun, followRun } from "./live_run.js";
+import { startRun } from "./live_run.js";
 
 const MOST_LINES = 500;
 const TITLES = ["title", "subject", "name", "url", "value", "id"];
@@ -13,26 +12,28 @@ const LEGEND = [["return", "what is asked for"], ["now", "being resolved"], ["lo
 export class RunView {
   constructor() {
     this.graph = new GraphView(byId("run-graph"), { label: "Query graph", open: (node) => this.#results(node.id), legend: LEGEND });
-    this.source = null;
-    this.id = "";
-    byId("cancel").addEventListener("click", () => cancelRun(this.id, { status: byId("run-status"), problem: byId("run-problem") }));
+    this.run = null;
+    byId("cancel").addEventListener("click", () => {
+      this.run?.cancel();
+      this.onCancelled();
+    });
   }
 
-  async ask(query, domain) {
+  ask(query, domain) {
     this.#reset();
     byId("run-status").textContent = "Reading the request …";
-    const turn = this.turn;
-    try {
-      const { id } = await post("/api/runs", { query, domain });
-      if (turn === this.turn) this.#follow(id);
-    } catch (failure) {
-      if (turn === this.turn) this.#failed(errorOf(failure));
-    }
+    byId("cancel").hidden = false;
+    byId("log-box").hidden = false;
+    const hear = (event) => {
+      this[`on${event.event}`]?.(event);
+      this.#log(event);
+    };
+    this.run = startRun("/api/runs", { query, domain }, { hear, failed: (error) => this.#failed(error) });
   }
 
   #reset() {
-    this.#leave();
-    Object.assign(this, { source: null, id: "", ended: false, answered: false, leftOut: "", turn: (this.turn ?? 0) + 1, vars: new Map(), drawn: Promise.resolve() });
+    this.run?.cancel(); // nobody looks at it any more
+    Object.assign(this, { answered: false, leftOut: "", vars: new Map(), drawn: Promise.resolve() });
     this.graph.clear();
     for (const id of ["run-notes", "run-graph-box", "results", "log-box", "cancel"]) byId(id).hidden = true;
     showProblem(byId("run-problem"), null);
@@ -40,23 +41,6 @@ export class RunView {
     byId("run-reading").textContent = "";
     byId("log").replaceChildren();
     byId("calls").replaceChildren();
-  }
-
-  // Nobody looks at the run any more.
-  #leave() {
-    if (this.id && !this.ended) post(`/api/runs/${this.id}/cancel`).catch(() => {});
-    this.source?.close();
-  }
-
-  #follow(id) {
-    this.id = id;
-    byId("cancel").hidden = false;
-    byId("log-box").hidden = false;
-    const hear = (event) => {
-      this[`on${event.event}`]?.(event);
-      this.#log(event);
-    };
-    this.source = followRun(id, { hear, problem: byId("run-problem"), failed: (error) => this.#failed(error) });
   }
 
   onGraphMade({ graph, notes, left_out }) {
@@ -165,8 +149,6 @@ export class RunView {
   }
 
   #over() {
-    this.ended = true;
-    this.source?.close();
     byId("cancel").hidden = true;
     for (const { row } of this.vars.values()) row.classList.remove("now");
     this.drawn.then(() => this.graph.current(null));

@@ -23,25 +23,6 @@ BOOK = {
 }
 
 
-def test_with_its_token(tmp_path: Path) -> None:
-    listed, store = tmp_path / "tools.json", tmp_path / "store"
-    listed.write_text(json.dumps({"tools": [BOOK]}), encoding="utf-8")
-    build_snapshot([f"warehouse={listed}"], store, encoder=HashingEncoder())
-    with (
-        running_server(store) as server,
-        guarded_mcp(tmp_path, "t0ken-of-mcp") as address,
-        Client(server.address) as client,
-    ):
-        source = ToolSource(
-            client,
-            servers={"warehouse": address},
-            credentials={"warehouse": {"Authorization": "Bearer t0ken-of-mcp"}},
-            confirm=lambda tool, arguments: True,
-        )
-        source.search("book material in the warehouse")
-        assert "M1 booked" in source.call("warehouse__book", {"material": "M1"})
-
-
 def test_a_tool_that_only_read_when_the_catalogue_was_built_and_whose_inputs_were_others(tmp_path: Path) -> None:
     """Its server says neither any more."""
     then = {"type": "object", "properties": {"plant": {"type": "string"}}, "required": ["plant"]}

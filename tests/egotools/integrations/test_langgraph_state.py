@@ -1,4 +1,4 @@
-"""LangGraph keeps what a conversation found in its state; LangChain's retriever; a node that selects tools."""
+"""LangGraph keeps what a conversation found in its state."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import Any
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
-from egotools.integrations.langchain import ToolRetriever, structured_tools
 from egotools.integrations.langgraph import create_agent
 from tests.egotools.integrations.conftest import World
 from tests.egotools.integrations.http_models import ChatOpenAI
@@ -53,12 +52,3 @@ def test_of_two_calls_only_the_one_that_changes_waits(world: World) -> None:
     state = graph.invoke(Command(resume=True), config)
     assert [arrived.method for arrived in world.api.arrived] == ["GET", "POST"]
     assert state["messages"][-1].content == "Refunded."
-
-
-def test_a_retriever_of_tools(world: World) -> None:
-    source = world.source(k=1)
-    (document,) = ToolRetriever(source=source).invoke("find a customer by name")
-    assert document.metadata["id"] == document.id == "shop/findCustomer"
-    assert document.metadata["namespace"] == "shop"
-    _, tool = structured_tools(source)
-    assert tool.name == document.metadata["name"] and "C7" in tool.invoke({"name": "Acme"})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import networkx as nx
 import pytest
@@ -11,8 +12,8 @@ import pytest
 from eval.analysis.failures import CAUSES, Failure, GraphEvidence, analyse_failures, failed_requests
 from eval.measured_set import MeasuredSet
 from eval.queries import LabelledQuery, QuerySet, gold_slots
-from eval.report import failures_document
-from eval.report.blocks import document_to_markdown
+from eval.report import write_report
+from eval.summary import summarise
 from inference import HashingEncoder
 from ingest.canonical.canonicalize import canonicalize
 from ingest.extract.structure import structural_triples
@@ -149,10 +150,11 @@ def test_what_cannot_be_looked_into_is_refused(snapshot: Snapshot) -> None:
             analyse_failures(snapshot, ENCODER, asked, "paper", k=k, limit=limit)
 
 
-def test_the_page_of_failures(snapshot: Snapshot) -> None:
+def test_the_page_of_failures(snapshot: Snapshot, tmp_path: Path) -> None:
     asked = measured(snapshot, "paper", request([AWARD, SEARCH], class_="multi"), request([AWARD], id_="fine"))
     failures = analyse_failures(snapshot, ENCODER, asked, "paper", k=2, limit=5)
-    page = document_to_markdown(failures_document(failures, [asked]))
+    write_report(tmp_path, summarise([asked], baseline="paper", cutoffs=(2,), resamples=50), [asked], failures=failures)
+    page = (tmp_path / "failures.md").read_text(encoding="utf-8")
     row = next(line for line in page.splitlines() if line.startswith("| hr | paper |"))
     assert row == "| hr | paper | 2 | 1 of 2 | 1 | 1 | 1 |"
     assert "> Give Anna a spot award" in page

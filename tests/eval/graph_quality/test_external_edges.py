@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from eval.graph_quality import GraphQuality, graph_quality, read_external_edges
-from eval.report import graph_section, section_to_markdown
+from eval.report import graph_section
 from inference import HashingEncoder
 from ontology.errors import DocumentError
 from retrieval.snapshot.reader import Snapshot, open_snapshot
@@ -45,7 +45,7 @@ def test_given_edges_are_scored_by_the_keys(snapshot: Snapshot, tmp_path: Path) 
     assert _score(quality, "mine") == {"precision": (1, 2), "recall": (1, 2)}
     assert quality.edges is not None
     assert quality.edges.unknown_external_edges == {"mine": 1}
-    page = section_to_markdown(graph_section(quality, title="graph"))
+    page = graph_section(quality, title="graph")
     assert "| dependency | mine |" in page
     assert "1 edges of mine name tools" in page
 

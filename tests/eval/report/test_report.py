@@ -22,8 +22,7 @@ from eval.report import (
     write_report,
 )
 from eval.report.blocks import percent, points
-from eval.report.facts import cost_table, latency_table
-from eval.report.tables import abstention_table
+from eval.report.tables import abstention_table, cost_table, latency_table
 from eval.summary import Summary, summarise, summary_from_json
 from ontology.reporting import escape_markdown
 from tests.eval.planted import query_set, run_of, with_unanswerable

@@ -1,137 +1,19 @@
-"""Snapshots whose hashes fit but whose content cannot be meant: each is refused with its file, and nothing else happens."""
+"""Snapshots whose hashes fit but whose manifest or folder cannot be meant: each is refused in words."""
 
 from __future__ import annotations
 
 import json
 import math
 import random
-import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
-from numpy.typing import NDArray
 
-from inference import HashingEncoder
 from ontology.errors import EgotoolsError, SnapshotCorruptError, SnapshotError
-from retrieval.engine import SnapshotEngine
-from retrieval.index.vectors import write_vectors
-from retrieval.query.request import Request
-from retrieval.ranking.weights import weights_of
-from retrieval.snapshot.publish import current_snapshot
 from retrieval.snapshot.reader import open_snapshot
-from retrieval.snapshot.verify import _check_index
 from tests.retrieval.conftest import content_of, published
 from tests.retrieval.snapshot.crafted import copied, rewrite_manifest
-
-Change = Callable[[NDArray[Any]], NDArray[Any]]
-
-
-def _filled(value: Any) -> Change:
-    def change(array: NDArray[Any]) -> NDArray[Any]:
-        return np.full_like(array, value)
-
-    return change
-
-
-def _one(value: Any) -> Change:
-    def change(array: NDArray[Any]) -> NDArray[Any]:
-        changed = array.copy()
-        changed.reshape(-1)[array.size // 2] = value
-        return changed
-
-    return change
-
-
-SHAPES: dict[str, Change] = {
-    "shorter": lambda array: array[:-1],
-    "longer": lambda array: np.concatenate((array, array[-1:])),
-    "deeper": lambda array: array[None],
-    "text": lambda array: array.astype("U10"),
-    "wider type": lambda array: array.astype({"u": np.uint32, "i": np.int16, "f": np.float64}[array.dtype.kind]),
-    "other byte order": lambda array: array.astype(array.dtype.newbyteorder(">")),
-}
-VALUES: list[tuple[str, Change]] = [
-    *(
-        (name, _one(value))
-        for name in ("nodes.vectors", "names.vectors", "bm25.text.weights")
-        for value in (math.nan, -math.inf)
-    ),
-    ("nodes.vectors", _filled(math.nan)),
-    ("graph.confidences", _one(math.nan)),
-    ("graph.confidences", _one(7.0)),
-    *((f"{name}.offsets", _one(-(2**62))) for name in ("tools", "nodes", "node_keys", "edges", "filter_values")),
-    *((f"{name}.offsets", lambda array: array[::-1]) for name in ("tools", "nodes", "node_keys", "edges")),
-    *((f"graph.{name}", _filled(10**9)) for name in ("heads", "tails", "in_edges", "out_pointers", "in_pointers")),
-    *((f"graph.{name}", _one(-1)) for name in ("heads", "tails", "in_edges", "out_pointers", "in_pointers")),
-    ("graph.heads", lambda array: array[::-1]),
-    ("graph.predicates", _one(255)),
-    *((f"{name}.values", _filled(2**30)) for name in ("keys", "ngrams", "filters")),
-    *((f"{name}.values", _one(-5)) for name in ("keys", "ngrams", "filters")),
-    *((f"{name}.keys", lambda array: array[::-1]) for name in ("keys", "ngrams", "filters")),
-    ("bm25.text.docs", _filled(-5 * 10**8)),
-    ("bm25.names.docs", _one(6)),
-    ("bm25.text.pointers", _one(10**9)),
-    ("bm25.text.terms", _filled(1)),
-]
-
-
-def _with_array(store: Path, folder: Path, name: str, change: Change) -> Path:
-    path = copied(store, folder) / f"{name}.npy"
-    np.save(path, change(np.load(path)))
-    rewrite_manifest(folder)
-    return path
-
-
-@pytest.mark.parametrize("shape", SHAPES)
-def test_every_array_has_its_type_and_shape(tmp_path: Path, store: Path, shape: str) -> None:
-    names = sorted(path.stem for path in current_snapshot(store).glob("*.npy"))
-    assert len(names) > 30
-    for name in names:
-        if shape == "other byte order" and np.load(current_snapshot(store) / f"{name}.npy").itemsize == 1:
-            continue
-        path = _with_array(store, tmp_path / name, name, SHAPES[shape])
-        # The other file of a pair may be the one that does not fit: terms and pointers, keys and values.
-        with pytest.raises(SnapshotCorruptError) as refused:
-            open_snapshot(path.parent)
-        assert Path(refused.value.subject).name.split(".")[0] == name.split(".")[0]
-        shutil.rmtree(path.parent)
-
-
-@pytest.mark.parametrize(("name", "change"), VALUES, ids=[f"{name}-{at}" for at, (name, _) in enumerate(VALUES)])
-def test_every_number_of_an_array_is_in_its_range(tmp_path: Path, store: Path, name: str, change: Change) -> None:
-    path = _with_array(store, tmp_path / "copy", name, change)
-    with pytest.raises(SnapshotCorruptError) as refused:
-        open_snapshot(path.parent)
-    assert refused.value.subject == str(path)
-
-
-@pytest.fixture(scope="module")
-def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An approximate index of 500 vectors of 8 numbers."""
-    folder = tmp_path_factory.mktemp("index")
-    vectors = np.random.default_rng(0).normal(size=(500, 8)).astype(np.float32)
-    write_vectors(
-        folder, "nodes", vectors / np.linalg.norm(vectors, axis=1, keepdims=True), tool_count=500, exact_limit=100
-    )
-    return folder / "nodes.tools.hnsw"
-
-
-@pytest.mark.parametrize("value", [500, -2, 2**31 - 1])
-def test_an_index_whose_neighbours_are_no_rows_is_refused(tmp_path: Path, index: Path, value: int) -> None:
-    _check_index(index, 500, 8)
-    faiss: Any = pytest.importorskip("faiss")
-    read = faiss.read_index(str(index))
-    neighbours = faiss.vector_to_array(read.hnsw.neighbors)
-    raw = index.read_bytes()
-    at = raw.index(neighbours.tobytes())
-    neighbours[77] = value
-    (tmp_path / "index").write_bytes(raw[:at] + neighbours.tobytes() + raw[at + neighbours.nbytes :])
-    with pytest.raises(SnapshotCorruptError, match="neighbours"):
-        _check_index(tmp_path / "index", 500, 8)
-
 
 FILE = {"bytes": 1, "sha256": "0" * 64}
 
@@ -208,7 +90,7 @@ def _id_of(manifest: Any) -> str:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_no_mutation_of_a_manifest_is_anything_but_a_typed_error(tmp_path: Path, store: Path, seed: int) -> None:
-    """Each opens and answers, or is refused in words of a bounded length. 150 mutations for each seed."""
+    """Each opens, or is refused in words of a bounded length. 150 mutations for each seed."""
     random_ = random.Random(seed)
     folder = copied(store, tmp_path / "copy")
     path = folder / "manifest.json"
@@ -225,9 +107,7 @@ def test_no_mutation_of_a_manifest_is_anything_but_a_typed_error(tmp_path: Path,
             text = text[: random_.randrange(len(text))]
         path.write_text(text, encoding="utf-8")
         try:
-            snapshot = open_snapshot(folder)
-            weights_of(snapshot)
-            SnapshotEngine(snapshot, HashingEncoder()).retriever("default").retrieve(Request(query="give a spot award"))
+            open_snapshot(folder)
         except EgotoolsError as error:
             refused += 1
             assert len(str(error)) < 2_000

@@ -70,7 +70,7 @@ def test_a_damaged_line_amid_others_is_refused_and_named(
     store, (_, _, c) = three
     log = store / "history.jsonl"
     lines = log.read_bytes().splitlines(keepends=True)
-    log.write_bytes(lines[0] + lines[1].replace(b"publish", b"rollback") + lines[2])
+    log.write_bytes(lines[0] + lines[1].replace(b"publish", b"pub\xff") + lines[2])
     for act in (history, rollback, lambda store: published(store, replace(content, created_by="egotools d"))):
         with pytest.raises(SnapshotCorruptError, match="damaged") as refused:
             act(store)

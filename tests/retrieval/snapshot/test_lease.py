@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 
 from ontology.errors import NotFoundError, SnapshotError
-from retrieval.snapshot.collect import collect
+from retrieval.snapshot.collect import collect, tidy
 from retrieval.snapshot.history import list_snapshots
 from retrieval.snapshot.lease import serving_lease
-from retrieval.snapshot.publish import current_snapshot, remove_unfinished, staging_folder
+from retrieval.snapshot.publish import current_snapshot, staging_folder
 from retrieval.snapshot.reader import open_snapshot
 from retrieval.snapshot.writer import SnapshotContent
 from tests.conftest import ROOT
@@ -49,11 +49,11 @@ def test_a_build_that_works_is_left_alone_and_what_a_killed_one_left_is_removed(
 ) -> None:
     process, folder = building
     store = folder.parent
-    remove_unfinished(store)
+    tidy(store)
     with staging_folder(store):
         assert (folder / "tools.jsonl").exists()
     process.send_signal(signal.SIGSTOP)  # slow is not dead
-    remove_unfinished(store)
+    tidy(store)
     assert (folder / "tools.jsonl").exists()
     process.send_signal(signal.SIGKILL)
     process.wait()

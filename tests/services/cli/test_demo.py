@@ -9,8 +9,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from services.company.mock_company import served_company
-from services.company.shipped_documents import SHIPPED_CATALOG, SHIPPED_NEEDS, SHIPPED_REQUESTS
+from examples.company.mock_company import served_company
+from examples.company.shipped_documents import SHIPPED_CATALOG, SHIPPED_NEEDS, SHIPPED_REQUESTS
 from tests.harness.commands import Run
 
 

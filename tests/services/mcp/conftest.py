@@ -21,7 +21,7 @@ from inference import load_encoder
 from planners.calls.tool_access import ToolAccess
 from services.jobs.build import build_snapshot
 from services.mcp.gateway_server import McpGateway
-from services.mcp.mcp_caller import McpSettings, current_token
+from services.mcp.mcp_caller import current_token
 from services.server.access.tokens import create_token
 from tests.harness.servers import running_server
 from tests.harness.stores import MadeOnce
@@ -122,10 +122,10 @@ def guarded(mcp_store: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterat
 
 
 @asynccontextmanager
-async def gateway(address: str, access: ToolAccess = ACCESS, **settings: Any) -> AsyncIterator[McpGateway]:
+async def gateway(address: str, access: ToolAccess = ACCESS) -> AsyncIterator[McpGateway]:
     """The MCP server in this process."""
     async with AsyncClient(address, token=current_token) as client:
-        yield McpGateway(client, access, McpSettings(**settings))
+        yield McpGateway(client, access)
 
 
 @dataclass(eq=False)

@@ -20,6 +20,7 @@ from mcp.shared.exceptions import MCPError
 from egotools.calling.address_guard import parse_networks
 from egotools.calling.mcp_invoker import McpAddress
 from planners.calls.tool_access import CallPolicy, CallRule, ToolAccess
+from services.mcp.mcp_caller import MAX_CALLS
 from tests.harness.waiting import LIMIT_S, until, wait_until
 from tests.services.mcp.conftest import ACCESS, ERAS, SERVERS, User, connected, text_of
 
@@ -216,8 +217,8 @@ async def test_an_answer_is_fenced_hidden_characters_flagged_and_a_secret_taken_
 async def test_more_calls_than_a_session_may_have_are_refused_and_a_cancelled_one_ends(
     served: str, access: ToolAccess, waiting: Path
 ) -> None:
-    async with connected(served, "legacy", access=access, max_calls=2) as client:
-        hanging = [asyncio.create_task(called(client, "warehouse/wait_for_truck")) for _ in range(2)]
+    async with connected(served, "legacy", access=access) as client:
+        hanging = [asyncio.create_task(called(client, "warehouse/wait_for_truck")) for _ in range(MAX_CALLS)]
         await until(waiting.exists)
         refused = await called(client, "warehouse/count_stock", material="steel")
         assert "RESOURCE_EXHAUSTED" in text_of(refused)

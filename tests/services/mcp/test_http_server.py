@@ -22,7 +22,7 @@ from egotools.calling.mcp_invoker import McpAddress
 from ontology.errors import InvalidArgumentError
 from planners.calls.tool_access import ToolAccess
 from services.mcp.gateway_server import McpGateway
-from services.mcp.mcp_caller import McpSettings, current_token
+from services.mcp.mcp_caller import current_token
 from services.mcp.mcp_http_server import McpHttpSettings, serve_mcp_http
 from tests.harness.waiting import until
 from tests.services.mcp.conftest import ACCESS, ERAS, Guarded, User, text_of
@@ -77,10 +77,10 @@ def result_of(answer: httpx.Response) -> dict[str, Any]:
 
 @asynccontextmanager
 async def serving(
-    address: str, access: ToolAccess = ACCESS, where: McpHttpSettings | None = None, **settings: Any
+    address: str, access: ToolAccess = ACCESS, where: McpHttpSettings | None = None
 ) -> AsyncIterator[Served]:
     async with AsyncClient(address, token=current_token) as client:
-        gateway = McpGateway(client, access, McpSettings(**settings))
+        gateway = McpGateway(client, access)
         async with serve_mcp_http(gateway, client, where or McpHttpSettings(port=0)) as url:
             yield Served(url, gateway)
 

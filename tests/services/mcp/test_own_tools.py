@@ -6,9 +6,8 @@ import json
 
 import pytest
 
-from egotools import NotFoundError
 from egotools.search_tool import MAX_CHARS, SEARCH_TEXT
-from tests.services.mcp.conftest import ERAS, connected, gateway, text_of
+from tests.services.mcp.conftest import ERAS, connected, text_of
 
 pytestmark = pytest.mark.parametrize("era", ERAS)
 OWN = ["search_tools", "get_tool", "call_tool", "plan_tools"]
@@ -65,15 +64,6 @@ async def test_a_filter_that_a_model_invented_is_left_out_and_the_others_hold(se
     assert any(note.startswith("left out filters.colour: ") for note in told["notes"])
 
 
-async def test_where_nothing_fits_tools_and_plan_are_there_and_said_to_be_doubtful(served: str, era: str) -> None:
-    async with connected(served, era) as client:
-        for name, member, least in (("search_tools", "tools", 10), ("plan_tools", "steps", 1)):
-            told = (await client.call_tool(name, {"query": "bake a chocolate cake with zebras"})).structured_content
-            assert told is not None
-            assert len(told[member]) >= least
-            assert told["notes"][-1].startswith("may not fit: probability 0.")
-
-
 async def test_a_plan_leads_from_the_name_to_the_invitation(served: str, era: str) -> None:
     async with connected(served, era) as client:
         plan = (await client.call_tool("plan_tools", {"goals": ["office__invite_employee"]})).structured_content
@@ -107,14 +97,3 @@ async def test_an_error_names_what_is_wrong(
     assert result.is_error
     assert subject in text_of(result)
     assert "Traceback" not in text_of(result)
-
-
-async def test_pins_are_listed_and_an_unknown_pin_is_refused_at_the_start(served: str, era: str) -> None:
-    async with connected(served, era, pins=("office/find_employee",)) as client:
-        listed = (await client.list_tools()).tools
-    assert [tool.name for tool in listed] == [*OWN, "office__find_employee"]
-    assert listed[-1].annotations is not None
-    assert listed[-1].annotations.read_only_hint is True
-    async with gateway(served, pins=("office/gone",)) as server:
-        with pytest.raises(NotFoundError, match="office/gone"):
-            await server.check_pins()

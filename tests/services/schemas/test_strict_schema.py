@@ -47,7 +47,7 @@ def test_optional_properties_take_null_and_objects_are_closed() -> None:
         ({"type": "array", "items": {}}, "x: a list of values of any kind"),
         ({"type": "array", "items": {"type": "array", "items": {}}}, "x[]: a list"),
         ({"type": "integer", "enum": ["a"]}, "x: allowed values of another type"),
-        ({"allOf": [{"type": "string"}, {"type": "integer"}]}, "x: the parts of allOf state type in two ways"),
+        ({"allOf": [{"type": "string"}, {"type": "integer"}]}, "x: parts (allOf) that must be fulfilled together"),
         ({"type": "object", "properties": {"a": {"type": "string"}}, "required": ["b"]}, "x: the member 'b' is required"),
         ({"enum": [str(n) for n in range(1_001)]}, "number of allowed values: 1,002, and the limit is 1,000"),
     ],

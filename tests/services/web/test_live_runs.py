@@ -1,54 +1,36 @@
-"""Runs: who follows sees each event once, whenever they come; a cancelled run leaves nothing behind; bounds hold."""
+"""Runs: their events are the answer; who goes away ends them and leaves nothing behind; bounds hold."""
 
 from __future__ import annotations
 
-import asyncio
+from contextlib import aclosing
 
 import pytest
 
-from ontology.errors import NotFoundError, OverloadedError
-from services.web.live_runs import LiveRun, LiveRuns, Plan, PlanRequest
+from ontology.errors import OverloadedError
+from services.web.live_runs import LiveRuns, PlanRequest
 from tests.services.web.demo_plan import EVENTS, DemoPlan
 
 
-def started(plan: Plan, request: str = "folders") -> LiveRun:
-    run = LiveRuns().begin("me")
-    run.start(plan, PlanRequest(request=request))
-    return run
+@pytest.mark.parametrize(
+    ("request_", "last", "problem"),
+    [("folders", "Answered", ""), ("fail", "Failed", "no graph for"), ("broken", "Failed", "an unexpected error")],
+)
+async def test_the_last_event_is_the_answer_or_says_why_there_is_none(request_: str, last: str, problem: str) -> None:
+    events = [event async for event in LiveRuns().events(DemoPlan(), PlanRequest(request=request_))]
+    assert events[-1]["event"] == last
+    assert problem in events[-1].get("error", {}).get("message", "")
+    assert "secret" not in str(events)
+    assert last == "Failed" or events[:-1] == list(EVENTS)
 
 
-async def seen(run: LiveRun, after: int = 0) -> list[tuple[int, str]]:
-    return [(number, event["event"]) async for number, event in run.follow(after)]
-
-
-async def test_all_followers_see_all_events_from_where_they_are() -> None:
-    plan = DemoPlan()
-    run = started(plan, "wait")
-    early = [asyncio.ensure_future(seen(run)) for _ in range(2)]
-    for _ in EVENTS:
-        plan.steps.release()
-    names = [*(event["event"] for event in EVENTS), "Answered"]
-    expected = list(enumerate(names, 1))
-    assert await asyncio.gather(*early) == [expected, expected]
-    assert await seen(run) == expected
-    assert await seen(run, after=5) == expected[5:]
-    assert await seen(run, after=999) == []
-
-
-async def test_bounds_of_runs() -> None:
-    plan = DemoPlan()
-    runs = LiveRuns()
-    for _ in range(8):
-        run = runs.begin("me")
-        run.start(plan, PlanRequest(request="wait"))
+async def test_who_stops_reading_ends_the_run_and_makes_room() -> None:
+    plan, runs = DemoPlan(), LiveRuns()
+    reading = [runs.events(plan, PlanRequest(request="folders")) for _ in range(8)]
+    for each in reading:
+        await anext(each)
     with pytest.raises(OverloadedError):
-        runs.begin("me")
-    with pytest.raises(NotFoundError):
-        runs.find(run.id, "another")
-    await runs.stop()
-    for _ in range(20):
-        assert runs.find(run.id, "me") is run or runs.begin("me")
-        last = runs.begin("me")
-        last.start(plan, PlanRequest(request="folders"))
-        await seen(last)
-        run = last
+        runs.check_room()
+    for each in reading:
+        async with aclosing(each):
+            pass
+    runs.check_room()

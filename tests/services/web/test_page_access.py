@@ -15,6 +15,7 @@ from services.server.access.tokens import create_token
 from services.server.settings import ServerSettings
 from services.web.page_app import POLICY
 from tests.harness.issuers import Authority, write_pair, write_policy
+from tests.harness.waiting import until
 from tests.services.web.demo_plan import DemoPlan
 from tests.services.web.web_pages import web_page
 
@@ -63,7 +64,6 @@ async def test_without_a_token_nothing_is_shown(web_store: Path, tmp_path: Path)
             "/api/catalog",
             "/api/tool?id=x",
             "/api/neighbors?node=x",
-            "/api/findings",
         ):
             assert (await client.get(path)).status_code == 401
         for path in ("/api/retrieve", "/api/plan", "/api/runs"):
@@ -78,9 +78,6 @@ async def test_a_header_has_the_roles_of_its_token(web_store: Path, tmp_path: Pa
     async with web_page(web_store, None, settings) as address, browsing(address) as client:
         assert (await sign_in(client, tokens["reader"]))["problem"] is None
         assert (await client.post("/api/retrieve", json=QUERY)).json()["tools"]
-        assert (await client.get("/api/findings")).status_code == 403
-        await sign_in(client, tokens["admin"])
-        assert (await client.get("/api/findings")).json()["total"] > 0
         await sign_in(client, "")
         assert (await client.post("/api/retrieve", json=QUERY)).status_code == 401
 
@@ -100,33 +97,27 @@ async def test_who_is_of_one_tenant_sees_no_other(web_store: Path, tmp_path: Pat
     settings, tokens = closed(tmp_path)
     headers = {"authorization": f"Bearer {tokens['elsewhere']}"}
     async with web_page(web_store, None, settings) as address, browsing(address, headers=headers) as client:
-        for path in ("/api/catalog", "/api/findings"):
-            answer = await client.get(path)
-            assert answer.status_code in (404, 501), path
-            assert "hostile" not in answer.text
+        answer = await client.get("/api/catalog")
+        assert answer.status_code in (404, 501)
+        assert "hostile" not in answer.text
 
 
-async def test_a_run_is_seen_by_its_owner_only(web_store: Path, tmp_path: Path) -> None:
-    settings, tokens = closed(tmp_path)
-    async with web_page(web_store, DemoPlan(), settings) as address, browsing(address) as client:
-        await sign_in(client, tokens["reader"])
-        run = (await client.post("/api/runs", json=QUERY)).json()["id"]
-        assert "Answered" in (await client.get(f"/api/runs/{run}/events")).text
-        await sign_in(client, tokens["sales"])
-        assert (await client.get(f"/api/runs/{run}/events")).status_code == 404
-        assert (await client.post(f"/api/runs/{run}/cancel", json={})).status_code == 404
-
-
-async def test_a_stream_goes_on_after_the_last_event_that_was_seen(web_store: Path) -> None:
+async def test_a_run_is_answered_with_its_events(web_store: Path) -> None:
     async with web_page(web_store, DemoPlan()) as address, browsing(address) as client:
-        run = (await client.post("/api/runs", json=QUERY)).json()["id"]
-        whole = await client.get(f"/api/runs/{run}/events")
-        assert whole.headers["content-type"].startswith("text/event-stream")
-        retry, *events = whole.text.split("\n\n")
-        assert retry == "retry: 1000"
-        for last, expected in (("5", events[5:]), ("five", events), ("99999", [""]), ("-1", events)):
-            rest = await client.get(f"/api/runs/{run}/events", headers={"last-event-id": last})
-            assert rest.text.split("\n\n")[1:] == expected
+        run = await client.post("/api/runs", json=QUERY)
+        assert run.headers["content-type"].startswith("text/event-stream")
+        assert '"event": "Answered"' in run.text.strip().splitlines()[-1]
+        for wrong, status in (({"query": "x", "domain": "none"}, 400), ({"query": ""}, 400)):
+            assert (await client.post("/api/runs", json=wrong)).status_code == status
+
+
+async def test_a_page_that_is_left_ends_its_run(web_store: Path) -> None:
+    plan = DemoPlan()
+    async with web_page(web_store, plan) as address, browsing(address) as client:
+        async with client.stream("POST", "/api/runs", json={"query": "wait"}) as run:
+            plan.steps.release()
+            assert await anext(run.aiter_lines())
+        await until(lambda: plan.cancelled == 1)
 
 
 @pytest.mark.parametrize(

@@ -34,9 +34,8 @@ async def page(store: Path, cache: Path, settings: ServerSettings | None = None)
 
 async def asked(client: httpx.AsyncClient, query: str) -> list[dict[str, Any]]:
     """Ask, and return all events."""
-    begun = await client.post("/api/questions", json={"query": query})
-    assert begun.status_code == 201, begun.text
-    stream = await client.get(f"/api/runs/{begun.json()['id']}/events", timeout=30.0)
+    stream = await client.post("/api/questions", json={"query": query}, timeout=30.0)
+    assert stream.status_code == 200, stream.text
     return [json.loads(line.removeprefix("data: ")) for line in stream.text.splitlines() if line.startswith("data: ")]
 
 

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from egotools.calling.http_invoker import HttpInvoker
+from examples.company.records import facts
 from inference import HashingEncoder
 from planners.calls.tool_finder import ToolFinder
 from planners.dfs.executor import date_resolver, execute
 from planners.dfs.tool_resolver import ToolResolver
 from planners.query.domain import read_domain
 from planners.query.query_graph import request_set
-from services.company.records import facts
 from tests.harness.company import CATALOG, RunningCompany
 from tests.harness.servers import client_of
 from tests.harness.stores import BuiltStore

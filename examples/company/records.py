@@ -19,8 +19,8 @@ from typing import Any, TypeAlias
 
 import yaml
 
+from examples.company.api_documents import Operation, Schema, no_record, wrong
 from ontology.errors import InvalidArgumentError, StorageError
-from services.company.api_documents import Operation, Schema, no_record, wrong
 
 __all__ = ["CompanyRecords", "Kind", "Kinds", "Record", "facts", "first_property", "row_schema"]
 

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from services.company.mock_company import MAX_BODY, MockCompany
+from examples.company.mock_company import MAX_BODY, MockCompany
+from tests.examples.company.declared_answers import faults
 from tests.harness.company import CATALOG, RunningCompany
-from tests.services.company.declared_answers import faults
 
 INJECTIONS = ["' OR '1'='1", "x'; DROP TABLE records; --", "\x00", "../../etc/passwd"]
 JSON = st.recursive(

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import date, timedelta
 from typing import Any
 
-from services.company.api_documents import conflict, wrong
-from services.company.calls import CompanyCall, Computed, create, found, listed, shown, subject_of
-from services.company.records import CompanyRecords, Record, facts
+from examples.company.api_documents import conflict, wrong
+from examples.company.calls import CompanyCall, Computed, create, found, listed, shown, subject_of
+from examples.company.records import CompanyRecords, Record, facts
 
 __all__ = ["COMPUTED", "SPECIAL"]
 

@@ -9,8 +9,8 @@ from datetime import date
 from functools import cached_property
 from typing import Any
 
-from services.company.api_documents import Operation, Schema, check_value, conflict, no_record
-from services.company.records import (
+from examples.company.api_documents import Operation, Schema, check_value, conflict, no_record
+from examples.company.records import (
     CompanyRecords,
     Kind,
     Record,

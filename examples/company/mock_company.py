@@ -19,12 +19,12 @@ from socket import AF_INET6
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
+from examples.company.api_documents import Operation, Refusal, check_value, parsed, read_operations, wrong
+from examples.company.business_rules import COMPUTED, SPECIAL
+from examples.company.calls import CompanyCall, answer_by_form
+from examples.company.records import CompanyRecords, Kinds
 from ontology.errors import InvalidArgumentError
 from ontology.files import disk_errors, replacing
-from services.company.api_documents import Operation, Refusal, check_value, parsed, read_operations, wrong
-from services.company.business_rules import COMPUTED, SPECIAL
-from services.company.calls import CompanyCall, answer_by_form
-from services.company.records import CompanyRecords, Kinds
 
 __all__ = ["MAX_BODY", "CompanyAnswer", "MockCompany", "serve_company", "served_company"]
 

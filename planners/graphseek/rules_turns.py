@@ -40,8 +40,12 @@ _MODEL = "Say it in other words, or name a model with --llm-url"
 _TIME, _OWN_TIME = "Time__", "time__"
 """The type of times, and the edge that says when a node, or what joins it to another one, was."""
 _AUXILIARIES = frozenset("is are was were be been can may".split())
-_FIELDS: Mapping[str, tuple[Literal["number", "boolean", "date"], tuple[Operator, ...]]] = {
-    **dict.fromkeys(("integer", "number"), ("number", ("=", "<", ">", "<=", ">="))),
+_Kind: TypeAlias = tuple[Literal["text", "number", "boolean", "date"], tuple[Operator, ...]]
+_TEXT: _Kind = ("text", ("=", "contains"))
+_NUMBER: _Kind = ("number", ("=", "<", ">", "<=", ">="))
+_FIELDS: Mapping[str, _Kind] = {
+    "integer": _NUMBER,
+    "number": _NUMBER,
     "boolean": ("boolean", ("=",)),
     "date": ("date", ("=", "<", ">")),
 }
@@ -522,7 +526,7 @@ def _entity(variable: str, name: str, node: NodeType, catalog: SemanticCatalog, 
             asked.values.setdefault((name, field_name, verb_lemma(word)), meant)
         own = () if roles.get(key.name) == "key" else (" ".join(words(key.name)),)
         is_name = key.name in asked.naming[name][:1]
-        kind, operators = _FIELDS.get(key.type, ("text", ("=", "contains")))
+        kind, operators = _FIELDS.get(key.type, _TEXT)
         if kind == "boolean":  # "is_active" is said as "active"
             word = " ".join(each for each in words(key.name) if each not in _AUXILIARIES)
             asked.values.setdefault((name, field_name, word), (True,))

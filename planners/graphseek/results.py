@@ -13,6 +13,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from threading import Lock
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import duckdb
@@ -215,6 +216,7 @@ class ResultStore:
     """
 
     def __init__(self, folder: Path) -> None:
+        self._lock = Lock()  # a call that is taken again after a cancellation writes the same table
         self._finished = (folder / _FINISHED).exists()
         self._path = folder / (_FINISHED if self._finished else _OPEN)
         try:
@@ -356,7 +358,7 @@ class ResultStore:
     def _transaction(self) -> Iterator[_Cursor]:
         """Give a cursor; what it wrote is there whole at the end, or, when something fails or is cancelled, not at all."""
         try:
-            with self._connection.cursor() as cursor:
+            with self._lock, self._connection.cursor() as cursor:
                 cursor.begin()
                 yield cursor
         except duckdb.DataError as error:

@@ -8,8 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ontology.ontology import load_ontology
 from planners.graphseek.draft import draft_by_rules
+
+from ontology.ontology import load_ontology
 from planners.graphseek.rules_turns import RulesTurns
 from planners.graphseek.turn import AgentSettings
 from scripts.account.kept_rows import KeptRows

@@ -13,8 +13,9 @@ from dataclasses import replace
 from pathlib import Path
 from random import Random
 
-from benchmarks.ev_graph.ev_tables import ev_tables
 from planners.graphseek.draft import draft_by_rules
+
+from benchmarks.ev_graph.ev_tables import ev_tables
 from planners.graphseek.results import Cell, ResultColumn, ResultStore, TableRows
 from planners.stores.graph_schema import GraphSchema, NodeType, RelationshipType
 from planners.stores.ladybug import (

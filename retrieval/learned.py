@@ -23,7 +23,7 @@ __all__ = ["PastRequests", "Votes", "read_past_requests", "write_past_requests"]
 
 NEIGHBOURS = 20
 """How many past requests vote. This, the power, the pseudo-count and the share of words were chosen on the part of the usage log of
-ToolLens that its other requests do not see (docs/learning.md); between 10 and 40 little changes."""
+ToolLens that its other requests do not see (docs/measuring.md); between 10 and 40 little changes."""
 _SEARCHED, _POOL = 8 * NEIGHBOURS, 2 * NEIGHBOURS
 _POWER = 2.0
 _PSEUDO_COUNT = 0.5

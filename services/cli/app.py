@@ -7,12 +7,14 @@ import sys
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from importlib.metadata import version
-from types import MappingProxyType
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+import yaml
 from rich.panel import Panel
 from rich.table import Table
+from typer import Option
 from typer.core import TyperGroup
 
 from ontology.errors import InvalidArgumentError
@@ -22,72 +24,7 @@ from services.threads import pin_threads
 
 __all__ = ["REMOVED", "app", "main"]
 
-_NO_RULES = "A model takes the steps: name one with --llm-url and --llm-model"
-_WRITES = "With --generator llm a model writes the whole request, and another call reads it back"
-_NO_USAGE = (
-    "Usage lines are no longer made: say when a tool is used in its description, or in append_description of an overlay"
-)
-_IN_STORE = "sync publishes in --store; a server that watches it serves that, any other after `egotools admin publish`"
-_WITH_URL = "Name model and endpoint together: NAME@URL"
-_OWN_OPERATOR = (
-    "Models no longer write operators: write one as a file, and name its folder with egotools ask --operators"
-)
-_OWN_CATALOG = (
-    "A catalog is a YAML file that you write (docs/ask.md has one); egotools ask --catalog checks it against the graph"
-)
-REMOVED: Mapping[str, str] = MappingProxyType(
-    {
-        "plan-tools": "It is egotools plan, with the same options",
-        "graph export": "It is egotools export",
-        "graph": "It is egotools export",
-        "snapshots": "It is egotools admin snapshots",
-        "rollback": "It is egotools admin rollback",
-        "health": "It is egotools admin health",
-        "keys": "It is egotools admin keys",
-        "tokens": "It is egotools admin tokens",
-        "findings": "It is egotools admin findings",
-        "catalog": _OWN_CATALOG,
-        "operators": _OWN_OPERATOR,
-        "admin operators": _OWN_OPERATOR,
-        "admin catalog": _OWN_CATALOG,
-        "ask --all-operators": "All operators are offered in each step: leave it out",
-        "ask --descriptors": "A model always sees the catalog; to ask without one, leave --catalog out",
-        "company": "It is egotools demo company",
-        "audit": "The audit log is JSON lines without a chain: read it with any tool, and ship it to a store that only appends",
-        "build --usage": _NO_USAGE,
-        "build --usage-max-tools": _NO_USAGE,
-        "sync --server": _IN_STORE,
-        "sync --state": _IN_STORE,
-        "sync --tenant": _IN_STORE,
-        "sync --token-file": _IN_STORE,
-        "sync --ca-file": _IN_STORE,
-        "rest --cors-origin": "Let a proxy in front of the gateway answer pages of other origins",
-        "mcp --append-only": "A found tool is called by its id or name, listed or not",
-        "mcp --pin": "A found tool is called by its id or name, listed or not",
-        "demo company --seed": "The company has one set of records, examples/company/records.jsonl; change them by its operations",
-        "serve --processes": "One server is one process: run replicas, and name all to the client: ipv4:HOST:PORT,HOST:PORT",
-        "serve --web-runs": "A recorded run is told again by egotools solve --replay --journal FILE",
-        "serve --web-operators": "Questions with operators of your own are asked by egotools ask --operators",
-        "solve --write": _NO_RULES,
-        "solve --domain": _NO_RULES,
-        "solve --today": _NO_RULES,
-        "solve --explain": "A tool that is not ready is told when it is called",
-        "solve --tool-url": _WITH_URL,
-        "solve --vision-url": _WITH_URL,
-        "solve --tool-call-votes": "The model defines the calls of a step once: leave it out",
-        "solve --prompts": "Prompts are XML: leave it out",
-        "solve --speech-model": "Recordings are not read: write one down, and give the text with --file",
-        "solve --speech-url": "Recordings are not read: write one down, and give the text with --file",
-        "solve --wiki-url": "A model reads articles by their address, and finds them with --search-url",
-        "solve --graph ladybug": "The graph of a task stands in memory (the default), rdf or neo4j:bolt://USER:PASSWORD@HOST:PORT; "
-        "egotools ask --graph ladybug:PATH asks a file",
-        "eval compare --out": "Markdown is printed: write it to a file with >, and JSON with --json",
-        "tune --report": "The report is kept in the store, as reports/SNAPSHOT.tuning.json, and printed with --json",
-        "learn --half-life": "The newest 20,000 sessions count alike: give fewer with --log to forget older ones",
-        "datagen --llm-steps": _WRITES,
-        "datagen --reworded-only": _WRITES,
-    }
-)
+REMOVED: Mapping[str, str] = yaml.safe_load(Path(__file__).with_name("removed.yaml").read_text(encoding="utf-8"))
 """Command, with its option and the value of that where one is meant, without ``egotools`` → what to do in its place."""
 _COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
     "Build": {
@@ -96,7 +33,7 @@ _COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "validate": ("validate:validate", "Check documents, files of settings, or a snapshot."),
         "diff": ("diff:diff", "What changes from one snapshot to another."),
         "show": ("show:show", "A tool or entity and its edges; what a value looks like."),
-        "export": ("show:export", "Write the tool graph to a file."),
+        "export": ("show:export", "Write the tool graph to a file, or into Neo4j."),
     },
     "Search and call": {
         "search": ("search:search", "Find the tools that needs or a request ask for."),
@@ -119,11 +56,19 @@ _COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "learn": ("measure:learn", "Learn from what agents reported."),
     },
     "Operate": {
-        "admin": ("admin:admin_app", "Snapshots, findings, keys, tokens, health, catalogs, operators."),
+        "admin": ("admin:admin_app", "Snapshots, findings, keys, tokens, health."),
         "demo": ("demo:demo_app", "See all of it on the shipped company; demo company serves it."),
     },
 }
 """Group → command → where it is, and what it does. Modules are imported when their command is used."""
+_SETTINGS = {
+    "num_next_steps_decision": "--votes",
+    "max_iterations": "--max-iterations",
+    "max_seconds": "--max-seconds",
+    "max_steps": "--steps",
+}
+"""Setting of a planner that ``--help`` shows → its option."""
+_USAGE_ERROR = typer.BadParameter.__mro__[1]  # typer exports no name of it
 _INTERRUPTED = 130  # the exit code of typer at Ctrl-C
 
 
@@ -165,12 +110,27 @@ class RefusingGroup(TyperGroup):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Refuse what is gone, and parse the rest."""
+        ctx.obj = "--json" in args
         for gone, remedy in REMOVED.items():
             if _has(gone.split(), args):
-                error = InvalidArgumentError("it was removed", subject=gone, remedy=remedy)
-                show_error(error, as_json="--json" in args)
-                raise typer.Exit(error.exit_code)
+                _end(InvalidArgumentError("it was removed", subject=gone, remedy=remedy), as_json=ctx.obj)
         return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command; a wrong command line is told as JSON where JSON is asked for."""
+        try:
+            return super().invoke(ctx)
+        except Exception as error:
+            if not ctx.obj or not isinstance(error, _USAGE_ERROR):
+                raise
+            usage: Any = error
+            remedy = f"See {usage.ctx.command_path if usage.ctx else 'egotools'} --help"
+            _end(InvalidArgumentError(usage.format_message(), subject="command line", remedy=remedy), as_json=True)
+
+
+def _end(error: InvalidArgumentError, *, as_json: bool) -> None:
+    show_error(error, as_json=as_json)
+    raise typer.Exit(error.exit_code)
 
 
 def _has(gone: Sequence[str], args: Sequence[str]) -> bool:
@@ -198,14 +158,6 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-_SETTINGS = {
-    "num_next_steps_decision": "--votes",
-    "prompt_format": "--prompts",
-    "max_iterations": "--max-iterations",
-    "max_seconds": "--max-seconds",
-    "max_steps": "--steps",
-}
-"""Setting of a planner that ``--help`` shows → its option."""
 
 
 def _print_version(wanted: bool) -> None:
@@ -216,9 +168,9 @@ def _print_version(wanted: bool) -> None:
 
 @app.callback()
 def _setup(
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Log progress to the error channel.")] = False,
+    verbose: Annotated[bool, Option("--verbose", "-v", help="Log progress to the error channel.")] = False,
     _version: Annotated[
-        bool, typer.Option("--version", help="Print the version and exit.", callback=_print_version, is_eager=True)
+        bool, Option("--version", help="Print the version.", callback=_print_version, is_eager=True)
     ] = False,
 ) -> None:
     handler = logging.StreamHandler()

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Argument, Option
 
 from egotools import Tool
 from egotools.calling.answer_fence import binary_size
@@ -43,16 +43,14 @@ _MOST_ARGUMENTS, _MOST_FILE = 64 * 2**20, 2**30  # bytes, chosen
 
 
 def call(
-    tool: Annotated[str, typer.Argument(help="Id of the tool.")],
-    arguments: Annotated[str, typer.Option("--arguments", "-a", help="Arguments as a JSON object, or @FILE.")] = "{}",
-    files: Annotated[
-        list[str] | None, typer.Option("--file", help="NAME=PATH: an argument that is the content of a file.")
-    ] = None,
+    tool: Annotated[str, Argument(help="Id of the tool.")],
+    arguments: Annotated[str, Option("--arguments", "-a", help="Arguments as a JSON object, or @FILE.")] = "{}",
+    files: Annotated[list[str] | None, Option("--file", help="NAME=PATH: the content of a file.")] = None,
     store: Store = DEFAULT_STORE,
     server: Server = "",
     calling: CallOptions = NO_CALL_OPTIONS,
     yes: Yes = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the request and send nothing.")] = False,
+    dry_run: Annotated[bool, Option("--dry-run", help="Show the request and send nothing.")] = False,
     max_bytes: Annotated[int, Rare(min=1, help="Bytes of the answer that are taken.")] = MAX_BYTES,
     as_json: Json = False,
 ) -> None:

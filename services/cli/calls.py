@@ -134,29 +134,16 @@ class CallOptions:
     """What may be called, where, and with which credentials."""
 
     base_urls: Annotated[
-        tuple[str, ...], Option("--base-url", help="[NAMESPACE=]URL: the API of tools over HTTP, not their document's.")
+        tuple[str, ...], Option("--base-url", help="[NAMESPACE=]URL: the API of tools over HTTP.")
     ] = ()
-    sessions: Annotated[
-        tuple[str, ...], Rare("--session", help="[NAME=]ADDRESS: an MCP server, mcp:COMMAND … or mcp+https://….")
-    ] = ()
-    credentials: Annotated[
-        tuple[str, ...],
-        Rare(
-            "--credential",
-            help="[NAMESPACE.]KEY[@HOST]=${VAR} or =@FILE, never written out. Without namespace or host only for --base-url.",
-        ),
-    ] = ()
+    sessions: Annotated[tuple[str, ...], Rare("--session", help="[NAME=]mcp:COMMAND … or mcp+https://….")] = ()
+    credentials: Annotated[tuple[str, ...], Rare("--credential", help="[NAMESPACE.]KEY[@HOST]=${VAR} or =@FILE.")] = ()
     policy: Annotated[Path | None, Rare(help="File of rules: which calls are made, asked about, or refused.")] = None
     headers: Annotated[
-        tuple[str, ...],
-        Rare("--header", help="[SESSION.]NAME=${VAR}, =@FILE or 'Authorization=Bearer ${VAR}', of an MCP server."),
+        tuple[str, ...], Rare("--header", help="[SESSION.]NAME=${VAR} or =@FILE, of an MCP server.")
     ] = ()
-    env: Annotated[
-        tuple[str, ...], Rare(help="[SESSION.]NAME=${VAR} or =@FILE: a variable of an MCP server on stdio.")
-    ] = ()
-    allow_networks: Annotated[
-        tuple[str, ...], Rare("--allow-network", help="10.0.0.0/8: where servers that documents name may be.")
-    ] = ()
+    env: Annotated[tuple[str, ...], Rare(help="[SESSION.]NAME=${VAR} or =@FILE, for an MCP server on stdio.")] = ()
+    allow_networks: Annotated[tuple[str, ...], Rare("--allow-network", help="10.0.0.0/8: where servers may be.")] = ()
     modules: Annotated[tuple[str, ...], Rare("--python", help="A module of Python whose functions may be called.")] = ()
     timeout_s: Annotated[float, Rare(min=0.1, help="Seconds for a call of a tool.")] = 30.0
 

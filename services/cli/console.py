@@ -7,12 +7,11 @@ import re
 import textwrap
 import time
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from rich.cells import cell_len
-from rich.console import Console, ConsoleOptions, RenderableType
+from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bars
@@ -23,14 +22,18 @@ from ontology.errors import EgotoolsError
 
 __all__ = [
     "ProgressDisplay",
+    "compact_json",
     "counted",
     "plain",
     "print_json",
     "printable",
     "say",
     "show_error",
+    "show_event",
     "show_facts",
     "show_lines",
+    "show_result",
+    "show_step",
     "stderr",
     "stdout",
     "table",
@@ -38,9 +41,10 @@ __all__ = [
     "whole_words",
 ]
 
-# JSON escapes the others itself.
-_COMMANDS = re.compile("[\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_COMMANDS = re.compile("[\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")  # JSON escapes the others itself
 _PLAIN_EVERY_S = 10.0  # between two lines of progress where no terminal shows a bar
+_MOST_CHARS = 300  # of a text on a line of a run
+_COUNTED = 1  # objects of an event: only their number is shown
 stdout = Console(emoji=False)  # `list:books:all` is an id, not an emoji
 stderr = Console(stderr=True, emoji=False)
 
@@ -90,6 +94,63 @@ def show_facts(facts: Mapping[str, object]) -> None:
             say(f"[bold]{name}[/]: {plain(text)}")
 
 
+def show_step(what: str, text: str, most: int = _MOST_CHARS) -> None:
+    """Print what a step of a run is (markup), and what it says, on one line."""
+    one = " ".join(text.split())
+    cut = one if len(one) <= most else f"{one[:most]}… ({len(one):,} characters)"
+    say(f"  {what:<9} {plain(cut)}")
+
+
+def show_event(told: Mapping[str, Any], without: Collection[str] = ()) -> None:
+    """Print an event of a run on one line: its name, and the fields of it that say something.
+
+    :param told: the event as JSON values, its name under ``event``.
+    :param without: fields that are not shown.
+    """
+    name = re.sub(r"(?<=.)(?=[A-Z])", " ", told["event"]).lower()
+    said = _in_words({key: value for key, value in told.items() if key not in ("event", *without)}, _COUNTED)
+    if said:
+        show_step(name, said)
+
+
+def show_result(result: Mapping[str, Any], most: int = 20, title: str = "") -> None:
+    """Print what a command found, as JSON values, for a person: a fact or an object a line, and nothing of what is empty.
+
+    :param most: lines of a list.
+    """
+    for key, value in result.items():
+        name = f"{title} {key.replace('_', ' ')}".strip()
+        if isinstance(value, Mapping):
+            show_result(value, most, name)
+        elif isinstance(value, list | tuple):
+            show_lines(name, [_in_words(each) for each in value], most)
+        elif text := _in_words(value):
+            show_facts({plain(name): text})
+
+
+def _in_words(value: Any, counted_from: int = 1_000) -> str:
+    """A JSON value in words; empty for what says nothing.
+
+    :param counted_from: a list of so many objects is only counted.
+    """
+    if value in (None, "", False, 0, [], {}, ()):
+        return ""
+    if isinstance(value, Mapping):
+        found = {key.replace("_", " "): _in_words(each, counted_from) for key, each in value.items()}
+        return "; ".join(f"{key} {text}" for key, text in found.items() if text)
+    if isinstance(value, list | tuple):
+        flat = not any(isinstance(each, list | tuple | Mapping) for each in value)
+        if flat or len(value) < counted_from:
+            return (", " if flat else " | ").join(_in_words(each, counted_from) or "-" for each in value)
+        return f"{len(value):,}"
+    return f"{value:,.4g}" if isinstance(value, float) else str(value)
+
+
+def compact_json(value: Any) -> str:
+    """Return a value as JSON on one line."""
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
 def print_json(value: Any) -> None:
     """Print JSON, without colours, to standard output. Characters that could command a terminal are written as ``\\u…``."""
     text = json.dumps(value, ensure_ascii=False, indent=1)
@@ -107,48 +168,41 @@ def show_error(error: EgotoolsError, *, as_json: bool) -> None:
 
 def whole_words(text: str, width: int, first: str, other: str) -> list[str]:
     """The lines of a text, none of whose words is broken, each behind an indent: of the first line, and of the others."""
-    return textwrap.wrap(
-        text, width, initial_indent=first, subsequent_indent=other, break_long_words=False, break_on_hyphens=False
-    )
+    indents: dict[str, Any] = {"initial_indent": first, "subsequent_indent": other}
+    return textwrap.wrap(text, width, **indents, break_long_words=False, break_on_hyphens=False)
 
 
 def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-    """Print a table with every value as plain text: documents bring brackets and colons of their own. No word, and so no id, is broken."""
-    stdout.print(_WholeWords(printable(title), columns, [[printable(str(value)) for value in row] for row in rows]))
+    """Print a table: a grid where its words fit side by side, else a line for each row. No word, and so no id, is broken.
 
-
-class _WholeWords:
-    """A grid where its words fit side by side; else a line for each row, whose continuations are indented."""
-
-    def __init__(self, title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-        self._title, self._columns, self._rows = title, columns, rows
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
-        cells = list(zip(self._columns, *self._rows, strict=True))
-        words = [max(map(cell_len, chain.from_iterable(cell.split() or [""] for cell in column))) for column in cells]
-        lines = [max(cell_len(line) for cell in column for line in cell.split("\n")) for column in cells]
-        left = options.max_width - sum(words) - 3 * len(cells) - 1
-        if left < 0:
-            yield from self._lines(options.max_width)
-            return
-        made = Table(title=Text(self._title), title_justify="left", header_style="bold")
-        widths = dict(enumerate(words))
-        narrow = sorted(range(len(cells)), key=lambda at: lines[at] - words[at])
-        for place, at in enumerate(narrow):  # who needs little gets all that it needs, the others share the rest
-            more = min(lines[at] - words[at], left // (len(cells) - place))
-            widths[at] += more
-            left -= more
-        for at, column in enumerate(self._columns):
-            made.add_column(Text(column), width=widths[at])
-        for row in self._rows:
-            made.add_row(*map(Text, row))
-        yield made
-
-    def _lines(self, width: int) -> Iterator[RenderableType]:
-        yield from (Text(line, style="bold") for line in (self._title, " · ".join(self._columns)) if line)
-        for row in self._rows:
+    Every value is plain text: documents bring brackets and colons of their own.
+    """
+    shown = [[printable(str(value)) for value in row] for row in rows]
+    cells = list(zip(columns, *shown, strict=True))
+    words = [max(cell_len(word) for cell in column for word in cell.split() or [""]) for column in cells]
+    lines = [max(cell_len(line) for cell in column for line in cell.split("\n")) for column in cells]
+    left = stdout.width - sum(words) - 3 * len(cells) - 1
+    if left < 0:
+        for line in (printable(title), " · ".join(columns)):
+            if line:
+                stdout.print(Text(line, style="bold"))
+        for row in shown:
             joined = " · ".join(cell.strip().replace("\n", ", ") or "-" for cell in row)
-            yield from map(Text, whole_words(joined, width, "", "  "))
+            for line in whole_words(joined, stdout.width, "", "  "):
+                stdout.print(Text(line))
+        return
+    grid = Table(title=Text(printable(title)), title_justify="left", header_style="bold")
+    widths = list(words)
+    narrow = sorted(range(len(cells)), key=lambda at: lines[at] - words[at])
+    for place, at in enumerate(narrow):  # who needs little gets all that it needs, the others share the rest
+        more = min(lines[at] - words[at], left // (len(cells) - place))
+        widths[at] += more
+        left -= more
+    for column, width in zip(columns, widths, strict=True):
+        grid.add_column(Text(column), width=width)
+    for row in shown:
+        grid.add_row(*map(Text, row))
+    stdout.print(grid)
 
 
 class ProgressDisplay:
@@ -160,10 +214,10 @@ class ProgressDisplay:
     """
 
     def __init__(self, *, as_json: bool = False) -> None:
-        self._lines = not stderr.is_interactive and not as_json
+        quiet = not stderr.is_interactive
+        self._lines = quiet and not as_json
         name = TextColumn("{task.description}", table_column=Column(no_wrap=True, overflow="ellipsis", ratio=1))
         columns = (SpinnerColumn(), name, BarColumn(16), MofNCompleteColumn(), TimeElapsedColumn())
-        quiet = not stderr.is_interactive
         self._bars = Bars(*columns, console=stderr, transient=True, expand=True, disable=quiet)
         self._task = self._bars.add_task("", total=None)
         self._stage, self._shown = "", time.monotonic()

@@ -10,12 +10,12 @@ import json
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer import Option
 
 from examples.company.mock_company import MockCompany, serve_company, served_company
 from examples.company.shipped_documents import SHIPPED_CATALOG, SHIPPED_NEEDS, SHIPPED_REQUESTS
@@ -26,8 +26,6 @@ from services.threads import pin_threads
 if TYPE_CHECKING:
     from egotools import Client
     from egotools.values import Response
-    from eval.queries import Slot
-    from services.cli.walk import Walked
 
 __all__ = ["demo", "demo_app"]
 
@@ -37,8 +35,6 @@ demo_app = typer.Typer(
     rich_markup_mode=None,
     add_completion=False,
 )
-
-
 _K = 10
 _PLANNED = "Which invoices from Acme Pumps GmbH are posted?"
 _COMPANY_DAY = date(2026, 11, 20)  # on which the mock company stands
@@ -73,19 +69,26 @@ def demo() -> None:
             say(f"Served over gRPC at {server['address']}. Behind each needed tool stands its rank among {_K}.\n")
             _ask_both_ways(client)
         _show_plan(folder, store)
-        _show_next_commands()
+    command = plain(sys.argv[0] if sys.argv[0].endswith("egotools") else "egotools")
+    say(
+        f"""
+Your own tools: put the documents (OpenAPI, OData, MCP and others) in the place of DOCUMENTS.
+  {command} build DOCUMENTS --out store
+  {command} search --need "find an employee by name" --need "give an employee an award" --store store
+  {command} eval store --queries requests.jsonl --needs-file needs.jsonl --out report
+  {command} serve --store store --port 50051
+The server has stopped, and no file is left. More: README.md, docs/planner.md, docs/ask.md, docs/solve.md."""
+    )
 
 
 @command(demo_app)
 def company(
-    data: Annotated[
-        Path, typer.Option(file_okay=False, help="Folder of the records; an empty one gets the shipped ones.")
-    ],
+    data: Annotated[Path, Option(file_okay=False, help="Folder of the records, perhaps empty.")],
     catalog: Annotated[
-        Path, typer.Option(file_okay=False, show_default="the shipped ones", help="Folder of the OpenAPI documents.")
+        Path, Option(file_okay=False, show_default="the shipped ones", help="OpenAPI documents.")
     ] = SHIPPED_CATALOG,
-    host: Annotated[str, typer.Option(help="Address to listen on. There is no access control.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0: any free port.")] = 8010,
+    host: Annotated[str, Option(help="Address to listen on. There is no access control.")] = "127.0.0.1",
+    port: Annotated[int, Option(min=0, max=65535, help="Port to listen on; 0: any free port.")] = 8010,
     ready_file: ReadyFile = None,
 ) -> None:
     """Answer every operation of the company's OpenAPI documents from records, until SIGTERM. A system is at URL/SYSTEM."""
@@ -103,23 +106,26 @@ def company(
 
 def _ask_both_ways(client: Client) -> None:
     """Send every request whole and by its needs; show the first of each class, and count how many answers are complete."""
-    from eval.queries import gold_slots
-
     requests, needs = _rows(SHIPPED_REQUESTS), {row["id"]: row["needs"] for row in _rows(SHIPPED_NEEDS)}
     shown: set[str] = set()
     complete = [0, 0]
     for request in requests:
-        query, phrases, slots = request["query"], needs[request["id"]], gold_slots(request["tools"])
-        whole = client.retrieve(query, k=_K, explain=False)
-        by_needs = client.retrieve(query, needs=phrases, k=_K, explain=False)
-        for way, answer in enumerate((whole, by_needs)):
-            complete[way] += all(rank is not None for _, rank in _ranks(answer, slots))
+        query, phrases = request["query"], needs[request["id"]]
+        told = []
+        for way, given in enumerate(((), phrases)):
+            ranks = _ranks(client.retrieve(query, needs=given, k=_K, explain=False), request["tools"])
+            complete[way] += all(rank <= _K for rank, _ in ranks)
+            told.append(
+                "  ".join(
+                    f"[green]✓[/] {tool} {rank}" if rank <= _K else f"[yellow]✗ {tool}[/]" for rank, tool in ranks
+                )
+            )
         if request["class"] not in shown:
             shown.add(request["class"])
             say(f"[bold]{plain(query)}[/]")
-            say(f"  whole request  {_told(whole, slots)}")
+            say(f"  whole request  {told[0]}")
             say(f"  needs          {plain('; '.join(phrases))}")
-            say(f"  by needs       {_told(by_needs, slots)}\n")
+            say(f"  by needs       {told[1]}\n")
     say(
         f"All tools needed were among the first {_K} for [bold]{complete[0]} of {len(requests)}[/] sample requests asked whole, and for "
         f"[bold]{complete[1]} of {len(requests)}[/] asked by needs,\nwhich a language model wrote from the requests alone.\n"
@@ -130,22 +136,15 @@ def _rows(file: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines() if line.strip()]
 
 
-def _ranks(answer: Response, slots: Sequence[Slot]) -> list[tuple[str, int | None]]:
-    """Each slot as its best ranked tool with the rank, or by its name where none of its tools was found."""
-    from eval.queries import slot_name
+def _ranks(answer: Response, gold: Any) -> list[tuple[int, str]]:
+    """The rank of each needed tool, and the tool, which may have alternatives; a rank above the last where none was found."""
+    from eval.queries import gold_slots, slot_name
 
-    found: list[tuple[str, int | None]] = []
-    for slot in slots:
+    found: list[tuple[int, str]] = []
+    for slot in gold_slots(gold):
         best = next((tool for tool in answer.tools if tool.id in slot), None)
-        found.append((slot_name(slot), None) if best is None else (best.id, best.rank))
-    return found
-
-
-def _told(answer: Response, slots: Sequence[Slot]) -> str:
-    ranks = sorted(_ranks(answer, slots), key=lambda found: found[1] or _K + 1)
-    return "  ".join(
-        f"[yellow]✗ {plain(tool)}[/]" if rank is None else f"[green]✓[/] {plain(tool)} {rank}" for tool, rank in ranks
-    )
+        found.append((_K + 1, plain(slot_name(slot))) if best is None else (best.rank, plain(best.id)))
+    return sorted(found, key=lambda each: each[0])
 
 
 def _show_plan(folder: Path, store: Path) -> None:
@@ -155,19 +154,13 @@ def _show_plan(folder: Path, store: Path) -> None:
     from services.cli.walk import Walk, walk
 
     asked = Walk(request=_PLANNED, domain=read_domain("enterprise"), graph=None, today=_COMPANY_DAY)
-    limits = CallLimits(calls=1_000, seconds=60.0)
+    where: dict[str, Any] = {"server": "", "store": store, "journal": None, "dry_run": False}
     started = time.perf_counter()
     with served_company(SHIPPED_CATALOG, folder / "company") as systems:
-        access = ToolAccess(servers=systems)
-        walked = asyncio.run(
-            walk(asked, access, never, server="", store=store, limits=limits, journal=None, dry_run=False)
-        )
+        access, limits = ToolAccess(servers=systems), CallLimits(calls=1_000, seconds=60.0)
+        walked = asyncio.run(walk(asked, access, never, limits=limits, **where))
     took = time.perf_counter() - started
     say(f"[bold]{plain(_PLANNED)}[/] Planned over a mock company of {len(systems)} systems over HTTP in {took:.1f} s.")
-    _show_steps(walked)
-
-
-def _show_steps(walked: Walked) -> None:
     graph, found = walked.parsed.graph, walked.execution or {}
     edges = [f"{each.source} {each.edge} {each.target}" for each in graph.edges]
     filters = [f"{var}.{each.field} {each.op} {each.value}" for var in graph.vars for each in graph.filters_of(var)]
@@ -182,17 +175,3 @@ def _show_steps(walked: Walked) -> None:
     say(f"  answer  [bold]{found['count']}[/]: {plain(', '.join(each['id'] for each in found['answer']))}")
     for missing in found["missing"]:
         say(f"  [yellow]missing[/] {plain(missing['reason'])}")
-
-
-def _show_next_commands() -> None:
-    """What to type for documents of one's own."""
-    command = plain(sys.argv[0] if sys.argv[0].endswith("egotools") else "egotools")
-    say(
-        f"""
-Your own tools: put the documents (OpenAPI, OData, MCP and others) in the place of DOCUMENTS.
-  {command} build DOCUMENTS --out store
-  {command} search --need "find an employee by name" --need "give an employee an award" --store store
-  {command} eval store --queries requests.jsonl --needs-file needs.jsonl --out report
-  {command} serve --store store --port 50051
-The server has stopped, and no file is left. More: README.md, docs/planner.md, docs/ask.md, docs/solve.md."""
-    )

@@ -2,40 +2,34 @@
 
 from __future__ import annotations
 
-import json
-from collections import Counter
-from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer import Argument, Option
 
 from ontology.errors import InvalidArgumentError, NotFoundError
-from services.cli.console import plain, print_json, say, show_lines
+from services.cli.console import print_json, say, show_result
 from services.cli.options import Json, Store
 from services.jobs.plans import DEFAULT_STORE
 
 if TYPE_CHECKING:
     from ingest.trust.finding import Finding
     from retrieval.snapshot.reader import Snapshot
-    from retrieval.snapshot.snapshot_diff import Change, SnapshotDiff, ToolEdge
+    from retrieval.snapshot.snapshot_diff import SnapshotDiff
 
 __all__ = ["DIFFERENT", "diff"]
 
 DIFFERENT = 17
 """The exit code when the snapshots differ. 1 and 2 are those of errors."""
-_VALUE_CHARS = 60
-_CHANGES = 8  # of one tool
 _KNOWN = 10
 
 
 def diff(
-    old: Annotated[str, typer.Argument(help="Before: a store, the folder of a snapshot, or its id in the store.")],
-    new: Annotated[
-        str | None, typer.Argument(help="After. Without it, OLD is this one, and the published one is before.")
-    ] = None,
+    old: Annotated[str, Argument(help="Before: a store, the folder of a snapshot, or its id in the store.")],
+    new: Annotated[str | None, Argument(help="After. Without: OLD, after the published one.")] = None,
     store: Store = DEFAULT_STORE,
-    limit: Annotated[int, typer.Option(min=1, help="Lines for each kind of change.")] = 20,
+    limit: Annotated[int, Option(min=1, help="Lines for each kind of change.")] = 20,
     as_json: Json = False,
 ) -> None:
     """Show what changes from one snapshot to another: tools, edges between them, entities, context parameters, settings.
@@ -52,10 +46,13 @@ def diff(
     after = _open(old if new is None else new, store)
     found = diff_snapshots(before, after)
     findings = _findings(before, after, found)
+    told = {**found.to_json(), "findings": [finding.to_json() for finding in findings]}
     if as_json:
-        print_json({**found.to_json(), "findings": [finding.to_json() for finding in findings]})
+        print_json(told)
+    elif found.same:
+        say("The snapshots are equal.")
     else:
-        _show(found, findings, limit)
+        show_result(told, limit)
     if not found.same:
         raise typer.Exit(DIFFERENT)
 
@@ -93,73 +90,3 @@ def _open(name: str, store: Path) -> Snapshot:
         remedy = f"Write more of the id: {', '.join(found[:_KNOWN])}"
         raise InvalidArgumentError(problem, subject=name, remedy=remedy)
     return open_snapshot(store / SNAPSHOTS / found[0])
-
-
-def _show(found: SnapshotDiff, findings: Sequence[Finding], limit: int) -> None:
-    say(f"snapshot [bold]{plain(found.old)}[/] → [bold]{plain(found.new)}[/]")
-    if found.same:
-        say("The snapshots are equal.")
-        return
-    parts: dict[str, Iterable[str]] = {
-        "Settings": map(_changed, found.settings),
-        "Tools added": (f"+ {id_}" for id_ in found.tools.added),
-        "Tools removed": (f"- {id_}" for id_ in found.tools.removed),
-        "Tools with another id": _arrows(found.tools.renamed),
-        "Tools changed": (f"~ {tool.id}{_indented(tool.changes)}" for tool in found.tools.changed),
-        "Edges between tools": _edges(found),
-        **{
-            f"Entities of type {kind}": [
-                *_arrows(change.renamed),
-                *(f"+ {name}" for name in change.added),
-                *(f"- {name}" for name in change.removed),
-            ]
-            for kind, change in found.entities.items()
-        },
-        "Context parameters": (
-            f"{row.namespace}: {row.name}: +{row.added} -{row.removed} tools" for row in found.context_parameters
-        ),
-        "Counts": map(_changed, found.counts),
-        "Findings in tools that were added or changed": (
-            f"{each.severity}: {each.tool}: {each.kind} in {each.field}: {each.why}. “{each.quote}”"
-            for each in findings
-        ),
-    }
-    for title, lines in parts.items():
-        show_lines(title, list(lines), limit)
-
-
-def _arrows(pairs: Iterable[tuple[str, str]]) -> list[str]:
-    return [f"{before} → {after}" for before, after in pairs]
-
-
-def _edges(found: SnapshotDiff) -> list[str]:
-    """How many edges between tools come and go, by predicate, and each of them."""
-    signed = [*(("+", edge) for edge in found.edges_added), *(("-", edge) for edge in found.edges_removed)]
-    counts = Counter((edge.predicate, sign) for sign, edge in signed)
-    heads = [f"{name}: +{counts[name, '+']:,} -{counts[name, '-']:,}" for name in sorted({name for name, _ in counts})]
-    return [*heads, *(f"{sign} {edge.head} {edge.predicate} {edge.tail}{_value(edge)}" for sign, edge in signed)]
-
-
-def _value(edge: ToolEdge) -> str:
-    return f" ({edge.parameter} from {edge.output})" if edge.parameter and edge.output else ""
-
-
-def _indented(changes: Iterable[Change]) -> str:
-    lines = [f"\n      {_changed(change)}" for change in changes]
-    return "".join(lines[:_CHANGES]) + (f"\n      … {len(lines) - _CHANGES} more" if len(lines) > _CHANGES else "")
-
-
-def _changed(change: Change) -> str:
-    if change.before is None:
-        return f"{change.field} added: {_short(change.after)}"
-    if change.after is None:
-        return f"{change.field} removed: {_short(change.before)}"
-    return f"{change.field}: {_short(change.before)} → {_short(change.after)}"
-
-
-def _short(value: Any) -> str:
-    """Return a JSON value in one short line; of a parameter its type and whether it is required."""
-    if isinstance(value, dict) and "type" in value:
-        return f"{value['type']}, required" if value.get("required") else str(value["type"])
-    line = " ".join(value.split()) if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True)
-    return f"{line[:_VALUE_CHARS]}…" if len(line) > _VALUE_CHARS else line or '""'

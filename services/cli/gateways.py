@@ -35,14 +35,10 @@ __all__ = ["mcp", "rest"]
 _PROBE_S = 3.0
 _Port: TypeAlias = Annotated[int, Option(min=0, max=65_535, help="Port to listen on; 0: any free port.")]
 _Host: TypeAlias = Annotated[str, Option(help="Address to listen on; beyond loopback with TLS, or --insecure.")]
-_Names: TypeAlias = Annotated[
-    tuple[str, ...], Rare("--name", help="A host name by which clients call, beside loopback.")
-]
+_Names: TypeAlias = Annotated[tuple[str, ...], Rare("--name", help="A host name by which clients call.")]
 _Cert: TypeAlias = Annotated[Path | None, Option(help="Certificate chain, PEM.")]
 _Key: TypeAlias = Annotated[Path | None, Option(help="Its private key, PEM.")]
-_Insecure: TypeAlias = Annotated[
-    bool, Rare("--insecure", help="Tokens may cross a network in plain text: a proxy has TLS.")
-]
+_Insecure: TypeAlias = Annotated[bool, Rare("--insecure", help="Tokens may cross a network: a proxy has TLS.")]
 
 
 def rest(
@@ -53,9 +49,7 @@ def rest(
     tls_cert: _Cert = None,
     tls_key: _Key = None,
     name: _Names = (),
-    server_ca: Annotated[
-        Path | None, Rare(help="Certificates that the service's must come from; makes it TLS.")
-    ] = None,
+    server_ca: Annotated[Path | None, Rare(help="Certificates of the service; makes it TLS.")] = None,
     insecure: _Insecure = False,
     ready_file: ReadyFile = None,
 ) -> None:
@@ -83,9 +77,8 @@ def rest(
 async def _serve_rest(server: str, store: Path, settings: RestSettings, ready_file: Path | None) -> None:
     from services.rest.rest_server import serve_rest, until_signal
     from services.rest.tool_service import ToolService
-    from services.server.logs import configure_logging
 
-    configure_logging(logging.getLevelName(logging.getLogger().level))  # no text of a request in a traceback
+    _configure_logs()
     async with server_address(server, store) as target, serve_rest(target, settings) as url:
         if server:  # it may start later, or the address is wrong; the gateway serves all the same
             service = ToolService(server, settings.server_ca)
@@ -104,6 +97,13 @@ async def _serve_rest(server: str, store: Path, settings: RestSettings, ready_fi
                     temporary.write_text(json.dumps({"url": url, "pid": os.getpid()}) + "\n", encoding="utf-8")
 
         await until_signal(ready)
+
+
+def _configure_logs() -> None:
+    """Log as the server does: no text of a request stands in a traceback."""
+    from services.server.logs import configure_logging
+
+    configure_logging(logging.getLevelName(logging.getLogger().level))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,7 +149,6 @@ async def _serve_mcp(
     from services.mcp.gateway_server import McpGateway
     from services.mcp.mcp_caller import current_token
     from services.mcp.mcp_http_server import McpHttpSettings, serve_mcp_http
-    from services.server.logs import configure_logging
 
     token = read_token(offered.token_file) or ""  # of the process; over HTTP that of each caller
     options: dict[str, Any] = {
@@ -166,15 +165,9 @@ async def _serve_mcp(
             async with stdio_server() as (read, write):
                 await gateway.server.run(read, write, gateway.server.create_initialization_options())
             return
-        configure_logging(logging.getLevelName(logging.getLogger().level))  # no text of a request in a traceback
-        where = McpHttpSettings(
-            host=offered.host,
-            port=offered.port,
-            names=offered.names,
-            tls_cert=offered.tls_cert,
-            tls_key=offered.tls_key,
-            insecure=offered.insecure,
-        )
+        _configure_logs()
+        names = ("host", "port", "names", "tls_cert", "tls_key", "insecure")
+        where = McpHttpSettings(**{name: getattr(offered, name) for name in names})
         async with serve_mcp_http(gateway, client, where) as address:
             tell(plain(f"MCP is at {address}"))
             stop = asyncio.Event()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,9 +12,9 @@ import typer
 from typer.core import TyperGroup
 
 from ontology.errors import ModelError
-from services.audited import audited
+from services.audited import AuditedChange, audited
 from services.cli.build import told_of_lost_signature
-from services.cli.console import ProgressDisplay, plain, print_json, say, stdout, table, tell
+from services.cli.console import ProgressDisplay, plain, print_json, say, show_result, stdout, table, tell
 from services.cli.options import Json, command
 from services.jobs.plans import DatagenPlan, EvaluationPlan, LearningPlan, TuningPlan
 
@@ -28,6 +29,9 @@ __all__ = ["datagen", "eval_app", "learn", "tune"]
 _RUN = "run"
 _MEASURE = "CompleteRecall"
 _CUTOFFS = (3, 5, 10)
+_OF_PROGRAMS = frozenset(
+    ("snapshot_id", "published", "published_id", "weights", "shipped", "before", "found", "reason")
+)
 
 
 class _RunUnlessNamed(TyperGroup):
@@ -87,6 +91,7 @@ def compare(
 
 
 def _show_evaluation(done: Evaluation) -> None:
+    """Print the share of complete answers of each system, and of abstentions; the report has the rest."""
     from eval.report import missing_plots
 
     notes = list(done.notes)
@@ -95,7 +100,6 @@ def _show_evaluation(done: Evaluation) -> None:
             _show_abstention(done.summary, name)
         if not facts.queries:
             continue
-        of = f"{facts.queries:,} requests · {facts.tools:,} tools · snapshot {facts.snapshot_id}"
         figures = {
             (figure.system, figure.measure): _percent(figure)
             for figure in done.summary.figures
@@ -113,17 +117,11 @@ def _show_evaluation(done: Evaluation) -> None:
             if fact.set_name == name
         ]
         columns = ("system", *(f"@{k}" for k in cutoffs), "no answer", "median ms")
+        of = f"{facts.queries:,} requests · {facts.tools:,} tools · snapshot {facts.snapshot_id}"
         table(f"{_MEASURE} in % [95 % interval] · {name} · {of}", columns, rows)
         if facts.missing_gold:
             notes.append(f"{facts.missing_gold:,} requests need tools that are not in the snapshot")
-    for note in (*notes, *missing_plots()):
-        say(f"[yellow]note[/] {plain(note)}")
-    say(f"Report: [bold]{plain(done.page)}[/]")
-
-
-def _percent(rate: Any) -> str:
-    value = rate.value if hasattr(rate, "value") else rate.share
-    return f"{value * 100:.1f} [{rate.low * 100:.1f}, {rate.high * 100:.1f}]"
+    _show_notes((*notes, *missing_plots()), done.page)
 
 
 def _show_abstention(summary: Summary, name: str) -> None:
@@ -138,6 +136,17 @@ def _show_abstention(summary: Summary, name: str) -> None:
     columns = ("system", *(names.get(scope, scope) or kind for scope, kind in groups))
     rows = [(system, *(shares[system, *group] for group in groups)) for system in summary.systems]
     table(f"Abstention in % [95 % interval] · {name} · {counts}", columns, rows)
+
+
+def _percent(rate: Any) -> str:
+    value = rate.value if hasattr(rate, "value") else rate.share
+    return f"{value * 100:.1f} [{rate.low * 100:.1f}, {rate.high * 100:.1f}]"
+
+
+def _show_notes(notes: Iterable[str], report: Path) -> None:
+    for note in notes:
+        say(f"[yellow]note[/] {plain(note)}")
+    say(f"Report: [bold]{plain(report)}[/]")
 
 
 def datagen(plan: DatagenPlan, as_json: Json = False) -> None:
@@ -158,26 +167,19 @@ def datagen(plan: DatagenPlan, as_json: Json = False) -> None:
 def _show_generation(done: Generation) -> None:
     figures, further = done.figures, done.further
     rows = [(name, f"{row.made:,}", f"{row.wanted:,}", f"{row.paths:,}") for name, row in figures.classes.items()]
+    rows += [(name, f"{made:,}", f"{further.wanted[name]:,}", "") for name, made in further.made.items()]
     title = f"Requests · {figures.coverage.tools:,} tools · snapshot {figures.snapshot_id}"
     table(title, ("class", "made", "wanted", "paths"), rows)
-    rejected = sum(sum(reasons.values()) for reasons in figures.rejected.values())
-    used = f"{figures.coverage.tools_used:,} of {figures.coverage.tools:,} tools are needed"
-    say(
-        f"{used}; {figures.wording.content_words:.0%} of the content words are also in the documents of the tools; {rejected:,} rejected"
-    )
-    notes = [
-        "sentence templates: good to smoke-test a catalogue, not to measure; --generator llm writes requests"
-    ] * figures.smoke_test
+    say(f"{figures.coverage.tools_used:,} of {figures.coverage.tools:,} tools are needed")
+    smoke = "sentence templates: good to smoke-test a catalogue, not to measure; --generator llm writes requests"
+    notes = [smoke] * figures.smoke_test
     short = [name for name, row in figures.classes.items() if row.made < row.wanted]
     if short and done.stopped is None:
         notes.append(f"fewer requests than wanted: {', '.join(short)}; the report has the reasons")
-    for name, made in further.made.items():
-        say(plain(f"{name}: {made:,} of {further.wanted[name]:,} requests"))
-        if made < further.wanted[name]:
-            notes += further.reasons[name]
-    for note in (*notes, *further.absent):
-        say(f"[yellow]note[/] {plain(note)}")
-    say(f"Report: [bold]{plain(done.report)}[/]")
+    notes += [
+        note for name, made in further.made.items() if made < further.wanted[name] for note in further.reasons[name]
+    ]
+    _show_notes((*notes, *further.absent), done.report)
 
 
 def tune(plan: TuningPlan, as_json: Json = False) -> None:
@@ -187,52 +189,12 @@ def tune(plan: TuningPlan, as_json: Json = False) -> None:
     """
     from services.jobs.improve import NOT_BETTER, roll_back_weights, tune_snapshot
 
-    store = plan.out or plan.snapshot
-    action = "rollback" if plan.rollback else "publish"
-    with (
-        told_of_lost_signature(store),
-        ProgressDisplay(as_json=as_json) as progress,
-        audited(action, str(store)) as change,
-    ):
-        tuned = roll_back_weights(plan) if plan.rollback else tune_snapshot(plan, progress)
-        change.published(tuned.published_id)
-    if as_json:
-        print_json(tuned.to_json())
-    else:
-        _show_tuning(tuned)
+    with _publishing(plan.out or plan.snapshot, "rollback" if plan.rollback else "publish", as_json) as publishing:
+        tuned = roll_back_weights(plan) if plan.rollback else tune_snapshot(plan, publishing[0])
+        publishing[1].published(tuned.published_id)
+    _show_outcome(tuned, bool(tuned.published_id), as_json)
     if not tuned.published_id:
         raise typer.Exit(NOT_BETTER)
-
-
-def _show_tuning(tuned: Tuned) -> None:
-    made = tuned.tuning
-    if made is not None:
-        _show_change(
-            "Requests",
-            {"searched on": made.searched, "held out": made.held_out},
-            made,
-            made.recall_before,
-            made.recall_after,
-        )
-        moved = [
-            [name, f"{made.before[name]:g}", f"{found:.3g}"]
-            for name, found in made.found.items()
-            if found != made.before[name]
-        ]
-        if moved and not made.reason:
-            table("Weights", ["weight", "before", "found"], moved)
-    _show_outcome(tuned.outcome, bool(tuned.published_id))
-
-
-def _show_change(title: str, counts: dict[str, int], made: Any, before: float, after: float) -> None:
-    columns = [*counts, f"{_MEASURE}@{made.k} before", "after", "gained", "lost", "p"]
-    figures = [f"{before:.1%}", f"{after:.1%}", f"{made.gained:,}", f"{made.lost:,}", f"{made.p_value:.2g}"]
-    rows: Sequence[Sequence[str]] = [[*(f"{count:,}" for count in counts.values()), *figures]]
-    table(title, columns, rows)
-
-
-def _show_outcome(outcome: str, published: bool) -> None:
-    say(f"[bold {'green' if published else 'yellow'}]{plain(outcome)}[/]")
 
 
 def learn(plan: LearningPlan, as_json: Json = False) -> None:
@@ -242,29 +204,28 @@ def learn(plan: LearningPlan, as_json: Json = False) -> None:
     """
     from services.jobs.improve import NOT_BETTER, learn_from_use
 
-    store = plan.store
-    with (
-        told_of_lost_signature(store),
-        ProgressDisplay(as_json=as_json) as progress,
-        audited("publish", str(store)) as change,
-    ):
-        learned = learn_from_use(plan, progress)
-        change.published(learned.published)
-    if as_json:
-        print_json(learned.to_json())
-    else:
-        _show_learning(learned)
+    with _publishing(plan.store, "publish", as_json) as publishing:
+        learned = learn_from_use(plan, publishing[0])
+        publishing[1].published(learned.published)
+    _show_outcome(learned, bool(learned.published), as_json)
     if not learned.published and not plan.forget:
         raise typer.Exit(NOT_BETTER)
 
 
-def _show_learning(learned: Learned) -> None:
-    made = learned.learning
-    if made is not None and made.asked:
-        counts = {"sessions": made.sessions, "reporters": made.reporters, "held out": made.asked}
-        _show_change("Held-out sessions", counts, made, made.before, made.after)
-    if learned.damaged:
-        say(f"{learned.damaged:,} damaged lines of the log were left out.")
-    if learned.unknown:
-        say(f"{learned.unknown:,} sessions have no tool that the catalogue has.")
-    _show_outcome(learned.outcome, bool(learned.published))
+@contextmanager
+def _publishing(store: Path, action: str, as_json: bool) -> Iterator[tuple[ProgressDisplay, AuditedChange]]:
+    """Show the progress of a job that may publish in a store, audit it, and warn where a signature is lost."""
+    with (
+        told_of_lost_signature(store),
+        ProgressDisplay(as_json=as_json) as progress,
+        audited(action, str(store)) as change,
+    ):
+        yield progress, change
+
+
+def _show_outcome(made: Tuned | Learned, published: bool, as_json: bool) -> None:
+    told = made.to_json()
+    if as_json:
+        return print_json(told)
+    show_result({name: value for name, value in told.items() if name not in _OF_PROGRAMS})
+    say(f"[bold {'green' if published else 'yellow'}]{plain(made.outcome)}[/]")

@@ -8,16 +8,17 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from copy import copy
 from dataclasses import MISSING, fields, is_dataclass
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias, get_args, get_origin, get_type_hints
 
 import typer
+from typer import Option
 
 from egotools.client_errors import ClientError
 from ontology.errors import EgotoolsError, error_from_status
 from ontology.redaction import redacted_url
 from services.cli.console import show_error
+from services.jobs.plans import Rare
 
 __all__ = [
     "Done",
@@ -34,44 +35,25 @@ __all__ = [
     "Yes",
     "command",
     "command_error",
+    "group",
 ]
 
-Rare = partial(typer.Option, hidden=True)
-"""An option that ``--help-all`` shows, and ``--help`` does not."""
-
-Store: TypeAlias = Annotated[
-    Path, typer.Option("--store", "-s", file_okay=False, help="Folder of the snapshots.", envvar="EGOTOOLS_STORE")
-]
-Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON for programs; errors too.")]
-Server: TypeAlias = Annotated[
-    str, typer.Option("--server", "--address", help="Ask a running server (HOST:PORT), no --store.")
-]
-Needs: TypeAlias = Annotated[
-    list[str] | None,
-    typer.Option("--need", help="What is needed, in words of documentation: 'find an employee by name'. Repeatable."),
-]
-Done: TypeAlias = Annotated[
-    list[str] | None, Rare("--done", help="Id of a tool that was called for this task already.")
-]
-Have: TypeAlias = Annotated[
-    list[str] | None,
-    typer.Option("--have", help="NAME=VALUE: a value that is known already, by the name of an input. Repeatable."),
-]
+Store: TypeAlias = Annotated[Path, Option("--store", "-s", file_okay=False, help="The store.", envvar="EGOTOOLS_STORE")]
+Json: TypeAlias = Annotated[bool, Option("--json", help="Print JSON for programs; errors too.")]
+Server: TypeAlias = Annotated[str, Option("--server", "--address", help="A running server, HOST:PORT.")]
+Needs: TypeAlias = Annotated[list[str] | None, Option("--need", help="A need: 'find an employee by name'. Repeatable.")]
+Done: TypeAlias = Annotated[list[str] | None, Rare("--done", help="Id of a tool that was called already.")]
+Have: TypeAlias = Annotated[list[str] | None, Option("--have", help="NAME=VALUE: a value that is known. Repeatable.")]
 On: TypeAlias = Annotated[str, Rare("--on", help="local, or ray: the cluster of RAY_ADDRESS (docs/cluster.md).")]
-Yes: TypeAlias = Annotated[
-    bool,
-    typer.Option("--yes", "-y", help="Do not ask before a call that may change something, unless the policy says ask."),
-]
-Journal: TypeAlias = Annotated[
-    Path | None,
-    typer.Option("--journal", help="Write the run to this file; an interrupted run goes on without repeating a call."),
-]
-Replay: TypeAlias = Annotated[
-    bool, typer.Option("--replay", help="Tell the journal's finished run again; nobody is asked, nothing is called.")
-]
-ReadyFile: TypeAlias = Annotated[
-    Path | None, Rare("--ready-file", help="Write the address to this file (JSON) when calls are answered.")
-]
+Yes: TypeAlias = Annotated[bool, Option("--yes", "-y", help="Do not ask before a call that may change something.")]
+Journal: TypeAlias = Annotated[Path | None, Option("--journal", help="File of the run; a stopped one goes on from it.")]
+Replay: TypeAlias = Annotated[bool, Option("--replay", help="Tell the journal's finished run again.")]
+ReadyFile: TypeAlias = Annotated[Path | None, Rare("--ready-file", help="File that gets the address (JSON).")]
+
+
+def group(words: str) -> typer.Typer:
+    """Return a group of commands."""
+    return typer.Typer(help=words, no_args_is_help=True, rich_markup_mode=None, add_completion=False)
 
 
 def command_error(error: ClientError, address: str = "") -> EgotoolsError:
@@ -101,7 +83,6 @@ def command(
         hints.pop("return", None)
 
         def run(**values: Any) -> None:
-            values.pop("_all", None)
             try:
                 try:
                     function(**{name: _value(name, hint, values) for name, hint in hints.items()})
@@ -111,13 +92,9 @@ def command(
                 show_error(error, as_json=values.get("as_json", False))
                 raise typer.Exit(error.exit_code) from error
 
-        given = inspect.signature(function).parameters
-        found = [
-            each
-            for name, hint in hints.items()
-            for each in _parameters(name, hint, given[name].default, None, names or {})
-        ]
-        found.append(_HELP_ALL)
+        found = [_HELP_ALL]
+        for parameter in inspect.signature(function).parameters.values():
+            found[-1:-1] = _parameters(parameter.name, hints[parameter.name], parameter.default, None, names or {})
         run.__signature__ = inspect.Signature(found)  # type: ignore[attr-defined]
         run.__annotations__ = {}
         run.__name__, run.__doc__ = function.__name__, function.__doc__
@@ -143,9 +120,7 @@ _HELP_ALL = inspect.Parameter(
     "_all",
     inspect.Parameter.KEYWORD_ONLY,
     default=False,
-    annotation=Annotated[
-        bool, typer.Option("--help-all", help="Show every option.", is_eager=True, callback=_help_all)
-    ],
+    annotation=Annotated[bool, Option("--help-all", help="Show every option.", is_eager=True, callback=_help_all)],
 )
 
 
@@ -166,14 +141,40 @@ def _parameters(
     if get_origin(hint) is not Annotated and told is not None:
         option = names.get(name, f"--{name.replace('_', '-')}")
         kind = str if get_origin(hint) is Literal else hint
-        hint = Annotated[kind, typer.Option(option, help=told.get(name, ""), hidden=name not in names)]
+        hint = Annotated[kind, Option(option, help=told.get(name, ""), hidden=name not in names)]
     if _is_tuple(hint):  # typer knows options with several values as lists
         item = get_args(get_args(hint)[0])[0]
         hint = Annotated[list[item], *hint.__metadata__]  # type: ignore[valid-type]
         default = default if default is inspect.Parameter.empty else list(default)
-    if _is_path(hint):
-        hint = _of_named_files(hint)
+    if get_origin(hint) is Annotated and "Path" in str(get_args(hint)[0]):
+        inner, *notes = (copy(each) for each in get_args(hint))
+        for each in notes:
+            each.parser = path if each.file_okay else folder
+        hint = Annotated[(inner, *notes)]
     yield inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hint)
+
+
+def path(text: str | Path) -> Path:
+    """Return a path; the name of this function is shown in the help.
+
+    :raises typer.BadParameter: for an empty text, which would be the current folder.
+    """
+    if not str(text).strip():
+        raise typer.BadParameter("it is empty: a variable of the shell may not be set. Write . for the current folder")
+    return Path(text)
+
+
+def folder(text: str | Path) -> Path:
+    """Return the path of a folder, which need not be there yet.
+
+    :raises typer.BadParameter: for an empty text, and where it or a folder above it is a file.
+    """
+    found = path(text)
+    # These functions raise nothing where a folder may not be read.
+    there = next((each for each in (found, *found.parents) if os.path.exists(each)), None)
+    if there is not None and not os.path.isdir(there):
+        raise typer.BadParameter(f"{there} is a file. Name a folder")
+    return found
 
 
 def _told(kind: Any) -> dict[str, str]:
@@ -183,60 +184,16 @@ def _told(kind: Any) -> dict[str, str]:
     return {name: text[:1].upper() + text[1:] for name, text in words.items()}
 
 
-def _is_path(hint: Any) -> bool:
-    """Whether a hint is that of a path, of none or one, or of several."""
-    return hint is Path or any(map(_is_path, get_args(hint)[:1] if get_origin(hint) is Annotated else get_args(hint)))
-
-
-def _of_named_files(hint: Any) -> Any:
-    """The hint of a path, with a parser that refuses an empty one, and a file where the option is ``file_okay=False``."""
-    inner, *notes = get_args(hint)
-    parsed = []
-    for note in notes:
-        own = copy(note)
-        if hasattr(own, "parser"):
-            own.parser = path if note.file_okay else folder_path
-        parsed.append(own)
-    return Annotated[(inner, *parsed)]
-
-
-def path(text: str | Path) -> Path:
-    """Return a path; its name is shown in the help.
-
-    :raises typer.BadParameter: for an empty text, which would be the current folder.
-    """
-    if not str(text).strip():
-        raise typer.BadParameter("it is empty: a variable of the shell may not be set. Write . for the current folder")
-    return Path(text)
-
-
-def folder_path(text: str | Path) -> Path:
-    """Return the path of a folder, which need not be there yet.
-
-    :raises typer.BadParameter: for an empty text, and where it or a folder above it is a file.
-    """
-    folder = path(text)
-    # These functions raise nothing where a folder may not be read.
-    there = next((each for each in (folder, *folder.parents) if os.path.exists(each)), None)
-    if there is not None and not os.path.isdir(there):
-        raise typer.BadParameter(f"{there} is a file. Name a folder")
-    return folder
-
-
 def _value(name: str, hint: Any, values: Mapping[str, Any]) -> Any:
     if isinstance(hint, type) and is_dataclass(hint):
         hints = get_type_hints(hint, include_extras=True)
         given = {
             each.name: _value(each.name, hints[each.name], values)
             for each in fields(hint)
-            if _is_given(each, hints, values)
+            if each.name in values or (is_dataclass(hints[each.name]) and each.default is MISSING)
         }
         return hint(**given)
     return tuple(values[name]) if _is_tuple(hint) else values[name]
-
-
-def _is_given(field: Any, hints: Mapping[str, Any], values: Mapping[str, Any]) -> bool:
-    return field.name in values or (is_dataclass(hints[field.name]) and field.default is MISSING)
 
 
 def _is_tuple(hint: Any) -> bool:

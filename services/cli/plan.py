@@ -3,59 +3,66 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, fields
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from pydantic import TypeAdapter
+from typer import Argument, Option
 
-from egotools.calling.invoker import ToolInvoker
 from egotools.values import PlanInput, PlanStep, ToolPlan
 from ontology.errors import EgotoolsError, InvalidArgumentError, ToolCallError
 from services.cli.calls import NO_CALL_OPTIONS, CallOptions, ask_at_terminal
-from services.cli.console import plain, print_json, printable, say, table, tell
+from services.cli.console import compact_json, plain, print_json, printable, say, table, tell
 from services.cli.options import Done, Have, Journal, Json, Needs, Rare, Replay, Server, Store, Yes, command_error
 from services.cli.search import read_pairs, show_needs, tools_client
-from services.jobs.plans import DEFAULT_STORE, AllowedModels, ChatEndpoint
+from services.jobs.plans import DEFAULT_STORE, AllowedModels, ChatEndpoint, open_chat
 
 if TYPE_CHECKING:
     from planners.calls.execute_plan import PlanExecution, StepCall, TakenRow
-    from planners.calls.model_text import CountedModel
-    from planners.journal.run_journal import RunJournal
 
 __all__ = ["plan"]
 
-_NO_ENDPOINT = ChatEndpoint()
-_PERSONAL_INDEX = Path("egotools-personal.sqlite")
 _MAX_SHOWN = 2_000
-_OF_A_DOMAIN = frozenset(
-    "--data --index --zone --graph --parser --llm-url --llm-model --llm-max-tokens --llm-max-usd --llm-usd-per-1k --today --max-calls "
-    "--max-seconds --replay --best-effort".split()
-)
-_OF_CALLS = frozenset("--goal --done --have --need --preset --execute --allow-model".split())
+_OF_CALLS = frozenset(("goals", "done", "have", "needs", "preset", "execute", "allowed_models"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DomainOptions:
+    """How a request is answered under a domain."""
+
+    data: Annotated[Path | None, Rare(file_okay=False, help="Personal: mail, calendars, cards, files.")] = None
+    index: Annotated[Path, Rare(envvar="EGOTOOLS_PERSONAL_INDEX", help="Index of --data.")] = Path(
+        "egotools-personal.sqlite"
+    )
+    zone: Annotated[str, Rare(help="Time zone of the user, of --data.")] = "UTC"
+    graph: Annotated[Path | None, Rare(help="The query graph as a JSON file, instead of words.")] = None
+    parser: Annotated[str, Rare(help="Who reads the words: rules.v1, or llm.v1 (a model; see --llm-url).")] = "rules.v1"
+    today: Annotated[str, Rare(help="The day against which dates are read, YYYY-MM-DD. Default: today.")] = ""
+    max_calls: Annotated[int, Rare(min=1, help="Calls of tools, further pages of an answer included.")] = 10_000
+    max_seconds: Annotated[float, Rare(min=0.1, help="Seconds for all calls together.")] = 300.0
+    best_effort: Annotated[bool, Rare("--best-effort", help="Leave out words that are not understood.")] = False
+
+
+_NO_ENDPOINT, _NO_DOMAIN = ChatEndpoint(), DomainOptions()
+_OF_A_DOMAIN = {each.name for each in (*fields(DomainOptions), *fields(ChatEndpoint))} | {"journal", "replay"}
 
 
 def plan(
     context: typer.Context,
-    request: Annotated[str, typer.Argument(help="The request in plain words; the context of --need.")] = "",
-    domain: Annotated[
-        str, typer.Option(help="Answer the request under a domain: personal, enterprise, or a YAML file.")
-    ] = "",
+    request: Annotated[str, Argument(help="The request in plain words; the context of --need.")] = "",
+    domain: Annotated[str, Option(help="Answer it under a domain: personal, enterprise, a YAML file.")] = "",
     needs: Needs = None,
-    goals: Annotated[
-        list[str] | None, typer.Option("--goal", help="Id of a tool to be called in the end. Default: the best ones.")
-    ] = None,
+    goals: Annotated[list[str] | None, Option("--goal", help="Id of a tool to be called in the end.")] = None,
     have: Have = None,
     store: Store = DEFAULT_STORE,
     server: Server = "",
-    execute: Annotated[bool, typer.Option("--execute", help="Make the planned calls, in their order.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the graph and the tools, and call none.")] = False,
+    execute: Annotated[bool, Option("--execute", help="Make the planned calls, in their order.")] = False,
+    dry_run: Annotated[bool, Option("--dry-run", help="Print the graph and the tools, and call none.")] = False,
     yes: Yes = False,
     journal: Journal = None,
     replay: Replay = False,
@@ -63,92 +70,99 @@ def plan(
     preset: Annotated[str, Rare(help="Retriever that matches the request.")] = "",
     allowed_models: AllowedModels = (),
     calling: CallOptions = NO_CALL_OPTIONS,
-    data: Annotated[
-        Path | None,
-        Rare(file_okay=False, help="Of the domain personal: a folder with mail, calendars, cards and files."),
-    ] = None,
-    index: Annotated[Path, Rare(envvar="EGOTOOLS_PERSONAL_INDEX", help="The index of --data.")] = _PERSONAL_INDEX,
-    zone: Annotated[str, Rare(help="Time zone of the user, of --data.")] = "UTC",
-    graph: Annotated[Path | None, Rare(help="The query graph as a JSON file, instead of words.")] = None,
-    parser: Annotated[
-        str, Rare(help="Who reads the words: rules.v1, or llm.v1 (a model; see --llm-url).")
-    ] = "rules.v1",
+    answering: DomainOptions = _NO_DOMAIN,
     endpoint: ChatEndpoint = _NO_ENDPOINT,
-    today: Annotated[str, Rare(help="The day against which dates are read, YYYY-MM-DD. Default: today.")] = "",
-    max_calls: Annotated[int, Rare(min=1, help="Calls of tools, further pages of an answer included.")] = 10_000,
-    max_seconds: Annotated[float, Rare(min=0.1, help="Seconds for all calls together.")] = 300.0,
-    best_effort: Annotated[
-        bool, Rare("--best-effort", help="Leave out a word that is not understood, and say so.")
-    ] = False,
     as_json: Json = False,
 ) -> None:
     """Plan the calls that a request needs: their order, and where each input comes from. None is made without --execute.
 
     With --domain the request is answered: its tools are found through the service and called.
     """
-    given = _given(context)
-    if domain and (useless := sorted(given & _OF_CALLS)):
-        problem = f"a request is answered under it, and {', '.join(useless)} would have no effect"
-        raise InvalidArgumentError(problem, subject="--domain", remedy="Leave it out, or the others")
-    if not domain and (useless := sorted(given & _OF_A_DOMAIN)):
-        raise InvalidArgumentError(
-            "it says under which schema the request is read and answered; without it the calls are only planned, and "
-            f"{', '.join(useless)} would have no effect",
-            subject="--domain",
-            remedy="Name one, or leave the others out",
-        )
-    if not domain:
-        asked = {
-            "goals": tuple(goals or ()),
-            "query": request,
-            "done": tuple(done or ()),
-            "have": read_pairs(have or [], "--have"),
-            "preset": preset,
-            "needs": tuple(needs or ()),
-        }
-        where = (server, store, allowed_models)
-        if execute:
-            return _execute(asked, calling, where, yes=yes, journal=journal, as_json=as_json)
-        if calling != NO_CALL_OPTIONS or yes or journal is not None:
-            problem, remedy = "there are options for calls, and none is made", "Give it, or leave them out"
-            raise InvalidArgumentError(problem, subject="--execute", remedy=remedy)
-        found = _planned(asked, *where)
-        return print_json(asdict(found)) if as_json else _show(found)
-    if replay and journal is None:
-        raise InvalidArgumentError("it needs --journal", subject="--replay", remedy="Name the journal of the run")
+    if domain:
+        if useless := _given(context, _OF_CALLS):
+            problem = f"a request is answered under it, and {useless} would have no effect"
+            raise InvalidArgumentError(problem, subject="--domain", remedy="Leave it out, or the others")
+        if replay and journal is None:
+            raise InvalidArgumentError("it needs --journal", subject="--replay", remedy="Name the journal of the run")
+        where = {"server": server, "store": store, "journal": journal, "dry_run": dry_run}
+        return _answer(request, domain, answering, endpoint, calling, where, yes=yes, replay=replay, as_json=as_json)
+    if useless := _given(context, _OF_A_DOMAIN):
+        problem = "it says under which schema the request is read and answered; without it the calls are only planned"
+        remedy = "Name one, or leave the others out"
+        raise InvalidArgumentError(f"{problem}, and {useless} would have no effect", subject="--domain", remedy=remedy)
+    if not execute and (calling != NO_CALL_OPTIONS or yes):
+        problem, remedy = "there are options for calls, and none is made", "Give it, or leave them out"
+        raise InvalidArgumentError(problem, subject="--execute", remedy=remedy)
+    asked: dict[str, Any] = {
+        "goals": tuple(goals or ()),
+        "query": request,
+        "done": tuple(done or ()),
+        "have": read_pairs(have or [], "--have"),
+        "preset": preset,
+        "needs": tuple(needs or ()),
+    }
+    tools = (server, store, allowed_models)
+    if execute:
+        return _execute(asked, calling, tools, yes=yes, as_json=as_json)
+    found = _planned(asked, *tools)
+    return print_json(asdict(found)) if as_json else _show(found)
+
+
+def _given(context: typer.Context, names: Collection[str]) -> str:
+    """Those options of some parameters that stand on the command line."""
+    sources = {each: context.get_parameter_source(each.name or "") for each in context.command.params}
+    given = [each for each, source in sources.items() if source is not None and source.name == "COMMANDLINE"]
+    return ", ".join(sorted(max(each.opts, key=len) for each in given if each.name in names))
+
+
+def _answer(
+    request: str,
+    domain: str,
+    options: DomainOptions,
+    endpoint: ChatEndpoint,
+    calling: CallOptions,
+    where: dict[str, Any],
+    *,
+    yes: bool,
+    replay: bool,
+    as_json: bool,
+) -> None:
+    """Answer a request under a domain.
+
+    :param where: arguments of :func:`services.cli.walk.walk`: its server, store, journal and whether it is a dry run.
+    """
+    from planners.calls.model_text import CountedModel, PromptTokens
     from planners.calls.tool_access import CallLimits
     from planners.query.domain import read_domain
     from services.cli.walk import DOMAIN_MODULES, Walk, read_graph, replay_walk, show_walk, walk, walk_to_json
 
-    schema, day = read_domain(domain), _day(today)
-    if data is not None:
-        _refresh(data, index, zone, day)
-    if replay and journal is not None:
-        walked = replay_walk(schema, journal)
+    schema, day = read_domain(domain), _day(options.today)
+    if options.data is not None:
+        _refresh(options, day)
+    if replay:
+        walked = replay_walk(schema, where["journal"])
     else:
         access = calling.access(DOMAIN_MODULES.get(schema.name, ()), yes=yes)
-        known = read_graph(graph, schema) if graph is not None else None
-        walking = Walk(
+        graph = read_graph(options.graph, schema) if options.graph is not None else None
+        model = None
+        if options.parser.startswith("llm") and graph is None:
+            model = CountedModel(open_chat(endpoint, needed_by="--parser llm.v1"), PromptTokens())
+        asked = Walk(
             request=request,
             domain=schema,
-            graph=known,
+            graph=graph,
             today=day,
-            parser=parser,
-            model=_counted(endpoint) if parser.startswith("llm") and known is None else None,
-            best_effort=best_effort,
+            parser=options.parser,
+            model=model,
+            best_effort=options.best_effort,
         )
-        ended = walk(
-            walking,
-            access,
-            ask_at_terminal(),
-            server=server,
-            store=store,
-            limits=CallLimits(calls=max_calls, seconds=max_seconds),
-            journal=journal,
-            dry_run=dry_run,
-        )
-        with _personal(schema.name, index):
-            walked = asyncio.run(ended)
+        limits = CallLimits(calls=options.max_calls, seconds=options.max_seconds)
+        if not as_json:
+            tell(
+                f"[dim]Over the tools of {plain(where['server'] or where['store'])}, by the domain {plain(schema.name)}.[/]"
+            )
+        with _personal(schema.name, options.index):
+            walked = asyncio.run(walk(asked, access, ask_at_terminal(), limits=limits, **where))
     if as_json:
         print_json(walk_to_json(walked))
     else:
@@ -157,19 +171,12 @@ def plan(
         raise typer.Exit(ToolCallError.exit_code)
 
 
-def _given(context: typer.Context) -> set[str]:
-    """The options that stand on the command line."""
-    sources = {
-        max(each.opts, key=len): context.get_parameter_source(each.name or "") for each in context.command.params
-    }
-    return {option for option, source in sources.items() if source is not None and source.name == "COMMANDLINE"}
-
-
-def _refresh(data: Path, index: Path, zone: str, today: date) -> None:
+def _refresh(options: DomainOptions, today: date) -> None:
     """Bring the index of personal data up to date, and say what could not be read."""
     from planners.personal import PersonalData, refresh_index
 
-    for fault in refresh_index(PersonalData.below(data, zone=zone), index, today=today).faults:
+    data = PersonalData.below(options.data or Path(), zone=options.zone)
+    for fault in refresh_index(data, options.index, today=today).faults:
         tell(f"[yellow]not read[/] {plain(fault.subject)}: {plain(fault.problem)}")
 
 
@@ -177,13 +184,6 @@ def _personal(domain: str, index: Path) -> AbstractContextManager[None]:
     from planners.personal import index_in_use
 
     return index_in_use(index) if domain == "personal" else nullcontext()
-
-
-def _counted(endpoint: ChatEndpoint) -> CountedModel:
-    from planners.calls.model_text import CountedModel, PromptTokens
-    from services.jobs.model_factory import open_chat
-
-    return CountedModel(open_chat(endpoint, needed_by="--parser llm.v1"), PromptTokens())
 
 
 def _day(text: str) -> date:
@@ -206,19 +206,33 @@ def _planned(asked: dict[str, Any], server: str, store: Path, allowed_models: Se
 
 
 def _execute(
-    asked: dict[str, Any],
+    asked: Mapping[str, Any],
     options: CallOptions,
     where: tuple[str, Path, Sequence[str]],
     *,
     yes: bool,
-    journal: Path | None,
     as_json: bool,
 ) -> None:
-    def quiet(what: object) -> None:
-        """Print nothing: all is in the JSON."""
+    """Plan and make the calls.
 
-    shown: tuple[Callable[[Any], None], Callable[[Any], None]] = (quiet, quiet) if as_json else (_show, _show_call)
-    plan, execution = asyncio.run(_made(asked, options, where, *shown, yes=yes, journal=journal))
+    :param asked: arguments of :meth:`egotools.AsyncClient.plan`.
+    :param where: the server, the store, and the encoders that it may name.
+    """
+    from planners.calls.execute_plan import execute_plan, planned_tools
+    from planners.calls.tool_access import CallLimits
+
+    access, ask = options.access(yes=yes), ask_at_terminal()
+    observe: Callable[[StepCall], object] = (lambda call: None) if as_json else _show_call
+
+    async def made() -> tuple[ToolPlan, PlanExecution]:
+        async with tools_client(*where) as client, access.calling(ask, CallLimits()) as invoker:
+            plan = await client.plan(**asked)
+            tools = await planned_tools(client, plan)
+            if not as_json:
+                _show(plan)
+            return plan, await execute_plan(plan, tools, invoker, have=asked["have"], observe=observe)
+
+    plan, execution = asyncio.run(made())
     if as_json:
         print_json({"plan": asdict(plan), "execution": _execution_json(execution)})
     elif execution.calls and execution.remaining:
@@ -227,63 +241,6 @@ def _execute(
     failed = _execution_error(execution)
     if failed is not None:
         raise failed
-
-
-async def _made(
-    asked: Mapping[str, Any],
-    options: CallOptions,
-    where: tuple[str, Path, Sequence[str]],
-    planned: Callable[[ToolPlan], object],
-    observe: Callable[[StepCall], object],
-    *,
-    yes: bool,
-    journal: Path | None,
-) -> tuple[ToolPlan, PlanExecution]:
-    """Plan and make the calls. A journal that has a run goes on with its plan.
-
-    :param asked: arguments of :meth:`egotools.AsyncClient.plan`.
-    :param planned: is called with the plan before its first call.
-    :raises InvalidArgumentError: when the journal is of another run.
-    """
-    from planners.calls.execute_plan import execute_plan, planned_tools
-    from planners.calls.tool_access import CallLimits, always
-    from planners.journal.recorded import RecordedInvoker, Steps
-    from planners.journal.run_journal import open_run_journal
-
-    access, ask = options.access(yes=yes), ask_at_terminal()
-    with open_run_journal(journal) if journal is not None else contextlib.nullcontext() as kept:
-        async with tools_client(*where) as client, access.calling(ask, CallLimits()) as calling:
-            plan = _plan_of(kept, asked) if kept is not None else None
-            plan = plan or await client.plan(**asked)
-            tools = await planned_tools(client, plan)
-            planned(plan)
-            invoker: ToolInvoker = calling
-            if kept is not None:
-                if kept.first is None:
-                    kept.append("run_begun", asked=_json(asked), plan=_json(asdict(plan)))
-                invoker = RecordedInvoker(calling, Steps(kept, faults="retried"), repeat=always if yes else ask)
-            execution = await execute_plan(plan, tools, invoker, have=asked["have"], observe=observe)
-            if kept is not None:
-                kept.append("run_ended", answer=_execution_json(execution))
-    return plan, execution
-
-
-def _plan_of(journal: RunJournal, asked: Mapping[str, Any]) -> ToolPlan | None:
-    """Return the plan of a journal's run; None of an empty journal.
-
-    :raises InvalidArgumentError: when the journal is of another run.
-    """
-    if journal.first is None:
-        return None
-    begun = journal.first.data
-    if begun.get("asked") != _json(asked):
-        remedy = "Give a new file, or the same goals and values"
-        raise InvalidArgumentError("the journal is of another run", subject="--journal", remedy=remedy)
-    return TypeAdapter(ToolPlan).validate_python(begun["plan"])
-
-
-def _json(value: Mapping[str, Any]) -> Any:
-    return json.loads(json.dumps(value))
 
 
 def _execution_json(execution: PlanExecution) -> dict[str, Any]:
@@ -334,8 +291,7 @@ def _show_call(call: StepCall) -> None:
             say(f"[yellow]{plain(note)}[/]")
         say(plain(text[:_MAX_SHOWN] + more))
     elif call.error is None:
-        arguments = json.dumps(call.given.arguments, ensure_ascii=False)
-        say(f"[bold]step {call.step.number}[/] {plain(f'{call.step.tool_id} {arguments}')}")
+        say(f"[bold]step {call.step.number}[/] {plain(f'{call.step.tool_id} {compact_json(call.given.arguments)}')}")
         for each in call.given.taken:
             say(plain(f"  {each.parameter}: {_which(each)}{each.output} of {each.supplier}"))
         for name in call.given.left_out:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Sequence
 from contextlib import asynccontextmanager
@@ -10,8 +9,8 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
 from rich.text import Text
+from typer import Argument, Option
 
 from egotools import AsyncClient
 from egotools.values import NeedResult, Query, Reasons, Response
@@ -23,15 +22,10 @@ from services.jobs.plans import DEFAULT_STORE, AllowedModels
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from retrieval.engine import Engine
-    from retrieval.query.request import Request
-    from services.server.query_model import Improved
-
 __all__ = ["format_reasons", "read_pairs", "search", "server_address", "show_needs", "tools_client"]
 
 _SHOWN = 2
 _INDENT = "    "  # of what is said of a tool
-_MODEL_S = 30.0  # that a chat model has to write needs
 _MAX_AUTO_K = 20  # maximum number of tools with ``-k auto``
 
 
@@ -72,24 +66,18 @@ async def tools_client(
 
 
 def search(
-    query: Annotated[str, typer.Argument(metavar="[REQUEST]", help="The request; the context of --need.")] = "",
+    query: Annotated[str, Argument(metavar="[REQUEST]", help="The request; the context of --need.")] = "",
     needs: Needs = None,
     store: Store = DEFAULT_STORE,
     server: Server = "",
-    k: Annotated[
-        str, typer.Option("-k", "--k", help="Number of tools; auto:N: as few as are probably enough, to N.")
-    ] = "10",
+    k: Annotated[str, Option("-k", "--k", help="Number of tools; auto:N: as few as are enough, to N.")] = "10",
     have: Have = None,
     filters: Annotated[
-        list[str] | None,
-        typer.Option("--filter", help="KEY=VALUE of a tool's metadata, !VALUE, START*; the key id too. Repeatable."),
+        list[str] | None, Option("--filter", help="KEY=VALUE, !VALUE or START*; the key id too.")
     ] = None,
-    why: Annotated[bool, typer.Option("--why", help="Show the evidence: words, edges, suppliers of inputs.")] = False,
+    why: Annotated[bool, Option("--why", help="Show the evidence: words, edges, suppliers of inputs.")] = False,
     done: Done = None,
     preset: Annotated[str, Rare(help="Retriever: default, paper, semantic, bm25, … An unknown name lists all.")] = "",
-    query_model: Annotated[
-        str, Rare(help="Chat model that writes the needs: openai:MODEL@http://HOST:PORT/v1. A server has its own.")
-    ] = "",
     abstain: Annotated[bool, Rare("--abstain", help="No tools where probably none of the catalogue fits.")] = False,
     allowed_models: AllowedModels = (),
     as_json: Json = False,
@@ -109,46 +97,20 @@ def search(
         abstain=abstain,
         needs=tuple(needs or ()),
     )
-    if server and query_model:
-        problem, remedy = "the model of a server is chosen where it starts", "egotools serve --query-model"
-        raise InvalidArgumentError(problem, subject="--query-model", remedy=f"Start the server with it: {remedy}")
-    response = _search_server(server, asked) if server else _search_store(store, asked, allowed_models, query_model)
+    response = _search_server(server, asked) if server else _search_store(store, asked, allowed_models)
     if as_json:
         print_json(_to_json(response))
     else:
         _show(response, why=why)
 
 
-def _search_store(store: Path, query: Query, allowed_models: Sequence[str], query_model: str) -> Response:
+def _search_store(store: Path, query: Query, allowed_models: Sequence[str]) -> Response:
     """Search the published snapshot of a store in this process."""
     from retrieval.engine import open_engine
     from retrieval.query.request import Request
 
-    request = Request(**asdict(query))
     engine = open_engine(store, allowed_models=allowed_models)
-    if not query_model:
-        return engine.retriever(query.preset).retrieve(request)
-    improved = _improved(engine, request, query_model)
-    return improved.told(engine.retriever(query.preset).retrieve(improved.request))
-
-
-def _improved(engine: Engine, request: Request, query_model: str) -> Improved:
-    """The request with the needs that a chat model sees in it.
-
-    :raises InvalidArgumentError: where the request has needs already, or another preset.
-    """
-    from services.server.query_model import QueryModel, open_query_chat, what_is_searched
-
-    model = QueryModel(open_query_chat(query_model))
-    if not model.helps(request):
-        remedy = "Leave out --need and --preset, or this option"
-        raise InvalidArgumentError("it writes needs for the preset default", subject="--query-model", remedy=remedy)
-
-    async def searched() -> str:
-        return what_is_searched(engine)
-
-    ends = time.monotonic() + 2 * _MODEL_S  # the model has half of it
-    return asyncio.run(model.improve(request, "", ends, searched=searched))
+    return engine.retriever(query.preset).retrieve(Request(**asdict(query)))
 
 
 def _search_server(address: str, query: Query) -> Response:

@@ -16,7 +16,7 @@ from services.cli.calls import NO_CALL_OPTIONS, CallOptions
 from services.cli.console import plain, tell
 from services.cli.options import On, Rare, ReadyFile, Store
 from services.cluster.ray_cluster import on_ray
-from services.jobs.plans import DEFAULT_RERANKER, DEFAULT_STORE, AllowedModels, ChatEndpoint, Reranker
+from services.jobs.plans import DEFAULT_RERANKER, DEFAULT_STORE, AllowedModels, ChatEndpoint, Reranker, open_chat
 
 if TYPE_CHECKING:
     from services.jobs.ask_parts import AskPlan
@@ -33,16 +33,10 @@ class PageOptions:
     """Whether and where the page is served."""
 
     web: Annotated[bool, Option("--web", help="Serve a page too: requests drawn, and the catalogue.")] = False
-    web_domain: Annotated[
-        tuple[str, ...], Option(help="With --web: plan and execute requests in a domain, as of egotools plan.")
-    ] = ()
+    web_domain: Annotated[tuple[str, ...], Option(help="With --web: answer requests in a domain, as plan.")] = ()
     web_host: Annotated[str, Rare(help="Address of the page; beyond loopback behind a proxy.")] = "127.0.0.1"
     web_port: Annotated[int, Rare(min=0, max=65_535, help="Port of the page; 0: any free port.")] = 8080
     web_name: Annotated[str, Rare(help="A host name by which browsers call the page, beside loopback.")] = ""
-    web_graph: Annotated[
-        str, Rare(help="Graph of the page's questions, as of egotools ask --graph. Default: the store's tool graph.")
-    ] = ""
-    web_catalog: Annotated[Path | None, Rare(help="Accepted catalog of this graph.")] = None
 
 
 _NO_PAGE = PageOptions()
@@ -52,19 +46,10 @@ def serve(
     store: Store = DEFAULT_STORE,
     host: Annotated[str | None, Option(help="Address to listen on. Default: EGOTOOLS_HOST, or 127.0.0.1.")] = None,
     port: Annotated[int | None, Option(help="Port; 0: any free port. Default: EGOTOOLS_PORT, or 50051.")] = None,
-    admin_port: Annotated[
-        int | None, Option(help="Port of the admin service, on loopback. Default: EGOTOOLS_ADMIN_PORT, or none.")
-    ] = None,
-    query_model: Annotated[
-        str | None,
-        Option(help="Chat model that writes the needs of requests without: openai:MODEL@http://HOST:PORT/v1."),
-    ] = None,
-    catalogs: Annotated[
-        Path | None, Option(help="YAML file with tenants and their stores, in place of --store.")
-    ] = None,
-    insecure: Annotated[
-        bool, Option("--insecure", help="Listen beyond loopback without TLS and access control: a proxy has both.")
-    ] = False,
+    admin_port: Annotated[int | None, Option(help="Port of the admin service: EGOTOOLS_ADMIN_PORT, or none.")] = None,
+    query_model: Annotated[str | None, Option(help="Chat model that writes needs: openai:MODEL@URL.")] = None,
+    catalogs: Annotated[Path | None, Option(help="YAML: tenants and their stores, in place of --store.")] = None,
+    insecure: Annotated[bool, Option("--insecure", help="A proxy has TLS and access control.")] = False,
     reranker: Reranker = DEFAULT_RERANKER,
     allowed_models: AllowedModels = (),
     ready_file: ReadyFile = None,
@@ -135,30 +120,23 @@ def _beside(options: PageOptions, stores: Mapping[str, Path], calling: CallOptio
             plan=plan,
             domains=list(domains),
         )
-        async with (
-            _ask_plan(options, server.settings.query_model) as ask,
-            serve_web(server, stores, replace(settings, ask=ask)) as address,
-        ):
+        settings = replace(settings, ask=_ask_plan(server.settings.query_model))
+        async with serve_web(server, stores, settings) as address:
             tell(plain(f"The page is at {address}"))
             yield
 
     return beside
 
 
-@asynccontextmanager
-async def _ask_plan(options: PageOptions, model: str) -> AsyncIterator[AskPlan]:
-    """Yield how questions of the page are answered: by the model that the server has, else by rules.
+def _ask_plan(model: str) -> AskPlan:
+    """Return how questions of the page are answered: by the model that the server has, else by rules.
 
     :param model: ``openai:MODEL@BASE_URL``; empty: none.
     """
     from services.jobs.ask_parts import AskPlan
-    from services.jobs.model_factory import open_chat
     from services.server.query_model import query_endpoint
 
-    plan = AskPlan(graph=options.web_graph, catalog=options.web_catalog)
     if not model:
-        yield plan
-        return
+        return AskPlan(graph="")
     name, url = query_endpoint(model)
-    chat = open_chat(ChatEndpoint(base_url=url, model=name), needed_by="the page")
-    yield replace(plan, chat=chat)
+    return AskPlan(graph="", chat=open_chat(ChatEndpoint(base_url=url, model=name), needed_by="the page"))

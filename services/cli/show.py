@@ -1,20 +1,19 @@
-"""The commands ``egotools show`` and ``egotools export``: a node and its ego graph, what a value looks like, the whole graph as a file."""
+"""The commands ``egotools show`` and ``egotools export``: a node and its ego graph, what a value looks like, the whole graph."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Argument, Option
 
 from egotools.values import EgoGraph, GraphEdge
 from ontology.errors import InvalidArgumentError, NotFoundError
 from ontology.names import canonical_name
 from ontology.tool import PHRASES
-from services.cli.console import plain, print_json, say, table
-from services.cli.options import Json, Rare, Store
+from services.cli.console import plain, print_json, say, show_result, table
+from services.cli.options import Json, Store
 from services.jobs.plans import DEFAULT_STORE
 
 if TYPE_CHECKING:
@@ -26,18 +25,14 @@ __all__ = ["export", "show"]
 _DESCRIPTION_CHARS = 300
 _MAX_ALTERNATIVES = 3
 _MAX_PLACES = 3  # maximum number of places shown as evidence of an edge
-_SCREEN, _MOST_EDGES = 15, 1_000_000
+_SCREEN, _JSON, _ALL = 15, 40, 1_000_000  # edges
+_ENDINGS = {".graphml": "graphml", ".json": "json", ".cypher": "cypher", ".cql": "cypher", ".ttl": "turtle"}
 
 
 def show(
-    entity: Annotated[
-        str, typer.Argument(help="A tool id, a node key (type:name), a name in any of its forms, or a value.")
-    ],
+    entity: Annotated[str, Argument(help="A tool id, a node key (type:name), a name, or a value.")],
     store: Store = DEFAULT_STORE,
-    every: Annotated[
-        bool, typer.Option("--all", help="All edges and where each was read. Default: one screen.")
-    ] = False,
-    limit: Annotated[int | None, Rare(min=1, help="Number of edges. Default: 15, in JSON 40.")] = None,
+    every: Annotated[bool, Option("--all", help="All edges, and where each was read.")] = False,
     as_json: Json = False,
 ) -> None:
     """Show an entity or a tool and its edges. Of a value (INC0012345): which parameters have such values."""
@@ -52,17 +47,15 @@ def show(
         problem = "the graph has no node with this name"
         raise NotFoundError(problem, subject=entity, remedy=_alternatives(snapshot, entity))
     engine = SnapshotEngine(snapshot, HashingEncoder())  # nothing is encoded here, so no model is loaded
-    most = _MOST_EDGES if every else limit or (40 if as_json else _SCREEN)
-    egos = [engine.neighbors(key, limit=most) for key in keys]
+    most = _ALL if every else _JSON if as_json else _SCREEN
+    nodes = [(_to_json(snapshot, ego), ego) for ego in (engine.neighbors(key, limit=most) for key in keys)]
+    values = [_match_to_json(snapshot, match) for match in matches]
     if as_json:
-        nodes = [_to_json(snapshot, ego) for ego in egos]
-        values = [_match_to_json(snapshot, match) for match in matches]
-        print_json({"snapshot_id": snapshot.id, "nodes": nodes, "values": values})
-        return
-    for ego in egos:
-        _show(snapshot, ego, every=every)
-    for match in matches[:most]:
-        _show_match(snapshot, match, most)
+        return print_json({"snapshot_id": snapshot.id, "nodes": [row for row, _ in nodes], "values": values})
+    for row, ego in nodes:
+        _show(row, ego, every=every)
+    for value in values[:most]:
+        show_result(value, most)
 
 
 def _keys(snapshot: Snapshot, entity: str) -> list[str]:
@@ -85,8 +78,7 @@ def _alternatives(snapshot: Snapshot, entity: str) -> str:
     return f"Is it {' or '.join(map(repr, near))}" if near else "Try `egotools search` with the same words"
 
 
-def _show(snapshot: Snapshot, ego: EgoGraph, *, every: bool) -> None:
-    row = _to_json(snapshot, ego)
+def _show(row: dict[str, Any], ego: EgoGraph, *, every: bool) -> None:
     say(f"[bold]{plain(row['key'])}[/] ({plain(row['type'])}), degree {row['degree']}")
     for title, values in (("surface forms", row["forms"]), ("aliases", row["aliases"])):
         if values:
@@ -113,17 +105,7 @@ def _to_json(snapshot: Snapshot, ego: EgoGraph) -> dict[str, Any]:
     center = ego.center
     number = snapshot.find_node(center.key)
     node = snapshot.nodes[number] if number is not None else None
-    edges = [
-        {
-            "head": edge.head,
-            "predicate": edge.predicate,
-            "tail": edge.tail,
-            "confidence": edge.confidence,
-            "evidence": _evidence(edge),
-            "phrase": edge.phrase,
-        }
-        for edge in ego.edges
-    ]
+    names = ("head", "predicate", "tail", "confidence")
     row: dict[str, Any] = {
         "key": center.key,
         "type": center.type,
@@ -131,7 +113,10 @@ def _to_json(snapshot: Snapshot, ego: EgoGraph) -> dict[str, Any]:
         "degree": center.degree,
         "forms": node.surface_forms if node else (),
         "aliases": node.aliases if node else (),
-        "edges": edges,
+        "edges": [
+            {**{name: getattr(each, name) for name in names}, "evidence": _evidence(each), "phrase": each.phrase}
+            for each in ego.edges
+        ],
         "hidden_edges": ego.total_degree - len(ego.edges),
     }
     if center.tool_id:
@@ -146,63 +131,52 @@ def _evidence(edge: GraphEdge) -> str:
     return ", ".join(sorted({f"{place.tool_id} {place.field}" for place in edge.provenance})[:_MAX_PLACES])
 
 
-def _show_match(snapshot: Snapshot, match: ShapeMatch, most: int) -> None:
-    named = f" ({match.shape.kind})" if match.shape.kind else ""
-    say(f"[bold]{plain(match.text)}[/] looks like [bold]{plain(match.shape.pattern)}[/]{plain(named)}")
-    say("  entities: " + plain(", ".join(match.entities) or "unknown"))
-    rows: Sequence[dict[str, Any]] = _match_to_json(snapshot, match)["parameters"]
-    shown = [(r["tool_id"], r["parameter"], "output" if r["output"] else "input", r["entity"]) for r in rows[:most]]
-    table("Parameters", ("tool", "parameter", "", "entity"), shown)
-    if len(rows) > most:
-        say(f"… {len(rows) - most:,} more parameters (--all)")
-
-
 def _match_to_json(snapshot: Snapshot, match: ShapeMatch) -> dict[str, Any]:
-    parameters = [
-        {
-            "tool_id": snapshot.tool_id(use.tool),
-            "parameter": use.parameter,
-            "output": use.output,
-            "entity": use.entity,
-            "source": use.source,
-        }
-        for use in match.uses
-    ]
+    names = ("parameter", "output", "entity", "source")
     return {
         "value": match.text,
         "pattern": match.shape.pattern,
         "kind": match.shape.kind,
         "specificity": match.specificity,
         "entities": list(match.entities),
-        "parameters": parameters,
+        "parameters": [
+            {"tool_id": snapshot.tool_id(use.tool), **{name: getattr(use, name) for name in names}}
+            for use in match.uses
+        ],
     }
 
 
-_ENDINGS = {".graphml": "graphml", ".json": "json", ".cypher": "cypher", ".cql": "cypher", ".ttl": "turtle"}
-
-
 def export(
-    out: Annotated[Path, typer.Argument(help="File to write.")],
+    out: Annotated[str, Argument(help="File to write, or neo4j:bolt://USER:PASSWORD@HOST:PORT.")],
     store: Store = DEFAULT_STORE,
-    form: Annotated[
-        str,
-        typer.Option("--format", "-f", help="graphml, json, cypher or turtle. Default: by the ending of the file."),
-    ] = "",
+    form: Annotated[str, Option("--format", "-f", help="graphml, json, cypher or turtle.")] = "",
     as_json: Json = False,
 ) -> None:
-    """Write the tool graph to a file for other programs."""
+    """Write the tool graph to a file for other programs, or into a Neo4j database, in place of the graph that is there."""
     from ingest.export import export_graph
+    from ingest.neo4j import parse_bolt_address, write_neo4j
     from retrieval.snapshot.graph_views import snapshot_graph
     from retrieval.snapshot.reader import open_snapshot
 
-    form = form or _ENDINGS.get(out.suffix.lower(), "")
-    if not form:
-        problem, remedy = f"the ending {out.suffix!r} names no format", f"Use one of {', '.join(_ENDINGS)}, or --format"
-        raise InvalidArgumentError(problem, subject=str(out), remedy=remedy)
+    if not out.strip():
+        remedy = "A variable of the shell may not be set; name a file"
+        raise InvalidArgumentError("it is empty", subject="OUT", remedy=remedy)
+    kind, _, address = out.partition(":")
+    database = parse_bolt_address(address, feature="egotools export") if kind == "neo4j" else None
+    form = form or _ENDINGS.get(Path(out).suffix.lower(), "")
+    if database is None and not form:
+        problem, remedy = (
+            f"the ending {Path(out).suffix!r} names no format",
+            f"Use one of {', '.join(_ENDINGS)}, or --format",
+        )
+        raise InvalidArgumentError(problem, subject=out, remedy=remedy)
     graph = snapshot_graph(open_snapshot(store))
-    export_graph(graph, out, form)
-    written = {"file": str(out), "nodes": graph.number_of_nodes(), "edges": graph.number_of_edges()}
-    if as_json:
-        print_json(written)
+    if database is not None:
+        write_neo4j(database, graph)
+        out = database.shown
     else:
-        say(f"Wrote {written['nodes']:,} nodes and {written['edges']:,} edges to {plain(out)}")
+        export_graph(graph, Path(out), form)
+    written = {"file": out, "nodes": graph.number_of_nodes(), "edges": graph.number_of_edges()}
+    if as_json:
+        return print_json(written)
+    say(f"Wrote {written['nodes']:,} nodes and {written['edges']:,} edges to {plain(out)}")

@@ -1,10 +1,11 @@
-"""The command ``egotools validate``: check an ontology, sources and overlay files, documents or a snapshot without building."""
+"""The command ``egotools validate``: check documents, files of settings or a snapshot without building."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import defaultdict
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import typer
 
@@ -14,72 +15,57 @@ from services.cli.options import Json
 
 __all__ = ["validate"]
 
-
-class _Finding(NamedTuple):
-    """One error: ``where`` is a file with its line, or the position of a record in a document."""
-
-    where: str
-    problem: str
+_KEYS = {
+    "entity_types": "ontology",
+    "predicates": "ontology",
+    "rules": "server",
+    "catalogs": "server",
+}
+"""Key at the left margin of a YAML file that neither is a sources file nor an overlay → what the file is."""
 
 
 def validate(
     paths: Annotated[
-        list[str] | None,
+        list[str],
         typer.Argument(
-            help="Documents, sources and overlay files, access policies, catalogues files; a store or the folder of one snapshot."
+            help="Documents, sources, overlay and ontology files, access policies, catalogues files; a store or the folder of one snapshot."
         ),
-    ] = None,
-    ontology: Annotated[Path | None, typer.Option(help="Ontology file to check.")] = None,
-    overlay: Annotated[
-        list[Path] | None, typer.Option(metavar="FILE", help="Overlay file to check. Repeatable.")
-    ] = None,
-    store: Annotated[
-        Path | None, typer.Option("--store", "-s", file_okay=False, help="Store whose snapshot is checked.")
-    ] = None,
+    ],
     as_json: Json = False,
 ) -> None:
     """Check documents, files of settings or a snapshot, and list every fault. Nothing that a file names is read.
 
     The exit code is 5 for faults of a file of settings, 4 for rejected records of documents, 6 for a damaged snapshot.
     """
-    named = {
-        "ontology": [ontology] if ontology is not None else [],
-        "sources": [],
-        "overlays": list(overlay or ()),
-        "server": [],
-    }
-    documents: list[str] = []
-    stores = [store] if store is not None else []
-    for path in paths or ():
-        kind = _kind(Path(path))
-        if kind == "snapshot":
-            stores.append(Path(path))
-        elif kind:
-            named[kind].append(Path(path))
-        else:
-            documents.append(path)
-    if not (any(named.values()) or documents or stores):
-        raise InvalidArgumentError("nothing is named", subject="PATHS", remedy="Name documents, a file or a store")
+    named: defaultdict[str, list[str]] = defaultdict(list)
+    for path in paths:
+        named[_kind(Path(path))].append(path)
     summaries: dict[str, Any] = {}
-    faults: list[_Finding] = []
-    for kind, files in named.items():
-        if files:
-            found = [fault for file in files for fault in _CHECKS[kind](file)]
-            one = {"file": str(files[0])} if kind == "ontology" else {"files": len(files)}
-            summaries[kind] = {**one, "faults": len(found)}
+    faults: list[tuple[str, str]] = []
+    for kind in ("ontology", "sources", "overlays", "server"):
+        if files := named[kind]:
+            found = [fault for file in files for fault in _faults(kind, Path(file))]
+            summaries[kind] = {"files": len(files), "faults": len(found)}
             faults += found
-    rejected: list[_Finding] = []
-    if documents:
-        summaries["documents"], rejected = _check_documents(documents)
-    for each in stores:
-        summaries["snapshot"] = _check_snapshot(each)
-    _show(summaries, [*faults, *rejected], as_json=as_json)
+    rejected: list[tuple[str, str]] = []
+    if named["documents"]:
+        summaries["documents"], rejected = _check_documents(named["documents"])
+    for store in named["snapshot"]:
+        summaries["snapshot"] = _check_snapshot(Path(store))
+    if as_json:
+        findings = [{"where": where, "problem": problem} for where, problem in (*faults, *rejected)]
+        print_json({**summaries, "findings": findings})
+    else:
+        for where, problem in (*faults, *rejected):
+            say(f"[yellow]{plain(where)}[/]: {plain(problem)}")
+        for name, summary in summaries.items():
+            say(plain(f"{name}: " + ", ".join(f"{key} {value}" for key, value in summary.items())))
     if faults or rejected:
         raise typer.Exit(OntologyError.exit_code if faults else CatalogError.exit_code)
 
 
 def _kind(path: Path) -> str:
-    """What a path is: a key of the checks, ``snapshot``, or nothing for documents."""
+    """What a path is."""
     from ingest.overlay.overlay_file import is_overlay_file
     from ingest.sources.sources_file import is_sources_file
     from retrieval.snapshot.manifest import Layout
@@ -90,54 +76,37 @@ def _kind(path: Path) -> str:
         return "sources"
     if is_overlay_file(path):
         return "overlays"
-    return "server" if _server_key(path) else ""
+    return _KEYS.get(_key(path), "documents")
 
 
-def _server_key(path: Path) -> str:
-    """The key at the left margin that tells a file of a server: ``rules`` or ``catalogs``; empty for other files."""
+def _key(path: Path) -> str:
+    """The first key at the left margin of a YAML file that tells what it is; empty for other files."""
     if path.suffix not in (".yaml", ".yml") or not path.is_file():
         return ""
     lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
-    return next((key for key in ("rules", "catalogs") if any(line.startswith(f"{key}:") for line in lines)), "")
+    return next((key for key in (line.partition(":")[0] for line in lines) if key in _KEYS), "")
 
 
-def _lined(path: Path, check: Callable[[Path], tuple[Any, Any]]) -> list[_Finding]:
-    return [_Finding(f"{path}:{each.line}", f"{each.problem}. {each.remedy}".strip(" .")) for each in check(path)[1]]
+def _faults(kind: str, path: Path) -> list[tuple[str, str]]:
+    """The faults of a file of settings: where, and what."""
+    if kind == "server":
+        from services.server.access.policy import read_policy
+        from services.server.settings import read_catalogs
 
-
-def _ontology(path: Path) -> list[_Finding]:
+        try:
+            _ = read_policy(path) if _key(path) == "rules" else read_catalogs(path)
+        except InvalidArgumentError as error:
+            return [(str(path), f"{error.problem}. {error.remedy}".strip(" ."))]
+        return []
+    from ingest.overlay.overlay_file import check_overlay
+    from ingest.sources.sources_file import check_sources
     from ontology.ontology import check_ontology
 
-    return _lined(path, check_ontology)
+    _, found = {"ontology": check_ontology, "sources": check_sources, "overlays": check_overlay}[kind](path)
+    return [(f"{path}:{each.line}", f"{each.problem}. {each.remedy}".strip(" .")) for each in found]
 
 
-def _sources(path: Path) -> list[_Finding]:
-    from ingest.sources.sources_file import check_sources
-
-    return _lined(path, check_sources)
-
-
-def _overlay(path: Path) -> list[_Finding]:
-    from ingest.overlay.overlay_file import check_overlay
-
-    return _lined(path, check_overlay)
-
-
-def _server(path: Path) -> list[_Finding]:
-    from services.server.access.policy import read_policy
-    from services.server.settings import read_catalogs
-
-    try:
-        _ = read_policy(path) if _server_key(path) == "rules" else read_catalogs(path)
-    except InvalidArgumentError as error:
-        return [_Finding(str(path), f"{error.problem}. {error.remedy}".strip(" ."))]
-    return []
-
-
-_CHECKS = {"ontology": _ontology, "sources": _sources, "overlays": _overlay, "server": _server}
-
-
-def _check_documents(addresses: Sequence[str]) -> tuple[dict[str, int], list[_Finding]]:
+def _check_documents(addresses: Sequence[str]) -> tuple[dict[str, int], list[tuple[str, str]]]:
     """The counts of a catalogue, and its rejected records.
 
     :raises CatalogError: when no tool can be read at all.
@@ -146,7 +115,7 @@ def _check_documents(addresses: Sequence[str]) -> tuple[dict[str, int], list[_Fi
 
     catalog = read_catalog(addresses)
     summary = {"tools": len(catalog.tools), "rejected": len(catalog.rejected), **catalog.rejected_by_reason()}
-    return summary, [_Finding(each.subject, f"{each.reason}: {each.detail}") for each in catalog.rejected]
+    return summary, [(each.subject, f"{each.reason}: {each.detail}") for each in catalog.rejected]
 
 
 def _check_snapshot(store: Path) -> dict[str, str | int]:
@@ -160,13 +129,3 @@ def _check_snapshot(store: Path) -> dict[str, str | int]:
     snapshot = open_snapshot(store, verify=True)
     weights_of(snapshot)  # names and ranges; the manifest itself is checked for its form only
     return {"snapshot_id": snapshot.id, "files": len(snapshot.manifest.files), "tools": snapshot.tool_count}
-
-
-def _show(summaries: dict[str, Any], findings: Sequence[_Finding], *, as_json: bool) -> None:
-    if as_json:
-        print_json({**summaries, "findings": [each._asdict() for each in findings]})
-        return
-    for each in findings:
-        say(f"[yellow]{plain(each.where)}[/]: {plain(each.problem)}")
-    for name, summary in summaries.items():
-        say(plain(f"{name}: " + ", ".join(f"{key} {value}" for key, value in summary.items())))

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import hashlib
 import json
-from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
@@ -23,7 +21,7 @@ from ontology.files import read_bounded
 from ontology.json_values import first_error
 from planners.calls.model_text import CountedModel
 from planners.calls.tool_access import Ask, CallLimits, ToolAccess, always, never
-from planners.calls.tool_finder import Documents, Finder, ToolFinder
+from planners.calls.tool_finder import Finder, ToolFinder
 from planners.dfs import Domain, QueryGraph, graph_faults
 from planners.dfs.resolver import Step
 from planners.dfs.tool_resolver import Choice, ToolResolver
@@ -51,7 +49,6 @@ __all__ = [
 DOMAIN_MODULES = {"personal": ("planners.personal.personal_tools",)}
 """Modules of Python whose functions a shipped domain calls."""
 _MOST_ROWS, _MOST_CHARS = 50, 80
-_MOST_VISITORS = 32
 _PARSING = ThreadPoolExecutor(2, "parse")  # their own, so that a long sentence keeps nothing else of the server waiting
 
 
@@ -111,18 +108,18 @@ def read_graph(path: Path, domain: Domain) -> QueryGraph:
 
     :raises InvalidArgumentError: when it is none, with every fault that it has under the domain.
     """
-    subject = str(path)
+    remedy = "Correct the graph"
     try:
         graph = QueryGraph.model_validate(json.loads(read_bounded(path).decode("utf-8")))
+        problem = " ".join(graph_faults(graph, domain)).rstrip(".")
     except OSError as error:
         problem, remedy = f"the file cannot be read: {error.strerror}", "Name the file of a graph"
-        raise InvalidArgumentError(problem, subject=subject, remedy=remedy) from error
     except ValidationError as error:
-        raise InvalidArgumentError(first_error(error), subject=subject, remedy="Correct the graph") from error
-    except (ValueError, RecursionError) as error:
-        raise InvalidArgumentError("this is no JSON", subject=subject, remedy="Correct the file") from error
-    if faults := graph_faults(graph, domain):
-        raise InvalidArgumentError(" ".join(faults).rstrip("."), subject=subject, remedy="Correct the graph")
+        problem = first_error(error)
+    except (ValueError, RecursionError):
+        problem, remedy = "this is no JSON", "Correct the file"
+    if problem:
+        raise InvalidArgumentError(problem, subject=str(path), remedy=remedy)
     return graph
 
 
@@ -145,14 +142,14 @@ async def walk(
     async with tools_client(server, store) as client, access.calling(ask, limits) as invoker:
         finder = ToolFinder(client)
         if dry_run:
-            return await _chosen(asked.parsed(), _Resolving(asked.domain, finder, invoker))
-        with open_run_journal(journal) if journal is not None else contextlib.nullcontext() as kept:
-            if kept is None:
-                return await _executed(asked, asked.parsed(), _Resolving(asked.domain, finder, invoker), limits)
+            return await _chosen(asked, finder, invoker)
+        if journal is None:
+            return await _executed(asked, asked.parsed(), finder, invoker, limits)
+        with open_run_journal(journal) as kept:
             parsed, steps = _begun(asked, kept), Steps(kept, faults="retried")
             repeat = always if access.policy.confirmed else ask
             recorded = RecordedFinder(finder, steps), RecordedInvoker(invoker, steps, repeat=repeat)
-            walked = await _executed(asked, parsed, _Resolving(asked.domain, *recorded), limits, kept, tell=True)
+            walked = await _executed(asked, parsed, *recorded, limits, kept)
             kept.append("run_ended", answer=_answer_of(walked))
             return walked
 
@@ -169,20 +166,12 @@ def replay_walk(domain: Domain, path: Path) -> Walked:
         raise InvalidArgumentError(problem, subject=str(path), remedy=remedy)
     asked = Walk(request=header["request"], domain=domain, graph=None, today=date.fromisoformat(header["today"]))
     parsed, steps = _begun(asked, journal), Steps(journal, is_replay=True)
-    resolving = _Resolving(domain, RecordedFinder(None, steps), RecordedInvoker(None, steps))
-    walked = asyncio.run(_executed(asked, parsed, resolving, CallLimits(), journal))
+    recorded = RecordedFinder(None, steps), RecordedInvoker(None, steps)
+    walked = asyncio.run(_executed(asked, parsed, *recorded, CallLimits(), journal))
     if _answer_of(walked) != ended["answer"]:
         problem, remedy = "the replay gives another answer than the run", "Replay with the release that wrote it"
         raise InvalidArgumentError(problem, subject=str(path), remedy=remedy)
     return walked
-
-
-class _Resolving:
-    """A resolver, and what it said."""
-
-    def __init__(self, domain: Domain, finder: Finder, invoker: ToolInvoker) -> None:
-        self.domain, self.said = domain, list[str]()
-        self.resolver = ToolResolver(domain, finder, invoker, said=self.said.append)
 
 
 def _header(journal: RunJournal) -> Mapping[str, Any] | None:
@@ -192,8 +181,8 @@ def _header(journal: RunJournal) -> Mapping[str, Any] | None:
     """
     header = next((record.data for record in journal.records if record.kind == "run_begun"), None)
     if header is not None and not {"graph", "request", "today", "notes"} <= header.keys():
-        remedy = "Go on with egotools plan --execute, without a domain"
-        raise InvalidArgumentError("it is the journal of a plan of calls", subject="--journal", remedy=remedy)
+        problem, remedy = "it is the journal of another command", "Give a new file"
+        raise InvalidArgumentError(problem, subject="--journal", remedy=remedy)
     return header
 
 
@@ -207,8 +196,9 @@ def _begun(asked: Walk, journal: RunJournal) -> ParsedRequest:
         parsed = asked.parsed()
         told = {"notes": list(parsed.notes), "left_out": list(parsed.left_out)}
         journal.append("run_begun", **asked.same_run(), graph=parsed.graph.to_json(), **told)
-        for tokens in asked.model.prompts if asked.model is not None else ():
-            journal.append("prompt", tokens=tokens, counter=asked.model.counter if asked.model else "")
+        if asked.model is not None:
+            for tokens in asked.model.prompts:
+                journal.append("prompt", tokens=tokens, counter=asked.model.counter)
         return parsed
     try:
         known = QueryGraph.model_validate(header["graph"])
@@ -224,46 +214,46 @@ def _begun(asked: Walk, journal: RunJournal) -> ParsedRequest:
     return ParsedRequest(known, tuple(header["notes"]), tuple(header.get("left_out", ())))
 
 
-async def _chosen(parsed: ParsedRequest, resolving: _Resolving) -> Walked:
+async def _chosen(asked: Walk, finder: Finder, invoker: ToolInvoker) -> Walked:
     """Choose the tools that an execution may call: of each edge both directions, of each variable its lookup."""
-    graph, resolver, domain = parsed.graph, resolving.resolver, resolving.domain
+    parsed, said = asked.parsed(), list[str]()
+    resolver, graph = ToolResolver(asked.domain, finder, invoker, said=said.append), parsed.graph
     steps: list[Step | str] = [graph.vars[var] for var in graph.vars if graph.filters_of(var)]
     for edge in graph.edges:
         ends = graph.vars[edge.source], graph.vars[edge.target]
         steps += [Step(ends[0], edge.edge, ends[1], True), Step(ends[1], edge.edge, ends[0], False)]
     for step in dict.fromkeys(steps):
-        if not isinstance(step, str) or domain.types[step].lookup is not None:
+        if not isinstance(step, str) or asked.domain.types[step].lookup is not None:
             await resolver.choice(step)
-    return Walked(parsed=parsed, choices=resolver.choices, said=tuple(resolving.said))
+    return Walked(parsed=parsed, choices=resolver.choices, said=tuple(said))
 
 
 async def _executed(
     asked: Walk,
     parsed: ParsedRequest,
-    resolving: _Resolving,
+    finder: Finder,
+    invoker: ToolInvoker,
     limits: CallLimits,
     journal: RunJournal | None = None,
-    *,
-    tell: bool = False,
 ) -> Walked:
     """Execute a graph.
 
-    :param journal: of which the account is made.
-    :param tell: whether the journal gets each event of the executor.
+    :param journal: of which the account is made; where its run has not ended, it gets each event of the executor.
     """
     from planners.dfs.executor import answer_graph
 
+    is_told = journal is not None and journal.end is None
+    said = list[str]()
+
     def observe(what: dict[str, Any]) -> None:
-        if journal is not None and tell:
+        if journal is not None and is_told:
             journal.append("event", what=what)
 
-    resolver = resolving.resolver
-    execution = await answer_graph(
-        parsed.graph, asked.domain, resolver, today=asked.today, limits=limits, observe=observe
-    )
+    resolver = ToolResolver(asked.domain, finder, invoker, said=said.append)
+    told: dict[str, Any] = {"today": asked.today, "limits": limits, "observe": observe}
+    execution = await answer_graph(parsed.graph, asked.domain, resolver, **told)
     account = account_of(journal.records) if journal is not None else None
-    said = tuple(resolving.said)
-    return Walked(parsed=parsed, choices=resolver.choices, said=said, execution=execution, account=account)
+    return Walked(parsed=parsed, choices=resolver.choices, said=tuple(said), execution=execution, account=account)
 
 
 def _answer_of(walked: Walked) -> dict[str, Any]:
@@ -275,7 +265,7 @@ def _answer_of(walked: Walked) -> dict[str, Any]:
 
 def show_walk(walked: Walked) -> None:
     """Print the graph, why each tool, the calls, the answer, and what is missing."""
-    parsed, graph = walked.parsed, walked.parsed.graph
+    parsed, graph, found = walked.parsed, walked.parsed.graph, walked.execution
     left_out = plain(" ".join(parsed.left_out))
     if left_out:  # first: the answer is to another request
         say(f"[yellow]left out[/]: {left_out}")
@@ -283,15 +273,12 @@ def show_walk(walked: Walked) -> None:
     for var, kind in graph.vars.items():
         filters = ", ".join(f"{each.field} {each.op} {each.value}" for each in graph.filters_of(var))
         say(plain(f"  {var}: {kind}" + (f" ({filters})" if filters else "")))
-    for edge in graph.edges:
-        say(plain(f"  {edge.source} {edge.edge} {edge.target}"))
-    for note in parsed.notes:
-        if note not in parsed.left_out:
-            say(plain(f"  {note}"))
+    edges = [f"{edge.source} {edge.edge} {edge.target}" for edge in graph.edges]
+    for line in (*edges, *(note for note in parsed.notes if note not in parsed.left_out)):
+        say(plain(f"  {line}"))
     say("[bold]Tools[/]")
     for sentence in walked.said:
         say(plain(f"  {sentence}"))
-    found = walked.execution
     if found is None:
         say("Nothing was called (--dry-run).")
         return
@@ -392,16 +379,6 @@ def walk_plan(
     from services.web.live_runs import in_thread, observed
 
     parser = load_parser("rules.v1", None)
-    known: OrderedDict[bytes, Documents] = OrderedDict()
-
-    def documents(asked: PlanRequest) -> Documents:
-        """What the runs of one visitor have read; the snapshot in its keys keeps it right."""
-        visitor = hashlib.sha256(f"{asked.tenant}\n{asked.token}".encode()).digest()  # the token itself is not kept
-        found = known.setdefault(visitor, OrderedDict())
-        known.move_to_end(visitor)
-        if len(known) > _MOST_VISITORS:
-            known.popitem(last=False)
-        return found
 
     async def work(asked: PlanRequest, observe: Callable[[RunEvent], None]) -> None:
         domain, day = domains[asked.domain or next(iter(domains))], today()
@@ -413,8 +390,7 @@ def walk_plan(
             observe({"event": "Said", "text": text})
 
         async with open_client(asked.token, asked.tenant) as client, access.calling(never, limits) as invoker:
-            finder = ToolFinder(client, documents=documents(asked))
-            resolver = ToolResolver(domain, finder, invoker, said=said)
+            resolver = ToolResolver(domain, ToolFinder(client), invoker, said=said)
             execution = await answer_graph(parsed.graph, domain, resolver, today=day, limits=limits, observe=observe)
         observe({"event": "Answered", "execution": execution})
 

@@ -1,4 +1,4 @@
-"""What questions work with, opened and closed again: the graph, its catalog, the operators, who plans the steps; and why a question has no answer."""
+"""Questions of a graph: what they work with, opened and closed again; their answers with tables; and why one has no answer."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import contextlib
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from inference.chat import ChatModel
 from ontology.errors import (
@@ -21,20 +22,31 @@ from ontology.errors import (
 from planners.graphseek.catalog import SemanticCatalog, catalog_for, read_catalog, unknown_names
 from planners.graphseek.llm_turns import LlmTurns
 from planners.graphseek.operators.operator import Operator, known_operators
-from planners.graphseek.question_run import AnsweredQuestion, QuestionParts, answer_recorded
-from planners.graphseek.results import ResultStore
+from planners.graphseek.question_run import AnsweredQuestion, QuestionParts, answer_recorded, replay_question
+from planners.graphseek.results import Cell, ResultStore
 from planners.graphseek.rules_turns import RulesTurns
-from planners.graphseek.turn import AgentEvent, AgentSettings, Ended, Question, TurnMaker
-from planners.journal.run_journal import RunJournal
+from planners.graphseek.turn import AgentEvent, AgentSettings, Ended, Question, ResultKept
+from planners.journal.run_journal import open_run_journal, read_run_journal
 from planners.stores import READABLE_ADDRESSES, open_readable
 from planners.stores.graph_schema import GraphSchema, ReadableGraph
 from planners.stores.ladybug import open_ladybug_reader
 from services.jobs.cached_store import cache_folder
 from services.jobs.tool_graph_file import tool_graph_file
 
-__all__ = ["AskPlan", "OpenedGraph", "open_asked_graph", "open_question_graph", "outcome_error"]
+__all__ = [
+    "AskPlan",
+    "OpenedGraph",
+    "Told",
+    "open_asked_graph",
+    "open_question_graph",
+    "outcome_error",
+    "replay_answer",
+]
 
 _ADDRESSES = ("store:PATH", *READABLE_ADDRESSES)
+_MOST_CHARS = 2_000  # of a text in a cell
+_MOST_EDGES = 5_000  # of a drawing
+_RELATIONSHIP = {"source", "source_type", "source_name", "type", "target", "target_type", "target_name"}  # columns
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,9 +68,16 @@ class AskPlan:
     chat: ChatModel | None = None
     cache: Path | None = None
 
-    def turns(self) -> TurnMaker:
-        """Return who plans the steps."""
-        return RulesTurns() if self.chat is None else LlmTurns(self.chat, settings=self.settings)
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """What came of a question.
+
+    :param pages: the results that a person is to see, as JSON values: those that were presented, and those of the answer.
+    """
+
+    answered: AnsweredQuestion
+    pages: Sequence[dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,23 +87,99 @@ class OpenedGraph:
     :param parts: makes the parts of a run, with its results.
     """
 
-    plan: AskPlan
+    settings: AgentSettings
     parts: Callable[[ResultStore], QuestionParts]
 
-    async def answer(
-        self, question: Question, journal: RunJournal, results: ResultStore, observe: Callable[[AgentEvent], None]
-    ) -> AnsweredQuestion:
-        """Ask the question of a turn, or go on with it; one that has ended is told again.
+    async def ask(self, question: str, journal: Path, observe: Callable[[AgentEvent], None], *, rows: int) -> Told:
+        """Ask a question, or go on with its run; one that has ended is told again.
 
-        :param journal: of the turn, as :meth:`services.jobs.conversation.ConversationTurn.opened` opens it.
-        :param results: of the turn; they can only be read when it has ended.
-        :param observe: gets each event.
+        :param journal: file of the run; its results are kept in a folder beside it.
+        :param rows: of a table that are told, at most.
         :raises EgotoolsError: as of :func:`answer_recorded`.
         """
-        answered = await answer_recorded(question, journal, self.parts(results), self.plan.settings, observe)
-        if journal.end is not None:
-            await results.close_for_writing()
-        return answered
+        shown = _Shown(observe)
+        with open_run_journal(journal) as kept, contextlib.closing(_results_of(journal)) as results:
+            parts = self.parts(results)
+            answered = await answer_recorded(Question(text=question), kept, parts, self.settings, shown)
+            if kept.end is not None:
+                await results.close_for_writing()
+            return Told(answered=answered, pages=await shown.pages(results, answered.end.of, rows))
+
+
+async def replay_answer(journal: Path, observe: Callable[[AgentEvent], None], *, rows: int) -> Told:
+    """Tell the run of a journal again; nobody is asked, and the graph is not opened.
+
+    :raises InvalidArgumentError: when there is none, or it has not ended.
+    """
+    if not journal.is_file():
+        problem, remedy = "there is no such journal", "Name that of a question"
+        raise InvalidArgumentError(problem, subject=str(journal), remedy=remedy)
+    shown = _Shown(observe)
+    answered = await replay_question(read_run_journal(journal), shown)
+    with contextlib.closing(_results_of(journal)) as results:
+        return Told(answered=answered, pages=await shown.pages(results, answered.end.of, rows))
+
+
+def _results_of(journal: Path) -> ResultStore:
+    return ResultStore(journal.with_name(f"{journal.name}.results"))
+
+
+class _Shown:
+    """Hears a run's events, hands them on, and knows afterwards which results a person is to see."""
+
+    def __init__(self, observe: Callable[[AgentEvent], None]) -> None:
+        self._observe = observe
+        self._presentations: list[str] = []
+
+    def __call__(self, event: AgentEvent) -> None:
+        if isinstance(event, ResultKept) and event.kind == "presentation":
+            self._presentations.append(event.handle)
+        self._observe(event)
+
+    async def pages(self, results: ResultStore, of: Sequence[str], rows: int) -> list[dict[str, Any]]:
+        """The results that were shown, and those of the answer. What is gone is left out.
+
+        :param of: handles that the answer rests on.
+        """
+        pages = []
+        for handle in dict.fromkeys([*self._presentations, *of]):
+            with contextlib.suppress(EgotoolsError):  # of a replay: the folder may be gone
+                pages.append(await _page(results, handle, rows))
+        return pages
+
+
+async def _page(results: ResultStore, handle: str, count: int) -> dict[str, Any]:
+    """A result as JSON values: some rows of a table; of relationships, whose kind is ``graph``, also ``nodes`` and ``edges``.
+
+    :raises NotFoundError: when there is no such result.
+    """
+    found = results.result(handle)
+    rows = await results.rows(handle, limit=count)
+    page = {
+        "handle": handle,
+        "kind": found.kind,
+        "total": found.size,
+        "cut": found.cut,
+        "notes": list(found.notes),
+        "columns": [{"name": each.name, "type": each.type, "node_type": each.node_type} for each in found.columns],
+        "offset": 0,
+        "rows": [[_shown(cell) for cell in row] for row in rows],
+        "rows_missing": max(0, found.size - len(rows)),
+    }
+    names = [each.name for each in found.columns]
+    if not _RELATIONSHIP <= {*names}:
+        return page
+    drawn = [dict(zip(names, row, strict=True)) for row in await results.rows(handle, limit=_MOST_EDGES)]
+    ends = [(row[end], row[f"{end}_type"], row[f"{end}_name"]) for row in drawn for end in ("source", "target")]
+    nodes = [{"id": id_, "type": kind, "properties": {"name": _shown(name)}} for id_, kind, name in dict.fromkeys(ends)]
+    edges: list[dict[str, Any]] = [
+        {**{name: row[name] for name in ("type", "source", "target")}, "properties": {}} for row in drawn
+    ]
+    return {**page, "kind": "graph", "nodes": nodes, "edges": edges}
+
+
+def _shown(cell: Cell) -> Cell:
+    return f"{cell[:_MOST_CHARS]}…" if isinstance(cell, str) and len(cell) > _MOST_CHARS else cell
 
 
 @contextlib.asynccontextmanager
@@ -103,10 +198,19 @@ async def open_asked_graph(plan: AskPlan) -> AsyncIterator[OpenedGraph]:
                 catalog=catalog,
                 operators=plan.operators,
                 results=results,
-                turns=plan.turns(),
+                turns=RulesTurns() if plan.chat is None else LlmTurns(plan.chat, settings=plan.settings),
             )
 
-        yield OpenedGraph(plan=plan, parts=parts)
+        yield OpenedGraph(settings=plan.settings, parts=parts)
+
+
+def _chosen(own: SemanticCatalog | None, schema: GraphSchema, subject: str) -> SemanticCatalog:
+    if own is None:
+        return catalog_for(schema)
+    if unknown := unknown_names(own, schema):
+        problem = f"the graph does not have {', '.join(unknown[:5])}" + (" and others" if len(unknown) > 5 else "")
+        raise InvalidArgumentError(problem, subject=subject, remedy="Correct these names, or leave --catalog out")
+    return own
 
 
 @contextlib.asynccontextmanager
@@ -121,22 +225,13 @@ async def open_question_graph(address: str, cache: Path | None = None) -> AsyncI
     if kind not in [each.partition(":")[0] for each in _ADDRESSES] or not rest:
         remedy = f"Use one of {', '.join(_ADDRESSES)}"
         raise InvalidArgumentError(f"no graph has the address {address[:80]!r}", subject="--graph", remedy=remedy)
-    if kind == "store":
-        path = await asyncio.to_thread(tool_graph_file, Path(rest), cache)
-        async with open_ladybug_reader(path) as ladybug:
-            yield ladybug
+    if kind != "store":
+        async with open_readable(address, cache or cache_folder("graphs")) as graph:
+            yield graph
         return
-    async with open_readable(address, cache or cache_folder("graphs")) as graph:
-        yield graph
-
-
-def _chosen(own: SemanticCatalog | None, schema: GraphSchema, subject: str) -> SemanticCatalog:
-    if own is None:
-        return catalog_for(schema)
-    if unknown := unknown_names(own, schema):
-        problem = f"the graph does not have {', '.join(unknown[:5])}" + (" and others" if len(unknown) > 5 else "")
-        raise InvalidArgumentError(problem, subject=subject, remedy="Correct these names, or leave --catalog out")
-    return own
+    path = await asyncio.to_thread(tool_graph_file, Path(rest), cache)
+    async with open_ladybug_reader(path) as ladybug:
+        yield ladybug
 
 
 def outcome_error(end: Ended, *, by_command: bool = True) -> EgotoolsError | None:
@@ -144,32 +239,31 @@ def outcome_error(end: Ended, *, by_command: bool = True) -> EgotoolsError | Non
 
     :param by_command: whether ``egotools ask`` asked, whose options are then named; else the page did.
     """
+    why = end.missing.rstrip(".?! ")
     again = "With the same journal the command goes on with it" if by_command else "Ask again"
     raise_it = f"Raise it. {again}" if by_command else again
     model = "name a model (--llm-url, --llm-model)" if by_command else "give the server one (serve --query-model)"
     words = f"Ask in words of the graph's types and properties, or {model}"
     more = "; more of them may help (--steps)" if by_command else ""
-    why = end.missing.rstrip(".?! ")
-    kind, problem, subject, remedy = {
-        "answered": (None, "", "", ""),
+    late = "--max-seconds" if by_command else "question"
+    two, which = "the question has two readings", "Ask again, and say which one you mean"
+    errors: dict[str, tuple[type[EgotoolsError], str, str, str]] = {
         "ungrounded": (
             ModelError,
             f"the answer is ungrounded: {why}",
             "",
             "Do not rely on it: read the tables, or ask again",
         ),
-        "asked back": (
-            InvalidArgumentError,
-            "the question has two readings",
-            "question",
-            "Ask again, and say which one you mean",
-        ),
+        "asked back": (InvalidArgumentError, two, "question", which),
         "unreadable": (InvalidArgumentError, "the question could not be read", "question", words),
         "no answer": (NotFoundError, f"no answer was found: {why}", "question", f"Read its steps{more}"),
         "model": (ModelError, why, "", again),
         "store": (StorageError, why, "graph", f"See whether it is there. {again}"),
-        "budget": (BudgetExceededError, why, "budget", raise_it),
-        "deadline": (DeadlineError, why, "--max-seconds" if by_command else "question", raise_it),
+        "budget": (BudgetExceededError, why.removeprefix("budget: "), "budget", raise_it),
+        "deadline": (DeadlineError, why, late, raise_it),
         "cancelled": (DeadlineError, why, "question", again),
-    }[end.outcome]
-    return kind(problem, subject=subject, remedy=remedy) if kind is not None else None
+    }
+    if end.outcome == "answered":
+        return None
+    kind, problem, subject, remedy = errors[end.outcome]
+    return kind(problem, subject=subject, remedy=remedy)

@@ -8,7 +8,6 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
 
@@ -27,21 +26,32 @@ def cache_folder(name: str) -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "egotools" / name
 
 
-def state_folder() -> Path:
-    """Return the folder of what the program keeps for the user, ``$XDG_STATE_HOME/egotools``."""
-    return Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "egotools"
+def integrated_store(folder: Path | None = None) -> Path:
+    """Return a store with the integrated tools of ``egotools solve``; where the folder has none, it is built, which takes some seconds.
+
+    :param folder: of such stores; the user's cache folder where None.
+    :raises StorageError: when it cannot be written.
+    """
+    documents = standard_tools(TaskFiles(), Sandbox()).documents()
+    text = json.dumps(documents, ensure_ascii=False, indent=1)
+    return _cached_store(text, folder or cache_folder("integrated-tools"), name="integrated.json")
 
 
-def cached_store(documents: str, folder: Path, write: Callable[[Path], Path]) -> Path:
-    """Return a store with documents; where the folder has none, it is built, which takes some seconds.
+def shipped_store(folder: Path | None = None) -> Path:
+    """Return a store with the tools of the shipped company, as :func:`integrated_store` does."""
+    texts = [f"{path.name}\n{path.read_text(encoding='utf-8')}" for path in sorted(SHIPPED_CATALOG.glob("*.*"))]
+    return _cached_store("\n".join(texts), folder or cache_folder("company"), SHIPPED_CATALOG)
+
+
+def _cached_store(documents: str, folder: Path, address: Path | None = None, *, name: str = "") -> Path:
+    """Return a store with documents.
 
     :param documents: the text of all of them: another one is another store.
     :param folder: of such stores.
-    :param write: returns the file or folder that is built; it may write it in the folder that it is given.
-    :raises StorageError: when it cannot be written.
+    :param address: where they are; None: the text is one document, of that name.
     """
-    name = hashlib.sha256(f"{version('egotools')}\n{documents}".encode()).hexdigest()[:16]
-    store = folder / name
+    key = hashlib.sha256(f"{version('egotools')}\n{documents}".encode()).hexdigest()[:16]
+    store = folder / key
     if (store / "CURRENT").exists():
         return store
     pin_threads()  # before a numeric library is imported
@@ -52,39 +62,10 @@ def cached_store(documents: str, folder: Path, write: Callable[[Path], Path]) ->
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         building = Path(tempfile.mkdtemp(prefix=".building-", dir=folder))
     try:
-        encoder = load_encoder(DEFAULT_ENCODER, workers=1)
-        build_snapshot([str(write(building))], building / name, encoder=encoder, workers=1)
+        address = address or write_file(building / name, documents)
+        build_snapshot([str(address)], building / key, encoder=load_encoder(DEFAULT_ENCODER, workers=1))
         with contextlib.suppress(OSError):  # another process was faster
-            (building / name).rename(store)
+            (building / key).rename(store)
     finally:
         shutil.rmtree(building, ignore_errors=True)
     return store
-
-
-def integrated_documents() -> str:
-    """Return the documents of the integrated tools as JSON, which ``egotools build`` reads."""
-    return json.dumps(standard_tools(TaskFiles(), Sandbox()).documents(), ensure_ascii=False, indent=1)
-
-
-def integrated_store(folder: Path | None = None) -> Path:
-    """Return a store with the integrated tools; where the folder has none, it is built, which takes some seconds.
-
-    :param folder: of such stores; the user's cache folder where None.
-    :raises StorageError: when it cannot be written.
-    """
-    documents = integrated_documents()
-    return cached_store(
-        documents,
-        folder or cache_folder("integrated-tools"),
-        lambda building: write_file(building / "integrated.json", documents),
-    )
-
-
-def shipped_store(folder: Path | None = None) -> Path:
-    """Return the store; where the folder has none, it is built, which takes some seconds.
-
-    :param folder: of such stores; the user's cache folder where None.
-    :raises StorageError: when it cannot be written.
-    """
-    texts = [f"{path.name}\n{path.read_text(encoding='utf-8')}" for path in sorted(SHIPPED_CATALOG.glob("*.*"))]
-    return cached_store("\n".join(texts), folder or cache_folder("company"), lambda building: SHIPPED_CATALOG)

@@ -23,8 +23,7 @@ from ontology.files import disk_errors, only_writer, write_rows
 from ontology.ontology import load_ontology
 from ontology.reporting import Progress
 from retrieval.snapshot.reader import open_snapshot
-from services.jobs.model_factory import open_chat
-from services.jobs.plans import DatagenPlan
+from services.jobs.plans import DatagenPlan, open_chat
 
 __all__ = ["Further", "Generation", "generate_requests"]
 
@@ -32,12 +31,11 @@ _UNANSWERABLE, _LONG_TASKS = "unanswerable.jsonl", "long_tasks.jsonl"
 _CONCURRENCY = 4  # calls to a chat model at the same time
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True)
 class Further:
     """The requests beside those of the six classes.
 
-    :param made: map from file to number of requests, for the files that were asked for.
-    :param wanted: likewise.
+    :param made: map from file to number of requests, for the files that were asked for; ``wanted`` likewise.
     :param reasons: map from file to what was left out, one sentence each.
     :param absent: the kinds of requests that no tool serves for which nothing was found, one sentence each.
     """
@@ -87,11 +85,8 @@ def generate_requests(plan: DatagenPlan, progress: Progress) -> Generation:
         further, stopped = _write_further(plan, made, steps)
     report = plan.out / "report.md"
     if not made.requests and made.stopped is None:
-        raise CatalogError(
-            "no request could be generated from this catalogue",
-            subject=str(plan.store),
-            remedy=f"See the reasons in {report}",
-        )
+        problem, remedy = "no request could be generated from this catalogue", f"See the reasons in {report}"
+        raise CatalogError(problem, subject=str(plan.store), remedy=remedy)
     return Generation(figures=figures, further=further, report=report, stopped=made.stopped or stopped)
 
 
@@ -100,16 +95,13 @@ def _models(plan: DatagenPlan) -> Mapping[str, ChatModel]:
 
     :raises InvalidArgumentError: for an option that the generator does not take, or one that it needs and lacks.
     """
-    if plan.generator not in ("template", "llm"):
-        gone = plan.generator == "rules"
-        raise InvalidArgumentError(
-            "the generator rules was removed" if gone else f"there is no generator {plan.generator!r}",
-            subject="--generator",
-            remedy="Use llm, with a chat model, or template, which smoke-tests a catalogue",
-        )
     if plan.generator == "template":
         _refuse_model_options(plan)
         return {}
+    if plan.generator != "llm":
+        problem = f"there is no generator {plan.generator!r}"
+        remedy = "Use llm, with a chat model, or template, which smoke-tests a catalogue"
+        raise InvalidArgumentError(problem, subject="--generator", remedy=remedy)
     if plan.recording is not None:
         recorded = RecordedChat(plan.recording)
         return {"writer": recorded, "reader": recorded}
@@ -125,14 +117,18 @@ def _models(plan: DatagenPlan) -> Mapping[str, ChatModel]:
 def _refuse_model_options(plan: DatagenPlan) -> None:
     """Refuse options that only a chat model heeds; the URL may come from the environment, so it is none of them."""
     given = {
-        "--recording": plan.recording is not None,
-        "--reader-model": bool(plan.reader_model),
-        "--max-calls": bool(plan.max_calls),
-        "--llm-model": bool(plan.endpoint.model),
-        "--llm-max-tokens": bool(plan.endpoint.max_tokens),
-        "--llm-max-usd": bool(plan.endpoint.max_usd),
-        "--llm-usd-per-1k": bool(plan.endpoint.usd_per_1k),
+        "--recording": plan.recording,
+        "--reader-model": plan.reader_model,
+        "--max-calls": plan.max_calls,
+        "--llm-model": plan.endpoint.model,
+        "--llm-max-tokens": plan.endpoint.max_tokens,
+        "--llm-max-usd": plan.endpoint.max_usd,
+        "--llm-usd-per-1k": plan.endpoint.usd_per_1k,
     }
+    if option := next((option for option, value in given.items() if value), ""):
+        problem, remedy = "the generator template uses no chat model", f"Add --generator llm, or leave out {option}"
+        raise InvalidArgumentError(problem, subject=option, remedy=remedy)
+
     for option in (option for option, is_given in given.items() if is_given):
         raise InvalidArgumentError(
             "the generator template uses no chat model",
@@ -165,18 +161,16 @@ def _write_further(plan: DatagenPlan, made: RunResult, steps: Steps) -> tuple[Fu
         with disk_errors(plan.out):
             (plan.out / name).unlink(missing_ok=True)
     further = Further(wanted={name: count for name, count in wanted.items() if count})
-    absent: tuple[str, ...] = ()
-    stopped: EgotoolsError | None = None
     if plan.unanswerable:
         none = make_unanswerable(made.catalogue, made.requests, plan.unanswerable, seed=plan.seed)
         further.made[_UNANSWERABLE], further.reasons[_UNANSWERABLE] = len(none.requests), none.left_out
-        absent = none.absent
+        further.absent = none.absent
         write_rows(plan.out / _UNANSWERABLE, (one.to_json() for one in none.requests))
     if plan.long and made.stopped is None:
         try:
             long = make_long_tasks(made.catalogue, made.requests, steps, plan.long, seed=plan.seed)
-            further.made[_LONG_TASKS], further.reasons[_LONG_TASKS] = len(long.tasks), long.reasons
-            write_rows(plan.out / _LONG_TASKS, (one.to_json() for one in long.tasks))
         except EgotoolsError as error:
-            stopped = error
-    return Further(made=further.made, wanted=further.wanted, reasons=further.reasons, absent=absent), stopped
+            return further, error
+        further.made[_LONG_TASKS], further.reasons[_LONG_TASKS] = len(long.tasks), long.reasons
+        write_rows(plan.out / _LONG_TASKS, (one.to_json() for one in long.tasks))
+    return further, None

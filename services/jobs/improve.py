@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -69,7 +68,8 @@ def tune_snapshot(plan: TuningPlan, progress: Progress, *, encoder: Encoder | No
     if plan.labels is None:
         remedy = "Name labelled requests, or go back to the weights before with --rollback"
         raise InvalidArgumentError("nothing is given to tune on", subject="--on", remedy=remedy)
-    replaces = published_id(_target_store(plan))
+    store = _target_store(plan)
+    replaces = published_id(store)
     searched, held_out = read_parts(plan.labels, seed=plan.seed)
     engine = open_engine(plan.snapshot, encoder=encoder, allowed_models=plan.allowed_models)
     snapshot, before = engine.snapshot, weights_of(engine.snapshot)
@@ -84,7 +84,7 @@ def tune_snapshot(plan: TuningPlan, progress: Progress, *, encoder: Encoder | No
         progress("publish", 0, 0)
         section = tuned_after(snapshot.manifest.ranking, ranking_section(RankingWeights(**tuning.found)))
         tuned = replace(_reweighted(snapshot, section, plan, replaces), tuning=tuning)
-    _keep(_target_store(plan), f"{snapshot.id}.tuning.json", tuned.to_json())
+    _keep(store, f"{snapshot.id}.tuning.json", tuned.to_json())
     return tuned
 
 
@@ -173,7 +173,7 @@ def learn_from_use(plan: LearningPlan, progress: Progress, *, encoder: Encoder |
 
     :raises EgotoolsError: nothing is published then, and the snapshot that was published before is unchanged.
     """
-    store = plan.store
+    store, key = plan.store, plan.signing_key
     if Layout(store).manifest.is_file():
         remedy = "Name the store that it is in"
         raise InvalidArgumentError("this is the folder of one snapshot", subject=str(store), remedy=remedy)
@@ -181,18 +181,18 @@ def learn_from_use(plan: LearningPlan, progress: Progress, *, encoder: Encoder |
     if plan.forget:
         before = open_snapshot(store)
         if before.manifest.learned is not None:
-            published = publish_learned(before, store, None, replaces=replaces, signing_key=plan.signing_key)
+            published = publish_learned(before, store, None, replaces=replaces, signing_key=key)
             _published(before, store, published)
         return Learned(snapshot_id=before.id, published=published, learning=None)
     engine = open_engine(store, encoder=encoder, allowed_models=plan.allowed_models)
     snapshot = engine.snapshot
     outcomes, damaged = read_outcomes(plan.outcomes or store / "outcomes")
-    sessions = [*_sessions(outcomes), *(session for path in plan.logs for session in read_usage_log(path))]
+    sessions = [_session(each) for each in outcomes if each.succeeded is not False]
+    sessions += [session for path in plan.logs for session in read_usage_log(path)]
     known = known_sessions(sessions, _tools_of(snapshot))
     learning = learn(known, snapshot, engine.encoder, min_reporters=plan.min_reporters, k=plan.k, progress=progress)
     if learning.learned is not None:
         progress("publish", 0, 0)
-        key = plan.signing_key
         published = publish_learned(snapshot, store, learning.learned, replaces=replaces, signing_key=key)
         _published(snapshot, store, published)
     unknown = len(sessions) - len(known)
@@ -201,17 +201,12 @@ def learn_from_use(plan: LearningPlan, progress: Progress, *, encoder: Encoder |
     return result
 
 
-def _sessions(outcomes: Iterable[Outcome]) -> list[Session]:
-    """The sessions that did not fail."""
-    return [
-        Session(
-            id=each.key,
-            tools=tuple(dict.fromkeys(each.used)),
-            time=float(each.time),
-            reporter=each.reporter,
-            query=each.query,
-            terms=each.terms,
-        )
-        for each in outcomes
-        if each.succeeded is not False
-    ]
+def _session(found: Outcome) -> Session:
+    return Session(
+        id=found.key,
+        tools=tuple(dict.fromkeys(found.used)),
+        time=float(found.time),
+        reporter=found.reporter,
+        query=found.query,
+        terms=found.terms,
+    )

@@ -5,16 +5,15 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
-from collections.abc import AsyncIterator, Callable, Collection, Mapping
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 from typer import Option
 
 from egotools import AsyncClient
-from inference.chat import Budget, ChatModel
+from inference.chat import Budget
 from inference.openai_client import OpenAIEndpoint
 from inference.retry import RetryPolicy
 from ontology.errors import InvalidArgumentError, IsolationError
@@ -28,11 +27,10 @@ from planners.kgot.kgot_task import KgotTask
 from planners.kgot.recorded_run import SolveParts, header_of
 from planners.kgot.steps import steps_factory
 from planners.kgot.tools.task_files import TaskFiles
-from planners.kgot.tools.tool_set import FILE_TOOLS, ToolModels, ToolSet, standard_tools
+from planners.kgot.tools.tool_set import FILE_TOOLS, ToolModels, standard_tools
 from planners.kgot.tools.web_tools import WebTools
 from planners.stores import open_graph
-from services.jobs.model_factory import open_chat
-from services.jobs.plans import ChatEndpoint
+from services.jobs.plans import ChatEndpoint, Rare, open_chat
 
 __all__ = ["SolvePlan", "SolveTools", "open_solve_parts"]
 
@@ -41,31 +39,23 @@ _VISION_S = 120.0
 _NO_RETRIES = RetryPolicy(max_retries=0)  # the run itself tries again
 
 
-_Rare = partial(Option, hidden=True)  # shown by --help-all
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SolvePlan:
     """How tasks are solved. It can be sent to another process."""
 
     endpoint: ChatEndpoint = field(default_factory=ChatEndpoint)
-    graph: Annotated[
-        str,
-        Option("--graph", help="The task's graph: memory, rdf or neo4j:bolt://USER:PASSWORD@HOST:PORT."),
-    ] = "memory"
-    tool_model: Annotated[
-        str, Option("--tool-model", help="NAME[@URL]: model that defines the calls. Default: that of --llm-model.")
-    ] = ""
-    vision_model: Annotated[str, _Rare("--vision-model", help="NAME[@URL]: model that looks at images.")] = ""
+    graph: Annotated[str, Option("--graph", help="The task's graph: memory, rdf or neo4j:bolt://….")] = "memory"
+    tool_model: Annotated[str, Option("--tool-model", help="NAME[@URL]: model that defines the calls.")] = ""
+    vision_model: Annotated[str, Rare("--vision-model", help="NAME[@URL]: model that looks at images.")] = ""
     search: Annotated[
         str,
-        _Rare(
+        Rare(
             "--search-url",
             envvar="EGOTOOLS_SEARCH_URL",
             help="Search engine of the web tools, with {query}: it answers as SearXNG or SerpAPI.",
         ),
     ] = field(default="", repr=False)
-    max_calls: Annotated[int, _Rare(min=1, help="Calls of tools of a run.")] = 1_000
+    max_calls: Annotated[int, Rare(min=1, help="Calls of tools of a run.")] = 1_000
     settings: KgotSettings = field(default_factory=KgotSettings)
 
     def require_model(self) -> None:
@@ -74,12 +64,12 @@ class SolvePlan:
         :raises InvalidArgumentError: when none is.
         """
         if not self.endpoint.model:
-            raise InvalidArgumentError(
-                "a task is solved by a model, and none is named",
-                subject="--llm-model",
-                remedy="Name one of any server with the OpenAI interface: --llm-url URL --llm-model NAME; "
-                "to see a recorded run without a model: egotools solve --demo",
+            problem = "a task is solved by a model, and none is named"
+            remedy = (
+                "Name one of any server with the OpenAI interface: --llm-url URL --llm-model NAME; "
+                "to see a recorded run without a model: egotools solve --demo"
             )
+            raise InvalidArgumentError(problem, subject="--llm-model", remedy=remedy)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,16 +87,6 @@ class SolveTools:
     ask: Ask
 
 
-def _task_finder(tools: SolveTools, settings: KgotSettings, own_ids: Collection[str]) -> Finder:
-    """Return what finds tools in both catalogues. What a catalogue has under the id of an integrated tool is left out."""
-    most, auto_k = settings.tools, settings.auto_k
-    first = ToolFinder(tools.client, k=most, auto_k=auto_k)
-    if tools.own is None:
-        return first
-    second = ToolFinder(tools.own, k=min(_OWN_SHARE, most), auto_k=auto_k)
-    return JoinedFinder(first, second, most=most, reserved=own_ids)
-
-
 @contextlib.asynccontextmanager
 async def open_solve_parts(
     plan: SolvePlan,
@@ -115,48 +95,58 @@ async def open_solve_parts(
     journal: RunJournal,
     *,
     budget: Budget | None = None,
-    unusable: Callable[[Mapping[str, str]], None] = lambda reasons: None,
 ) -> AsyncIterator[SolveParts]:
     """Open what a run works with.
 
     :param budget: shared by several runs; one of this run where None.
-    :param unusable: gets the integrated tools that cannot be used here, with the reason.
     :raises EgotoolsError: when a file, the store or a model cannot be opened.
     :raises ClientError: when the server does not answer.
     """
     plan.require_model()
-    budget = budget or plan.endpoint.budget()
+    budget, settings = budget or plan.endpoint.budget(), plan.settings
+    chat = tool_chat = open_chat(plan.endpoint, needed_by="a run by a model", budget=budget, policy=MODEL_RETRIES)
+    if plan.tool_model:
+        other = replace(plan.endpoint.of(plan.tool_model), max_tokens=0, max_usd=0.0)
+        tool_chat = open_chat(other, needed_by="--tool-model", budget=budget, policy=MODEL_RETRIES)
+    header = header_of(journal)
+    marks = FenceMarks(bytes.fromhex(header.fence_key) if header is not None else b"")
     async with contextlib.AsyncExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="egotools-solve-"))
-        sandbox = Sandbox()
-        models = _models(plan, budget)
-        files = TaskFiles(task.files, Path(folder))
-        header = header_of(journal)
-        marks = FenceMarks(bytes.fromhex(header.fence_key) if header is not None else b"")
+        files, sandbox = TaskFiles(task.files, Path(folder)), Sandbox()
         await files.unpack_again(journal)
-        own = _integrated(plan, tools, files, sandbox, models["tool"], budget)
-        unusable(await own.ready())
+        models = ToolModels(chat=tool_chat, vision=_vision(plan), budget=budget)
+        web = WebTools(plan.search, allowed_networks=tools.access.allowed_networks)
+        own = standard_tools(files, sandbox, models=models, web=web)
+        await own.ready()
         graph = await stack.enter_async_context(open_graph(plan.graph, sandbox))
-        if graph.language == "python" and plan.settings.retrieve != "direct":
+        if graph.language == "python" and settings.retrieve != "direct":
             await _check_isolation(sandbox)
-        limits = CallLimits(calls=plan.max_calls, seconds=plan.settings.max_seconds)
+        finder: Finder = ToolFinder(tools.client, k=settings.tools, auto_k=settings.auto_k)
+        if tools.own is not None:  # what a catalogue has under the id of an integrated tool is left out
+            second = ToolFinder(tools.own, k=min(_OWN_SHARE, settings.tools), auto_k=settings.auto_k)
+            finder = JoinedFinder(finder, second, most=settings.tools, reserved=own.ids)
+        limits = CallLimits(calls=plan.max_calls, seconds=settings.max_seconds)
         calling = await stack.enter_async_context(tools.access.calling(tools.ask, limits, own.invoker, _NO_RETRIES))
         yield SolveParts(
             graph=graph,
-            make=steps_factory(language=graph.language, settings=plan.settings),
-            models=models,
-            finder=own.finder(
-                _task_finder(tools, plan.settings, own.ids),
-                most=plan.settings.tools,
-                always=FILE_TOOLS if task.files else (),
-            ),
+            make=steps_factory(language=graph.language, settings=settings),
+            models={"graph": chat, "tool": tool_chat},
+            finder=own.finder(finder, most=settings.tools, always=FILE_TOOLS if task.files else ()),
             invoker=calling,
             sandbox=sandbox,
             repeat=always if tools.access.policy.confirmed else tools.ask,
-            settings=plan.settings,
+            settings=settings,
             about={"graph": plan.graph.partition(":")[0]},
             marks=marks,
         )
+
+
+def _vision(plan: SolvePlan) -> OpenAIEndpoint | None:
+    if not plan.vision_model:
+        return None
+    endpoint, key = plan.endpoint.of(plan.vision_model), os.environ.get("OPENAI_API_KEY", "")
+    where = {"base_url": endpoint.base_url, "api_key": key}
+    return OpenAIEndpoint(endpoint.model, **where, timeout_s=_VISION_S, policy=MODEL_RETRIES)
 
 
 async def _check_isolation(sandbox: Sandbox) -> None:
@@ -167,31 +157,6 @@ async def _check_isolation(sandbox: Sandbox) -> None:
     try:
         await sandbox.check()
     except IsolationError as error:
-        raise IsolationError(
-            f"a graph in memory is asked by Python, which cannot be isolated here: {error.problem}",
-            subject=error.subject,
-            remedy=f"{error.remedy}; or take a store that needs no Python: --graph rdf",
-        ) from None
-
-
-def _models(plan: SolvePlan, budget: Budget) -> dict[str, ChatModel]:
-    """The models by their role."""
-    graph = open_chat(plan.endpoint, needed_by="a run by a model", budget=budget, policy=MODEL_RETRIES)
-    if not plan.tool_model:
-        return {"graph": graph, "tool": graph}
-    other = replace(plan.endpoint.of(plan.tool_model), max_tokens=0, max_usd=0.0)
-    return {"graph": graph, "tool": open_chat(other, needed_by="--tool-model", budget=budget, policy=MODEL_RETRIES)}
-
-
-def _integrated(
-    plan: SolvePlan, tools: SolveTools, files: TaskFiles, sandbox: Sandbox, chat: ChatModel, budget: Budget
-) -> ToolSet:
-    vision = None
-    if plan.vision_model:
-        endpoint, key = plan.endpoint.of(plan.vision_model), os.environ.get("OPENAI_API_KEY", "")
-        vision = OpenAIEndpoint(
-            endpoint.model, base_url=endpoint.base_url, api_key=key, timeout_s=_VISION_S, policy=MODEL_RETRIES
-        )
-    models = ToolModels(chat=chat, vision=vision, budget=budget)
-    web = WebTools(plan.search, allowed_networks=tools.access.allowed_networks)
-    return standard_tools(files, sandbox, models=models, web=web)
+        problem = f"a graph in memory is asked by Python, which cannot be isolated here: {error.problem}"
+        remedy = f"{error.remedy}; or take a store that needs no Python: --graph rdf"
+        raise IsolationError(problem, subject=error.subject, remedy=remedy) from None

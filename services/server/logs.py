@@ -51,8 +51,21 @@ def _traceback(error: BaseException | None) -> list[str]:
     return shown
 
 
+class PlainFormatter(JsonFormatter):
+    """The same for a person at a terminal: time of day, level, message and fields on a line, a traceback below."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the record as text."""
+        line = json.loads(super().format(record))
+        trace = [f"\n  {each}" for each in line.pop("traceback", ())]
+        head = [line.pop("time")[11:19], line.pop("level"), line.pop("message")]
+        del line["logger"]
+        return " ".join([*head, *(f"{name}={value}" for name, value in line.items())]) + "".join(trace)
+
+
 def configure_logging(level: str = "INFO", stream: TextIO | None = None) -> None:
-    """Write all logs of the process as JSON lines to ``stream`` (default: standard error)."""
-    handler = logging.StreamHandler(stream or sys.stderr)
-    handler.setFormatter(JsonFormatter())
+    """Write all logs of the process to ``stream`` (default: standard error): plain lines to a terminal, JSON lines elsewhere."""
+    stream = stream or sys.stderr
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(PlainFormatter() if stream.isatty() else JsonFormatter())
     logging.basicConfig(level=level, handlers=[handler], force=True)

@@ -10,11 +10,8 @@ from tempfile import TemporaryDirectory
 
 from egotools import AsyncClient
 from ontology.errors import InvalidArgumentError, NotFoundError
-from planners.graphseek.turn import Question
 from services.http.http_server import serve_http
 from services.jobs.ask_parts import AskPlan, open_asked_graph, outcome_error
-from services.jobs.conversation import ConversationTurn
-from services.jobs.result_page import ShownResults
 from services.server.access.tls import is_loopback, own_credentials, own_target, web_context
 from services.server.server import Server
 from services.web.live_runs import Plan, PlanRequest, RunEvent, error_json, observed
@@ -51,16 +48,13 @@ def _questions(plan: AskPlan, stores: Mapping[str, Path]) -> Plan:
             if asked.tenant not in stores:
                 raise NotFoundError("there is no such tenant", subject=asked.tenant, remedy="Name another one")
             found = replace(plan, graph=f"store:{stores[asked.tenant]}")
-        shown = ShownResults()
         with TemporaryDirectory(prefix="egotools-question-") as folder:
+            journal = Path(folder) / "question.jsonl"
             async with open_asked_graph(found) as graph:
-                with ConversationTurn(Path(folder) / "question.jsonl", 1).opened() as (journal, results):
-                    tell = shown.also(lambda event: observe(event.to_json()))
-                    answered = await graph.answer(Question(text=asked.request), journal, results, tell)
-                    pages = await shown.pages(results, answered.end.of, count=_MOST_ROWS)
-        failed = outcome_error(answered.end, by_command=False)
+                told = await graph.ask(asked.request, journal, lambda event: observe(event.to_json()), rows=_MOST_ROWS)
+        failed = outcome_error(told.answered.end, by_command=False)
         error = None if failed is None else error_json(failed)
-        observe({"event": "QuestionAnswered", "pages": pages, "error": error})
+        observe({"event": "QuestionAnswered", "pages": list(told.pages), "error": error})
 
     return observed(work)
 

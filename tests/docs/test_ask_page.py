@@ -60,7 +60,7 @@ def test_questions_of_the_company_print_what_is_shown(run: Run) -> None:
 
 @pytest.mark.slow
 def test_each_question_of_the_table_is_read_and_others_are_refused(run: Run) -> None:
-    table = PAGE[PAGE.index("| question of the tool graph |") : PAGE.index("## Conversations")]
+    table = PAGE[PAGE.index("| question of the tool graph |") : PAGE.index("## Journals")]
     questions = re.findall(r"^\| ([^|]+\?) \|", table, re.MULTILINE)
     assert len(questions) >= 5
     outcomes = [
@@ -88,4 +88,4 @@ def test_the_operator_of_the_page_is_taken(run: Run, monkeypatch: pytest.MonkeyP
     told = {"answer": "At South.", "of": ["t1"]}
     with StepServer(turn=[calls(("shops_of_item", {"item_name": "pump"})), told]) as server:
         out = _printed(run, f".venv/bin/{command}".replace("http://127.0.0.1:8000", server.url))
-    assert "call      shops_of_item" in out and "South" in out and "North" not in out
+    assert "operator shops_of_item" in out and "South" in out and "North" not in out

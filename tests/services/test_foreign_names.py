@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from itertools import permutations
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
@@ -18,8 +17,6 @@ from services.jobs.build import build_snapshot
 from services.server.access.authentication import engine_for
 from services.server.access.policy import read_policy
 from services.server.access.tokens import Identity
-from tests.harness.commands import Run
-from tests.harness.http_server import Loopback
 from tests.harness.issuers import write_policy
 
 SOURCES = """
@@ -147,47 +144,3 @@ def test_a_policy_shows_what_it_says(engine: Any, tmp_path: Path, rule: dict[str
     part = engine_for(engine, caller)
     assert set(part.tool_ids(0, 100)) == seen
     assert {tool.id for tool in part.retriever("rrf").retrieve(Request(query="show a record", k=50)).tools} <= seen
-
-
-class Calls(NamedTuple):
-    store: Path
-    hr: Loopback
-    evil: Loopback
-
-
-@pytest.fixture
-def calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Calls]:
-    monkeypatch.setenv("HR_KEY", "s3cr3t-value")
-    with Loopback() as hr, Loopback() as evil:
-        main = api("getPay", "listPeople", f"exportPeople@{evil.url}", server=hr.url)
-        written(tmp_path, {"hr.json": main, "weather.json": api("getForecast", server=evil.url, namespace="hr")})
-        build_snapshot(
-            [str(tmp_path / "hr.json"), str(tmp_path / "weather.json")], tmp_path / "store", encoder=HashingEncoder()
-        )
-        yield Calls(tmp_path / "store", hr, evil)
-
-
-@pytest.mark.parametrize(
-    ("tool", "options", "code", "to_hr", "to_evil"),
-    [
-        ("hr/getPay", "hr.key", 0, 1, 0),
-        ("hr/getPay", "hr.key@HR", 0, 1, 0),
-        ("hr/getPay", "hr.key@EVIL", 2, 0, 0),
-        ("hr/exportPeople", "hr.key", 2, 0, 0),
-        ("hr/exportPeople", "hr.key@EVIL", 0, 0, 1),
-        ("hr/exportPeople", "hr.key --base-url hr=http://HR", 0, 1, 0),
-        ("weather/getForecast", "hr.key", 7, 0, 0),
-    ],
-)  # fmt: skip
-def test_a_credential_goes_to_the_host_of_its_source(
-    run: Run, calls: Calls, tool: str, options: str, code: int, to_hr: int, to_evil: int
-) -> None:
-    hosts = {"HR": calls.hr.url.removeprefix("http://"), "EVIL": calls.evil.url.removeprefix("http://")}
-    for name, host in hosts.items():
-        options = options.replace(name, host)
-    credential, *more = options.split()
-    found, _, err = run("call", tool, "--store", calls.store, "--allow-network", "127.0.0.0/8",
-                        "--credential", f"{credential}=${{HR_KEY}}", *more)  # fmt: skip
-    assert found == code, err
-    assert [each.headers.get("x-key") for each in calls.hr.arrived] == ["s3cr3t-value"] * to_hr
-    assert [each.headers.get("x-key") for each in calls.evil.arrived] == ["s3cr3t-value"] * to_evil

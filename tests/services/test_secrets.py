@@ -18,10 +18,6 @@ from typing import Any
 
 import pytest
 
-from egotools import AsyncClient
-from retrieval.engine import open_engine
-from services.server.server import Server
-from services.server.settings import ServerSettings
 from tests.harness.commands import Run
 
 # A key in JSON that a log line or a report would show as it is.
@@ -253,37 +249,3 @@ def test_no_secret_is_written_printed_logged_or_served(
     assert {"cache.sqlite", "manifest.json", "tools.jsonl", "graph.json"} <= {path.name for path in written}
     for path in written:
         assert_no_secret(path.read_bytes(), str(path))
-
-
-async def test_no_secret_is_served(tmp_path: Path, planted: list[str], caplog: pytest.LogCaptureFixture) -> None:
-    from inference import HashingEncoder
-    from services.jobs.build import build_snapshot
-
-    caplog.set_level("INFO")
-    store = tmp_path / "store"
-    build_snapshot(planted, store, encoder=HashingEncoder())
-    server = Server(ServerSettings(port=0, workers=1, drain_s=0.0))
-    address = await server.start()
-    try:
-        await server.load(lambda: open_engine(store))
-        async with AsyncClient(address) as client:
-            served: list[object] = [await client.catalog()]
-            ids = [tool_id async for tool_id in client.tool_ids()]
-            assert {
-                "desk-good/find_ticket",
-                "web-good/findInvoice",
-                "ticket-desk/find_ticket",
-                "code-good/find_order",
-                "http-good/find_user",
-            } <= set(ids)
-            served.append(ids)
-            for tool_id in ids:
-                for form in ("none", "mcp", "openai"):
-                    served.append(await client.get_tool(tool_id, schema_format=form))
-                served.append(await client.neighbors(tool_id))
-            for query in ("find a ticket", "find the invoice and its key", "log in with a password", "find an order"):
-                served.append(await client.retrieve(query, k=10, schema_format="openai"))
-    finally:
-        await server.stop(grace_s=1.0)
-    assert_no_secret(repr(served), "what is served")
-    assert_no_secret(caplog.text, "the log of the server")

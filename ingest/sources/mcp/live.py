@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import shlex
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from egotools.calling.mcp_session import ServerOutput, first_cause, stdio_server
@@ -14,7 +13,7 @@ from ingest.sources.fetch import run_async
 from ontology.errors import DocumentError, MissingExtraError
 from ontology.redaction import redact, redacted_address, secrets_in
 
-__all__ = ["list_tools", "watch_tools"]
+__all__ = ["list_tools"]
 
 #: Timeout in seconds to start a server and to list all its tools.
 TIMEOUT_S = 60.0
@@ -131,29 +130,3 @@ def _failure(address: str, error: Exception, output: ServerOutput, timeout_s: fl
 
 def _one_line(error: BaseException) -> str:
     return " ".join(str(error).split())[:300] or type(error).__name__
-
-
-_METHOD = "notifications/tools/list_changed"
-
-
-async def watch_tools(address: str, changed: Callable[[], None], *, access: Access = NO_ACCESS) -> None:
-    """Call ``changed`` after each change that the server at ``mcp:COMMAND …`` or ``mcp+http(s)://…`` tells, until it ends the
-    connection or the task is cancelled.
-
-    :raises Exception: of the SDK, when the server cannot be reached or the connection breaks.
-    """
-    from mcp import Client
-    from mcp.client.subscriptions import ListenNotSupportedError
-    from mcp.shared.exceptions import MCPError
-
-    async def on_message(message: Any) -> None:
-        if getattr(getattr(message, "root", message), "method", "") == _METHOD:
-            changed()
-
-    async with Client(connection(address, ServerOutput(), access), message_handler=on_message) as client:
-        try:
-            async with client.listen(tools_list_changed=True) as events:
-                async for _ in events:
-                    changed()
-        except (ListenNotSupportedError, MCPError):  # an older server sends it without being asked
-            await asyncio.Event().wait()

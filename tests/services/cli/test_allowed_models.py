@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import sys
 from pathlib import Path
@@ -13,7 +12,7 @@ import pytest
 from inference import (
     HashingEncoder,
 )
-from ontology.errors import ModelNotAllowedError, NotFoundError, SnapshotError
+from ontology.errors import ModelNotAllowedError, SnapshotError
 from retrieval.snapshot.manifest import content_id
 from retrieval.snapshot.publish import current_snapshot
 from services.jobs.build import build_snapshot
@@ -96,9 +95,3 @@ def test_a_model_that_the_operator_names_is_used(
     assert run("search", "find", "--store", snapshot)[0] != SnapshotError.exit_code
     assert len(catcher.arrived) > asked
     catcher.stop()
-
-
-def test_a_store_whose_current_is_a_pipe_is_refused(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "CURRENT")
-    with pytest.raises(NotFoundError, match="no snapshot is published here"):
-        current_snapshot(tmp_path)

@@ -104,26 +104,6 @@ def test_a_call_that_only_reads_is_shown_and_sent(run: Run, store: Path, shop: L
     assert shop.only.query == [("api_key", SECRET)]
 
 
-def test_json_for_programs(run: Run, store: Path, shop: Loopback) -> None:
-    code, out, _ = run(
-        "call", "shop/getOrder", "--store", store, "-a", '{"id": 7}', "--base-url", shop.url, *KEY, "--json"
-    )
-    assert code == 0
-    found = json.loads(out)
-    assert found["request"]["url"] == f"{shop.url}/api/orders/7?api_key=***"
-    assert found["answer"]["status"] == "200 OK"
-    assert found["answer"]["body"]["did"] == "GET /api/orders/7"
-
-
-def test_json_tells_what_hides_itself_in_an_answer(run: Run, store: Path) -> None:
-    with Loopback(lambda _: Reply(body="paid\u202e to Eve".encode(), media_type="text/plain; charset=utf-8")) as server:
-        code, out, _ = run(
-            "call", "shop/getOrder", "--store", store, "-a", '{"id": 7}', "--base-url", server.url, *KEY, "--json"
-        )
-    assert code == 0
-    assert json.loads(out)["answer"]["flags"]
-
-
 def test_a_dry_run_sends_nothing(run: Run, store: Path, shop: Loopback) -> None:
     for more in ((), ("--json",)):
         code, out, _ = run("call", "shop/cancelOrder", "--store", store, "-a", '{"id": 7}', "--base-url", shop.url,
@@ -144,34 +124,6 @@ def test_a_call_that_may_change_something_needs_a_yes(run: Run, store: Path, sho
     assert code == 0
     assert "DELETE /api/orders/7" in out
     assert shop.only.method == "DELETE"
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
-
-
-@pytest.mark.parametrize(("typed", "code"), [("y\n", 0), ("YES\n", 0), ("n\n", 2), ("\n", 2), ("", 2)])
-def test_at_a_terminal_it_asks(
-    run: Run, store: Path, shop: Loopback, monkeypatch: pytest.MonkeyPatch, typed: str, code: int
-) -> None:
-    monkeypatch.setattr(sys, "stdin", Terminal(typed))
-    found, _, err = run("call", "shop/cancelOrder", "--store", store, "-a", '{"id": 7}', "--base-url", shop.url, *KEY)
-    assert found == code
-    assert "Send it? [y/N]" in err
-    assert len(shop.arrived) == (code == 0)
-
-
-def test_credentials_from_a_file_and_of_the_next_alternative(
-    run: Run, store: Path, shop: Loopback, tmp_path: Path
-) -> None:
-    (tmp_path / "login").write_text(f"me:{SECRET}\n", encoding="utf-8")
-    code, out, _ = run("call", "shop/getOrder", "--store", store, "-a", '{"id": 7}', "--base-url", shop.url,
-                       "--credential", f"login=@{tmp_path}/login")  # fmt: skip
-    assert code == 0
-    assert "authorization: ***" in out.lower()
-    assert SECRET not in out
-    assert shop.only.headers["authorization"].startswith("Basic ")
 
 
 @pytest.mark.parametrize(
@@ -232,20 +184,6 @@ def test_a_tool_of_a_running_server(run: Run, served: str, shop: Loopback) -> No
     assert code == 0
     assert '"did": "GET /api/orders/7"' in out
     assert run("call", "shop/paintOrder", "--server", served)[0] == 7
-
-
-def test_a_function_of_a_named_module(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "parcels.py").write_text(
-        'def weigh(count: int) -> int:\n    """Weigh the parcels."""\n    return 7 * count\n'
-    )
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(str(tmp_path))
-    assert run("build", "python:parcels", "--out", "store")[0] == 0
-    asked = ("call", "parcels/weigh", "--store", "store", "--arguments", '{"count": 2}', "--yes")
-    code, _, err = run(*asked)
-    assert (code, "--python" in err) == (2, True), err
-    code, out, _ = run(*asked, "--python", "parcels")
-    assert code == 0 and "14" in out
 
 
 def test_a_document_gets_neither_a_credential_nor_an_address_inside(run: Run, tmp_path: Path, shop: Loopback) -> None:

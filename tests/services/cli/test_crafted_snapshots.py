@@ -24,7 +24,6 @@ _TOOL = {
     "description": "Get a widget by its number, such as WID-1234.",
     "inputSchema": {"type": "object", "properties": {"id": {"type": "string", "pattern": "^WID-\\d{4}$"}}},
 }
-_USES = [[0, "id", "widget", False, "pattern", False]]
 
 
 @pytest.fixture(scope="module")
@@ -69,16 +68,6 @@ def _rows(original: Path, file: str, /, **changes: Any) -> list[str]:
     return [json.dumps(json.loads(line) | changes) for line in lines]
 
 
-def _shape(pattern: str = r"WID\-\d{4}", uses: object = _USES) -> str:
-    return json.dumps({"kind": "", "pattern": pattern, "uses": uses})
-
-
-def test_a_snapshot_with_usage_lines_of_earlier_versions_opens_without_them(run: Run, craft: Craft) -> None:
-    store = craft("usage", ["{}"], usage="rules.v1")
-    code, out, _ = run("search", "get a widget", "--store", store)
-    assert code == 0 and "get_widget" in out
-
-
 def _commands(text: str) -> list[str]:
     return [one for one in text if one in _ESCAPE and not one.isprintable()]
 
@@ -98,17 +87,3 @@ def test_nothing_of_a_crafted_snapshot_commands_the_terminal(run: Run, craft: Cr
         assert found == code, err
         assert _commands(out + err) == []
     assert json.loads(run("show", tool, "--store", store, "--json")[1])["nodes"][0]["description"] == _ESCAPE
-
-
-@pytest.mark.parametrize("name", ["nodes", "value_shapes"])
-def test_texts_beside_the_tools_are_without_commands_too(run: Run, craft: Craft, original: Path, name: str) -> None:
-    rows = {
-        "nodes": _rows(original, "nodes", aliases=[[_ESCAPE, _ESCAPE]], name=_ESCAPE, forms=[[_ESCAPE, 1]]),
-        "value_shapes": [_shape(uses=[[0, _ESCAPE, _ESCAPE, False, _ESCAPE, False]])],
-    }[name]
-    store = craft(name, rows)
-    tool = json.loads(_rows(original, "tools")[0])["id"]
-    for entity in (tool, "widget", "WID-1234"):
-        code, out, err = run("show", entity, "--store", store)
-        assert code == 0, err
-        assert _commands(out) == []

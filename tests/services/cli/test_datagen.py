@@ -61,19 +61,6 @@ def test_eval_runs_on_the_output_unchanged(run: Run, made: Path, store: Path, tm
     assert f"{len(read_queries([made / 'queries.jsonl']).queries)} requests" in out
 
 
-@pytest.mark.slow
-def test_the_same_arguments_give_the_same_bytes_and_another_seed_others(
-    run: Run, made: Path, store: Path, tmp_path: Path
-) -> None:
-    process = started("datagen", store, "--out", tmp_path / "again", "--per-class", PER_CLASS, PYTHONHASHSEED="4711")
-    _, err = process.communicate(timeout=LIMIT_S)
-    assert process.returncode == 0, err
-    assert results(tmp_path / "again") == results(made)
-    assert run("datagen", store, "--out", tmp_path / "other", "--per-class", PER_CLASS, "--seed", 1)[0] == 0
-    texts = [{row["query"] for row in rows(folder / "queries.jsonl")} for folder in (made, tmp_path / "other")]
-    assert len(texts[0] & texts[1]) < len(texts[0]) / 2
-
-
 def test_a_model_writes_and_reads_back_within_its_calls_and_the_rest_comes_with_the_next_run(
     run: Run, store: Path, tmp_path: Path
 ) -> None:
@@ -98,16 +85,6 @@ def test_a_model_writes_and_reads_back_within_its_calls_and_the_rest_comes_with_
     assert len(few) < len(made) == 12 and all(row["generator"] == "llm.v2" and row["needs"] for row in made)
     needs = ("eval", store, "--queries", tmp_path / "out" / "queries.jsonl", "--needs", "--no-footprint")
     assert run(*needs, "--out", tmp_path / "report", "--systems", "semantic@needs")[0] == 0
-
-
-def test_further_requests_come_with_their_reasons(run: Run, store: Path, tmp_path: Path) -> None:
-    asked = ("datagen", store, "--out", tmp_path / "out", "--per-class", 4)
-    code, out, err = run(*asked, "--unanswerable", 6, "--long", 2)
-    assert code == 0, err
-    assert "unanswerable.jsonl: 6 of 6" in out and "smoke-test" in out
-    assert all(row["class"] == "long-task" for row in rows(tmp_path / "out" / "long_tasks.jsonl"))
-    assert run(*asked)[0] == 0
-    assert not list(tmp_path.glob("out/unanswerable.jsonl")) and not list(tmp_path.glob("out/long_tasks.jsonl"))
 
 
 @pytest.mark.parametrize(

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import json
 import sys
-from pathlib import Path
 
-import httpx
 import pytest
 
-from examples.company.mock_company import served_company
-from examples.company.shipped_documents import SHIPPED_CATALOG, SHIPPED_NEEDS, SHIPPED_REQUESTS
+from examples.company.shipped_documents import SHIPPED_NEEDS, SHIPPED_REQUESTS
 from tests.harness.commands import Run
 
 
@@ -35,15 +32,3 @@ def test_the_demo_asks_a_request_of_each_class_whole_and_by_its_needs_and_calls_
     assert out.count(f" of {len(requests)}") == 2
     assert "finance/searchSupplierInvoices" in out and "answer  2: 5105600123, 5105600144" in out  # company-01
     assert "search --need" in out
-
-
-def test_the_company_of_the_demo_answers_over_http(tmp_path: Path) -> None:
-    with served_company(SHIPPED_CATALOG, tmp_path) as systems, httpx.Client(trust_env=False) as client:
-        assert len(systems) == 7
-        found = client.get(f"{systems['procurement']}/suppliers", params={"q": "Acme Pumps GmbH"})
-        (acme,) = found.json()["suppliers"]
-        one = client.get(f"{systems['procurement']}/suppliers/{acme['supplierId']}")
-        assert one.json()["legalName"] == "Acme Pumps GmbH"
-        assert client.get(f"{systems['procurement']}/suppliers/%2e%2e").status_code == 404
-        assert client.get(f"{systems['procurement']}/nothing").status_code == 404
-        assert client.post(f"{systems['procurement']}/suppliers", json={}).status_code == 400

@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import json
-import signal
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from eval.answers import read_run
 from eval.measured_set import read_measured
 from inference import HashingEncoder
 from services.jobs.build import build_snapshot
 from tests.conftest import ROOT
-from tests.harness.commands import Run, signal_at, started
-from tests.harness.waiting import LIMIT_S
+from tests.harness.commands import Run
 
 CATALOG = ROOT / "examples" / "enterprise" / "catalog"
 QUICK = ("--systems", "semantic,rrf,default", "--no-footprint")
-MANY = 80
-AMID = 24
 ASKED: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("single", "open cases of a customer", ("support/search_cases",)),
     ("single", "who is on the team of the project", ("projects/list_team_members",)),
@@ -64,12 +59,6 @@ def few(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_queries(tmp_path_factory.mktemp("few") / "few.jsonl", requests(1))
 
 
-@pytest.fixture(scope="module")
-def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Requests enough for a process to be stopped amid them."""
-    return write_queries(tmp_path_factory.mktemp("many") / "many.jsonl", requests(MANY // len(ASKED)))
-
-
 def test_a_report_is_written_and_the_figures_shown(run: Run, store: Path, few: Path, tmp_path: Path) -> None:
     code, out, err = run("eval", store, "--queries", few, "--out", tmp_path, *QUICK)
     assert code == 0, err
@@ -86,81 +75,6 @@ def test_a_report_is_written_and_the_figures_shown(run: Run, store: Path, few: P
     assert measured.graph.snapshot_id == measured.snapshot_id
     page = (tmp_path / "report.md").read_text(encoding="utf-8")
     assert all(found.config_hash in page for found in measured.runs) and measured.snapshot_id in page
-
-
-def test_systems_are_measured_on_whole_requests_and_on_needs_with_paired_differences(
-    run: Run, store: Path, few: Path, tmp_path: Path
-) -> None:
-    rows = [
-        {"id": "0-0", "needs": ["search cases"]},
-        {"id": "3-0", "needs": ["log time on a task", "submit a timesheet"]},
-    ]
-    needs = write_queries(tmp_path / "needs.jsonl", [*rows, {"id": "gone", "needs": ["pay"]}])
-    systems = (
-        "--systems",
-        "rrf,default@needs,default@needs-alone,default@whole",
-        "--baseline",
-        "rrf@needs",
-        "--no-footprint",
-    )
-    out = tmp_path / "out"
-    code, said, err = run("eval", store, "-q", few, "--needs-file", needs, "-o", out, *systems)
-    assert code == 0, err
-    for told in (
-        "6 requests without recorded needs left out",
-        "1 id with recorded needs of no request, such as 'gone'",
-    ):
-        assert told in said and told in (out / "report.md").read_text(encoding="utf-8")
-    named = ["rrf", "default", "rrf@needs", "default@needs", "default@needs-alone"]
-    measured = read_measured(out)
-    assert [found.system for found in measured.runs] == named
-    assert measured.queries.queries[1].needs == ("log time on a task", "submit a timesheet")
-    summary = json.loads((out / "summary.json").read_text(encoding="utf-8"))
-    figures = [dict(zip(summary["figure_columns"], row, strict=True)) for row in summary["figures"]]
-    paired = {one["system"] for one in figures if one["scope"] == "set" and one["difference_low"] is not None}
-    assert paired == {*named} - {"rrf@needs"}
-    # the rows of the requests may have them, too
-    rows = [request | {"needs": ["search cases"]} for request in requests(1)[:2]]
-    code, said, err = run(
-        "eval",
-        store,
-        "-q",
-        write_queries(tmp_path / "own.jsonl", rows),
-        "--needs",
-        "-o",
-        tmp_path / "own",
-        *QUICK,
-        "--json",
-    )
-    assert code == 0, err
-    systems_measured = json.loads(said)["summary"]["systems"]
-    assert systems_measured == ["semantic", "rrf", "default", "semantic@needs", "rrf@needs", "default@needs"]
-
-
-def test_of_requests_without_tools_it_is_measured_whether_a_system_abstains(
-    run: Run, store: Path, few: Path, tmp_path: Path
-) -> None:
-    none = write_queries(
-        tmp_path / "unanswerable.jsonl",
-        [
-            {"id": "n1", "query": "thank you so much", "tools": [], "class": "none", "kind": "chit-chat"},
-            {"id": "n2", "query": "book a flight to Lisbon", "tools": [], "class": "none", "kind": "other-domain"},
-        ],
-    )
-    code, out, err = run("eval", store, "-q", few, "-q", none, "-o", tmp_path / "out", *QUICK)
-    assert code == 0, err
-    for words in ("Abstention in %", "2 unanswerable requests", "chit-chat", "CompleteRecall"):
-        assert words in out
-    measured = read_measured(tmp_path / "out")
-    assert [len(found.answers) for found in measured.runs] == [10, 10, 10]
-    assert [query.kind for query in measured.queries.unanswerable] == ["chit-chat", "other-domain"]
-    code, out, err = run("eval", store, "-q", none, "-o", tmp_path / "alone", *QUICK, "--json")
-    assert code == 0, err
-    summary = json.loads(out)["summary"]
-    assert summary["figures"] == []
-    assert {(rate["scope"], rate["requests"]) for rate in summary["abstention"]} == {("unanswerable", 2), ("kind", 1)}
-    code, _, err = run("eval", "compare", tmp_path / "alone", tmp_path / "alone")
-    assert code == 2 and "no answerable request in common" in err
 
 
 def test_gold_that_the_snapshot_lacks_is_refused_by_name_or_counts_as_missed(
@@ -206,34 +120,6 @@ def test_what_cannot_be_measured_is_refused_before_anything_is_asked(
     assert code == exit_code
     assert told in err
     assert not (tmp_path / "out").exists()
-
-
-def rankings(folder: Path) -> dict[str, dict[str, tuple[str, ...]]]:
-    return {
-        found.system: {query_id: answer.tools for query_id, answer in found.answers.items()}
-        for found in read_measured(folder).runs
-    }
-
-
-def figures(folder: Path) -> Any:
-    return json.loads((folder / "summary.json").read_text(encoding="utf-8"))["figures"]
-
-
-@pytest.mark.slow
-def test_a_process_that_is_killed_loses_nothing_and_goes_on(run: Run, store: Path, many: Path, tmp_path: Path) -> None:
-    asked = ("eval", store, "-q", many, *QUICK, "--out")
-    process = started(*asked, tmp_path / "killed", before=signal_at("default", AMID, signal.SIGKILL))
-    process.communicate(timeout=LIMIT_S)
-    assert process.returncode == -signal.SIGKILL
-    rows = tmp_path / "killed" / "runs" / "default.jsonl"
-    lines = rows.read_bytes().splitlines(keepends=True)
-    assert len(lines) == AMID
-    rows.write_bytes(lines[0].replace(b'"fallbacks": []', b'"fallbacks": ["marked"]') + b"".join(lines[1:]))
-    assert run(*asked, tmp_path / "killed")[0] == 0
-    assert read_run(tmp_path / "killed", "default").answers["0-0"].fallbacks == ("marked",), "not asked again"
-    assert run(*asked, tmp_path / "whole")[0] == 0
-    assert rankings(tmp_path / "killed") == rankings(tmp_path / "whole")
-    assert figures(tmp_path / "killed") == figures(tmp_path / "whole")
 
 
 def test_two_results_are_compared(run: Run, store: Path, few: Path, tmp_path: Path) -> None:

@@ -34,7 +34,6 @@ WITH_STORE = (
     "admin rollback --store STORE",
     "admin findings list --store STORE",
     "admin findings approve x --reason r --store STORE",
-    "validate --store STORE",
 )
 
 
@@ -89,7 +88,7 @@ def places(inputs: dict[str, object], tmp_path: Path) -> dict[str, object]:
         ("llm", "openai", "build DOCUMENT --out OUT --extractor llm MODEL"),
         ("llm", "openai", "datagen STORE --out OUT --generator llm MODEL"),
         ("llm", "openai", "plan x --domain personal --parser llm.v1 MODEL"),
-        ("neo4j", "neo4j", "build DOCUMENT --out OUT --graph-store neo4j:bolt://127.0.0.1:1"),
+        ("neo4j", "neo4j", "export neo4j:bolt://127.0.0.1:1 --store STORE"),
         ("neo4j", "neo4j", "ask x --graph neo4j:bolt://127.0.0.1:1"),
         ("ray", "ray", "build DOCUMENT --out OUT --on ray"),
         ("torch", "sentence_transformers", "build DOCUMENT --out OUT --encoder sentence-transformers:x/y"),
@@ -124,11 +123,7 @@ def test_a_missing_extra_is_installed_by_the_command_that_is_named(
         ("plan x --domain personal --parser llm.v1 --store STORE MODEL", "export OPENAI_API_KEY="),
         ("solve x --store STORE --llm-model m", "Give --llm-url"),
         ("solve x --store STORE MODEL", "export OPENAI_API_KEY="),
-        ("ask x --graph store:STORE --llm-model m", "--llm-url http://HOST:PORT/v1"),
-        (
-            "admin catalog draft --by llm --graph store:STORE --out OUT",
-            "--llm-url http://HOST:PORT/v1 --llm-model MODEL",
-        ),
+        ("ask x --graph store:STORE --llm-model m", "Give --llm-url"),
     ],
 )
 def test_a_missing_model_or_key_is_given_by_what_is_named(

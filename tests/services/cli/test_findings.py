@@ -47,7 +47,7 @@ def test_a_quarantined_tool_is_listed_approved_and_built(
     approve = ("admin", "findings", "approve", "erp/list_vendors", "--reason", "ours", "--by", "ann", "--store", store)
     monkeypatch.delenv("EGOTOOLS_AUDIT_LOG", raising=False)
     code, out, err = run(*approve)
-    assert code == 0 and "approved erp/list_vendors by ann" in out
+    assert code == 0 and "erp/list_vendors by ann" in out
     assert err == "EGOTOOLS_AUDIT_LOG is not set: the store alone keeps who approved what, in approvals.jsonl\n"
     (kept,) = [json.loads(line) for line in (store / "approvals.jsonl").read_text("utf-8").splitlines()]
     assert (kept["by"], kept["reason"], kept["at"][:2]) == ("ann", "ours", "20")
@@ -71,9 +71,7 @@ def test_a_quarantined_tool_is_listed_approved_and_built(
         (("erp/list_vendors", "--reason", " "), 2, "--reason"),
         (("erp/list_vendors",), 2, "--reason"),
         (("erp/*", "hr/*", "--reason", "r"), 7, "hr/*: nothing was found"),
-        (("--reason", "r"), 2, "no tool is named"),
-        (("--all", "erp/*", "--reason", "r"), 2, "--all"),
-        (("erp/*", "--dry-run"), 0, ""),
+        (("--reason", "r"), 2, "ID"),
     ],
 )
 def test_what_cannot_be_approved_is_named(
@@ -85,13 +83,10 @@ def test_what_cannot_be_approved_is_named(
     assert not (tmp_path / "store" / "approvals.jsonl").exists()
 
 
-@pytest.mark.parametrize("named", ["erp/list_*", "--all"])
-def test_many_are_approved_by_a_pattern_after_they_are_counted(run: Run, tmp_path: Path, named: str) -> None:
+def test_many_are_approved_by_a_pattern(run: Run, tmp_path: Path) -> None:
     other = {**BAD, "id": "erp/list_banks", "name": "list_banks"}
     _build(run, tmp_path, CLEAN, BAD, other)
-    approve = ("admin", "findings", "approve", named, "--store", tmp_path / "store")
-    code, out, _ = run(*approve, "--dry-run")
-    assert (code, out) == (0, f"{named}: 2 of 2 tools with findings\n")
+    approve = ("admin", "findings", "approve", "erp/list_*", "--store", tmp_path / "store")
     code, out, _ = run(*approve, "--reason", "ours", "--by", "ann")
-    assert code == 0 and out.startswith(f"{named}: 2 of 2 tools with findings\napproved ")
+    assert code == 0 and "Approved: 2" in out
     assert "3 tools" in _build(run, tmp_path, CLEAN, BAD, other)[1]

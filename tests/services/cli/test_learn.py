@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import shutil
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,20 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from egotools import AsyncClient, InvalidRequestError, Response
+from egotools import Response
 from inference import HashingEncoder
-from ontology.reporting import no_progress
 from retrieval.engine import open_engine
 from retrieval.query.request import Request
 from retrieval.snapshot.publish import published_id
-from services.jobs.improve import Learned, learn_from_use
-from services.jobs.plans import LearningPlan
-from services.outcomes import open_secret, read_outcomes
-from services.server.catalogs import CatalogStore
-from services.server.reports import OUTCOMES
-from services.server.server import Server
-from services.server.settings import ServerSettings
-from tests.eval.planted_sessions import START, TASKS, build_store, gold, rows, text, tool_id, written
+from tests.eval.planted_sessions import TASKS, build_store, gold, rows, text, written
 from tests.harness.commands import Run
 
 pytestmark = pytest.mark.slow
@@ -41,10 +31,6 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def store(built: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(built, tmp_path / "store"))
-
-
-def learned_of(store: Path, **others: Any) -> Learned:
-    return learn_from_use(LearningPlan(store=store, **others), no_progress, encoder=HashingEncoder())
 
 
 def responses(store: Path, **others: Any) -> list[Response]:
@@ -77,42 +63,3 @@ def test_a_log_makes_a_better_snapshot_and_forget_the_old_one(store: Path, tmp_p
     assert (code, published_id(store)) == (0, first)
     assert ids(responses(store)) == ids(before)
     assert "no learned part" in run("learn", "--store", store, "--forget")[1]
-
-
-async def test_one_tenant_cannot_report_for_another(store: Path, tmp_path: Path) -> None:
-    """The ids are of one tenant, and so is the log: whatever b reports and learns, nothing of a changes.
-
-    Both have the same snapshot and even the same secret, so only the tenant in the id tells them apart.
-    """
-    open_secret(store / "outcomes")
-    stores = {tenant: CatalogStore(path=Path(shutil.copytree(store, tmp_path / tenant))) for tenant in "ab"}
-    server = Server(ServerSettings(port=0, workers=2, drain_s=0.0), stores)
-    address = await server.start()
-    try:
-        await server.load_stores()
-        query = rows(1)[0]["query"]
-        async with AsyncClient(address, tenant="a") as of_a, AsyncClient(address, tenant="b") as of_b:
-            before = await of_a.retrieve(query, k=5)
-            with pytest.raises(InvalidRequestError, match="gave no such id"):
-                await of_b.report_outcome(before.request_id, [tool_id(59)], query=query)
-            assert (_reported(stores["a"]), _reported(stores["b"])) == (0, 0)
-            await of_a.report_outcome(before.request_id, [tool_id(0)], query=query)
-            for _ in range(5):
-                await of_b.report_outcome((await of_b.retrieve(query)).request_id, [tool_id(59)], query=query)
-            assert (_reported(stores["a"]), _reported(stores["b"])) == (1, 5)
-
-            recent = ({**row, "time": row["time"] - START + time.time() - DAY} for row in rows(400))
-            log = written(tmp_path / "log.jsonl", list(recent))
-            learned = await asyncio.to_thread(learned_of, stores["b"].path, logs=(log,))
-            await server.reload()
-            after, other = await of_a.retrieve(query, k=5), await of_b.retrieve(query, k=5)
-    finally:
-        await server.stop(1.0)
-    assert learned.published
-    assert (after.snapshot_id, ids([after])) == (before.snapshot_id, ids([before]))
-    assert other.snapshot_id != before.snapshot_id
-    assert ids([other]) != ids([before])
-
-
-def _reported(store: CatalogStore) -> int:
-    return len(read_outcomes(store.path / OUTCOMES)[0])

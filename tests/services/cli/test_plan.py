@@ -84,23 +84,6 @@ def test_answer_graph_and_log(run: Run, options: list[object]) -> None:
     assert answer(out) == ["pratchett"]
 
 
-def test_counts_and_an_empty_answer_are_said_plainly(run: Run, options: list[object], tmp_path: Path) -> None:
-    title = {"kind": "filter", "var": "b", "field": "title", "op": "contains", "value": "Good"}
-    nobody = {"kind": "filter", "var": "a", "field": "name", "op": "=", "value": "Nobody"}
-    edge = {"kind": "edge", "from": "b", "edge": "written_by", "to": "a"}
-    graph = {"action": "find", "return_var": "b", "vars": {"b": "Book", "a": "Author"}}
-    (tmp_path / "graph.json").write_text(json.dumps({**graph, "constraints": [edge, title, nobody]}), encoding="utf-8")
-    code, out, _ = run(*options)
-    assert code == 0
-    assert "Answer nothing" in out and "Answer: 0" not in out
-    assert "count 1" in out and "unknown" in out  # books with the title, and authors that no tool counts
-    code, out, _ = run(*options, "--json")
-    counts = [
-        (each["what"], each["count"]) for each in json.loads(out)["execution"]["calls"] if each["kind"] == "count"
-    ]
-    assert {("Author.name = Nobody", None), ("Book.title contains Good", 1)} <= {tuple(each) for each in counts}
-
-
 def test_a_word_that_is_not_understood_is_refused_unless_best_effort(
     run: Run, options: list[object], tmp_path: Path
 ) -> None:
@@ -137,26 +120,6 @@ def test_a_journal_is_resumed_and_replayed(run: Run, options: list[object], tmp_
     assert STOCK.calls == [*calls, calls[-1]]
 
 
-def test_a_journal_with_another_answer_in_it_is_refused(run: Run, options: list[object], tmp_path: Path) -> None:
-    journal = tmp_path / "run.jsonl"
-    assert run(*options, "--journal", journal)[0] == 0
-    journal.write_text(journal.read_text(encoding="utf-8").replace("Neil", "Emil"), encoding="utf-8")
-    for more in (("--replay",), ()):
-        code, out, error = run(*options, "--journal", journal, *more)
-        assert (code, out) != (0, "") and "no line of a journal, or it is damaged" in out + error
-
-
-def test_a_tool_that_fails_leaves_a_partial_answer(run: Run, options: list[object]) -> None:
-    STOCK.broken.add("list_authors_of_books")
-    code, out, _ = run(*options)  # get_book gives the first author only; so all authors are listed, and their books
-    assert code == 0
-    assert "pratchett" in out and "missing" not in out and "get_book instead" not in out
-    STOCK.broken.update({"list_books_of_authors", "list_books_of_author"})
-    code, out, _ = run(*options)
-    assert code == 16  # nothing could be resolved
-    assert "missing" in out and "out of order" in out and "No answer" in out
-
-
 @pytest.mark.parametrize(
     ("more", "code", "said"),
     [
@@ -176,25 +139,6 @@ def test_bad_options(run: Run, options: list[object], more: tuple[str, ...], cod
     found, _, err = run(*options, "--dry-run", *more)
     assert found == code
     assert said in err
-
-
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        ({"vars": {"a": "Author", "b": "Novel", "other": "Author"}}, "unknown type Novel"),
-        ({"return_var": "z"}, "return variable z"),
-        ({"constraints": []}, "No path of edges joins"),
-        ({"action": "guess"}, "action"),
-        ({"extra": 1}, "extra"),
-    ],
-)
-def test_a_graph_with_faults(
-    run: Run, options: list[object], tmp_path: Path, change: dict[str, Any], said: str
-) -> None:
-    (tmp_path / "graph.json").write_text(json.dumps({**GRAPH, **change}), encoding="utf-8")
-    code, _, err = run(*options, "--dry-run")
-    assert code == 2 and said in err
-    assert STOCK.calls == []
 
 
 def test_names_of_a_mailbox_do_not_command_the_terminal(run: Run, tmp_path: Path) -> None:

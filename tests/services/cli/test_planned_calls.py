@@ -105,19 +105,6 @@ def test_json_has_the_plan_the_calls_and_where_their_arguments_come_from(run: Ru
     assert leave["status"] == "201 Created" and leave["body"]["status"] == "pending"
 
 
-def test_a_run_goes_on_from_its_journal(run: Run, leaves: Leaves, tmp_path: Path) -> None:
-    journal = tmp_path / "journal.jsonl"
-    before = leaves.requested()
-    assert run(*leaves.arguments, "--journal", journal)[0] == 23
-    for _ in range(2):  # the second time all is known
-        assert run(*leaves.arguments, "--journal", journal, "--yes")[0] == 0
-    begun = [json.loads(line)["data"]["tool"] for line in journal.read_text().splitlines() if '"call_begun"' in line]
-    assert begun == ["hr/searchEmployees", "hr/requestLeave", "hr/requestLeave"]  # refused once, made once
-    assert len(leaves.requested()) == len(before) + 1
-    code, _, err = run(*leaves.arguments, "--goal", "hr/getEmployee", "--journal", journal)
-    assert code != 0 and "another run" in err
-
-
 def test_what_stops_a_run_is_said(run: Run, leaves: Leaves, store: Path) -> None:
     before = leaves.requested()
     bare = leaves.arguments[: leaves.arguments.index("--have")]

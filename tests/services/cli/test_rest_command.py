@@ -12,7 +12,6 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import httpx
 import pytest
 
 from scripts.reliability.replica import free_port
@@ -22,7 +21,6 @@ from tests.harness.commands import Run
 from tests.harness.waiting import LIMIT_S, wait_until
 
 CLIENT = ROOT / "clients" / "typescript"
-GO = ROOT / "examples" / "go" / "ask.go"
 
 
 @pytest.fixture(scope="module")
@@ -48,16 +46,6 @@ def url(hr_server: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     said = (folder / "log").read_text(encoding="utf-8")
     assert code == 0, said
     assert "Warning" not in said
-
-
-def test_it_answers_and_takes_outcomes(url: str) -> None:
-    with httpx.Client(base_url=url, trust_env=False, timeout=LIMIT_S) as client:
-        assert client.get("/readyz").status_code == 200
-        answer = client.post("/v1/retrieve", json={"query": "create an employee", "k": 3, "explain": True})
-        assert answer.status_code == 200 and len(answer.json()["tools"]) == 3
-        used = {"request_id": answer.json()["request_id"], "used": [answer.json()["tools"][0]["id"]]}
-        reported = client.post("/v1/outcomes", json=used)
-        assert (reported.status_code, reported.json()) == (200, {})
 
 
 def test_a_service_that_does_not_answer_is_warned_of(tmp_path: Path) -> None:
@@ -102,30 +90,6 @@ def test_the_typescript_client_compiles_and_asks(url: str, tmp_path: Path) -> No
     tested = _npm("test", folder=folder, url=url)
     assert tested.returncode == 0, tested.stdout + tested.stderr
     assert re.search(r"pass [1-9]\d*\n.*fail 0", tested.stdout)
-
-
-@pytest.mark.slow
-def test_the_go_example_compiles_and_asks(url: str, tmp_path: Path) -> None:
-    go = shutil.which("go") or shutil.which("go", path="/usr/local/go/bin")
-    if go is None:
-        pytest.skip("no Go here")
-    environ = {
-        **os.environ,
-        "GOFLAGS": "-mod=mod",
-        "GOTOOLCHAIN": "local",
-        "CGO_ENABLED": "0",
-    }  # its own cache stays: else net/http is compiled each time
-    program = tmp_path / "ask"
-    # Where the cache is empty, the standard library without optimisations and C takes less than half of the time.
-    swiftly = ["-gcflags=all=-N -l", "-ldflags=-s -w"]
-    built = subprocess.run(
-        [go, "build", *swiftly, "-o", str(program), str(GO)], env=environ, capture_output=True, text=True, check=False
-    )
-    assert built.returncode == 0, built.stderr
-    asked = subprocess.run([str(program), url, "create an employee"], capture_output=True, text=True, check=False)
-    assert asked.returncode == 0 and len(asked.stdout.splitlines()) >= 5, asked.stderr
-    refused = subprocess.run([str(program), url, "…"], capture_output=True, text=True, check=False)
-    assert refused.returncode == 1 and refused.stderr.startswith("400 query")
 
 
 def test_an_open_address_is_refused(run: Run) -> None:

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from inference import HashingEncoder
-from ontology.errors import EgotoolsError, SnapshotError, SnapshotSignatureError
-from retrieval.engine import open_engine
+from ontology.errors import SnapshotSignatureError
 from retrieval.snapshot.publish import current_snapshot
 from services.jobs.build import build_snapshot
 from tests.harness.commands import Run
-from tests.retrieval.snapshot.crafted import copied, rewrite_manifest
 
 
 def _tools(folder: Path, count: int) -> Path:
@@ -49,7 +46,6 @@ def test_rolling_back_publishes_the_one_before_and_tells_the_history(run: Run, b
     assert current_snapshot(store).name == a
     for arguments, expected in (((), 7), (("nope",), 7), ((a,), 6), (("",), 2)):
         assert run("admin", "rollback", *arguments, "--store", store)[0] == expected
-    assert run("admin", "rollback", "--tenant", "acme", "--store", store)[0] == 2
     assert current_snapshot(store).name == a
 
 
@@ -57,14 +53,13 @@ def test_a_snapshot_is_signed_from_the_build_on(run: Run, tmp_path: Path, monkey
     code, out, _ = run("admin", "keys", "create", tmp_path / "key", "--json")
     made = json.loads(out)
     assert code == 0
-    assert run("admin", "keys", "show", made["public_key"])[1].split() == [made["key_id"]]
     assert run("admin", "keys", "create", tmp_path / "key")[0] == 8
     tools = _tools(tmp_path, 2)
     build = ("build", tools, "--out", tmp_path / "store", "--encoder", "hashing.v1")
     unsigned = json.loads(run(*build, "--json")[1])["snapshot_id"]
     monkeypatch.setenv("EGOTOOLS_TRUSTED_KEYS", made["public_key"])
     search = ("search", "get a widget", "--store", tmp_path / "store")
-    for command in (search, ("validate", "--store", tmp_path / "store"), ("show", "x", "--store", tmp_path / "store")):
+    for command in (search, ("validate", tmp_path / "store"), ("show", "x", "--store", tmp_path / "store")):
         code, _, err = run(*command)
         assert code == SnapshotSignatureError.exit_code
         assert "not signed" in err
@@ -94,7 +89,6 @@ def test_a_snapshot_is_signed_from_the_build_on(run: Run, tmp_path: Path, monkey
         ("serve", "--store", ""),
         ("serve", "--ready-file", ""),
         ("validate", ""),
-        ("validate", "--store", ""),
         ("diff", ""),
         ("diff", "a", ""),
         ("export", ""),
@@ -104,7 +98,6 @@ def test_a_snapshot_is_signed_from_the_build_on(run: Run, tmp_path: Path, monkey
         ("admin", "snapshots", "--store", ""),
         ("admin", "rollback", "--store", ""),
         ("admin", "keys", "create", ""),
-        ("admin", "keys", "show", ""),
     ],
     ids=" ".join,
 )
@@ -119,32 +112,3 @@ def test_an_empty_path_is_refused_and_nothing_is_read_or_written(
     assert (code, out) == (2, "")
     assert "is empty" in told
     assert os.listdir(tmp_path) == ["api.json"]
-
-
-CRAFTED: dict[str, Callable[[dict[str, Any]], None]] = {
-    "no files": lambda manifest: manifest.update(files={}),
-    "a file outside": lambda manifest: manifest["files"].update({"../CURRENT": {"bytes": 1, "sha256": "0" * 64}}),
-    "an absolute file": lambda manifest: manifest["files"].update({"/etc/hostname": {"bytes": 1, "sha256": "0" * 64}}),
-    "a file that is a number": lambda manifest: manifest["files"].update({"tools.jsonl": 7}),
-    "no predicates": lambda manifest: manifest.pop("predicates"),
-    "predicates of another form": lambda manifest: manifest.update(predicates={"a": 1}),
-    "counts below zero": lambda manifest: manifest["counts"].update(tools=-1),
-    "counts of another catalogue": lambda manifest: manifest["counts"]["nodes"].update(tool=10**6),
-    "dimensions": lambda manifest: manifest["encoder"].update(dimensions=2**31),
-    "boosts": lambda manifest: manifest.update(boosts={"x": float("nan")}),
-    "ranking": lambda manifest: manifest.update(ranking={"ranker": "", "weights": {"": float("inf")}}),
-    "deep": lambda manifest: manifest.update(abbreviations=json.loads("[" * 500 + "]" * 500)),
-}
-
-
-@pytest.mark.parametrize("name", CRAFTED)
-def test_every_command_refuses_a_crafted_manifest_in_words(run: Run, tmp_path: Path, name: str) -> None:
-    _build(tmp_path, 3)
-    folder = copied(tmp_path / "store", tmp_path / "copy")
-    rewrite_manifest(folder, CRAFTED[name])
-    for command in (("search", "get a widget"), ("show", "widget"), ("validate",)):
-        code, out, err = run(*command, "--store", folder)
-        assert (code, out) == (SnapshotError.exit_code, ""), err
-        assert "Traceback" not in err
-    with pytest.raises(EgotoolsError):
-        open_engine(folder)  # as the server does

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import re
-import shutil
 import signal
-import subprocess
 import sys
 import threading
 from collections.abc import Mapping
@@ -18,14 +15,11 @@ from typing import Any
 import pytest
 
 from planners.journal.run_journal import read_run_journal
-from tests.conftest import ROOT
 from tests.harness.commands import Run, started
 from tests.harness.waiting import LIMIT_S, wait_until
-from tests.planners.journal import warehouse_tools
 from tests.planners.kgot.recorded_events import event_lines
 from tests.planners.kgot.run_fakes import StepServer
 
-RECORDED = ROOT / "planners" / "kgot" / "tasks" / "recorded"
 QUESTION = "What is the amount of the sale?"
 CALL = {"tool": "kgot/inspect_file", "arguments": {"file": "sales.csv"}}
 ASKED = "result = [node['amount'] for _, node in G.nodes(data=True) if node['label'] == 'Zsale']"
@@ -57,33 +51,34 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def _nobody(needs_sandbox: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def _nobody(needs_sandbox: None, cache: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(sys, "stdin", io.StringIO(""))  # no terminal
+    monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     monkeypatch.setenv("OPENAI_API_KEY", "k")
     (tmp_path / "sales.csv").write_text("region,amount\nNorth,8\nSouth,8\nWest,8\n", encoding="utf-8")
 
 
-def options(server: StepServer, cache: Path, tmp_path: Path, *more: object) -> list[object]:
+def options(server: StepServer, tmp_path: Path, *more: object) -> list[object]:
     model = ("--llm-url", f"{server.url}/v1", "--llm-model", "m", "--votes", 1)
-    return ["solve", QUESTION, "--file", tmp_path / "sales.csv", *model, "--tools-cache", cache, *more]
+    return ["solve", QUESTION, "--file", tmp_path / "sales.csv", *model, *more]
 
 
-def test_a_model_solves_a_task_and_the_run_is_replayed_without_it(run: Run, cache: Path, tmp_path: Path) -> None:
+def test_a_model_solves_a_task_and_the_run_is_replayed_without_it(run: Run, tmp_path: Path) -> None:
     journal = ("--journal", tmp_path / "run.jsonl")
     with StepServer(**ANSWERS) as server:
-        code, out, err = run(*options(server, cache, tmp_path, *journal, "--llm-usd-per-1k", 1))
+        code, out, err = run(*options(server, tmp_path, *journal, "--llm-usd-per-1k", 1))
         asked = len(server.steps)
-        again = run(*options(server, cache, tmp_path, *journal, "--llm-usd-per-1k", 1))
+        again = run(*options(server, tmp_path, *journal, "--llm-usd-per-1k", 1))
         assert len(server.steps) == asked, "a finished run asks nobody"
     assert code == 0, err
-    for told in ("step 1", "enhance (1 insert)", "kgot/inspect_file", "1 MergeNode", "answer 8"):
+    for told in ("step 1", "decision enhance", "kgot/inspect_file", "operations 1", "answer 8"):
         assert told in out
     assert re.search(r"took +2 steps; \d+ model calls, \d+ \+ \d+ tokens, 0\.\d+ USD; 1 tool call,", out)
     assert "not ready" not in again[2], "none of them was called"
     replayed = run("solve", "--replay", *journal)
     assert replayed[0] == again[0] == 0
-    first, second, third = (re.sub(r"in \d+\.\d s", "in S s", each) for each in (out, again[1], replayed[1]))
+    first, second, third = (re.sub(r"seconds \S+", "", each) for each in (out, again[1], replayed[1]))
     assert first == second == third
     code, told_json, _ = run("solve", "--replay", *journal, "--json")
     found = json.loads(told_json)
@@ -99,7 +94,7 @@ def test_a_model_solves_a_task_and_the_run_is_replayed_without_it(run: Run, cach
     ids=["kill", "Ctrl-C", "Ctrl-C while a tool asks"],
 )
 def test_a_command_that_was_stopped_goes_on_and_does_not_wait_for_its_model(
-    run: Run, cache: Path, tmp_path: Path, sent: signal.Signals, step: str
+    run: Run, tmp_path: Path, sent: signal.Signals, step: str
 ) -> None:
     held, go_on = threading.Event(), threading.Event()
     answers = ASKING if step == "tool" else ANSWERS
@@ -111,7 +106,7 @@ def test_a_command_that_was_stopped_goes_on_and_does_not_wait_for_its_model(
         return answers[step][0]
 
     with StepServer(**{**answers, step: answer}) as server:
-        given = options(server, cache, tmp_path, "--journal", tmp_path / "run.jsonl")
+        given = options(server, tmp_path, "--journal", tmp_path / "run.jsonl")
         with started(*given) as process:
             wait_until(held.is_set, process=process)
             process.send_signal(sent)
@@ -128,49 +123,12 @@ def test_a_command_that_was_stopped_goes_on_and_does_not_wait_for_its_model(
     assert b'"Ended","missing":"","outcome":"solved"' in event_lines(read_run_journal(tmp_path / "run.jsonl"))
 
 
-def test_budget_and_deadline_have_their_own_exit_codes(run: Run, cache: Path, tmp_path: Path) -> None:
+def test_budget_and_deadline_have_their_own_exit_codes(run: Run, tmp_path: Path) -> None:
     with StepServer(**ANSWERS) as server:
-        code, _, err = run(*options(server, cache, tmp_path, "--llm-max-tokens", 10))
+        code, _, err = run(*options(server, tmp_path, "--llm-max-tokens", 10))
         assert code == 11 and "--journal" not in err
-        code, _, err = run(*options(server, cache, tmp_path, "--max-seconds", 0.001))
+        code, _, err = run(*options(server, tmp_path, "--max-seconds", 0.001))
         assert code == 12
-
-
-def test_a_model_that_is_down_ends_the_run_with_its_fault(run: Run, cache: Path, tmp_path: Path) -> None:
-    with StepServer() as server:  # it answers each step with an error
-        code, out, err = run(*options(server, cache, tmp_path))
-        assert server.steps.count("next_step") == 2
-    assert code == 10 and "left out" in out and "next_step: the endpoint answered HTTP 400" in out, err
-    assert "outcome model" in out and "HTTP 400" in err and QUESTION.rstrip("?") not in err
-
-
-def test_where_python_cannot_be_isolated_no_model_is_asked(
-    run: Run, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    broken = tmp_path / "bin" / "bwrap"
-    broken.parent.mkdir()
-    broken.write_text("#!/bin/sh\nexit 1\n", encoding="utf-8")
-    broken.chmod(0o755)
-    monkeypatch.setenv("PATH", str(broken.parent), prepend=os.pathsep)
-    with StepServer(**ANSWERS) as server:
-        code, _, err = run(*options(server, cache, tmp_path))
-        assert not server.steps
-    assert code == 25 and "a graph in memory is asked by Python" in err and "--graph rdf" in err
-
-
-def test_the_run_of_another_task_is_replayed_and_not_gone_on_with(run: Run, cache: Path, tmp_path: Path) -> None:
-    journal = tmp_path / "run.jsonl"
-    shutil.copytree(RECORDED, tmp_path, dirs_exist_ok=True)
-    with StepServer(**ANSWERS) as server:
-        code, _, err = run(*options(server, cache, tmp_path, "--journal", journal))
-        assert not server.steps
-    assert code == 2 and "it is the journal of another run" in err and "--replay" in err
-    assert run("solve", "--replay", "--journal", journal)[0] == 0
-
-
-def test_without_a_model_the_error_says_how_to_name_one(run: Run, cache: Path) -> None:
-    code, _, err = run("solve", "What is 17.5 % of 2,340?", "--tools-cache", cache)
-    assert code == 2 and "--llm-url URL --llm-model NAME" in err and "solve --demo" in err
 
 
 def test_the_shipped_recorded_run_replays_and_says_whether_its_answer_is_right(run: Run) -> None:
@@ -180,40 +138,6 @@ def test_the_shipped_recorded_run_replays_and_says_whether_its_answer_is_right(r
     assert "with qwen2.5-coder-1.5b-instruct-q4_k_m. It is replayed" in out
     assert "answer (forced) Account Owner of Hydra Systems" in out
     assert "The answer is wrong; expected: Sales" in out
-
-
-@pytest.fixture(scope="module")
-def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A store with tools of Python, one of which changes something."""
-    store = tmp_path_factory.mktemp("warehouse") / "store"
-    made = subprocess.run(
-        [sys.executable, "-m", "services.cli", "build", f"python:{warehouse_tools.__name__}", "--out", str(store)],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert made.returncode == 0, made.stderr
-    return store
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("yes", [False, True], ids=["nobody", "yes"])
-def test_what_may_change_something_needs_consent(
-    run: Run, cache: Path, warehouse: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, yes: bool
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    name = warehouse_tools.__name__
-    move = {"tool": f"{name}/move_stock", "arguments": {"material": "steel", "target": "Ulm"}}
-    asked = {"query_type": "INSERT", "content": "move stock of a material to a target"}
-    answers = {**ANSWERS, "next_step": [asked], "tool_calls": [{"calls": [move]}]}
-    with StepServer(**answers, forced_query=[{"query": ASKED}]) as server:
-        given = options(server, cache, tmp_path, "--store", warehouse, "--python", name, "--max-iterations", 1)
-        code, out, err = run(*given, *(["--yes"] if yes else []))
-    assert f"{name}/move_stock" in out, err
-    assert warehouse_tools.MARKS.exists() is yes
-    assert ("denied" in out) is not yes
-    assert code == (0 if yes else 7)
 
 
 def tasks_file(folder: Path) -> Path:
@@ -226,18 +150,18 @@ def tasks_file(folder: Path) -> Path:
     return path
 
 
-def test_many_tasks_are_solved_and_reported_and_finished_ones_stay(run: Run, cache: Path, tmp_path: Path) -> None:
+def test_many_tasks_are_solved_and_reported_and_finished_ones_stay(run: Run, tmp_path: Path) -> None:
     always = {**ANSWERS, "next_step": lambda body, nth: ANSWERS["next_step"][_has_graph(body)]}
     with StepServer(**always) as server:
         model = ("--llm-url", f"{server.url}/v1", "--llm-model", "m", "--votes", 1)
         given = ("solve", "--tasks", tasks_file(tmp_path), "--out", tmp_path / "out", *model, "--workers", 2)
-        code, out, err = run(*given, "--tools-cache", cache)
+        code, out, err = run(*given)
         assert code == 0, err
         assert "2 tasks: 1 correct" in out and "right solved: 8" in err
         written = {path.name for path in (tmp_path / "out").iterdir()}
         assert {"report.json", "report.md", "results", "journals"} <= written
         before = {path: path.stat().st_mtime_ns for path in (tmp_path / "out" / "journals").glob("*.jsonl")}
-        code, out, err = run(*given, "--tools-cache", cache)
+        code, out, err = run(*given)
         assert code == 0 and "2 of 2 were finished before. To run one again, delete " in err
     assert {path: path.stat().st_mtime_ns for path in before} == before
 
@@ -271,15 +195,15 @@ BAD: list[tuple[list[str], int, str]] = [
 
 
 @pytest.mark.parametrize(("given", "code", "problem"), BAD, ids=[" ".join(given) or "nothing" for given, _, _ in BAD])
-def test_bad_input_is_named(run: Run, cache: Path, tmp_path: Path, given: list[str], code: int, problem: str) -> None:
+def test_bad_input_is_named(run: Run, tmp_path: Path, given: list[str], code: int, problem: str) -> None:
     paths = {"TASKS": tasks_file(tmp_path), "OUT": tmp_path / "out", "GONE": tmp_path / "gone"}
-    found, _, err = run("solve", *(paths.get(word, word) for word in given), "--tools-cache", cache)
+    found, _, err = run("solve", *(paths.get(word, word) for word in given))
     assert found == code and problem in err and "not ready" not in err
 
 
-def test_a_journal_of_another_run_is_refused(run: Run, cache: Path, tmp_path: Path) -> None:
+def test_a_journal_of_another_run_is_refused(run: Run, tmp_path: Path) -> None:
     with StepServer(**ANSWERS) as server:
-        given = options(server, cache, tmp_path, "--journal", tmp_path / "run")
+        given = options(server, tmp_path, "--journal", tmp_path / "run")
         assert run(*given)[0] == 0
         code, _, err = run("solve", "What else?", *given[2:])
         assert code == 2 and "which differs in the question. " in err

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from pathlib import Path
 
 import pytest
@@ -19,16 +18,12 @@ def test_tokens_are_made_listed_and_revoked(run: Run, tmp_path: Path) -> None:
     token = out.strip()
     assert code == 0 and "shown only now" in " ".join(err.split())
     assert asyncio.run(StaticTokens(file).verify(token)).name == "ci"
-    code, out, _ = run("admin", "tokens", "list", "--file", file, "--json")
-    listed = json.loads(out)
-    assert code == 0 and [each["name"] for each in listed] == ["ci"] and "sha256" not in out
-    code, out, _ = run("admin", "tokens", "list", "--file", file)
-    assert code == 0 and "ci" in out and token not in out
+    assert token not in file.read_text(encoding="utf-8")
     assert run("admin", "tokens", "create", "ci", "--file", file)[0] == 2
     assert run("admin", "tokens", "create", "other", "--file", file, "--days", 0)[0] == 2
     assert run("admin", "tokens", "revoke", "ci", "--file", file)[0] == 0
     assert run("admin", "tokens", "revoke", "ci", "--file", file)[0] == 7
-    assert json.loads(run("admin", "tokens", "list", "--file", file, "--json")[1]) == []
+    assert "ci" not in file.read_text(encoding="utf-8")
 
 
 def test_serve_refuses_to_listen_beyond_loopback(

@@ -139,26 +139,3 @@ def test_what_is_not_better_is_not_published(run: Run, store: Path, false: Path)
     assert (store / "CURRENT").read_text(encoding="utf-8") == before
     assert len(list((store / "snapshots").iterdir())) == 1
     assert (store / "reports" / f"{before.strip()}.tuning.json").exists()
-
-
-@pytest.mark.parametrize(
-    ("change", "options", "exit_code", "told"),
-    [
-        ({"tools": ["tool_99"]}, (), 2, "need 1 tools that the snapshot does not have"),
-        ({"tools": ["tool_01"], "split": ""}, (), 2, "have 1 different gold sets"),
-        ({"generator": "rules.v2"}, (), 2, "40 of 40 requests were generated"),
-        ({"split": "later"}, (), 3, "has the split 'later'"),
-        ({"query": "?"}, (), 3, "not labelled requests"),
-        ({}, ("--seed", "-1"), 2, "seed"),
-        ({}, ("-k", "0"), 2, "-k"),
-    ],
-)
-def test_bad_input_is_refused_in_words(
-    run: Run, store: Path, tmp_path: Path, change: dict[str, Any], options: tuple[str, ...], exit_code: int, told: str
-) -> None:
-    rows = requests(truth=True, count=40)
-    rows = [{**row, **change} for row in rows] if set(change) - {"tools"} else [*rows[:-1], {**rows[-1], **change}]
-    code, _, err = run("tune", store, "--on", written(tmp_path / "labels", rows), *options)
-    assert code == exit_code
-    assert told in err
-    assert len(list((store / "snapshots").iterdir())) == 1

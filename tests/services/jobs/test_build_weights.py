@@ -10,26 +10,21 @@ import pytest
 
 from inference import HashingEncoder
 from ingest.build_report import BuildReport
-from ontology.errors import NotFoundError
 from retrieval.ranking.weights import SHIPPED, RankingWeights, ranking_section, weights_of
 from retrieval.snapshot.publish import published_id
 from retrieval.snapshot.publish_version import publish_reweighted, tuned_after
 from retrieval.snapshot.reader import open_snapshot
 from services.jobs.build import build_snapshot
-from services.jobs.improve import roll_back_weights
-from services.jobs.plans import TuningPlan
-from tests.harness.commands import Run
 
 TUNED = RankingWeights(bm25_params=2.0)
-OTHER = RankingWeights(bm25_params=1.0)
 THINGS = ("order", "parcel", "refund", "voucher", "basket", "review", "ticket", "contract", "card", "letter")
 
 
-def built(store: Path, things: Sequence[str], *, said: str = "Gets the", weights: str = "keep") -> BuildReport:
+def built(store: Path, things: Sequence[str], *, said: str = "Gets the") -> BuildReport:
     rows = [{"name": f"get_{thing}", "description": f"{said} {thing}."} for thing in things]
     table = store.parent / "tools.jsonl"
     table.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return build_snapshot([str(table)], store, encoder=HashingEncoder(), weights=weights)
+    return build_snapshot([str(table)], store, encoder=HashingEncoder())
 
 
 def retuned(store: Path, weights: RankingWeights = TUNED) -> str:
@@ -50,9 +45,6 @@ def test_the_same_tools_built_again_are_the_tuned_snapshot_to_the_byte(store: Pa
         report = built(store, THINGS)
         assert report.snapshot_id == published_id(store) == tuned
         assert "tuned, as before: 100%" in report.weights
-    assert built(store, THINGS, weights="shipped").weights == ""
-    assert weights_of(open_snapshot(store)) == SHIPPED
-    assert built(store, THINGS).weights == ""
 
 
 def test_a_close_catalogue_keeps_them_and_the_manifest_tells_from_where(store: Path) -> None:
@@ -74,19 +66,3 @@ def test_another_catalogue_gets_the_shipped_weights_and_the_reason(store: Path) 
     report = built(store, THINGS, said="Fetches the")
     assert report.weights.startswith("the shipped ones: only 0%") and tuned in report.weights
     assert open_snapshot(store).manifest.ranking is None
-
-
-def test_rollback_goes_back_one_tuning_at_a_time_and_says_what_serves(store: Path, run: Run) -> None:
-    shipped = open_snapshot(store).id
-    first, second = retuned(store), retuned(store, OTHER)
-    code, out, _ = run("tune", store, "--rollback", "--json")
-    said = json.loads(out)
-    assert (code, said["published_id"], said["snapshot_id"]) == (0, first, second)
-    assert said["weights"] == dict(TUNED)
-    code, out, _ = run("tune", store, "--rollback")
-    assert (code, published_id(store)) == (0, shipped)
-    assert f"Snapshot {shipped}, with the shipped weights, was published in place of {first}, and serves now." in out
-    with pytest.raises(NotFoundError, match="has the shipped weights"):
-        roll_back_weights(TuningPlan(snapshot=store))
-    code, _, err = run("tune", store)
-    assert (code, "--on" in err) == (2, True)

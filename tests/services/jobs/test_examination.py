@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from ingest.trust.quarantine import APPROVALS, FINDINGS, approve, read_approvals, read_record
-from ontology.errors import CatalogError, InvalidArgumentError, StorageError
+from ingest.trust.quarantine import APPROVALS, approve, read_approvals, read_record
+from ontology.errors import CatalogError, StorageError
 from ontology.reporting import no_progress
 from retrieval.snapshot.reader import open_snapshot
 from services.jobs.build import build
@@ -66,14 +66,6 @@ def test_an_approval_releases_a_tool_until_it_changes(tmp_path: Path, cached: bo
     assert _described(store, "erp/list_vendors") == BAD["description"], "what was approved is still what serves"
 
 
-def test_a_refused_build_can_be_approved(tmp_path: Path) -> None:
-    _write(tmp_path, CLEAN, BAD)
-    with pytest.raises(CatalogError):
-        build(_plan(tmp_path, "refuse"), no_progress)
-    _approve(tmp_path / "store", "erp/list_vendors")
-    assert build(_plan(tmp_path, "refuse"), no_progress).tools == 2
-
-
 BEFORE = {
     "id": "erp/archive",
     "name": "archive",
@@ -127,9 +119,3 @@ def test_approvals_are_audited_once_they_are_written(tmp_path: Path) -> None:
     with pytest.raises(StorageError):
         approve(tmp_path / "none", [("a/b", "ff", ())], reason="r", by="ann", audit=audit)
     assert len(told) == 1
-
-
-def test_a_damaged_record_is_refused(tmp_path: Path) -> None:
-    (tmp_path / FINDINGS).write_text('{"findings": 3}', encoding="utf-8")
-    with pytest.raises(InvalidArgumentError, match=r"findings\.json"):
-        read_record(tmp_path)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 
 import pytest
@@ -14,9 +13,7 @@ from ingest.build_report import BuildReport
 from ontology.errors import InvalidArgumentError, ModelError
 from retrieval.snapshot.reader import open_snapshot
 from services.jobs.build import as_read, build_snapshot
-from services.jobs.model_factory import phrase_writer
-from services.jobs.plans import ChatEndpoint
-from tests.harness.commands import Run
+from services.jobs.plans import ChatEndpoint, phrase_writer
 
 TOOLS = [
     {"name": "list_attendees", "description": "List attendees of an event.", "parameters": {"type": "object", "properties": {}}},
@@ -56,17 +53,6 @@ def test_phrases_of_a_file_are_in_the_snapshot_beside_the_document(catalogue: st
     assert build().snapshot_id == plain.snapshot_id
 
 
-def test_show_tells_the_phrases_of_a_tool(run: Run, catalogue: str, tmp_path: Path) -> None:
-    file, store = tmp_path / "phrases.jsonl", tmp_path / "store"
-    row = {"tool": "tools/list_attendees", "phrases": ["attendees of my event"], "not_for": "inviting", "by": "Ana"}
-    file.write_text(json.dumps(row), encoding="utf-8")
-    build_snapshot([catalogue], store, encoder=HashingEncoder(), phrases_file=file)
-    code, out, _ = run("show", "tools/list_attendees", "--store", store)
-    assert code == 0 and "phrases: attendees of my event. Not for: inviting (Ana)" in out
-    _, out, _ = run("show", "tools/list_attendees", "--store", store, "--json")
-    assert json.loads(out)["nodes"][0]["phrases"]["texts"] == ["attendees of my event"]
-
-
 def test_a_model_that_is_down_costs_its_phrases_and_is_asked_again(catalogue: str, tmp_path: Path) -> None:
     store, file = tmp_path / "store", tmp_path / "kept.jsonl"
     down = ScriptedChat([ModelError("it is down", subject="scripted")] * 9)
@@ -97,24 +83,6 @@ def test_a_document_has_no_say_in_the_phrases_of_its_tools(said: object, tmp_pat
     assert report.rejected_tools.by_reason == {"hint-ignored": 1} and report.tools == 2
     snapshot = open_snapshot(store)
     assert snapshot.manifest.phrases is None and snapshot.tool(0).metadata["team"] == "events"
-
-
-def test_phrases_from_a_pipe_are_read_anew_in_each_build(catalogue: str, tmp_path: Path) -> None:
-    def build(phrase: str) -> str:
-        read, write = os.pipe()
-        os.write(write, json.dumps({"tool": "tools/list_attendees", "phrases": [phrase]}).encode())
-        os.close(write)
-        try:
-            file = Path(f"/dev/fd/{read}")
-            build_snapshot([catalogue], tmp_path / "store", encoder=HashingEncoder(), phrases_file=file)
-        finally:
-            os.close(read)
-        return str(open_snapshot(tmp_path / "store").tool(0).metadata["phrases"]["texts"][0])
-
-    assert [build(each) for each in ("attendees of my event", "attendees we expect")] == [
-        "attendees of my event",
-        "attendees we expect",
-    ]
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from pathlib import Path
 
@@ -20,7 +19,6 @@ from services.jobs.ask_parts import open_question_graph
 from services.jobs.build import build_snapshot
 from services.jobs.tool_graph_file import tool_graph_file
 from tests.conftest import ROOT
-from tests.planners.graphseek.rule_runs import answer_all
 
 
 @pytest.fixture(scope="module")
@@ -49,26 +47,6 @@ async def test_the_graph_has_the_nodes_edges_and_effects_of_the_snapshot(store: 
         assert catalog.about == shipped_catalogs()["tool_graph"].about
         assert all(each.name in catalog.nodes for each in census.nodes)
     snapshot.release()
-
-
-async def test_tools_whose_effect_is_not_known_are_neither_reading_nor_writing(tmp_path: Path) -> None:
-    lines = {
-        "Legal": ["create_nda", "screen_sanctions"],
-        "Sales": ["cancel_order", "create_order"],
-        "Help": ["list_cases"],
-    }
-    tools = [
-        {"type": "function", "function": {"name": name, "description": name}, "metadata": {"line_of_business": line}}
-        for line, names in lines.items()
-        for name in names
-    ]
-    (tmp_path / "tools.json").write_text(json.dumps(tools), encoding="utf-8")
-    build_snapshot([str(tmp_path / "tools.json")], tmp_path / "store", encoder=HashingEncoder())
-    address = f"ladybug:{tool_graph_file(tmp_path / 'store', tmp_path / 'graphs')}"
-    asked = ["How many tools only read?", "How many tools change?", "Which lines of business only write?"]
-    answered = await answer_all(address, tmp_path, [[each] for each in asked])
-    assert [answered[each].text for each in asked] == ["There are 1.", "There are 3.", "Sales."]
-    assert {each.outcome for each in answered.values()} == {"answered"}
 
 
 async def test_what_is_no_graph_is_refused(tmp_path: Path) -> None:

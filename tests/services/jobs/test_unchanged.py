@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from inference import load_encoder
-from inference.result_cache import ResultCache
 from ingest.build_report import BuildReport
-from ingest.sources import read_catalog
-from services.jobs.build import build_snapshot, earlier_build, remember_build
+from services.jobs.build import build_snapshot
 
 _ORDER = {"type": "object", "properties": {"id": {"type": "string", "description": "Id of the order."}}}
 
@@ -87,15 +84,3 @@ def test_a_damaged_cache_builds_again(folder: Path, tmp_path: Path) -> None:
     second = _built(folder, tmp_path / "store")
     assert "unchanged" not in second.seconds
     assert _files(second) == _files(first)
-
-
-@pytest.mark.parametrize("failed", [False, True])
-def test_a_build_is_remembered_unless_an_extraction_failed(folder: Path, tmp_path: Path, failed: bool) -> None:
-    store = tmp_path / "store"
-    report = _built(folder, store)
-    if failed:
-        report = replace(report, triples=replace(report.triples, tools_failed={"shop/getOrder": "no answer"}))
-    with ResultCache(tmp_path / "cache.sqlite") as cache:
-        remember_build(cache, "key", read_catalog([str(folder)]), report)
-        assert (earlier_build(cache, "key", store) is None) == failed
-        assert earlier_build(cache, "other key", store) is None

@@ -1,20 +1,17 @@
 """A question's run: each step plans, executes, and decides whether to go on (section 3.1 of the paper).
 
-With a journal a killed run goes on, a finished one is replayed without anybody, and another run branches off from any step. The journal
-of a finished run is not written any more."""
+With a journal a killed run goes on, and a finished one is replayed without anybody; its journal is not written any more."""
 
 from __future__ import annotations
 
 import asyncio
-import re
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from ontology.errors import (
     BudgetExceededError,
@@ -64,7 +61,7 @@ from planners.graphseek.turn import (
     event_of,
 )
 from planners.journal.recorded import Steps, not_recorded, request_key
-from planners.journal.run_journal import DAMAGED, RunJournal, RunRecord, branch_journal
+from planners.journal.run_journal import DAMAGED, RunJournal
 from planners.journal.step_log import also_told_to, emit, in_order, seconds_since, told_to, unheard
 from planners.stores.graph_schema import GraphSchema, ReadableGraph
 
@@ -79,7 +76,6 @@ _ENDS: tuple[tuple[type[Exception], RunOutcome], ...] = (
 )
 _GOES_ON = frozenset({"model", "store", "budget", "deadline", "cancelled"})
 """Outcomes of a run that can go on when what stopped it is over."""
-_KEY = re.compile(r"begin|(?:turn|ground|invocation)/(\d{1,6})(?:/\d{1,6})?")
 Observe: TypeAlias = Callable[[AgentEvent], None]
 
 
@@ -144,14 +140,12 @@ async def answer_question(
     observe: Observe = unheard,
     *,
     steps: Steps | None = None,
-    taken_over: int = 0,
 ) -> AnsweredQuestion:
     """Run a question.
 
     :param parts: None in a replay, whose journal knows what each step gave.
     :param observe: gets each event, on the event loop, in a fixed order.
     :param steps: of the run's journal; nothing is written where None.
-    :param taken_over: steps of another run that this one goes on from; as many as ``max_steps`` may follow them.
     :raises InvalidArgumentError: when there is no question, or it is too long for a message.
     """
     check_question(question, settings)
@@ -166,7 +160,7 @@ async def answer_question(
     run = _Run(
         question=replace(question, text=clean_text(question.text)),
         given=parts,
-        settings=replace(settings, max_steps=settings.max_steps + taken_over),
+        settings=settings,
         journal=steps or Steps(),
     )
     with told_to(observe), also_told_to(count):
@@ -413,14 +407,13 @@ class _Run:
 
 
 class _Header(BaseModel):
-    """What a run was begun with; ``taken_over`` are steps of another run that it goes on from."""
+    """What a run was begun with."""
 
     model_config = ConfigDict(frozen=True)
 
     run: Literal["graphseek"] = "graphseek"
     question: Question
     settings: AgentSettings
-    taken_over: int = Field(default=0, ge=0)
 
 
 async def answer_recorded(
@@ -442,14 +435,14 @@ async def answer_recorded(
         journal.append("run_begun", **header.model_dump(mode="json"))
     header = _begun(journal)
     if header.question != question:
-        remedy = "Give a new file, or branch it"
+        remedy = "Give a new file"
         raise InvalidArgumentError("the journal is of another question", subject=str(journal.path), remedy=remedy)
     if journal.end is not None:
         return await replay_question(journal, observe)
     started, heard = time.perf_counter(), _Heard(observe)
     limits = replace(header.settings, max_seconds=settings.max_seconds, call_seconds=settings.call_seconds)
     steps = Steps(journal, event_of=event_of)
-    answered = await answer_question(question, parts, limits, heard, steps=steps, taken_over=header.taken_over)
+    answered = await answer_question(question, parts, limits, heard, steps=steps)
     seconds, end = seconds_since(started), answered.end
     if end.outcome in _GOES_ON:
         journal.append("run_stopped", outcome=end.outcome, missing=end.missing, seconds=seconds)
@@ -469,71 +462,10 @@ async def replay_question(journal: RunJournal, observe: Observe = unheard) -> An
         raise InvalidArgumentError(problem, subject=str(journal.path), remedy="Let it go on first")
     heard, limits = _Heard(observe), replace(header.settings, max_seconds=None)
     steps = Steps(journal, is_replay=True, event_of=event_of)
-    answered = await answer_question(header.question, None, limits, heard, steps=steps, taken_over=header.taken_over)
+    answered = await answer_question(header.question, None, limits, heard, steps=steps)
     if heard.told != (ended.get("events"), ended.get("told")):
         raise not_recorded("the replay differs from the run", subject=str(journal.path))
     return answered
-
-
-def branch_question(journal: RunJournal, step: int, target: Path) -> Question:
-    """Write a new journal whose run takes over the first steps of another one, and goes its own way from there.
-
-    :param step: the last that is taken over; 0 takes over none but the schema.
-    :param target: the new file; give it to :func:`answer_recorded` with the question that is returned.
-    :raises InvalidArgumentError: when the journal has not so many steps, or the target exists.
-    """
-    header, taken = _begun(journal), _steps(journal)
-    if not 0 <= step <= taken:
-        raise InvalidArgumentError(f"the run has {taken} steps", subject="step", remedy=f"Use 0 to {taken}")
-    _branch(journal, target, header, step)
-    return header.question
-
-
-def refine_question(journal: RunJournal, request: str, target: Path) -> Question:
-    """Write a new journal whose run goes on from the end of a finished one, with another request: its results are there, and the
-    question and its answer are a turn before it.
-
-    :param target: the new file; give it to :func:`answer_recorded` with the question that is returned.
-    :raises InvalidArgumentError: when the run has not ended, or there is no request or too long a one, or the target exists.
-    """
-    header, question = _begun(journal), next_question(journal, request)
-    check_question(question, header.settings)
-    last = _steps(journal)
-    answers = (each for each in _ended_steps(journal) if each.data["key"] == f"turn/{last}")
-    taken = last - any(each.data["gave"]["answer"] is not None for each in answers)
-    _branch(journal, target, header.model_copy(update={"question": question, "taken_over": taken}), taken)
-    return question
-
-
-def next_question(journal: RunJournal, text: str) -> Question:
-    """Return a question that follows that of a finished run.
-
-    :raises InvalidArgumentError: when the run has not ended.
-    """
-    before, ended = question_of(journal), journal.end
-    if ended is None:
-        remedy = "Ask its question again, and it goes on"
-        raise InvalidArgumentError("the turn before has not ended", subject=str(journal.path), remedy=remedy)
-    return Question(text=text, earlier=(*before.earlier, (before.text, ended["answer"]["answer"])))
-
-
-def invocations_upto(journal: RunJournal, step: int) -> int:
-    """Return how many invocations of operators a run and the turns before it had up to a step; results are numbered by them."""
-    number = 0
-    for record in _ended_steps(journal):
-        if record.data["key"] == "begin":
-            number += record.data["gave"]["first"]
-        elif record.data["key"].startswith("invocation/"):
-            number += 0 <= _step_of(record) <= step
-    return number
-
-
-def question_of(journal: RunJournal) -> Question:
-    """Return the question of a journal.
-
-    :raises InvalidArgumentError: when it is no journal of a question.
-    """
-    return _begun(journal).question
 
 
 class _Heard:
@@ -564,22 +496,3 @@ def _begun(journal: RunJournal) -> _Header:
     except ValidationError as error:
         problem = f"the first record is damaged: {first_error(error)}"
         raise InvalidArgumentError(problem, subject=f"{journal.path}:1", remedy=DAMAGED) from None
-
-
-def _branch(journal: RunJournal, target: Path, header: _Header, step: int) -> None:
-    begun: dict[str, Any] = {**header.model_dump(mode="json"), "branched": {"step": step, "records": journal.count}}
-    branch_journal(journal, target, begun, lambda record: 0 <= _step_of(record) <= step)
-
-
-def _step_of(record: RunRecord) -> int:
-    """The number of the step of a record: 0 of the beginning; -1 of a subtask, which the invocation in its step stands for."""
-    found = _KEY.fullmatch(record.data["key"])
-    return int(found[1] or 0) if found else -1
-
-
-def _steps(journal: RunJournal) -> int:
-    return max(map(_step_of, _ended_steps(journal)), default=0)
-
-
-def _ended_steps(journal: RunJournal) -> Iterator[RunRecord]:
-    return (record for record in journal.records if record.kind == "step_ended")

@@ -8,11 +8,11 @@ import copy
 import json
 import math
 import re
-import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from threading import Lock
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import duckdb
@@ -215,6 +215,7 @@ class ResultStore:
     """
 
     def __init__(self, folder: Path) -> None:
+        self._lock = Lock()  # a call that is taken again after a cancellation writes the same table
         self._finished = (folder / _FINISHED).exists()
         self._path = folder / (_FINISHED if self._finished else _OPEN)
         try:
@@ -312,24 +313,6 @@ class ResultStore:
             self._path, self._finished = self._path.rename(self._path.with_name(_FINISHED)), True
             self._connection = self._connect()
 
-    def branch(self, folder: Path, *, upto: int | None = None) -> ResultStore:
-        """Copy results into another folder, for a run that goes on from there.
-
-        :param upto: number of the last invocation whose results are kept; all where it is None.
-        """
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if not self._finished:
-            self._connection.execute("CHECKPOINT")
-        shutil.copyfile(self._path, folder / _OPEN)
-        other = ResultStore(folder)
-        for handle in other.handles:
-            if upto is not None and order_of(handle) > upto:
-                del other._records[handle]
-                other._fetch(f'DROP TABLE IF EXISTS "{handle}"')
-                other._fetch("DELETE FROM records WHERE handle = ?", [handle])
-        other._last = [other._last[0] if upto is None else upto]
-        return other
-
     def close(self) -> None:
         """Close the file."""
         self._connection.close()
@@ -349,14 +332,14 @@ class ResultStore:
     def _handle(self) -> str:
         if self._finished:
             problem = "the results of a finished run cannot be changed"
-            raise InvalidArgumentError(problem, subject="results", remedy="Branch the run")
+            raise InvalidArgumentError(problem, subject="results", remedy="Ask again, with another journal")
         return f"t{self._number or self._take()}"
 
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[_Cursor]:
         """Give a cursor; what it wrote is there whole at the end, or, when something fails or is cancelled, not at all."""
         try:
-            with self._connection.cursor() as cursor:
+            with self._lock, self._connection.cursor() as cursor:
                 cursor.begin()
                 yield cursor
         except duckdb.DataError as error:

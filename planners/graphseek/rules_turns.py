@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from ontology.errors import EgotoolsError
 from ontology.names import verb_lemma, words
@@ -40,7 +40,15 @@ _MODEL = "Say it in other words, or name a model with --llm-url"
 _TIME, _OWN_TIME = "Time__", "time__"
 """The type of times, and the edge that says when a node, or what joins it to another one, was."""
 _AUXILIARIES = frozenset("is are was were be been can may".split())
-_NUMBER_OPERATORS: tuple[Operator, ...] = ("=", "<", ">", "<=", ">=")
+_Kind: TypeAlias = tuple[Literal["text", "number", "boolean", "date"], tuple[Operator, ...]]
+_TEXT: _Kind = ("text", ("=", "contains"))
+_NUMBER: _Kind = ("number", ("=", "<", ">", "<=", ">="))
+_FIELDS: Mapping[str, _Kind] = {
+    "integer": _NUMBER,
+    "number": _NUMBER,
+    "boolean": ("boolean", ("=",)),
+    "date": ("date", ("=", "<", ">")),
+}
 _NAMED = ("named", "called")
 _Selected: TypeAlias = dict[str, Any]
 """Nodes as operators take them: ``{"type": …, "filters": […]}``, or ``{"handle": …}``."""
@@ -103,6 +111,7 @@ class _Calls:
             if not (isinstance(outcome, Fault) and outcome.kind == "repeated")
         }
         self.notes: list[str] = []
+        self.emptied = ""
 
     def outcomes(self, invocations: Sequence[Invocation]) -> list[Outcome]:
         """Return the outcomes of invocations that do not depend on one another."""
@@ -117,12 +126,25 @@ class _Calls:
         (outcome,) = self.outcomes([Invocation(operator=operator, arguments=given)])
         if isinstance(outcome, Fault):
             if outcome.kind == "empty":
+                self.emptied = self.emptied or _condition(given)
                 return None
             raise _RefusedError(f"{outcome.problem}. {outcome.hint}")
         if outcome.cut and "limit" not in given:
             said = f"{outcome.handle} has the first {outcome.size:,} rows only"
             self.notes.append(f"{said}, so what rests on it may lack some")
+        if not outcome.size:
+            self.emptied = self.emptied or _condition(given)
         return outcome if outcome.size else None
+
+
+def _condition(arguments: Mapping[str, Any]) -> str:
+    """What an invocation asked for, to name the constraint that left nothing."""
+    # A day that a date expression became stands in no result and in no question: only its property is named.
+    said = (f"{each['key']} {each['operator']} {each['value']}" for each in arguments.get("filters", ()))
+    filters = " and ".join(dict.fromkeys(re.sub(r" [<>]=? \d{4}-\d\d-\d\d$", " as asked", each) for each in said))
+    kind, along = arguments.get("node_type", ""), ", ".join(arguments.get("relationship_types", ()))
+    narrowed = (f"along {along}" if along else "", f"with {filters}" if filters else "")
+    return " ".join(filter(None, (kind and f"no {kind}", *narrowed)))
 
 
 async def _known_names(view: StepView, asked: _AskedDomain) -> dict[str, list[tuple[str, str]]]:
@@ -204,7 +226,7 @@ class _Compiled:
         rows = await self._results.rows(table.handle, limit=graph.limit) if table else []
         last = rows[-1][[each.name for each in table.columns].index(column)] if table and rows else None
         if table is None or last is None:
-            return self._reply("There is none.", table)
+            return self._reply(self._none(), table)
         kept = [{"key": column, "operator": "<=" if graph.ascending else ">=", "value": last}]
         first = self._calls.result("filter", handle=table.handle, filters=kept)
         return await self._told(first, shown=column, pairs=True)
@@ -281,6 +303,9 @@ class _Compiled:
         for each in self._graph.filters_of(var):
             if self._is_name(each):
                 continue
+            if self._asked.domain.types[kind].fields[each.field].kind == "date":
+                filters += self._days(each, self._property(var, each.field))
+                continue
             values = [
                 v
                 for one in each.values
@@ -305,16 +330,14 @@ class _Compiled:
 
     def _of_time(self, when: str, keys: Mapping[Role, PropertyKey]) -> list[dict[str, Any]]:
         """The conditions that a date puts on properties that say when: on a date, or on a year, a quarter or a month."""
-        days = DateRange()
-        for each in self._graph.filters_of(when):
-            days = read_range(str(each.value), self._today, each.op).range  # type: ignore[arg-type]  # checked by the reader
+        filters = self._graph.filters_of(when)
         if key := keys.get("date"):
-            start = [{"key": key.name, "operator": ">=", "value": f"{days.start}"}] if days.start else []
-            return [*start, *([{"key": key.name, "operator": "<", "value": f"{days.end}"}] if days.end else [])]
+            return [form for each in filters for form in self._days(each, key.name)]
+        days = read_range(str(filters[0].value), self._today).range if len(filters) == 1 else DateRange()
         months = (
             (days.end.year - days.start.year) * 12 + days.end.month - days.start.month if days.start and days.end else 0
         )
-        whole = days.start and days.end and days.start.day == days.end.day == 1
+        whole = days.start and days.end and filters[0].op == "=" and days.start.day == days.end.day == 1
         if not whole or days.start is None or months not in (1, 3, 12) or (days.start.month - 1) % months:
             raise _RefusedError(f"“{days.iso()}” is not one year, quarter or month")
         asked: dict[Role, int] = {"year": days.start.year}
@@ -323,6 +346,12 @@ class _Compiled:
         if not asked.keys() <= keys.keys():
             raise _RefusedError(f"no property says of which {' and '.join(asked)} it is")
         return [{"key": keys[role].name, "operator": "=", "value": value} for role, value in asked.items()]
+
+    def _days(self, each: FilterConstraint, key: str) -> list[dict[str, Any]]:
+        """The days of a date expression, as conditions on a property."""
+        days = read_range(str(each.value), self._today, each.op).range  # type: ignore[arg-type]  # a date has no other operator
+        ends = ((">=", days.start), ("<", days.end))
+        return [{"key": key, "operator": op, "value": end.isoformat()} for op, end in ends if end]
 
     def _others(self, edge: EdgeConstraint, far: str, nodes: _Selected | None, var: str) -> Result | None:
         """What is joined to anything but some nodes: "only"."""
@@ -386,9 +415,12 @@ class _Compiled:
     def _reply(self, text: str, result: Result | None) -> Answer:
         return Answer(text=text, of=(result.handle,) if result else (), notes=tuple(dict.fromkeys(self._calls.notes)))
 
+    def _none(self) -> str:
+        return f"There is none: {self._calls.emptied}." if self._calls.emptied else "There is none."
+
     async def _told(self, result: Result | None, *, shown: str = "", pairs: bool = False, cell: bool = False) -> Answer:
         if result is None:
-            return self._reply("There is none.", None)
+            return self._reply(self._none(), None)
         rows = await self._results.rows(result.handle, limit=_SHOWN * 3 if pairs else _SHOWN)
         columns = [each.name for each in result.columns]
         if cell:
@@ -493,10 +525,14 @@ def _entity(variable: str, name: str, node: NodeType, catalog: SemanticCatalog, 
             asked.values.setdefault((name, field_name, word), meant)
             asked.values.setdefault((name, field_name, verb_lemma(word)), meant)
         own = () if roles.get(key.name) == "key" else (" ".join(words(key.name)),)
-        is_name, is_number = key.name in asked.naming[name][:1], key.type in ("integer", "number")
+        is_name = key.name in asked.naming[name][:1]
+        kind, operators = _FIELDS.get(key.type, _TEXT)
+        if kind == "boolean":  # "is_active" is said as "active"
+            word = " ".join(each for each in words(key.name) if each not in _AUXILIARIES)
+            asked.values.setdefault((name, field_name, word), (True,))
         fields[field_name] = FieldType(
-            operators=_NUMBER_OPERATORS if is_number else ("=", "contains"),
-            kind="number" if is_number else "text",
+            operators=operators,
+            kind=kind,
             words=tuple(dict.fromkeys([*own, *said.words, *(_NAMED if is_name else ())])),
             values=tuple(word for kind, of, word in asked.values if (kind, of) == (name, field_name)),
             description=said.unit,

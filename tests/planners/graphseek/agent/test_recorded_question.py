@@ -1,4 +1,4 @@
-"""The journal of a question: replay, a killed run, branch, refine, and journals that are damaged or of others."""
+"""The journal of a question: replay, a killed run, and journals that are damaged or of others."""
 
 from __future__ import annotations
 
@@ -11,15 +11,7 @@ import pytest
 
 from ontology.errors import InvalidArgumentError, ModelError
 from planners.graphseek.operators.operator import Operator, OperatorContext
-from planners.graphseek.question_run import (
-    AnsweredQuestion,
-    answer_recorded,
-    branch_question,
-    invocations_upto,
-    question_of,
-    refine_question,
-    replay_question,
-)
+from planners.graphseek.question_run import AnsweredQuestion, answer_recorded, replay_question
 from planners.graphseek.results import Result, ResultStore
 from planners.graphseek.turn import AgentEvent, AgentSettings, Invoked, ModelAsked, Question, StepView, Turn
 from planners.journal.run_journal import open_run_journal, read_run_journal
@@ -116,43 +108,6 @@ async def test_a_run_that_was_killed_amid_a_step_takes_only_that_step_again(tmp_
     run, _ = await ask(path, store, rest, Toy("hangs", hangs))
     assert run.end.outcome == "answered" and [view.step for view in rest.views] == [2]
     assert (await store.rows("t1"), await store.rows("t2")) == ([("Alpha",)], [("Beta",)])
-
-
-async def test_a_branch_takes_over_steps_and_goes_its_own_way(tmp_path: Path, store: ResultStore) -> None:
-    path, target = tmp_path / "run", tmp_path / "branch"
-    await ask(path, store, Script(*TURNS))
-    journal = read_run_journal(path)
-    question = branch_question(journal, 1, target)
-    fresh = store.branch(tmp_path / "fresh", upto=invocations_upto(journal, 1))
-    script = Script((call("echo", of="Gamma", handle="t1"),), answer("It is Gamma Alpha."))
-    run, _ = await ask(target, fresh, script, question=question)
-    assert run.end.answer == "It is Gamma Alpha." and [view.step for view in script.views] == [2, 3]
-    assert await fresh.rows("t3") == [("Gamma Alpha",)]
-    assert (await replay_question(read_run_journal(target))).end == run.end
-    assert (await replay_question(journal)).end.answer == "It is Beta Alpha.", "the run that it left is as it was"
-    for step, named, told in ((5, "other", "4 steps"), (1, "branch", "exists")):
-        with pytest.raises(InvalidArgumentError, match=told):
-            branch_question(journal, step, tmp_path / named)
-    fresh.close()
-
-
-async def test_a_refined_run_has_the_results_and_the_answer_of_the_one_before(
-    tmp_path: Path, store: ResultStore
-) -> None:
-    path, target = tmp_path / "run", tmp_path / "refined"
-    await ask(path, store, Script(*TURNS))
-    question = refine_question(read_run_journal(path), "And with Delta?", target)
-    assert question == Question(text="And with Delta?", earlier=(("Which?", "It is Beta Alpha."),))
-    assert question_of(read_run_journal(target)) == question
-    other = store.branch(tmp_path / "other")
-    script = Script((call("echo", of="Delta", handle="t3"),), answer("It is Delta Beta Alpha."))
-    run, _ = await ask(target, other, script, question=question)
-    assert run.end.outcome == "answered" and [view.step for view in script.views] == [4, 5]
-    assert await other.rows("t4") == [("Delta Beta Alpha",)]
-    assert (await replay_question(read_run_journal(target))).end == run.end
-    with pytest.raises(InvalidArgumentError, match="no question"):
-        refine_question(read_run_journal(path), " ", tmp_path / "none")
-    other.close()
 
 
 async def test_journals_of_others_and_damaged_ones_are_refused(tmp_path: Path, store: ResultStore) -> None:

@@ -296,8 +296,6 @@ async def check_paths(runs: Runs, oracle: Oracle, draws: Draws) -> None:
     rows = await _rows(runs, "paths", **ends, shortest=shortest, limit=500, **reach)
     edges = [oracle.graph.edges[at] for at in {at for _, _, trail in paths for at in trail}]
     assert set(_edges(rows)) == {(each.type, each.source, each.target) for each in edges}
-    steps = Counter(row["path"] for row in rows)
-    assert sorted(steps.values()) == sorted(len(trail) for _, _, trail in paths)
 
 
 CHECKS: list[Check] = [

@@ -93,7 +93,7 @@ async def test_the_first_rows_of_a_query_are_kept(tmp_path: Path) -> None:
     store.close()
 
 
-async def test_a_finished_run_is_read_branched_and_never_changed(tmp_path: Path) -> None:
+async def test_a_finished_run_is_read_and_never_changed(tmp_path: Path) -> None:
     store = ResultStore(tmp_path / "run")
     for n in (1, 2, 3):
         await kept(store.for_invocation(), [column("a", "integer")], [(n,)])
@@ -107,24 +107,17 @@ async def test_a_finished_run_is_read_branched_and_never_changed(tmp_path: Path)
     opened = ResultStore(tmp_path / "run")
     with pytest.raises(InvalidArgumentError, match="finished run"):
         await kept(opened, [column("a")], [])
-    branch = opened.branch(tmp_path / "branch", upto=2)
-    assert branch.handles == ("t1", "t2")
-    assert (await kept(branch.for_invocation(), [column("b")], [("new",)])).handle == "t3"
-    assert (await branch.rows("t2"), await branch.rows("t3")) == ([(2,)], [("new",)])
     assert await opened.rows("t3") == [(3,)]
-    branch.close()
     opened.close()
     assert {path.name: path.read_bytes() for path in (tmp_path / "run").iterdir()} == before
 
 
 async def test_only_the_owner_reads_the_files_of_results(tmp_path: Path) -> None:
     opened = ResultStore(tmp_path / "run")
-    opened.branch(tmp_path / "other").close()
     await opened.close_for_writing()
     opened.close()
-    for name in ("run", "other"):
-        assert stat.S_IMODE((tmp_path / name).stat().st_mode) == 0o700
-        assert {stat.S_IMODE(each.stat().st_mode) for each in (tmp_path / name).iterdir()} == {0o600}
+    assert stat.S_IMODE((tmp_path / "run").stat().st_mode) == 0o700
+    assert {stat.S_IMODE(each.stat().st_mode) for each in (tmp_path / "run").iterdir()} == {0o600}
 
 
 async def test_a_full_disk_and_a_damaged_file_say_what_to_do(tmp_path: Path) -> None:

@@ -51,7 +51,7 @@ def _printed(run: Run, command: str) -> str:
 def test_questions_of_the_company_print_what_is_shown(run: Run) -> None:
     first, second, third, fourth = (_printed(run, each) for each in COMPANY)
     assert first.startswith(FIRST) and first.endswith(LAST)
-    assert "query     MATCH" in second and "Search employees" in second
+    assert "MATCH" in second and "Search employees" in second
     assert "and 2 more rows" in third
     told = json.loads(fourth)
     assert told["outcome"] == "answered"

@@ -120,24 +120,31 @@ def _mean(values: Iterable[float]) -> float:
 def renew_needs(results: Results, *, root: Path = ROOT) -> None:
     """Write the tables of README and of the page of results."""
     replace_block(root / "README.md", "needs", "\n".join(_first_table(results)))
+    replace_block(root / "docs" / "results.md", "needs-differences", "\n".join(_differences(results)))
     replace_block(root / "docs" / "results.md", "needs-by-set", "\n".join(_by_set(results)))
 
 
+def _groups(results: Results) -> dict[str, str]:
+    mean = f"mean of {len(_open_sets(results))} open sets"
+    return {SHIPPED_TEST: "shipped company", REAL: "real documents", "": mean}
+
+
 def _first_table(results: Results) -> Iterator[str]:
-    """Whole requests and needs side by side, what the difference is worth, and what a request costs the agent."""
-    figures = _found(results)
-    groups = {
-        SHIPPED_TEST: "shipped company",
-        REAL: "real documents",
-        "": f"mean of {len(_open_sets(results))} open sets",
-    }
+    """Whole requests and needs side by side."""
+    figures, groups = _found(results), _groups(results)
     yield f"| CompleteRecall @5 / @10, % | {' | '.join(f'{told}: whole | needs' for told in groups.values())} |"
     yield f"|---|{'---:|' * 6}"
     for system, label in _LABELS.items():
         cells = [_pair(figures, group, way) for group in groups for way in (system, f"{system}@needs")]
         yield f"| {label} | {' | '.join(cells)} |"
     yield ""
-    yield f"| `default` on needs minus | {' | '.join(groups.values())} |"
+    yield f"Measured by `make bench-needs` with {_told(results)}."
+
+
+def _differences(results: Results) -> Iterator[str]:
+    """What needs are worth, and what a request costs the agent."""
+    figures, groups = _found(results), _groups(results)
+    yield f"| `default` on needs minus, @5 / @10 | {' | '.join(groups.values())} |"
     yield f"|---|{'---:|' * 3}"
     for other, told in _AGAINST.items():
         yield f"| {told} | {' | '.join(_gain(figures, group, other) for group in groups)} |"
@@ -148,7 +155,6 @@ def _first_table(results: Results) -> Iterator[str]:
         for name, cost in results.cost.items()
     )
     yield f"Mean tokens of a request for the agent, by the tokenizer of the encoder: {'; '.join(costs)}."
-    yield f"Measured by `make bench-needs` with {_told(results)}."
 
 
 def _told(results: Results) -> str:

@@ -1,7 +1,5 @@
-"""Needs beside whole requests, on every set with recorded needs: ``make bench-needs`` writes ``benchmarks/needs.json`` and the tables of README
-and ``docs/results.md`` that are made from it. ``--render`` makes the tables alone.
-
-The half of the real documents' requests that is kept for the end is not measured.
+"""Needs beside whole requests, on every set with recorded needs but the real documents' half that is kept for the end: ``make bench-needs``
+writes ``benchmarks/needs.json`` and the tables of README and ``docs/results.md``; ``--render`` makes the tables alone.
 """
 
 from __future__ import annotations
@@ -125,8 +123,11 @@ def renew_needs(results: Results, *, root: Path = ROOT) -> None:
 
 
 def _groups(results: Results) -> dict[str, str]:
-    mean = f"mean of {len(_open_sets(results))} open sets"
-    return {SHIPPED_TEST: "shipped company", REAL: "real documents", "": mean}
+    return {
+        SHIPPED_TEST: "shipped company",
+        REAL: "real documents",
+        "": f"mean of {len(_open_sets(results))} open sets",
+    }
 
 
 def _first_table(results: Results) -> Iterator[str]:
@@ -138,7 +139,7 @@ def _first_table(results: Results) -> Iterator[str]:
         cells = [_pair(figures, group, way) for group in groups for way in (system, f"{system}@needs")]
         yield f"| {label} | {' | '.join(cells)} |"
     yield ""
-    yield f"Measured by `make bench-needs` with {_told(results)}."
+    yield _measured_by(results)
 
 
 def _differences(results: Results) -> Iterator[str]:
@@ -147,19 +148,18 @@ def _differences(results: Results) -> Iterator[str]:
     yield f"| `default` on needs minus, @5 / @10 | {' | '.join(groups.values())} |"
     yield f"|---|{'---:|' * 3}"
     for other, told in _AGAINST.items():
-        yield f"| {told} | {' | '.join(_gain(figures, group, other) for group in groups)} |"
+        gains = (" / ".join(_difference(figures[group, other, k]) for k in _CUTOFFS) for group in groups)
+        yield f"| {told} | {' | '.join(gains)} |"
     yield ""
-    costs = (
-        f"{groups[name]}: {cost.needs:.0f} of needs that it writes, and {cost.schemas:,.0f} of the schemas of ten tools that it reads, not "
-        f"{cost.all_schemas:,.0f} of all {results.sets[name].tools:,}"
-        for name, cost in results.cost.items()
-    )
-    yield f"Mean tokens of a request for the agent, by the tokenizer of the encoder: {'; '.join(costs)}."
+    yield "Mean tokens of a request for the agent, by the tokenizer of the encoder:"
+    for name, cost in results.cost.items():
+        read = f"{cost.schemas:,.0f} of the schemas of ten tools that it reads, not {cost.all_schemas:,.0f} of all {results.sets[name].tools:,}"
+        yield f"- {groups[name]}: {cost.needs:.0f} of needs that it writes, and {read}"
 
 
-def _told(results: Results) -> str:
+def _measured_by(results: Results) -> str:
     usual = results.measured["everything"]
-    return f"{replace(usual, encoder='')}, encoder `{usual.encoder}`"
+    return f"Measured by `make bench-needs` with {replace(usual, encoder='')}, encoder `{usual.encoder}`."
 
 
 def _open_sets(results: Results) -> list[str]:
@@ -179,7 +179,7 @@ def _by_set(results: Results) -> Iterator[str]:
         gain = _difference(figures[name, "rrf@needs", _CUTOFFS[-1]])
         yield f"| {name or f'*mean of the {len(open_sets)} open sets*'} | {requests:,} | {' | '.join(cells)} | {gain} |"
     yield ""
-    yield f"Measured by `make bench-needs` with {_told(results)}."
+    yield _measured_by(results)
 
 
 Found = Mapping[tuple[str, str, int], Result]
@@ -192,11 +192,6 @@ def _found(results: Results) -> Found:
 def _pair(figures: Found, group: str, system: str) -> str:
     """``58.2 / 77.6``, at five and ten tools."""
     return " / ".join(f"{figures[group, system, k].value * 100:.1f}" for k in _CUTOFFS)
-
-
-def _gain(figures: Found, group: str, other: str) -> str:
-    """What ``default`` on needs is above another system, in points, with paired intervals; bold where an interval excludes 0."""
-    return " / ".join(_difference(figures[group, other, k]) for k in _CUTOFFS)
 
 
 def _difference(one: Result) -> str:

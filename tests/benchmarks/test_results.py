@@ -81,12 +81,14 @@ def test_needs_and_whole_requests_stand_side_by_side(tmp_path: Path) -> None:
     assert quality.read_results(tmp_path / "needs.json") == results
     (tmp_path / "docs").mkdir()
     (tmp_path / "README.md").write_text("<!-- needs -->\n<!-- end -->\n", encoding="utf-8")
-    (tmp_path / "docs" / "results.md").write_text("<!-- needs-by-set -->\n<!-- end -->\n", encoding="utf-8")
+    (tmp_path / "docs" / "results.md").write_text(
+        "<!-- needs-differences -->\n<!-- end -->\n<!-- needs-by-set -->\n<!-- end -->\n", encoding="utf-8"
+    )
     needs.renew_needs(results, root=tmp_path)
     first, by_set = ((tmp_path / page).read_text(encoding="utf-8") for page in ("README.md", "docs/results.md"))
     half, whole = "50.0 / 50.0", "100.0 / 100.0"
     assert f"| **`default`** | {half} | {whole} | {half} | {whole} | {half} | {whole} |" in first
-    assert "real documents: 12 of needs" in first and "not 80,000 of all 40" in first
+    assert "real documents: 12 of needs" in by_set and "not 80,000 of all 40" in by_set
     assert "| *mean of the 2 open sets* | 4 | 50.0/50.0 | 50.0/50.0 | 50.0/50.0 | 50.0/50.0 | 100.0/100.0 |" in by_set
 
 

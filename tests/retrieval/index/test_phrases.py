@@ -9,14 +9,12 @@ import pytest
 
 from eval.systems.ablations import make_ablations
 from inference import HashingEncoder
-from ontology.errors import SnapshotCorruptError
 from retrieval.engine import SnapshotEngine
 from retrieval.index.phrases import PhraseVectors, phrases_of
 from retrieval.query.request import Request
 from retrieval.snapshot.reader import open_snapshot
 from retrieval.snapshot.writer import SnapshotContent
 from tests.retrieval.conftest import SAID, published
-from tests.retrieval.snapshot.crafted import copied, rewrite_manifest
 
 ENCODER = HashingEncoder()
 
@@ -73,13 +71,3 @@ def test_the_manifest_says_who_wrote_how_many_and_a_snapshot_without_any_is_as_b
     assert info is not None and (info.tools, info.phrases, info.by) == (2, 3, ("Ana",))
     folder = published(tmp_path, content)
     assert open_snapshot(tmp_path).phrase_vectors is None and not [*folder.glob("*phrases*")]
-
-
-@pytest.mark.parametrize("pointers", [[0, 1, 2, 3, 4, 5, 6], [0, 1, 1, 3, 4, 6, 7], [0, 1, 3, 2, 4, 6, 7]])
-def test_pointers_that_cannot_be_meant_are_refused(said: Path, tmp_path: Path, pointers: list[int]) -> None:
-    folder = copied(said, tmp_path / "copy")
-    np.save(folder / "phrases.pointers.npy", np.asarray(pointers, dtype=np.int64))
-    rewrite_manifest(folder)
-    with pytest.raises(SnapshotCorruptError) as refused:
-        open_snapshot(folder)
-    assert refused.value.subject == str(folder / "phrases.pointers.npy")

@@ -17,7 +17,7 @@ from tests.planners.graphseek.agent.http_run import calls
 from tests.planners.graphseek.conftest import company_store as company_store
 from tests.planners.kgot.run_fakes import StepServer
 
-PAGE = (ROOT / "docs" / "ask.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "solve.md").read_text(encoding="utf-8").partition("## Asking a graph")[2]
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
 COMPANY, OWN = (body.splitlines() for kind, body in BLOCKS if kind == "bash")
 (OPERATOR,) = (body for kind, body in BLOCKS if kind == "python")

@@ -10,7 +10,7 @@ from planners.kgot.tools.tool_set import ToolSet
 from tests.conftest import ROOT
 from tests.harness.commands import Run
 
-PAGE = (ROOT / "docs" / "solve.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "solve.md").read_text(encoding="utf-8").partition("## Asking a graph")[0]
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
 (COMMANDS,) = (body.splitlines() for kind, body in BLOCKS if kind == "bash")
 (PROGRAM,) = (body for kind, body in BLOCKS if kind == "python")

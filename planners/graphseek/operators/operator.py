@@ -312,4 +312,4 @@ def _loaded(path: Path) -> Operator:
         problem = "it has no OPERATOR, a TypedOperator"
     except (Exception, SystemExit) as error:  # code of somebody else
         problem = f"it cannot be loaded: {type(error).__name__}: {error}"
-    raise InvalidArgumentError(problem, subject=str(path), remedy="See 'Operators of your own' in docs/ask.md")
+    raise InvalidArgumentError(problem, subject=str(path), remedy="See 'Operators of your own' in docs/solve.md")

@@ -34,7 +34,6 @@ __all__ = [
     "flush_to_disk",
     "is_named",
     "lock_within",
-    "locked",
     "only_writer",
     "open_regular",
     "read_bounded",
@@ -289,20 +288,3 @@ def is_named(descriptor: int, path: Path) -> bool:
         return os.path.samestat(os.fstat(descriptor), path.lstat())
     except FileNotFoundError:
         return False
-
-
-def locked(path: Path) -> int:
-    """Open a file to append to it, and lock it; return the descriptor, with whose closing the lock ends.
-
-    :raises BlockingIOError: when another process has locked it, or it was removed or replaced at this moment.
-    :raises OSError: when it cannot be opened, or is a link.
-    """
-    descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if not is_named(descriptor, path):
-            raise BlockingIOError("the file was replaced meanwhile")
-    except OSError:
-        os.close(descriptor)
-        raise
-    return descriptor

@@ -12,7 +12,7 @@ import fcntl
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -25,7 +25,7 @@ from ontology.errors import InvalidArgumentError, StorageError
 from ontology.files import disk_errors, flush_to_disk
 from ontology.json_values import first_error
 
-__all__ = ["DAMAGED", "ModelUse", "RunAccount", "RunJournal", "RunRecord", "ToolUse", "account_of", "branch_journal"]
+__all__ = ["DAMAGED", "ModelUse", "RunAccount", "RunJournal", "RunRecord", "ToolUse", "account_of"]
 __all__ += ["open_run_journal", "read_run_journal"]
 
 DAMAGED = "Give another file; what was written before the damage is still readable by eye"
@@ -279,23 +279,6 @@ def open_run_journal(path: Path) -> Iterator[RunJournal]:
 def read_run_journal(path: Path) -> RunJournal:
     """Read a journal, without a half-written last line; nothing can be appended. Raises as :func:`open_run_journal`."""
     return RunJournal(path)
-
-
-def branch_journal(
-    source: RunJournal, target: Path, begun: Mapping[str, Any], takes_over: Callable[[RunRecord], bool]
-) -> None:
-    """Write a new journal: its first record, and those of another journal's steps that it takes over.
-
-    :param target: where no file may be; the source stays as it is.
-    :raises InvalidArgumentError: when the target exists.
-    """
-    if target.exists():
-        raise InvalidArgumentError("the file exists", subject=str(target), remedy="Give the branch a file of its own")
-    with open_run_journal(target) as journal:
-        journal.append("run_begun", **begun)
-        for record in source.records:
-            if record.kind == "step_ended" and takes_over(record):
-                journal.append(record.kind, **record.data)
 
 
 @dataclass(slots=True)

@@ -101,13 +101,12 @@ class RelationshipEnds:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RelationshipType:
-    """A type of relationships, by its name in the engine; where it is undirected, which end is the source says nothing."""
+    """A type of relationships, by its name in the engine."""
 
     name: str
     ends: tuple[RelationshipEnds, ...]
     count: int = 0
     properties: tuple[PropertyKey, ...] = ()
-    undirected: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -95,7 +95,7 @@ def _open_descriptors() -> int:
 @pytest.fixture(scope="session", autouse=True)
 def _kept_models() -> Iterator[None]:
     """Keep each model that a test loads, the pipelines of spaCy for their thread: the next build of this process needs it again."""
-    load = spacy_parser._load
+    load = spacy_parser.load_parser
 
     @cache
     def kept(model: str, _thread: int) -> Any:
@@ -103,7 +103,7 @@ def _kept_models() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(onnx_model, "SESSIONS", {})
-        patch.setattr(spacy_parser, "_load", lambda model: kept(model, get_ident()) if model else load(model))
+        patch.setattr(spacy_parser, "load_parser", lambda model: kept(model, get_ident()) if model else load(model))
         yield
 
 

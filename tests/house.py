@@ -64,7 +64,7 @@ def _imports(node: ast.AST) -> Iterator[tuple[str, str, str]]:
 def _taken(node: ast.AST) -> Iterator[tuple[int, str, str]]:
     if isinstance(node, ast.Attribute) and is_private(node.attr):
         owner = ast.unparse(node.value)
-        if owner not in ("self", "cls"):
+        if owner not in ("self", "cls", "super()", "os"):  # ``os._exit`` is a documented name
             yield node.lineno, owner, node.attr
     elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "setattr":
         names = [arg.value for arg in node.args if isinstance(arg, ast.Constant) and isinstance(arg.value, str)]

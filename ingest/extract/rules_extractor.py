@@ -31,13 +31,13 @@ from ontology.ontology import Ontology
 from ontology.tool import Tool
 from ontology.tool_graph import Provenance, Triple
 
-__all__ = ["MAX_PARSED_PARAMETERS", "RulesExtractor"]
+__all__ = ["CHUNK", "MAX_PARSED_PARAMETERS", "MAX_SEQUENTIAL_TOOLS", "RulesExtractor"]
 
 _NAME = "rules.v1"
 MAX_PARSED_PARAMETERS = 40  # maximum number of inputs with parsed descriptions; the structure of all inputs is read
-_CHUNK = 256  # tools whose sentences are parsed together; the unit of work of a process
+CHUNK = 256  # tools whose sentences are parsed together; the unit of work of a process
 # Maximum number of tools for one process: to start more processes, which load the model, would take longer than the work.
-_MAX_SEQUENTIAL_TOOLS = 3 * _CHUNK
+MAX_SEQUENTIAL_TOOLS = 3 * CHUNK
 _MAX_LOSSES = 3  # of processes, one after another at the same tools
 _TITLE, _DESCRIPTION, _PARAMETER = 0.8, 0.7, 0.5  # confidence of an entity, by the field that names it
 _CAPABILITY_IN_TITLE, _CAPABILITY_IN_TEXT = 0.85, 0.8
@@ -93,8 +93,8 @@ class RulesExtractor:
 
     def extract(self, tools: Sequence[Tool]) -> Iterator[Extraction]:
         """Yield one Extraction for each tool, in order."""
-        chunks = (tools[start : start + _CHUNK] for start in range(0, len(tools), _CHUNK))
-        if self._pool is None and (self._workers == 1 or len(tools) <= _MAX_SEQUENTIAL_TOOLS):
+        chunks = (tools[start : start + CHUNK] for start in range(0, len(tools), CHUNK))
+        if self._pool is None and (self._workers == 1 or len(tools) <= MAX_SEQUENTIAL_TOOLS):
             self._extractor = self._extractor or _ChunkExtractor(self._ontology, self._model)
             for chunk in chunks:
                 yield from self._extractor.extract(chunk)

@@ -12,7 +12,7 @@ from ingest.extract.relations import Capability, Finding, Phrase, findings, plai
 from ingest.extract.sentences import Sentence, action
 from ontology.names import SPACY_MODELS, canonical_name
 
-__all__ = ["Language", "find_model"]
+__all__ = ["Language", "find_model", "load_parser"]
 
 _LOG = logging.getLogger(__name__)
 _UNUSED = ["ner", "lemmatizer", "attribute_ruler", "senter"]
@@ -37,7 +37,7 @@ class Language:
     """
 
     def __init__(self, model: str) -> None:
-        self._nlp = _load(model)
+        self._nlp = load_parser(model)
         self._cache: dict[tuple[str, int], Finding] = {}
 
     def parse(self, sentences: Iterable[Sentence]) -> dict[tuple[str, int], Finding]:
@@ -54,7 +54,8 @@ class Language:
         return {key: self._cache[key] for key in keys}
 
 
-def _load(model: str) -> Any:
+def load_parser(model: str) -> Any:
+    """Return the pipeline of a spaCy model; None, with a warning in the log, for an empty name."""
     if not model:
         _LOG.warning(
             "no spaCy English model: relations between entities are not extracted and noun phrases are guessed from word lists; "

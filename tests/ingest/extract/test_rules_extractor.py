@@ -271,7 +271,7 @@ def tools() -> Iterator[Tool]:
 
 @pytest.mark.slow
 def test_any_number_of_workers_gives_the_same_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ingest.extract.rules_extractor._MAX_SEQUENTIAL_TOOLS", 0)
+    monkeypatch.setattr("ingest.extract.rules_extractor.MAX_SEQUENTIAL_TOOLS", 0)
     catalog = list(tools())
     alone = list(RulesExtractor(ONTOLOGY, workers=1).extract(catalog))
     shared_out = list(RulesExtractor(ONTOLOGY, workers=2).extract(catalog))
@@ -286,8 +286,8 @@ def _workers() -> list[int]:
 
 @pytest.mark.slow
 def test_a_process_that_is_killed_loses_nothing_and_doubles_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ingest.extract.rules_extractor._MAX_SEQUENTIAL_TOOLS", 0)
-    monkeypatch.setattr("ingest.extract.rules_extractor._CHUNK", 20)
+    monkeypatch.setattr("ingest.extract.rules_extractor.MAX_SEQUENTIAL_TOOLS", 0)
+    monkeypatch.setattr("ingest.extract.rules_extractor.CHUNK", 20)
     catalog = list(tools())
     alone = list(RulesExtractor(ONTOLOGY, model="").extract(catalog))
     found = []

@@ -318,7 +318,9 @@ def parse_reach(raw: Arguments, schema: GraphSchema, *, hops: int = 1, direction
     types = named_types(schema.relationships, "relationship", raw.get("relationship_types") or ())
     followed = types or schema.relationships
     filters = parse_filters(raw.get("relationship_filters") or (), followed)
-    return Reach(types=types, direction=raw.get("direction", direction), hops=raw.get("max_hops", hops), filters=filters)
+    return Reach(
+        types=types, direction=raw.get("direction", direction), hops=raw.get("max_hops", hops), filters=filters
+    )
 
 
 def parse_end(

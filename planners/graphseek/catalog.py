@@ -281,11 +281,13 @@ def _role_of(each: PropertyKey) -> Role:
 
 
 def roles_of_owner(owner: NodeType | RelationshipType, catalog: SemanticCatalog) -> dict[str, Role]:
-    """Return the roles of properties by name: as the catalog says; where it says none, as their names do."""
+    """Return the roles of properties by name: as the catalog says; for those it says none of, as their names do."""
     described = (catalog.nodes if isinstance(owner, NodeType) else catalog.relationships).get(owner.name)
     known = {each.name for each in owner.properties}
     said = {name: each.role for name, each in described.properties.items() if each.role} if described else {}
-    return {name: role for name, role in said.items() if name in known} or roles_of(owner)
+    said = {name: role for name, role in said.items() if name in known}
+    alone = {"key", "name"} & set(said.values())  # one of each
+    return {name: role for name, role in roles_of(owner).items() if name not in said and role not in alone} | said
 
 
 def name_property(type_: NodeType, catalog: SemanticCatalog) -> str:

@@ -430,6 +430,9 @@ def _value_words(doc: Any, links: Links) -> None:
         fields = links.words.values.get(word, ())
         if not fields or token.i in taken:
             continue
+        pair = f" {verb_lemma(token.lower_)} {doc[token.i + 1 : token.i + 2].text.casefold()} "
+        if links.domain.extended and any(pair in phrase for edge in links.domain.edges for phrase in edge.words):
+            continue  # "sold at" joins, also where "sold" is a property
         nouns = [each for each in links.mentions if each.kind == "noun"]
         after = [each for each in nouns if 0 < each.tokens[0] - token.i <= 3]
         before = [each for each in reversed(nouns) if each.at < token.i]

@@ -182,7 +182,9 @@ def _confirm(text: str) -> None:
     """
     if not sys.stdin.isatty():
         problem = "this call may change something, and there is no terminal to confirm it"
-        remedy = "Look at the request with --dry-run, then give --yes"
+        remedy = (
+            "Look at the request with --dry-run, then give --yes, or confirm at a terminal what a policy asks about"
+        )
         raise InvalidArgumentError(problem, subject="--yes", remedy=remedy)
     if not confirmed(text, "Send it?"):
         raise InvalidArgumentError("the call was not confirmed; nothing was sent", subject="call")

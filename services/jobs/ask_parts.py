@@ -246,7 +246,7 @@ def outcome_error(end: Ended, *, by_command: bool = True) -> EgotoolsError | Non
     words = f"Ask in words of the graph's types and properties, or {model}"
     more = "; more of them may help (--steps)" if by_command else ""
     late = "--max-seconds" if by_command else "question"
-    two, which = "the question has two readings", "Ask again, and say which one you mean"
+    two, which = "the question has two readings, or names what is not there", "Ask again, as the answer says"
     errors: dict[str, tuple[type[EgotoolsError], str, str, str]] = {
         "ungrounded": (
             ModelError,

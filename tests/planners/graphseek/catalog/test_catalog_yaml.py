@@ -14,6 +14,7 @@ from planners.graphseek.catalog import (
     SemanticCatalog,
     catalog_for,
     read_catalog,
+    roles_of_owner,
     unknown_names,
 )
 from planners.stores.graph_schema import GraphSchema, RelationshipType
@@ -91,3 +92,14 @@ def test_names_that_the_graph_lacks_are_told() -> None:
     catalog = SemanticCatalog(nodes={"Car": priced, "Lorry": NodeDescriptor()}, relationships=pulls)
     assert unknown_names(catalog, schema) == ["Car.cost", "Lorry", "PULLS"]
     assert catalog_for(schema) == SemanticCatalog(), "no shipped catalog is of this graph"
+
+
+def test_a_role_that_is_said_leaves_the_roles_of_other_properties() -> None:
+    car = node("Car", key("name"), key("built"), key("plate"))
+    for said, named in (
+        ({"built": PropertyDescriptor(role="date")}, "name"),
+        ({"plate": PropertyDescriptor(role="name")}, "plate"),
+    ):
+        roles = roles_of_owner(car, SemanticCatalog(nodes={"Car": NodeDescriptor(properties=said)}))
+        assert [name for name, role in roles.items() if role == "name"] == [named]
+        assert roles["key"] == "key"

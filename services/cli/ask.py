@@ -33,9 +33,7 @@ _INTERNAL = frozenset(("degree", "id", "key"))  # of nodes that ingestion writes
 
 def ask(
     question: Annotated[str, Argument(help="The question. Not with --replay.")] = "",
-    graph: Annotated[
-        str, Option("--graph", help="ladybug:PATH, neo4j:bolt://…, csv:FOLDER, store:PATH.")
-    ] = "",
+    graph: Annotated[str, Option("--graph", help="ladybug:PATH, neo4j:bolt://…, csv:FOLDER, store:PATH.")] = "",
     store: Annotated[
         Path | None,
         Option(

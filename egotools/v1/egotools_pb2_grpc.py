@@ -28,7 +28,7 @@ if _version_not_supported:
 class ToolRetrievalStub:
     """Finds the tools that a request needs, in one published snapshot of a tool catalogue.
 
-    Every RPC only reads, so each is safe to retry. A request larger than the server's limit (4 MiB unless set otherwise) is
+    Every RPC but ReportOutcome only reads; each is safe to retry. A request larger than the server's limit (4 MiB unless set otherwise) is
     refused with RESOURCE_EXHAUSTED; a response above the limit with INVALID_ARGUMENT, whose remedy says what to leave out.
     """
 
@@ -83,7 +83,7 @@ class ToolRetrievalStub:
 class ToolRetrievalServicer:
     """Finds the tools that a request needs, in one published snapshot of a tool catalogue.
 
-    Every RPC only reads, so each is safe to retry. A request larger than the server's limit (4 MiB unless set otherwise) is
+    Every RPC but ReportOutcome only reads; each is safe to retry. A request larger than the server's limit (4 MiB unless set otherwise) is
     refused with RESOURCE_EXHAUSTED; a response above the limit with INVALID_ARGUMENT, whose remedy says what to leave out.
     """
 
@@ -202,7 +202,7 @@ def add_ToolRetrievalServicer_to_server(servicer, server):
 class ToolRetrieval:
     """Finds the tools that a request needs, in one published snapshot of a tool catalogue.
 
-    Every RPC only reads, so each is safe to retry. A request larger than the server's limit (4 MiB unless set otherwise) is
+    Every RPC but ReportOutcome only reads; each is safe to retry. A request larger than the server's limit (4 MiB unless set otherwise) is
     refused with RESOURCE_EXHAUSTED; a response above the limit with INVALID_ARGUMENT, whose remedy says what to leave out.
     """
 

@@ -51,7 +51,7 @@ GRPC_VERSION: str
 class ToolRetrievalStub:
     """Finds the tools that a request needs, in one published snapshot of a tool catalogue.
 
-    Every RPC only reads, so each is safe to retry. A request larger than the server's limit (4 MiB unless set otherwise) is
+    Every RPC but ReportOutcome only reads; each is safe to retry. A request larger than the server's limit (4 MiB unless set otherwise) is
     refused with RESOURCE_EXHAUSTED; a response above the limit with INVALID_ARGUMENT, whose remedy says what to leave out.
     """
 
@@ -89,7 +89,7 @@ class ToolRetrievalStub:
 class ToolRetrievalAsyncStub(ToolRetrievalStub):
     """Finds the tools that a request needs, in one published snapshot of a tool catalogue.
 
-    Every RPC only reads, so each is safe to retry. A request larger than the server's limit (4 MiB unless set otherwise) is
+    Every RPC but ReportOutcome only reads; each is safe to retry. A request larger than the server's limit (4 MiB unless set otherwise) is
     refused with RESOURCE_EXHAUSTED; a response above the limit with INVALID_ARGUMENT, whose remedy says what to leave out.
     """
 
@@ -123,7 +123,7 @@ class ToolRetrievalAsyncStub(ToolRetrievalStub):
 class ToolRetrievalServicer(metaclass=_abc_1.ABCMeta):
     """Finds the tools that a request needs, in one published snapshot of a tool catalogue.
 
-    Every RPC only reads, so each is safe to retry. A request larger than the server's limit (4 MiB unless set otherwise) is
+    Every RPC but ReportOutcome only reads; each is safe to retry. A request larger than the server's limit (4 MiB unless set otherwise) is
     refused with RESOURCE_EXHAUSTED; a response above the limit with INVALID_ARGUMENT, whose remedy says what to leave out.
     """
 

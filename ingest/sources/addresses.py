@@ -70,6 +70,10 @@ def _seems_sources_file(document: Document) -> bool:
 # ``NAME=ADDRESS``: a name has no character that an address has before its first "=".
 _NAMED = re.compile(r"([A-Za-z0-9][A-Za-z0-9_.-]{0,99})=(.+)", re.DOTALL)
 _SKIPPED_FOLDERS = frozenset({"__pycache__", "node_modules"})
+_STORE = frozenset(
+    "CURRENT history.jsonl snapshots reports findings.json approvals.jsonl cache.sqlite outcomes".split()
+)
+"""What a build writes into a store: no documents, also where the store stands among them."""
 
 
 class Found(NamedTuple):
@@ -206,6 +210,8 @@ def _expand_folder(path: Path, seen: set[str], *, root: Path) -> Iterator[Docume
     except OSError as error:
         yield RejectedRecord(path.as_posix(), "unreadable", f"The folder cannot be read: {error.strerror}.")
         return
+    if {"CURRENT", "snapshots"} <= set(names):
+        names = [name for name in names if name not in _STORE]
     for name in names:
         if not name.startswith(".") and name not in _SKIPPED_FOLDERS:
             yield from _expand_path(path / name, seen, root=root)

@@ -69,7 +69,7 @@ class SupportingTool:
 
 _MOST_NAMES = 20  # of one request
 # Tools that are compared with a name: those whose names fit its words best. Chosen by hand, not fitted to data. Checked, with 3
-# tools of a name first, on the tools of BFCL, a public benchmark, where many share a name (docs/asked.md).
+# tools of a name first, on the tools of BFCL, a public benchmark, where many share a name.
 _LOOKED_AT = 16
 
 _NAME = re.compile(

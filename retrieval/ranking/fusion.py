@@ -159,7 +159,7 @@ def add_votes(context: QueryContext, ranking: Ranking, learned: PastRequests) ->
 
 
 # Tools of one name that stand first; where more have it, those that match best. Chosen by hand, not fitted to data. Checked on the tools of
-# BFCL, a public benchmark, where many share a name: with 3, of 212 names 42 stay missing among the first five (docs/asked.md).
+# BFCL, a public benchmark, where many share a name: with 3, of 212 names 42 stay missing among the first five.
 _MOST_BEARERS = 3
 _STEP = 1e-3  # standard deviations of the scores: the place counts, and the probabilities of the other tools stay
 

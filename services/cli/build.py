@@ -96,7 +96,7 @@ def _show_build(report: BuildReport, plan: BuildPlan, file: str) -> None:
             **_findings(report.findings, plan.store),
             "Ranking weights": report.weights,
             "Time": f"{sum(report.seconds.values()):.1f} s; {reused.extractions:,} of {reused.of_extractions:,} extractions "
-            f"and {reused.vectors:,} of {reused.of_vectors:,} vectors are those of the last build",
+            f"and {reused.vectors:,} of {reused.of_vectors:,} vectors were there already",
             "Report": file,
         }
     )

@@ -77,7 +77,7 @@ Your own tools: put the documents (OpenAPI, OData, MCP and others) in the place 
   {command} search --need "find an employee by name" --need "give an employee an award" --store store
   {command} eval store --queries requests.jsonl --needs-file needs.jsonl --out report
   {command} serve --store store --port 50051
-The server has stopped, and no file is left. More: README.md, docs/planner.md, docs/solve.md, docs/solve.md."""
+The server has stopped, and no file is left. More: README.md, docs/serving.md, docs/planner.md, docs/solve.md."""
     )
 
 

@@ -60,7 +60,7 @@ def serve(
 ) -> None:
     """Serve snapshots over gRPC until SIGTERM. What a store publishes later is swapped in; SIGHUP does it at once.
 
-    Every setting is a variable of the environment too: docs/operate.md.
+    Every setting is a variable of the environment too: docs/serving.md.
     """
     from services.server.process import serve_catalogs
     from services.server.settings import CatalogEntry, ServerSettings, read_catalogs

@@ -43,6 +43,7 @@ _BODY_S = 8.0  # less than the connection waits for a whole request: it would en
 _LARGE_BYTES = 64 * 1024  # to read more takes so long that the caller is asked for first
 _MOST_MS, _DEFAULT_MS = 60_000, 10_000
 _VISIBLE = re.compile(r"[\x21-\x7e]{0,200}")
+_HUMP = re.compile(r"(?<=[a-z0-9])([A-Z])")
 _FIELD = re.compile(r"Failed to parse (\w+) field: ")
 _UNKNOWN = re.compile(r'no field named "(.{0,200}?)" at')
 _PUSHBACK_KEY = "grpc-retry-pushback-ms"
@@ -230,7 +231,8 @@ def _unread(problem: str) -> InvalidArgumentError:
     unknown = _UNKNOWN.search(problem)
     if unknown is not None:
         path = ".".join(filter(None, (path, unknown[1])))
-        remedy = f"The fields are {known.partition(']')[0]}" if known else ""
+        names = _HUMP.sub(r"_\1", known.partition("]")[0]).lower()  # as the contract writes them
+        remedy = f"The fields are {names}" if known else ""
         return InvalidArgumentError("there is no such field", subject=path, remedy=remedy)
     if path:
         return InvalidArgumentError(_FIELD.sub("", problem).rstrip("."), subject=path, remedy="See /openapi.json")

@@ -81,6 +81,8 @@ class Reports:
         if call.tenant not in self._catalogs:
             problem = "this server keeps no outcomes of this catalogue"
             remedy = "Let it write to the store, and set EGOTOOLS_OUTCOMES_MIB above 0"
+            if call.tenant not in self._folders:  # of a command that serves a store for itself
+                remedy = "Start egotools serve, and name it with --server"
             raise SnapshotError(problem, subject="outcomes", remedy=remedy)
         ids, log = self._catalogs[call.tenant]
         _check(message)

@@ -42,7 +42,7 @@ def _processors() -> int:
 
 @dataclass(frozen=True, kw_only=True, config=ConfigDict(allow_inf_nan=False))
 class ServerSettings:
-    """How the server listens, what it takes of its callers, and how it stops. Those named ``_s`` are seconds. docs/operate.md
+    """How the server listens, what it takes of its callers, and how it stops. Those named ``_s`` are seconds. docs/serving.md
     describes each.
 
     :raises ValidationError: naming the field whose value is invalid.
@@ -118,7 +118,7 @@ class ServerSettings:
         except ValidationError as error:
             name = str(error.errors()[0]["loc"][0])
             problem = first_error(error).partition(" is ")[2]
-            remedy = "docs/operate.md has the values of each setting"
+            remedy = "docs/serving.md, docs/operate.md and docs/access.md have the settings"
             raise InvalidArgumentError(problem, subject=variables.get(name, name), remedy=remedy) from None
 
 

@@ -176,8 +176,8 @@ class Steps:
             if self._is_replay or fails_again:
                 raise _fault(earlier.data)
             return False
-        for event in earlier.data.get("events", ()):
-            emit(self._event_of(event))
+        for event in _told(earlier, self._event_of):
+            emit(event)
         step.gave, step.is_known = _read(earlier, form), True
         return True
 
@@ -202,6 +202,15 @@ def _read(record: RunRecord, form: TypeAdapter[Any]) -> Any:
         return form.validate_json(json.dumps(record.data["gave"]))
     except (ValidationError, RecursionError, KeyError) as error:
         said = first_error(error) if isinstance(error, ValidationError) else "it gives nothing, or is nested too deeply"
+        problem, place = f"the record is damaged: {said}", f"line {record.n + 1} of the journal"
+        raise InvalidArgumentError(problem, subject=place, remedy=DAMAGED) from None
+
+
+def _told(record: RunRecord, event_of: Callable[[Any], Any]) -> list[Any]:
+    try:
+        return [event_of(event) for event in record.data.get("events", ())]
+    except (ValueError, TypeError, LookupError, AttributeError) as error:  # ValueError: also of pydantic
+        said = first_error(error) if isinstance(error, ValidationError) else "it tells something else than events"
         problem, place = f"the record is damaged: {said}", f"line {record.n + 1} of the journal"
         raise InvalidArgumentError(problem, subject=place, remedy=DAMAGED) from None
 

@@ -140,7 +140,10 @@ def _remove_litter(store: Path) -> None:
 def _finish_removals(store: Path) -> None:
     """Remove what was moved aside, also by a collection that died."""
     for folder in (store / SNAPSHOTS).glob(f"{_ASIDE}*"):
-        shutil.rmtree(folder)
+        if folder.is_symlink() or not folder.is_dir():  # rmtree refuses these, and nothing would ever be collected
+            folder.unlink(missing_ok=True)
+        else:
+            shutil.rmtree(folder)
 
 
 def _remove_temporaries(store: Path) -> None:

@@ -101,7 +101,7 @@ def _public_key(row: Any) -> jwt.PyJWK | None:
         return None
     try:
         key = jwt.PyJWK(row)
-    except (jwt.PyJWTError, ValueError, TypeError):
+    except (jwt.PyJWTError, ValueError, TypeError, NotImplementedError):  # the last: of the algorithm "none"
         return None
     weak = isinstance(key.key, RSAPublicKey) and key.key.key_size < _LEAST_RSA_BITS
     return None if weak or key.algorithm_name not in _ALGORITHMS else key

@@ -94,6 +94,21 @@ async def test_who_calls_is_asked_before_a_large_body_is_read(tmp_path: Path) ->
     assert (known.status_code, known.json()["subject"]) == (400, "requests.unknown")
 
 
+async def test_a_body_of_many_objects_is_refused_before_they_are_made() -> None:
+    async with serving() as server, gateway(server.address) as client:
+        body = b'{"requests": [' + b"{}," * 300_000 + b"{}]}"
+        async with asyncio.timeout(5):  # it took 3 s, and 60 MB, to make the messages
+            answer = await client.post("/v1/retrieve-batch", content=body, headers=JSON)
+    assert (answer.status_code, answer.json()["detail"]) == (400, "there are more than 20,000 values.")
+
+
+@pytest.mark.parametrize("text", ["0", "60001", "0" * 9 + "1", "0" * 8 + "1" + "9" * 400, "0" * 8 + "1" + "9" * 5_000])
+async def test_a_timeout_out_of_range_is_refused(text: str) -> None:
+    async with serving() as server, gateway(server.address) as client:
+        answer = await client.post("/v1/retrieve", json=ASKED, headers={"egotools-timeout-ms": text})
+    assert (answer.status_code, answer.json()["subject"]) == (400, "egotools-timeout-ms")
+
+
 async def test_a_client_that_goes_away_cancels_its_call() -> None:
     engine, held = MemoryEngine(), HeldStage()
     async with serving(engine) as server, gateway(server.address) as client:

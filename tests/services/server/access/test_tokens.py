@@ -115,7 +115,7 @@ async def test_keys_that_must_not_verify_are_left_out(tmp_path: Path) -> None:
         file.write_text(json.dumps(document))
         with pytest.raises(InvalidArgumentError, match="key set"):
             key_source(str(file))
-    odd = [{**good, "alg": ["RS256"]}, {**good, "kid": ["x"]}, {"kty": ["RSA"]}]
+    odd = [{**good, "alg": ["RS256"]}, {**good, "kid": ["x"]}, {"kty": ["RSA"]}, {**good, "alg": "none"}]
     file.write_text(json.dumps({"keys": [*odd, good]}))
     assert await key_source(str(file))(good["kid"]) is not None
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 from collections.abc import AsyncIterator, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -129,9 +131,17 @@ async def code_of(
             (True, False): channel.stream_unary,
             (True, True): channel.stream_stream,
         }
-        given: Any = iter([message]) if client_streaming else message
-        call = kinds[client_streaming, server_streaming](path)(given, metadata=metadata, timeout=LIMIT_S)
+        start = kinds[client_streaming, server_streaming](path)
+        call = (
+            start(metadata=metadata, timeout=LIMIT_S)
+            if client_streaming
+            else start(message, metadata=metadata, timeout=LIMIT_S)
+        )
         try:
+            if client_streaming:
+                with contextlib.suppress(grpc.aio.AioRpcError, asyncio.InvalidStateError):  # denied before it was read
+                    await call.write(message)
+                    await call.done_writing()
             if server_streaming:
                 assert await call.read() is not grpc.aio.EOF
                 call.cancel()
@@ -140,7 +150,7 @@ async def code_of(
         except grpc.aio.AioRpcError as error:
             raw = dict(error.trailing_metadata() or ()).get(ERROR_METADATA_KEY, b"")
             handled = bool(raw) and error.code() not in (NOBODY, DENIED)
-            return OK if handled else error.code(), raw
+            return OK if handled else await call.code(), raw
     return OK, b""
 
 

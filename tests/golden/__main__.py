@@ -61,7 +61,9 @@ ASKED: Mapping[str, Any] = yaml.safe_load((HERE / "questions.yaml").read_text(en
 PACKAGES = ("ontology", "inference", "ingest", "retrieval", "datagen", "eval", "planners", "egotools", "services")
 SETS = ("restbench", "apibank", "workbench", "tau2_service", "ultratool", "gtc", "toollinkos-given")
 SETTINGS = (ServerSettings, RestSettings)
-CHANGING = re.compile(r"\d+(\.\d+)? ?(ms|s|MB|KB|KiB|MiB)\b|\d{4}-\d\d-\d\d[T ][\d:.+Z]*|pid \d+|127\.0\.0\.1:\d+")
+CHANGING = re.compile(
+    r"\d+(\.\d+)? ?(ms|s|MB|KB|KiB|MiB)\b|\d{4}-\d\d-\d\d[T ][\d:.+Z]*|pid \d+|127\.0\.0\.1:\d+|\(\d+ characters\)"
+)
 # Of a journal: times, and hashes of what has times in it.
 UNSTEADY = set(
     "at sum seconds ms took_s timings_ms journal request_id elapsed_ms written n key fence_key prompt".split()

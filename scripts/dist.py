@@ -26,6 +26,7 @@ from ontology.errors import StorageError
 WHEEL_BYTES = 110_000_000
 _PROJECT_FILES = ("pyproject.toml", "setup.py", "MANIFEST.in", "README.md", "LICENSE", "NOTICE")
 _SHIPPED_EXAMPLES = (
+    "examples/company/",
     "examples/enterprise/catalog/",
     "examples/enterprise/needs.jsonl",
     "examples/enterprise/requests.jsonl",

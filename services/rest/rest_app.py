@@ -12,7 +12,6 @@ import math
 import re
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
-from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
 
@@ -51,14 +50,6 @@ _FIELD = re.compile(r"Failed to parse (\w+) field: ")
 _UNKNOWN = re.compile(r'no field named "(.{0,200}?)" at')
 _PUSHBACK_KEY = "grpc-retry-pushback-ms"
 _Ask = Callable[[Request, Any], Awaitable[Response]]
-
-
-@dataclass(frozen=True, slots=True)
-class _Caller:
-    """What a caller says with each call: metadata of the gRPC call, and seconds for the whole of it."""
-
-    metadata: tuple[tuple[str, str], ...]
-    timeout: float
 
 
 def rest_app(

@@ -1,1 +1,1 @@
-"""What an operator sees of a server: metrics, traces, the sampled query log, and the audit log."""
+"""What an operator sees of a server: metrics and the audit log."""

@@ -94,9 +94,10 @@ class AsyncClient:
         min_snapshot: str = "",
         abstain: bool = False,
         needs: Sequence[str] = (),
+        budget_tokens: int = 0,
     ) -> Response:
         """Return the tools that a request needs, best first. The parameters are those of :class:`egotools.Query`."""
-        known = (auto_k, done, have or {}, explanation, min_snapshot, abstain, needs)
+        known = (auto_k, done, have or {}, explanation, min_snapshot, abstain, needs, budget_tokens)
         asked = Query(query, k, filters or {}, preset, explain, schema_format, *known)
         return read_response(await self._call("Retrieve", _message(asked), timeout_s), asked)
 

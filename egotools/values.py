@@ -64,6 +64,7 @@ class Query:
     :param abstain: no tools where the request is unanswerable.
     :param needs: what the agent needs, 1 to 32 phrases of 1 to 500 characters, one capability each; the query is context then, and may
         be empty.
+    :param budget_tokens: most tokens of the returned tools' schemas, counted as three bytes each; 0: no limit.
     """
 
     query: str = ""
@@ -79,6 +80,7 @@ class Query:
     min_snapshot: str = ""
     abstain: bool = False
     needs: Sequence[str] = ()
+    budget_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,6 +16,7 @@ from retrieval.ranking.confidence import confidence_model_for
 from retrieval.ranking.fusion import CrossEncoderRanker, PromotingReranker
 from retrieval.ranking.ranking import Ranker
 from retrieval.ranking.weights import BASELINE, weights_of
+from retrieval.response import NOTHING_FITS, fitting
 from retrieval.retriever import PAPER, Retriever
 from retrieval.snapshot.reader import Snapshot
 
@@ -93,7 +94,7 @@ class _Interleaved:
         if not request.needs:
             return self._retriever.retrieve(request)
         found = {
-            need: self._retriever.retrieve(replace(request, query=need, needs=()))
+            need: self._retriever.retrieve(replace(request, query=need, needs=(), budget_tokens=0))
             for need in dict.fromkeys(request.needs)
         }
         answers = [found[need] for need in request.needs]
@@ -103,13 +104,17 @@ class _Interleaved:
                 if tool is not None:
                     known = tools.setdefault(tool.id, tool)
                     tools[tool.id] = replace(known, needs=(*known.needs, need))
+        best, fallbacks = [*tools.values()], [each for answer in answers for each in answer.fallbacks]
+        if request.budget_tokens:
+            sizes = [request.size_of(tool.id) for tool in best]
+            best = [best[place] for place in fitting(sizes, range(len(best)), request.budget_tokens)]
+            fallbacks += [] if best else [NOTHING_FITS.format(len(sizes), request.budget_tokens)]
         return replace(
             answers[0],
             tools=tuple(
-                replace(tool, rank=rank, score=round(1.0 / rank, 6))
-                for rank, tool in enumerate([*tools.values()][: request.k], 1)
+                replace(tool, rank=rank, score=round(1.0 / rank, 6)) for rank, tool in enumerate(best[: request.k], 1)
             ),
-            fallbacks=tuple(dict.fromkeys(each for answer in answers for each in answer.fallbacks)),
+            fallbacks=tuple(dict.fromkeys(fallbacks)),
             need_results=tuple(
                 NeedResult(need=need, tool=answer.tools[0].id if answer.tools else "", unserved=not answer.tools)
                 for need, answer in zip(request.needs, answers, strict=True)

@@ -23,7 +23,7 @@ from retrieval.ranking.ranking import Ranking
 from retrieval.snapshot.graph_views import consumer_edges
 from retrieval.snapshot.reader import Snapshot
 
-__all__ = ["after_done", "is_done", "respond", "respond_to_needs"]
+__all__ = ["NOTHING_FITS", "after_done", "fitting", "is_done", "respond", "respond_to_needs"]
 
 # In standard deviations of the scores: for a tool that takes an output of an executed one, times the confidence of the edge; and for a
 # tool of the same system. Both found on the development halves of the shipped company and of the real documents.
@@ -76,6 +76,9 @@ def _same_system(snapshot: Snapshot, tools: Sequence[int]) -> NDArray[np.bool_]:
     return same
 
 
+_BUDGETED = 50
+"""Of so many tools a budget of tokens takes some. Chosen for its time, half a millisecond a tool that is read for the first time; not measured."""
+NOTHING_FITS = "budget_tokens: none of the {} best tools has so few as {:,} tokens"
 _NO_ESTIMATE = "{}: without an estimate of the probabilities the answer has k tools"
 
 
@@ -86,14 +89,19 @@ def respond(context: QueryContext, ranking: Ranking, *, preset: str, confidence:
     """
     request = context.request
     best = _best(context, ranking)
+    choice = request.auto_k and bool(request.first)
     if confidence is None:
-        asked = {"auto_k": request.auto_k, "abstain": request.abstain}
+        asked = {"auto_k": request.auto_k and not choice, "abstain": request.abstain}
         context.fallbacks += [_NO_ESTIMATE.format(name) for name, is_asked in asked.items() if is_asked]
     elif request.abstain and confidence.unanswerable:
         best = best[:0]
         context.fallbacks.append(f"no tool fits: the probability that one does is only {confidence.answerable:.2f}")
-    elif request.auto_k:
+    elif request.auto_k and not choice:
         best = confidence.sufficient(best)
+    if choice:
+        best = _chosen(context, ranking, best)
+    worth = None if confidence is None else -np.log1p(-np.minimum(confidence.probabilities, 1.0 - 1e-6))
+    best = _within_budget(context, ranking, best, worth)
     tools = _tools(context, ranking, best, None if confidence is None else confidence.probabilities)
     return _response(
         context,
@@ -132,8 +140,11 @@ def respond_to_needs(
     if context.request.abstain and unserved:
         best = best[:0]
         context.fallbacks.append("no tool fits any of the needs")
+    elif context.request.auto_k and context.request.first:
+        best = _chosen(context, ranking, best)
     elif context.request.auto_k:
         best = best[: max(1, int((ranking.scores[best] >= NEEDED_OF_NEEDS).sum()))]
+    best = _within_budget(context, ranking, best, ranking.scores)
     supporting = {each.tool for each in context.supporting}
     tools = []
     found = _tools(context, ranking, best, np.minimum(ranking.scores, 1.0))
@@ -184,9 +195,52 @@ def _tools(
 
 
 def _best(context: QueryContext, ranking: Ranking) -> NDArray[np.int64]:
-    """Positions of the best k tools that were not executed already."""
-    best = ranking.best(context.request.k + len(context.done))
-    return best[~is_done(context, ranking.tools[best])][: context.request.k]
+    """Positions of the best k tools that were not executed already; with a budget of tokens at least 50, of which it takes k."""
+    most = max(context.request.k, _BUDGETED) if context.request.budget_tokens else context.request.k
+    best = ranking.best(most + len(context.done))
+    return best[~is_done(context, ranking.tools[best])][:most]
+
+
+def _chosen(context: QueryContext, ranking: Ranking, best: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Of these positions those of the tools that a model chose; at least the first."""
+    chosen = set(context.request.first)
+    kept = [place for place in best.tolist() if context.snapshot.tool_id(int(ranking.tools[place])) in chosen]
+    return np.asarray(kept, dtype=np.int64) if kept else best[:1]
+
+
+def _within_budget(
+    context: QueryContext, ranking: Ranking, best: NDArray[np.int64], worth: Floats1d | None
+) -> NDArray[np.int64]:
+    """Of these positions those that are taken within the budget of tokens, in the order of the ranking.
+
+    Tools are taken by what each adds to the expected completeness over the root of its size; one that does not fit is passed over. On 438
+    requests of five sets (shipped company, restbench, tau2_service, toolsandbox, tooltalk) 43.9/62.8/84.0 % of the whole requests are complete
+    within 1,000/2,000/4,000 tokens and 76.3/91.7/98.0 % over needs; with the first tools of the ranking until one does not fit 36.1/53.5/78.1 and
+    73.7/89.5/95.0. Found on these: powers of the size from .25 to .7 are within 1.6 points; the size itself loses on short lists.
+
+    :param worth: what each candidate adds, float32 [candidates], -log(1 - probability) or expected needs; None: not known, the order counts.
+    """
+    budget = context.request.budget_tokens
+    if not budget or not len(best):
+        return best
+    ids = (context.snapshot.tool_id(int(tool)) for tool in ranking.tools[best])
+    sizes = np.asarray([context.request.size_of(tool_id) for tool_id in ids], dtype=np.int64)
+    order = np.arange(len(best)) if worth is None else np.argsort(-worth[best] / np.sqrt(sizes + 1.0), kind="stable")
+    taken = fitting(sizes.tolist(), order.tolist(), budget)[: context.request.k]
+    if not taken:
+        context.fallbacks.append(NOTHING_FITS.format(len(best), budget))
+    return best[sorted(taken)]
+
+
+def fitting(sizes: Sequence[int], order: Sequence[int], budget: int) -> list[int]:
+    """Of places in some order those that are within a budget together; one that no longer fits is passed over."""
+    taken: list[int] = []
+    left = budget
+    for place in order:
+        if sizes[place] <= left:
+            taken.append(place)
+            left -= sizes[place]
+    return taken
 
 
 def _while_waited_for(request: Request, returned: Ranking) -> Iterator[int]:

@@ -160,6 +160,7 @@ class RetrieveRequest(_message.Message):
     EXPLANATION_FIELD_NUMBER: _builtins.int
     ABSTAIN_FIELD_NUMBER: _builtins.int
     NEEDS_FIELD_NUMBER: _builtins.int
+    BUDGET_TOKENS_FIELD_NUMBER: _builtins.int
     MIN_SNAPSHOT_FIELD_NUMBER: _builtins.int
     query: _builtins.str
     """The request in plain words, 1 to 20,000 characters with at least one letter or digit, in any script. Beside `needs` it is context,
@@ -183,6 +184,11 @@ class RetrieveRequest(_message.Message):
     abstain: _builtins.bool
     """Whether an unanswerable request (`RetrieveResponse.unanswerable`) gets no tools, which `fallbacks` then says. It does not need
     `auto_k`. A preset without an estimate returns the tools and names this in `fallbacks`. Default: false.
+    """
+    budget_tokens: _builtins.int
+    """Most tokens of the returned tools, 1 to 10,000,000: of those that fit together, the set that is most likely to be complete, at most `k`
+    tools. A token is counted for each three bytes of a tool's `schema_json`, or of its id and description without `schema_format`.
+    Absent or 0: no limit. Where no tool fits, none is returned and `fallbacks` says so.
     """
     min_snapshot: _builtins.str
     """Id of a snapshot: a server that serves an older publication of this catalogue, or does not know the id, answers
@@ -235,11 +241,12 @@ class RetrieveRequest(_message.Message):
         explanation: _builtins.bool = ...,
         abstain: _builtins.bool = ...,
         needs: _abc.Iterable[_builtins.str] | None = ...,
+        budget_tokens: _builtins.int = ...,
         min_snapshot: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_k", b"_k", "k", b"k"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_k", b"_k", "abstain", b"abstain", "auto_k", b"auto_k", "done", b"done", "explain", b"explain", "explanation", b"explanation", "filters", b"filters", "have", b"have", "k", b"k", "min_snapshot", b"min_snapshot", "needs", b"needs", "preset", b"preset", "query", b"query", "schema_format", b"schema_format"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_k", b"_k", "abstain", b"abstain", "auto_k", b"auto_k", "budget_tokens", b"budget_tokens", "done", b"done", "explain", b"explain", "explanation", b"explanation", "filters", b"filters", "have", b"have", "k", b"k", "min_snapshot", b"min_snapshot", "needs", b"needs", "preset", b"preset", "query", b"query", "schema_format", b"schema_format"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__k: _TypeAlias = _typing.Literal["k"]  # noqa: Y015
     _WhichOneofArgType__k: _TypeAlias = _typing.Literal["_k", b"_k"]  # noqa: Y015

@@ -15,6 +15,7 @@ MAX_K = 1_000
 MAX_QUERY_CHARS = 20_000
 MAX_NEEDS = 32
 MAX_NEED_CHARS = 500
+MAX_BUDGET_TOKENS = 10_000_000
 _MAX_DONE, _MAX_ID_CHARS = 1_000, 4_096
 _MAX_HAVE, _MAX_NAME_CHARS, _MAX_VALUE_CHARS = 64, 256, 4_000
 
@@ -22,6 +23,10 @@ _MAX_HAVE, _MAX_NAME_CHARS, _MAX_VALUE_CHARS = 64, 256, 4_000
 def never() -> bool:
     """False: whoever asks waits for ever."""
     return False
+
+
+def _no_size(tool_id: str) -> int:
+    return 0
 
 
 def is_unicode(text: str) -> bool:
@@ -37,19 +42,24 @@ def _is_text(text: str, least: int, most: int) -> bool:
 class Request(Query):
     """One request: a valid query, and when a retriever stops. Who calls a retriever has chosen it by ``preset``.
 
-    :param first: ids of candidates that stand first, in this order: a model chose them.
+    :param first: ids of candidates that stand first, in this order: a model chose them. With ``auto_k`` they are the answer.
+    :param size_of: the tokens of a tool by its id, at least 0, for ``budget_tokens``.
     :param deadline: time of ``time.monotonic()``, in seconds, after which no further stage starts; or None.
     :param cancelled: whether the caller no longer waits; called before each stage.
     :raises InvalidArgumentError: naming the invalid field.
     """
 
     first: Sequence[str] = ()
+    size_of: Callable[[str], int] = field(default=_no_size, repr=False, compare=False)
     deadline: float | None = None
     cancelled: Callable[[], bool] = field(default=never, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not 1 <= self.k <= MAX_K:
             raise InvalidArgumentError(f"it must be from 1 to {MAX_K}, not {self.k}", subject="k")
+        if not 0 <= self.budget_tokens <= MAX_BUDGET_TOKENS:
+            problem = f"it must be from 1 to {MAX_BUDGET_TOKENS:,}, or 0 for no limit, not {self.budget_tokens}"
+            raise InvalidArgumentError(problem, subject="budget_tokens")
         if len(self.query) > MAX_QUERY_CHARS:
             raise InvalidArgumentError(
                 f"the query has {len(self.query)} characters; at most {MAX_QUERY_CHARS} are allowed",

@@ -6,6 +6,7 @@ import time
 from collections.abc import Sequence
 from contextlib import asynccontextmanager
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -79,6 +80,9 @@ def search(
     done: Done = None,
     preset: Annotated[str, Rare(help="Retriever: default, paper, semantic, bm25, … An unknown name lists all.")] = "",
     abstain: Annotated[bool, Rare("--abstain", help="No tools where probably none of the catalogue fits.")] = False,
+    budget: Annotated[
+        int, Rare("--budget-tokens", help="Most tokens of the tools' schemas (three bytes each); 0: any.")
+    ] = 0,
     allowed_models: AllowedModels = (),
     as_json: Json = False,
 ) -> None:
@@ -96,6 +100,8 @@ def search(
         explanation=True,
         abstain=abstain,
         needs=tuple(needs or ()),
+        budget_tokens=budget,
+        schema_format="openai" if budget else "none",
     )
     response = _search_server(server, asked) if server else _search_store(store, asked, allowed_models)
     if as_json:
@@ -108,9 +114,11 @@ def _search_store(store: Path, query: Query, allowed_models: Sequence[str]) -> R
     """Search the published snapshot of a store in this process."""
     from retrieval.engine import open_engine
     from retrieval.query.request import Request
+    from services.server.encode import tool_tokens
 
     engine = open_engine(store, allowed_models=allowed_models)
-    return engine.retriever(query.preset).retrieve(Request(**asdict(query)))
+    size_of = partial(tool_tokens, engine, schema_format=query.schema_format)
+    return engine.retriever(query.preset).retrieve(Request(**asdict(query), size_of=size_of))
 
 
 def _search_server(address: str, query: Query) -> Response:

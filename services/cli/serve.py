@@ -48,6 +48,7 @@ def serve(
     port: Annotated[int | None, Option(help="Port; 0: any free port. Default: EGOTOOLS_PORT, or 50051.")] = None,
     admin_port: Annotated[int | None, Option(help="Port of the admin service: EGOTOOLS_ADMIN_PORT, or none.")] = None,
     query_model: Annotated[str | None, Option(help="Chat model that writes needs: openai:MODEL@URL.")] = None,
+    chooser: Annotated[str | None, Option(help="Chat model that chooses among the best 40 tools: likewise.")] = None,
     catalogs: Annotated[Path | None, Option(help="YAML: tenants and their stores, in place of --store.")] = None,
     insecure: Annotated[bool, Option("--insecure", help="A proxy has TLS and access control.")] = False,
     reranker: Reranker = DEFAULT_RERANKER,
@@ -73,6 +74,7 @@ def serve(
         baselines=baselines or None,
         insecure=insecure or None,
         query_model=query_model,
+        chooser=chooser,
     )
     single = CatalogEntry(store=store, reranker=reranker, allowed_models=allowed_models)
     if on_ray(on):

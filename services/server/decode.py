@@ -108,8 +108,10 @@ _PLAN_UNITS = 1
 def request_cost(request: Request) -> int:
     """Return the cost of a request in units of 50 ms, from 1 to about 170; without filters and needs, by a served preset, to about 43."""
     characters = len(request.text) + sum(map(len, request.needs))  # each need is encoded alone and in the whole text
-    tool_ms = _MS_OF_TOOL + _MS_OF_REASONS * request.explain + _MS_OF_SCHEMA * (request.schema_format != "none")
+    schema = request.schema_format != "none" or request.budget_tokens > 0
+    tool_ms = _MS_OF_TOOL + _MS_OF_REASONS * request.explain + _MS_OF_SCHEMA * schema
     spent_ms = _MS * (1 + len(request.needs)) + tool_ms * min(request.k, _MOST_TOOLS)
+    spent_ms += _MS_OF_SCHEMA * 50 * (request.budget_tokens > 0)  # tools that are weighed
     spent_ms += _MS_OF_CHARACTER * min(characters, _MOST_FULL_CHARACTERS) + _MS_OF_LATER_CHARACTER * characters
     spent_ms += _MS_OF_RANK_BM25_CHARACTER * characters * request.preset.startswith(_RANK_BM25)
     for values in request.filters.values():
@@ -168,6 +170,7 @@ def decode_request(message: pb.RetrieveRequest) -> Request:
         explanation=message.explanation,
         abstain=message.abstain,
         needs=tuple(message.needs),
+        budget_tokens=message.budget_tokens,
     )
 
 

@@ -18,9 +18,10 @@ from services.schemas.call_schema import call_name, call_schema
 from services.schemas.input_schema import MAX_DESCRIPTION, shortened
 from services.server.calls import answer_too_large
 
-__all__ = ["catalog_message", "response_message", "tool_message"]
+__all__ = ["catalog_message", "response_message", "tool_message", "tool_tokens"]
 
 _MOST, _LONGEST = 256, 8 * 1024  # texts of one engine that are kept, and bytes of one: 2 MB for each catalogue
+_BYTES_PER_TOKEN = 3  # JSON has 2.2 to 2.8 by the encoder's tokenizer, three to four by those of large models
 _KEPT: WeakKeyDictionary[Engine, dict[tuple[str, str], bytes]] = WeakKeyDictionary()
 
 
@@ -35,6 +36,12 @@ def _text(engine: Engine, tool_id: str, schema_format: str) -> bytes:
         if len(found) <= _LONGEST:
             kept[key] = found
     return found
+
+
+def tool_tokens(engine: Engine, tool_id: str, schema_format: str) -> int:
+    """The tokens of a tool in an answer: one for each three bytes of its schema, or of its id and description where it has none."""
+    sent = pb.RankedTool.FromString(_text(engine, tool_id, schema_format))
+    return -(-len((sent.schema_json or f"{sent.id}{sent.description}").encode()) // _BYTES_PER_TOKEN)
 
 
 def response_message(

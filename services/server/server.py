@@ -33,7 +33,7 @@ from services.server.interceptors import CallInterceptor, StandardInterceptor
 from services.server.logs import fields
 from services.server.observe.observing import Observing
 from services.server.publisher import CatalogAdmin, Publisher, in_background
-from services.server.query_model import QueryModel, open_query_chat
+from services.server.query_model import Chooser, QueryModel, open_query_chat
 from services.server.reports import Reports
 from services.server.servicer import ToolRetrieval, flow_of
 from services.server.settings import ServerSettings
@@ -155,7 +155,8 @@ class Server:
         self._admin = grpc.aio.server(interceptors=[self._admin_calls, self._standard], options=options)
         chat = open_query_chat(settings.query_model) if chat is None and settings.query_model else chat
         model = None if chat is None else QueryModel(chat)
-        servicer = ToolRetrieval(self.catalogs, self.limiter, settings, self.reports, model)
+        chooser = Chooser(open_query_chat(settings.chooser)) if settings.chooser else None
+        servicer = ToolRetrieval(self.catalogs, self.limiter, settings, self.reports, model, chooser)
         pb_grpc.add_ToolRetrievalServicer_to_server(servicer, self._grpc)
         admin_grpc.add_CatalogAdminServicer_to_server(CatalogAdmin(self.catalogs, self.publisher), self._admin)
         for listening in (self._grpc, self._admin):

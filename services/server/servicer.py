@@ -41,8 +41,8 @@ from services.server.decode import (
     plan_cost,
     request_cost,
 )
-from services.server.encode import catalog_message, response_message, tool_message
-from services.server.query_model import Improved, QueryModel, what_is_searched
+from services.server.encode import catalog_message, response_message, tool_message, tool_tokens
+from services.server.query_model import SHORTLIST, Chooser, Improved, QueryModel, Shown, shown_tools, what_is_searched
 from services.server.reports import Reports
 from services.server.settings import ServerSettings
 
@@ -65,9 +65,10 @@ class ToolRetrieval(pb_grpc.ToolRetrievalServicer):
         settings: ServerSettings,
         reports: Reports,
         query_model: QueryModel | None = None,
+        chooser: Chooser | None = None,
     ) -> None:
         self._catalogs, self._limiter, self._settings = catalogs, limiter, settings
-        self._reports, self._query_model = reports, query_model
+        self._reports, self._query_model, self._chooser = reports, query_model, chooser
 
     async def Retrieve(self, message: pb.RetrieveRequest, context: _Context) -> pb.RetrieveResponse:
         """Return the tools that one request needs."""
@@ -75,7 +76,7 @@ class ToolRetrieval(pb_grpc.ToolRetrievalServicer):
         request = decode_request(message)
         add_log_fields(k=request.k, query_chars=len(request.text), needs=len(request.needs))
         check_call_cost([request_cost(request)], self._settings.max_call_cost)
-        improved = await self._improved(engine, request, context)
+        improved = await self._chosen(engine, await self._improved(engine, request, context), context)
         work = partial(self._retrieve, engine, improved, request.text, current_call().tenant)
         response = await self._run(context, work, cost=request_cost(improved.request))
         add_log_fields(preset=response.preset, tools=len(response.tools), fallbacks=len(response.fallbacks))
@@ -192,6 +193,20 @@ class ToolRetrieval(pb_grpc.ToolRetrievalServicer):
         dear = f"no query model: its {count} needs would cost more than a call may"
         return replace(improved, request=request, fallbacks=(*improved.fallbacks, dear))
 
+    async def _chosen(self, engine: Engine, improved: Improved, context: _Context) -> Improved:
+        """The request with the tools that the chooser names among the best; as it is without one."""
+        chooser, request = self._chooser, improved.request
+        if chooser is None or not chooser.helps(request):
+            return improved
+        cost = request_cost(replace(request, k=SHORTLIST, explain=False))
+        shown = await self._run(context, partial(self._shown, engine, request), cost=cost)
+        chosen = await chooser.choose(improved, current_call().tenant, self._deadline(context), shown=shown)
+        add_log_fields(model_tokens=chosen.tokens, chosen=len(chosen.request.first))
+        return chosen
+
+    def _shown(self, engine: Engine, request: Request, turn: Turn) -> list[Shown]:
+        return shown_tools(engine, replace(request, deadline=turn.deadline, cancelled=turn.abandoned.is_set))
+
     def _batch(
         self, engine: Engine, message: pb.RetrieveBatchRequest
     ) -> tuple[list[Request | EgotoolsError], list[int]]:
@@ -227,7 +242,8 @@ class ToolRetrieval(pb_grpc.ToolRetrievalServicer):
 
     def _retrieve(self, engine: Engine, improved: Improved, asked: str, tenant: str, turn: Turn) -> pb.RetrieveResponse:
         """Answer one request, whose text was ``asked``, on a worker."""
-        request = replace(improved.request, deadline=turn.deadline, cancelled=turn.abandoned.is_set)
+        size_of = partial(tool_tokens, engine, schema_format=improved.request.schema_format)
+        request = replace(improved.request, deadline=turn.deadline, cancelled=turn.abandoned.is_set, size_of=size_of)
         request.check("retrieve")
         response = improved.told(engine.retriever(request.preset).retrieve(request))
         request.check("reply")

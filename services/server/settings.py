@@ -72,6 +72,7 @@ class ServerSettings:
     audit_log: Path | None = None
     model_wait_s: Annotated[float, Field(ge=0.01, le=3_600)] = 2.0  # for an encoder or reranker behind an address
     query_model: str = ""  # ``openai:MODEL@http://HOST:PORT/v1``; needs the extra ``llm``
+    chooser: str = ""  # likewise; chooses among the best tools
     outcomes_mib: Annotated[int, Field(ge=0, le=65_536)] = 256  # of the log of reported outcomes; 0: none is kept
     keep_requests: Literal["none", "terms", "text"] = "terms"  # what that log keeps of a request
     reports_per_minute: Annotated[int, Field(ge=1, le=1_000_000)] = 600

@@ -37,6 +37,9 @@ _BEGINNINGS = {
     "no query model": "query-model",
     "query model": "query-needs",
     "no reranking": "reranker",
+    "no chooser": "chooser",
+    "chooser": "chooser-choice",
+    "budget_tokens:": "budget",
     "reranked by": "reranker",
     "reranked the best": "reranker-limit",
     "no tool passes": "filters",
@@ -46,7 +49,9 @@ _BEGINNINGS = {
     "abstain:": "no-estimate",
 }
 FALLBACK_KINDS = (*dict.fromkeys(_BEGINNINGS.values()), OTHER)
-"""Every kind. ``encoder``, ``reranker`` and ``query-model``: the model is down or late; ``query-needs``: it wrote none, or unusable ones."""
+"""Every kind. ``encoder``, ``reranker``, ``query-model`` and ``chooser``: the model is down or late; ``query-needs``: it wrote none, or unusable
+ones; ``chooser-choice``: it chose none, or what it was not shown.
+"""
 STAGES = ("queue", "model", "encode", "entry", "ego", "rank", "explain", "total")
 METHODS = frozenset(
     method.name

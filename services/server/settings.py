@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import field, fields
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
@@ -19,12 +21,17 @@ from services.server.access.watched_file import load_unique_keys, read_limited
 
 __all__ = ["ENV_PREFIX", "CatalogEntry", "ServerSettings", "read_catalogs"]
 
+_LOG = logging.getLogger("egotools.server")
 ENV_PREFIX = "EGOTOOLS_"
+_MISSPELT = 0.8  # likeness of names above which one is taken for the other, of 1; chosen, not measured
 _MIB = 1024 * 1024
 _REMOVED = {
     "PROCESSES": ("1", "One server is one process: run replicas, and name all to the client: ipv4:HOST:PORT,HOST:PORT"),
     "LOG_QUERIES_SAMPLE": ("0", "EGOTOOLS_KEEP_REQUESTS=text keeps the texts of the requests with a reported outcome"),
-    "QUERY_STEPS": ("rewrite", "The query model writes the needs of requests, and no longer chooses among tools"),
+    "QUERY_STEPS": (
+        "rewrite",
+        "The query model writes the needs of requests; EGOTOOLS_CHOOSER names the model that chooses among tools",
+    ),
     "AUDIT_LOG_BYTES": ("", "Let the system rotate the audit log: the server opens it for each line"),
     "OTEL_ENDPOINT": ("", "The metric egotools_stage_seconds and `timings_ms` of each answer have the times of stages"),
 }
@@ -109,6 +116,7 @@ class ServerSettings:
         for name, (harmless, remedy) in _REMOVED.items():
             if given.get(ENV_PREFIX + name, "") not in ("", harmless):
                 raise InvalidArgumentError("it was removed", subject=ENV_PREFIX + name, remedy=remedy)
+        _warn_of_misspelt(given, {each.name.upper() for each in fields(cls)})
         values = {name: value for name, value in overrides.items() if value is not None}
         variables = {each.name: ENV_PREFIX + each.name.upper() for each in fields(cls) if each.name not in values}
         values |= {name: given[variable] for name, variable in variables.items() if given.get(variable)}
@@ -121,6 +129,15 @@ class ServerSettings:
             problem = first_error(error).partition(" is ")[2]
             remedy = "docs/serving.md, docs/operate.md and docs/access.md have the settings"
             raise InvalidArgumentError(problem, subject=variables.get(name, name), remedy=remedy) from None
+
+
+def _warn_of_misspelt(given: Mapping[str, str], known: Collection[str]) -> None:
+    """Log a variable that is nearly a setting. It is no error: a cluster gives variables of services such names."""
+    for variable in sorted(given):
+        name = variable.removeprefix(ENV_PREFIX)
+        near = get_close_matches(name, known, n=1, cutoff=_MISSPELT) if name != variable and name not in known else []
+        if near:
+            _LOG.warning("%s is no setting, is %s%s meant?", variable[:100], ENV_PREFIX, near[0])
 
 
 def _named(store: Any) -> Any:

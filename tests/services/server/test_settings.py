@@ -108,3 +108,11 @@ def test_a_log_line_is_json_and_a_traceback_hides_messages() -> None:
     assert line["time"].endswith("+00:00")
     assert line["traceback"][0] == "builtins.ValueError"
     assert "planted" not in stream.getvalue()
+
+
+def test_a_misspelt_variable_is_told_and_a_clusters_own_is_not(caplog: pytest.LogCaptureFixture) -> None:
+    cluster = {"EGOTOOLS_SERVICE_HOST": "10.0.0.1", "EGOTOOLS_PORT_50051_TCP": "tcp://10.0.0.1:50051"}
+    ServerSettings.from_env({"EGOTOOLS_WORKRES": "3", "EGOTOOLS_STORE": "x", **cluster})
+    assert [each.getMessage() for each in caplog.records] == [
+        "EGOTOOLS_WORKRES is no setting, is EGOTOOLS_WORKERS meant?"
+    ]

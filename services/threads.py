@@ -10,8 +10,6 @@ import os
 import sys
 from collections.abc import MutableMapping
 
-__all__ = ["THREAD_VARIABLES", "imported_too_early", "pin_threads"]
-
 THREAD_VARIABLES = (
     "OMP_NUM_THREADS",
     "OPENBLAS_NUM_THREADS",

@@ -22,8 +22,6 @@ from ontology.redaction import RedactingFormatter
 from services.cli.console import plain, say, show_error, stdout, tell
 from services.threads import pin_threads
 
-__all__ = ["REMOVED", "app", "main"]
-
 REMOVED: Mapping[str, str] = yaml.safe_load(Path(__file__).with_name("removed.yaml").read_text(encoding="utf-8"))
 """Command, with its option and the value of that where one is meant, without ``egotools`` → what to do in its place."""
 _COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {

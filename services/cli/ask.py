@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from planners.graphseek.turn import AgentEvent, Ended
     from services.jobs.ask_parts import AskPlan, Told
 
-__all__ = ["ask", "run_ask"]
-
 _NO_ENDPOINT, _SETTINGS = ChatEndpoint(), AgentSettings()
 _PRINTED, _ALL = 10, sys.maxsize  # rows of a table
 _HIDDEN = frozenset(("QuestionBegun", "StepBegun", "ModelAsked", "Ended"))  # events that say nothing to a person

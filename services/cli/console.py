@@ -20,27 +20,6 @@ from rich.text import Text
 
 from ontology.errors import EgotoolsError
 
-__all__ = [
-    "ProgressDisplay",
-    "compact_json",
-    "counted",
-    "plain",
-    "print_json",
-    "printable",
-    "say",
-    "show_error",
-    "show_event",
-    "show_facts",
-    "show_lines",
-    "show_result",
-    "show_step",
-    "stderr",
-    "stdout",
-    "table",
-    "tell",
-    "whole_words",
-]
-
 _COMMANDS = re.compile("[\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")  # JSON escapes the others itself
 _PLAIN_EVERY_S = 10.0  # between two lines of progress where no terminal shows a bar
 _MOST_CHARS = 300  # of a text on a line of a run

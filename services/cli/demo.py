@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from egotools import Client
     from egotools.values import Response
 
-__all__ = ["demo", "demo_app"]
-
 demo_app = typer.Typer(
     help="Show the whole road on the shipped company's tools.",
     invoke_without_command=True,

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from retrieval.snapshot.reader import Snapshot
     from retrieval.snapshot.snapshot_diff import SnapshotDiff
 
-__all__ = ["DIFFERENT", "diff"]
-
 DIFFERENT = 17
 """The exit code when the snapshots differ. 1 and 2 are those of errors."""
 _KNOWN = 10

@@ -21,16 +21,14 @@ from ontology.redaction import redacted_url
 from services.cli.admin import CaFile, Tenant, TokenFile, read_tls, read_token
 from services.cli.calls import NO_CALL_OPTIONS, CallOptions
 from services.cli.console import plain, say, tell
-from services.cli.options import Rare, ReadyFile, Server, Store
+from services.cli.options import ReadyFile, Server, Store
 from services.cli.search import server_address, tools_client
-from services.jobs.plans import DEFAULT_STORE, AllowedModels
+from services.jobs.plans import DEFAULT_STORE, AllowedModels, Rare
 
 if TYPE_CHECKING:
     from egotools import AsyncClient
     from planners.calls.tool_access import ToolAccess
     from services.rest.rest_server import RestSettings
-
-__all__ = ["mcp", "rest"]
 
 _PROBE_S = 3.0
 _Port: TypeAlias = Annotated[int, Option(min=0, max=65_535, help="Port to listen on; 0: any free port.")]

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from services.jobs.generate import Generation
     from services.jobs.improve import Learned, Tuned
 
-__all__ = ["datagen", "eval_app", "learn", "tune"]
-
 _RUN = "run"
 _MEASURE = "CompleteRecall"
 _CUTOFFS = (3, 5, 10)

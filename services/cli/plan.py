@@ -18,14 +18,12 @@ from egotools.values import PlanInput, PlanStep, ToolPlan
 from ontology.errors import EgotoolsError, InvalidArgumentError, ToolCallError
 from services.cli.calls import NO_CALL_OPTIONS, CallOptions, ask_at_terminal
 from services.cli.console import compact_json, plain, print_json, printable, say, table, tell
-from services.cli.options import Done, Have, Journal, Json, Needs, Rare, Replay, Server, Store, Yes, command_error
+from services.cli.options import Done, Have, Journal, Json, Needs, Replay, Server, Store, Yes, command_error
 from services.cli.search import read_pairs, show_needs, tools_client
-from services.jobs.plans import DEFAULT_STORE, AllowedModels, ChatEndpoint, open_chat
+from services.jobs.plans import DEFAULT_STORE, AllowedModels, ChatEndpoint, Rare, open_chat
 
 if TYPE_CHECKING:
     from planners.calls.execute_plan import PlanExecution, StepCall, TakenRow
-
-__all__ = ["plan"]
 
 _MAX_SHOWN = 2_000
 _OF_CALLS = frozenset(("goals", "done", "have", "needs", "preset", "execute", "allowed_models"))

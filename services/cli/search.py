@@ -16,13 +16,11 @@ from egotools import AsyncClient
 from egotools.values import NeedResult, Query, Reasons, Response
 from ontology.errors import InvalidArgumentError
 from services.cli.console import plain, print_json, printable, say, stdout, whole_words
-from services.cli.options import Done, Have, Json, Needs, Rare, Server, Store
-from services.jobs.plans import DEFAULT_STORE, AllowedModels
+from services.cli.options import Done, Have, Json, Needs, Server, Store
+from services.jobs.plans import DEFAULT_STORE, AllowedModels, Rare
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
-
-__all__ = ["format_reasons", "read_pairs", "search", "server_address", "show_needs", "tools_client"]
 
 _SHOWN = 2
 _INDENT = "    "  # of what is said of a tool

@@ -14,16 +14,14 @@ from typer import Option
 from ontology.errors import InvalidArgumentError, MissingExtraError
 from services.cli.calls import NO_CALL_OPTIONS, CallOptions
 from services.cli.console import plain, tell
-from services.cli.options import On, Rare, ReadyFile, Store
+from services.cli.options import On, ReadyFile, Store
 from services.cluster.ray_cluster import on_ray
-from services.jobs.plans import DEFAULT_RERANKER, DEFAULT_STORE, AllowedModels, ChatEndpoint, Reranker, open_chat
+from services.jobs.plans import DEFAULT_RERANKER, DEFAULT_STORE, AllowedModels, ChatEndpoint, Rare, Reranker, open_chat
 
 if TYPE_CHECKING:
     from services.jobs.ask_parts import AskPlan
     from services.server.process import Beside
     from services.server.server import Server
-
-__all__ = ["serve"]
 
 _MOST_CALLS, _MOST_S = 10_000, 300.0  # of a run of the page, as of the command plan
 

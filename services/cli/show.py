@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from retrieval.index.value_shapes import ShapeMatch
     from retrieval.snapshot.reader import Snapshot
 
-__all__ = ["export", "show"]
-
 _DESCRIPTION_CHARS = 300
 _MAX_ALTERNATIVES = 3
 _MAX_PLACES = 3  # maximum number of places shown as evidence of an edge

@@ -40,17 +40,15 @@ from planners.kgot.batch import (
 from planners.kgot.recorded_run import SolveParts
 from services.cli.calls import NO_CALL_OPTIONS, CallOptions, ask_at_terminal
 from services.cli.console import counted, plain, print_json, say, show_event, show_step, tell
-from services.cli.options import Journal, Json, On, Rare, Replay, Server, Yes
+from services.cli.options import Journal, Json, On, Replay, Server, Yes
 from services.cli.search import tools_client
 from services.cluster.ray_cluster import each_on_ray, on_ray
-from services.jobs.plans import AllowedModels
+from services.jobs.plans import AllowedModels, Rare
 from services.jobs.solve_parts import SolvePlan, SolveTools, open_solve_parts
 
 if TYPE_CHECKING:
     from planners.kgot.kgot_controller import KgotRun
     from planners.kgot.kgot_task import KgotEvent, KgotTask
-
-__all__ = ["Catalogue", "run_solve", "solve"]
 
 _HIDDEN = frozenset(("ModelAsked", "Ended"))  # events that say nothing to a person
 _NO_PLAN = SolvePlan()

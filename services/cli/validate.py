@@ -13,8 +13,6 @@ from ontology.errors import CatalogError, InvalidArgumentError, OntologyError
 from services.cli.console import plain, print_json, say
 from services.cli.options import Json
 
-__all__ = ["validate"]
-
 _KEYS = {
     "entity_types": "ontology",
     "predicates": "ontology",

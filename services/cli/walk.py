@@ -34,18 +34,6 @@ from services.cli.search import tools_client
 if TYPE_CHECKING:
     from services.web.live_runs import OpenClient, Plan, PlanRequest, RunEvent
 
-__all__ = [
-    "DOMAIN_MODULES",
-    "Walk",
-    "Walked",
-    "read_graph",
-    "replay_walk",
-    "show_walk",
-    "walk",
-    "walk_plan",
-    "walk_to_json",
-]
-
 DOMAIN_MODULES = {"personal": ("planners.personal.personal_tools",)}
 """Modules of Python whose functions a shipped domain calls."""
 _MOST_ROWS, _MOST_CHARS = 50, 80

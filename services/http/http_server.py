@@ -23,8 +23,6 @@ from ontology.errors import InvalidArgumentError
 from services.server.access.tls import is_loopback
 from services.server.logs import fields
 
-__all__ = ["HTTP_STATUS", "http_status", "is_own_host", "serve_http"]
-
 _LOG = logging.getLogger("egotools.http")
 _GRACE_S, _REQUEST_S, _MOST_CONNECTIONS = 2, 10.0, 256
 HTTP_STATUS = {

@@ -33,16 +33,6 @@ from planners.stores.ladybug import open_ladybug_reader
 from services.jobs.cached_store import cache_folder
 from services.jobs.tool_graph_file import tool_graph_file
 
-__all__ = [
-    "AskPlan",
-    "OpenedGraph",
-    "Told",
-    "open_asked_graph",
-    "open_question_graph",
-    "outcome_error",
-    "replay_answer",
-]
-
 _ADDRESSES = ("store:PATH", *READABLE_ADDRESSES)
 _MOST_CHARS = 2_000  # of a text in a cell
 _MOST_EDGES = 5_000  # of a drawing

@@ -25,8 +25,6 @@ from ontology.reporting import Progress
 from retrieval.snapshot.reader import open_snapshot
 from services.jobs.plans import DatagenPlan, open_chat
 
-__all__ = ["Further", "Generation", "generate_requests"]
-
 _UNANSWERABLE, _LONG_TASKS = "unanswerable.jsonl", "long_tasks.jsonl"
 _CONCURRENCY = 4  # calls to a chat model at the same time
 

@@ -21,25 +21,6 @@ if TYPE_CHECKING:
     from inference.result_cache import ResultCache
     from inference.retry import RetryPolicy
 
-__all__ = [
-    "DEFAULT_KEEP",
-    "DEFAULT_RERANKER",
-    "DEFAULT_STORE",
-    "AllowedModels",
-    "BuildPlan",
-    "ChatEndpoint",
-    "DatagenPlan",
-    "EvaluationPlan",
-    "LearningPlan",
-    "Rare",
-    "Reranker",
-    "SigningKey",
-    "TuningPlan",
-    "answer_cache",
-    "open_chat",
-    "phrase_writer",
-]
-
 DEFAULT_STORE = Path("store")
 DEFAULT_RERANKER = "fusion.v2"
 DEFAULT_KEEP = 5

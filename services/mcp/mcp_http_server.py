@@ -23,8 +23,6 @@ from services.mcp.gateway_server import McpGateway
 from services.mcp.mcp_caller import McpCaller, set_token
 from services.server.access.tls import web_tls
 
-__all__ = ["PATH", "McpHttpSettings", "serve_mcp_http"]
-
 PATH = "/mcp"
 _MAX_BODY_BYTES = 2**20
 _MOST_SESSIONS = 512

@@ -37,8 +37,6 @@ from services.server.decode import MAX_FIELDS
 from services.server.logs import fields
 from services.server.settings import ServerSettings
 
-__all__ = ["rest_app"]
-
 _LOG = logging.getLogger("egotools.rest")
 _METHODS = pb.DESCRIPTOR.services_by_name["ToolRetrieval"].methods_by_name
 _BODY_S = 8.0  # less than the connection waits for a whole request: it would end without an answer

@@ -23,8 +23,6 @@ from services.rest.rest_app import rest_app
 from services.server.access.tls import client_credentials, is_loopback, web_tls
 from services.server.settings import ServerSettings
 
-__all__ = ["RestSettings", "serve_rest", "until_signal"]
-
 _PROBE_S = 2.0
 _MOST_DETAILS = 300  # characters of the transport's words
 _SERVICE = pb.DESCRIPTOR.services_by_name["ToolRetrieval"].full_name

@@ -16,8 +16,6 @@ from ontology.tool import Tool
 from services.schemas.input_schema import MAX_DESCRIPTION, input_schema, shortened
 from services.schemas.strict_schema import strict_schema
 
-__all__ = ["SCHEMA_FORMATS", "call_name", "call_schema"]
-
 MAX_NAME = 64
 """Characters of a name: the limit of OpenAI and Anthropic."""
 # Chosen, not tuned. Six digits: two of 1,000 shortened names that are alike but for them meet with 3 %, and only such names can.

@@ -14,8 +14,6 @@ from egotools.calling.input_arguments import legal_keys
 from ontology.json_values import json_type, typed_values
 from ontology.tool import Parameter
 
-__all__ = ["MAX_DESCRIPTION", "input_schema", "shortened"]
-
 MAX_DESCRIPTION = 8_000
 _MAX_DEPTH = 24
 _SEGMENT = re.compile(r"^(.*?)((?:\[\])*)\Z", re.DOTALL)

@@ -23,8 +23,6 @@ from urllib.parse import unquote
 from ontology.errors import DeadlineError, InvalidArgumentError, NotReadyError, OverloadedError, TooLargeError
 from services.server.settings import ServerSettings
 
-__all__ = ["Admission", "ByteBudget", "Flow", "HeldBytes", "Limiter", "PeerCalls", "Turn", "address_network", "peer_of"]
-
 _T = TypeVar("_T")
 _BYTES_WAIT_S = 1.0
 MOST_SINGLE_BYTES = 1024 * 1024

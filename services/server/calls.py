@@ -17,24 +17,6 @@ from egotools.v1 import egotools_pb2 as pb
 from ontology.errors import EgotoolsError, InvalidArgumentError
 from services.server.logs import fields
 
-__all__ = [
-    "ERROR_METADATA_KEY",
-    "TENANT_METADATA_KEY",
-    "CallRecord",
-    "Caller",
-    "Role",
-    "add_log_fields",
-    "answer_too_large",
-    "begin_call",
-    "current_call",
-    "cut",
-    "error_message",
-    "reason_of",
-    "report_incident",
-    "set_caller",
-    "status",
-]
-
 _LOG = logging.getLogger("egotools.server")
 TENANT_METADATA_KEY = "egotools-tenant"
 ERROR_METADATA_KEY = "egotools-error-bin"

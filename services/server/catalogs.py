@@ -32,8 +32,6 @@ from retrieval.snapshot.snapshot_diff import SnapshotDiff, diff_snapshots
 from services.server.logs import fields
 from services.server.settings import CatalogEntry
 
-__all__ = ["OUTCOMES", "Action", "CatalogStore", "Catalogs", "Published", "ServedCatalog", "catalog_stores"]
-
 _LOG = logging.getLogger("egotools.server")
 OUTCOMES = "outcomes"
 """The folder of a store that has the log of its outcomes."""

@@ -13,23 +13,6 @@ from egotools.v1 import egotools_pb2 as pb
 from ontology.errors import InvalidArgumentError
 from retrieval.query.request import PlanRequest, Request
 
-__all__ = [
-    "MAX_FIELDS",
-    "Neighborhood",
-    "Page",
-    "check_call_cost",
-    "check_fields",
-    "decode_key",
-    "decode_neighborhood",
-    "decode_page",
-    "decode_plan",
-    "decode_request",
-    "decode_schema_format",
-    "page_token",
-    "plan_cost",
-    "request_cost",
-]
-
 _DEFAULT_K = 10
 _MAX_FILTER_KEYS, _MAX_FILTER_VALUES, _MAX_FILTER_CHARS = 32, 256, 1_000
 _MAX_PATTERNS, _MAX_PATTERN_CHARS = 256, 16_384  # of all keys together

@@ -18,8 +18,6 @@ from services.schemas.call_schema import call_name, call_schema
 from services.schemas.input_schema import MAX_DESCRIPTION, shortened
 from services.server.calls import answer_too_large
 
-__all__ = ["catalog_message", "response_message", "tool_message"]
-
 _MOST, _LONGEST = 256, 8 * 1024  # texts of one engine that are kept, and bytes of one: 2 MB for each catalogue
 _KEPT: WeakKeyDictionary[Engine, dict[tuple[str, str], bytes]] = WeakKeyDictionary()
 

@@ -34,8 +34,6 @@ from services.server.logs import fields
 from services.server.observe.audit_log import AuditTrail
 from services.server.observe.observing import Observing
 
-__all__ = ["CallInterceptor", "StandardInterceptor"]
-
 _LOG = logging.getLogger("egotools.server")
 _Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any]"
 _Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"

@@ -11,8 +11,6 @@ from typing import Any, TextIO
 
 from ontology.redaction import redact
 
-__all__ = ["JsonFormatter", "configure_logging", "fields"]
-
 
 def fields(**values: Any) -> dict[str, dict[str, Any]]:
     """Return the argument ``extra=`` of a log call; the values become keys of the JSON line."""

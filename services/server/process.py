@@ -29,8 +29,6 @@ from services.server.server import Server, limit_heap
 from services.server.settings import ENV_PREFIX, CatalogEntry, ServerSettings
 from services.threads import imported_too_early, pin_threads
 
-__all__ = ["Beside", "run", "serve_catalogs", "server_process"]
-
 _LOG = logging.getLogger("egotools.server")
 _START_S, _STOP_S = 120.0, 60.0
 _LOG_CHARS = 2_000

@@ -27,8 +27,6 @@ from services.server.calls import add_log_fields, current_call, reason_of
 from services.server.catalogs import Action, Catalogs, CatalogStore, Published, ServedCatalog
 from services.server.logs import fields
 
-__all__ = ["CatalogAdmin", "Publisher", "Swap", "in_background"]
-
 _LOG = logging.getLogger("egotools.server")
 _T = TypeVar("_T")
 _Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"

@@ -25,8 +25,6 @@ from retrieval.engine import Engine
 from retrieval.presets import DEFAULT_PRESET
 from retrieval.query.request import Request
 
-__all__ = ["Improved", "QueryModel", "open_query_chat", "query_endpoint", "what_is_searched"]
-
 _SEARCHED_CHARS = 1_000  # of what the model is told of the catalogue
 _ANSWER_TOKENS, _MOST_TOKENS = 600, 4_000  # of the answer; of a call in all
 _BYTES_PER_TOKEN = 3  # English has about four

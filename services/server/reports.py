@@ -17,8 +17,6 @@ from services.server.calls import CallRecord
 from services.server.logs import fields
 from services.server.settings import ServerSettings
 
-__all__ = ["Reports"]
-
 _LOG = logging.getLogger("egotools.server")
 _MAX_REQUEST_ID_CHARS, _MAX_USED, _MAX_OUTPUTS, _MAX_NAME_CHARS, _MAX_QUERY_CHARS = 64, 100, 100, 256, 20_000
 _TYPES = ("array", "boolean", "integer", "number", "object", "string")

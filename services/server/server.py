@@ -38,8 +38,6 @@ from services.server.reports import Reports
 from services.server.servicer import ToolRetrieval, flow_of
 from services.server.settings import ServerSettings
 
-__all__ = ["SERVICE_NAME", "Server", "limit_heap"]
-
 _LOG = logging.getLogger("egotools.server")
 SERVICE_NAME = egotools_pb2.DESCRIPTOR.services_by_name["ToolRetrieval"].full_name
 _ADMIN_SERVICE_NAME = admin_pb2.DESCRIPTOR.services_by_name["CatalogAdmin"].full_name

@@ -46,8 +46,6 @@ from services.server.query_model import Improved, QueryModel, what_is_searched
 from services.server.reports import Reports
 from services.server.settings import ServerSettings
 
-__all__ = ["ToolRetrieval", "flow_of"]
-
 _T = TypeVar("_T")
 _Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
 

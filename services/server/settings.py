@@ -17,8 +17,6 @@ from ontology.json_values import first_error
 from retrieval.ranking.weights import FUSION
 from services.server.access.watched_file import load_unique_keys, read_limited
 
-__all__ = ["ENV_PREFIX", "CatalogEntry", "ServerSettings", "read_catalogs"]
-
 ENV_PREFIX = "EGOTOOLS_"
 _MIB = 1024 * 1024
 _REMOVED = {

@@ -23,8 +23,6 @@ from ontology.errors import EgotoolsError, OverloadedError, UnsupportedError
 from planners.journal.step_log import abandoned_calls
 from services.server.logs import fields
 
-__all__ = ["LiveRuns", "OpenClient", "Plan", "PlanRequest", "RunEvent", "error_json", "in_thread", "observed"]
-
 _LOG = logging.getLogger("egotools.web")
 _MOST_RUNNING, _MOST_EVENTS = 8, 20_000
 _MOST_SHOWN = 500  # entities of an answer, and of a variable, that are sent

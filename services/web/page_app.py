@@ -28,8 +28,6 @@ from services.http.http_server import http_status, is_own_host
 from services.server.access.authentication import Authentication, check_permission
 from services.web.live_runs import LiveRuns, OpenClient, Plan, PlanRequest, RunEvent, error_json
 
-__all__ = ["POLICY", "STATIC", "PageContext", "page_app"]
-
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; img-src 'self'; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"

@@ -17,8 +17,6 @@ from services.server.server import Server
 from services.web.live_runs import Plan, PlanRequest, RunEvent, error_json, observed
 from services.web.page_app import PageContext, page_app
 
-__all__ = ["WebSettings", "client_maker", "serve_web"]
-
 _MOST_ROWS = 200  # of a table that are shown
 
 

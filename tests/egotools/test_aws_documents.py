@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from egotools import AwsCall, build_request
-from egotools.calling.http_invoker import send_aws
+from egotools.calling.aws_invoker import send_aws
 from ingest.sources import read_catalog
 from tests.harness.http_server import Loopback
 from tests.harness.waiting import LIMIT_S

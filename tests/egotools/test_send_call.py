@@ -24,8 +24,11 @@ from egotools import (
     UnavailableError,
     build_request,
 )
+from egotools.calling.aws_invoker import send_aws
 from egotools.calling.http_call import ToolHttpRequest
-from egotools.calling.http_invoker import ToolAnswer, send_aws, send_http, send_mcp
+from egotools.calling.http_invoker import send_http
+from egotools.calling.invoker import ToolAnswer
+from egotools.calling.mcp_invoker import send_mcp
 from tests.egotools.guarded_mcp import guarded_mcp
 from tests.harness.http_server import Arrived, Loopback, Reply
 from tests.harness.waiting import LIMIT_S, wait_until

@@ -28,17 +28,6 @@ from services.server.calls import TENANT_METADATA_KEY, Caller, Role, error_messa
 from services.server.logs import fields
 from services.server.settings import ServerSettings
 
-__all__ = [
-    "METHODS",
-    "Access",
-    "Authentication",
-    "access_of",
-    "check_permission",
-    "check_settings",
-    "engine_for",
-    "warn_of_unknown_filters",
-]
-
 _LOG = logging.getLogger("egotools.access")
 _AUTHORIZATION, _BEARER = "authorization", "bearer "
 _Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"

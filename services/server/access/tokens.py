@@ -32,18 +32,6 @@ from services.server.access.tls import is_loopback
 from services.server.access.watched_file import WatchedFiles, read_limited
 from services.server.logs import fields
 
-__all__ = [
-    "TOKEN_PREFIX",
-    "Identity",
-    "JsonWebTokens",
-    "StaticTokens",
-    "create_token",
-    "invalid_token",
-    "key_source",
-    "list_tokens",
-    "revoke_token",
-]
-
 _LOG = logging.getLogger("egotools.access")
 
 

@@ -17,8 +17,6 @@ from ontology.files import SAFE_LOADER
 from ontology.redaction import redact
 from services.server.logs import fields
 
-__all__ = ["WatchedFiles", "load_unique_keys", "read_limited"]
-
 _LOG = logging.getLogger("egotools.access")
 _T = TypeVar("_T")
 _MAX_BYTES = 1024 * 1024

@@ -19,8 +19,6 @@ from ontology.redaction import redact
 from services.server.calls import CallRecord
 from services.server.logs import fields
 
-__all__ = ["AUDITED_METHODS", "AuditLog", "AuditTrail"]
-
 _LOG = logging.getLogger("egotools.audit")
 AUDITED_METHODS: Mapping[str, str] = MappingProxyType({"Publish": "publish", "Rollback": "rollback"})
 """Method that changes a catalogue → action of its entries."""

@@ -28,8 +28,6 @@ from egotools.v1 import egotools_pb2 as pb
 from ontology.errors import InvalidArgumentError
 from services.server.calls import CallRecord
 
-__all__ = ["FALLBACK_KINDS", "METHODS", "OTHER", "STAGES", "Authorize", "Metrics", "MetricsHttp", "anybody"]
-
 _LOG = logging.getLogger("egotools.server")
 OTHER = "other"
 _BEGINNINGS = {

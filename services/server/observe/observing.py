@@ -15,8 +15,6 @@ from services.server.observe.audit_log import AuditLog, AuditTrail
 from services.server.observe.metrics import Authorize, Metrics, MetricsHttp
 from services.server.settings import ServerSettings
 
-__all__ = ["Observing"]
-
 _LOG = logging.getLogger("egotools.server")
 
 

@@ -191,7 +191,7 @@ def _confirm(text: str) -> None:
 def _of_store(store: Path, tool: str) -> Tool:
     from egotools.codec import read_value
     from retrieval.snapshot.reader import open_snapshot
-    from services.server.encode import tool_message
+    from services.server.messages import tool_message
 
     snapshot = open_snapshot(store)
     found = snapshot.tool(snapshot.tool_number(tool))

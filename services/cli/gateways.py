@@ -6,7 +6,6 @@ import asyncio
 import json
 import logging
 import os
-import signal
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -73,7 +72,8 @@ def rest(
 
 
 async def _serve_rest(server: str, store: Path, settings: RestSettings, ready_file: Path | None) -> None:
-    from services.rest.rest_server import serve_rest, until_signal
+    from services.http.http_server import until_signal
+    from services.rest.rest_server import serve_rest
 
     def told(why: str) -> None:
         asked = f"the service at {server} does not answer yet: {why}. Start it, or correct --server."
@@ -93,7 +93,7 @@ async def _serve_rest(server: str, store: Path, settings: RestSettings, ready_fi
 
 def _configure_logs() -> None:
     """Log as the server does: no text of a request stands in a traceback."""
-    from services.server.logs import configure_logging
+    from services.server.calls import configure_logging
 
     configure_logging(logging.getLevelName(logging.getLogger().level))
 
@@ -138,6 +138,7 @@ async def _serve_mcp(
 ) -> None:
     from mcp.server.stdio import stdio_server
 
+    from services.http.http_server import until_signal
     from services.mcp.gateway_server import McpGateway
     from services.mcp.mcp_caller import current_token
     from services.mcp.mcp_http_server import McpHttpSettings, serve_mcp_http
@@ -161,11 +162,7 @@ async def _serve_mcp(
         names = ("host", "port", "names", "tls_cert", "tls_key", "insecure")
         where = McpHttpSettings(**{name: getattr(offered, name) for name in names})
         async with serve_mcp_http(gateway, client, where) as address:
-            tell(plain(f"MCP is at {address}"))
-            stop = asyncio.Event()
-            for number in (signal.SIGTERM, signal.SIGINT):
-                asyncio.get_running_loop().add_signal_handler(number, stop.set)
-            await stop.wait()
+            await until_signal(lambda: tell(plain(f"MCP is at {address}")))
 
 
 async def _warn_of_silence(client: AsyncClient, address: str) -> None:

@@ -12,7 +12,7 @@ from egotools.values import EgoGraph, GraphEdge
 from ontology.errors import InvalidArgumentError, NotFoundError
 from ontology.names import canonical_name
 from ontology.tool import PHRASES
-from services.cli.console import plain, print_json, say, show_result, table
+from services.cli.console import plain, print_json, say, show_lines, show_result, table
 from services.cli.options import Json, Store
 from services.jobs.plans import DEFAULT_STORE
 
@@ -78,21 +78,14 @@ def _alternatives(snapshot: Snapshot, entity: str) -> str:
 
 def _show(row: dict[str, Any], ego: EgoGraph, *, every: bool) -> None:
     say(f"[bold]{plain(row['key'])}[/] ({plain(row['type'])}), degree {row['degree']}")
-    for title, values in (("surface forms", row["forms"]), ("aliases", row["aliases"])):
-        if values:
-            more = f", … {len(values) - _SCREEN:,} more" if len(values) > _SCREEN and not every else ""
-            said = ", ".join(f"{name} ({known})" for name, known in values[: None if every else _SCREEN])
-            say(f"  {title}: {plain(said + more)}")
+    for title in ("forms", "aliases"):
+        show_lines(title, [f"{name} ({known})" for name, known in row[title]], _ALL if every else _SCREEN)
     if row.get("description"):
         say("  " + plain(" ".join(row["description"].split())))
-    if phrases := row.get("phrases"):
-        by, not_for = phrases.get("by", ""), phrases.get("not_for", "")
-        told = f"{'; '.join(phrases['texts'])}{f'. Not for: {not_for}' if not_for else ''}{f' ({by})' if by else ''}"
-        say(f"  phrases: {plain(told)}")
+    show_result({"phrases": row.get("phrases", {})})
     if every:
-        rows = [(e.head, e.predicate, e.tail, f"{e.confidence:.2f}", _evidence(e)) for e in ego.edges]
-        table("Ego graph", ("head", "predicate", "tail", "confidence", "evidence"), rows)
-        return
+        names = ("head", "predicate", "tail", "confidence", "evidence")
+        return table("Ego graph", names, [[edge[name] for name in names] for edge in row["edges"]])
     for edge in ego.edges:
         say(plain(f"  {edge.head} {edge.predicate} {edge.tail}"))
     if ego.truncated:

@@ -127,13 +127,6 @@ def _refuse_model_options(plan: DatagenPlan) -> None:
         problem, remedy = "the generator template uses no chat model", f"Add --generator llm, or leave out {option}"
         raise InvalidArgumentError(problem, subject=option, remedy=remedy)
 
-    for option in (option for option, is_given in given.items() if is_given):
-        raise InvalidArgumentError(
-            "the generator template uses no chat model",
-            subject=option,
-            remedy=f"Add --generator llm, or leave out {option}",
-        )
-
 
 def _steps(
     catalogue: ProfiledCatalogue, models: Mapping[str, ChatModel], encoder: Encoder, cache: ResultCache

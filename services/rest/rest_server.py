@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import signal
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -85,20 +83,3 @@ async def serve_rest(
         if why := await why_silent():
             told(why)
         yield address
-
-
-async def until_signal(ready: Callable[[], None]) -> None:
-    """Return at SIGTERM or SIGINT.
-
-    :param ready: is called when these are awaited.
-    """
-    stop, loop = asyncio.Event(), asyncio.get_running_loop()
-    signals = (signal.SIGTERM, signal.SIGINT)
-    for number in signals:
-        loop.add_signal_handler(number, stop.set)
-    try:
-        ready()
-        await stop.wait()
-    finally:
-        for number in signals:
-            loop.remove_signal_handler(number)

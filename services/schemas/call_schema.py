@@ -253,9 +253,8 @@ def _mcp(tool: Tool) -> _Made:
 
 def _arguments(tool: Tool, *, rename: bool = False) -> _Made:
     """The schema of the source; of a source without one, its parameters folded back."""
-    if tool.input_schema is None:
-        return _Made(input_schema(tool.parameters, rename=rename))
-    return accepted_schema(tool.input_schema, rename=rename)
+    known = tool.input_schema if tool.input_schema is not None else input_schema(tool.parameters)
+    return accepted_schema(known, rename=rename)
 
 
 _FORMATS: Mapping[str, Callable[[Tool], _Made]] = {

@@ -13,8 +13,7 @@ from egotools.v1 import egotools_pb2 as pb
 from ontology.errors import EgotoolsError, InvalidArgumentError, OverloadedError, SnapshotError
 from retrieval.engine import Engine
 from services.outcomes import Outcome, OutcomeLog, OutputSeen, RequestIds, open_secret
-from services.server.calls import CallRecord
-from services.server.logs import fields
+from services.server.calls import CallRecord, fields
 from services.server.settings import ServerSettings
 
 _LOG = logging.getLogger("egotools.server")

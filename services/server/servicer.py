@@ -29,7 +29,8 @@ from services.server.calls import (
     report_incident,
 )
 from services.server.catalogs import Catalogs
-from services.server.decode import (
+from services.server.messages import (
+    catalog_message,
     check_call_cost,
     decode_key,
     decode_neighborhood,
@@ -40,8 +41,9 @@ from services.server.decode import (
     page_token,
     plan_cost,
     request_cost,
+    response_message,
+    tool_message,
 )
-from services.server.encode import catalog_message, response_message, tool_message
 from services.server.query_model import Improved, QueryModel, what_is_searched
 from services.server.reports import Reports
 from services.server.settings import ServerSettings

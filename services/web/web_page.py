@@ -6,12 +6,11 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from egotools import AsyncClient
 from ontology.errors import InvalidArgumentError, NotFoundError
 from services.http.http_server import serve_http
-from services.jobs.ask_parts import AskPlan, open_asked_graph, outcome_error
+from services.jobs.ask_parts import AskPlan, ask_graph, outcome_error
 from services.server.access.tls import is_loopback, own_credentials, own_target, web_context
 from services.server.server import Server
 from services.web.live_runs import Plan, PlanRequest, RunEvent, error_json, observed
@@ -46,10 +45,7 @@ def _questions(plan: AskPlan, stores: Mapping[str, Path]) -> Plan:
             if asked.tenant not in stores:
                 raise NotFoundError("there is no such tenant", subject=asked.tenant, remedy="Name another one")
             found = replace(plan, graph=f"store:{stores[asked.tenant]}")
-        with TemporaryDirectory(prefix="egotools-question-") as folder:
-            journal = Path(folder) / "question.jsonl"
-            async with open_asked_graph(found) as graph:
-                told = await graph.ask(asked.request, journal, lambda event: observe(event.to_json()), rows=_MOST_ROWS)
+        told = await ask_graph(found, asked.request, lambda event: observe(event.to_json()), rows=_MOST_ROWS)
         failed = outcome_error(told.answered.end, by_command=False)
         error = None if failed is None else error_json(failed)
         observe({"event": "QuestionAnswered", "pages": list(told.pages), "error": error})

@@ -24,8 +24,16 @@ from services.server.access.tokens import (
     key_source,
 )
 from services.server.access.watched_file import WatchedFiles
-from services.server.calls import TENANT_METADATA_KEY, Caller, Role, error_message, report_incident, set_caller, status
-from services.server.logs import fields
+from services.server.calls import (
+    TENANT_METADATA_KEY,
+    Caller,
+    Role,
+    error_message,
+    fields,
+    report_incident,
+    set_caller,
+    status,
+)
 from services.server.settings import ServerSettings
 
 _LOG = logging.getLogger("egotools.access")

@@ -28,8 +28,8 @@ _COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
     "Build": {
         "build": ("build:build", "Read tool documents, build the tool graph, publish a snapshot."),
         "sync": ("build:sync", "Read sources again, build and publish what changed."),
-        "validate": ("validate:validate", "Check documents, files of settings, or a snapshot."),
-        "diff": ("diff:diff", "What changes from one snapshot to another."),
+        "validate": ("show:validate", "Check documents, files of settings, or a snapshot."),
+        "diff": ("show:diff", "What changes from one snapshot to another."),
         "show": ("show:show", "A tool or entity and its edges; what a value looks like."),
         "export": ("show:export", "Write the tool graph to a file, or into Neo4j."),
     },

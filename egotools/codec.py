@@ -92,7 +92,8 @@ def _field(field: Any, name: str, value: Any) -> Any:
 
 def _single(field: Any, name: str, value: Any) -> Any:
     if field.message_type is not None:
-        return _checked(field.message_type, {each: getattr(value, each) for each in _names(type(value))}, f"{name}.")
+        own = {each.name: getattr(value, each.name) for each in fields(value)}
+        return _checked(field.message_type, own, f"{name}.")
     if field.type == FieldDescriptor.TYPE_STRING:
         return _text(name, value)
     if field.type == FieldDescriptor.TYPE_ENUM:

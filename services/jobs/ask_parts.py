@@ -209,13 +209,9 @@ def outcome_error(end: Ended, *, by_command: bool = True) -> EgotoolsError | Non
     more = "; more of them may help (--steps)" if by_command else ""
     late = "--max-seconds" if by_command else "question"
     two, which = "the question has two readings, or names what is not there", "Ask again, as the answer says"
+    unsure, read = f"the answer is ungrounded: {why}", "Do not rely on it: read the tables, or ask again"
     errors: dict[str, tuple[type[EgotoolsError], str, str, str]] = {
-        "ungrounded": (
-            ModelError,
-            f"the answer is ungrounded: {why}",
-            "",
-            "Do not rely on it: read the tables, or ask again",
-        ),
+        "ungrounded": (ModelError, unsure, "", read),
         "asked back": (InvalidArgumentError, two, "question", which),
         "unreadable": (InvalidArgumentError, "the question could not be read", "question", words),
         "no answer": (NotFoundError, f"no answer was found: {why}", "question", f"Read its steps{more}"),

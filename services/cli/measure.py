@@ -94,7 +94,7 @@ def _show_evaluation(done: Evaluation) -> None:
 
     notes, summary, named = list(done.notes), done.summary, {ANSWERABLE: "answerable (false)"}
     for name, facts in summary.sets.items():
-        rows = [
+        rows: list[tuple[str, ...]] = [
             (rate.system, named.get(rate.scope, rate.kind if rate.scope == KIND else rate.scope), _percent(rate))
             for rate in summary.abstention
             if facts.unanswerable and rate.set_name == name

@@ -6,10 +6,10 @@ import asyncio
 import json
 import logging
 import os
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Option
 
@@ -22,7 +22,7 @@ from services.cli.calls import NO_CALL_OPTIONS, CallOptions
 from services.cli.console import plain, say, tell
 from services.cli.options import ReadyFile, Server, Store
 from services.cli.search import server_address, tools_client
-from services.jobs.plans import DEFAULT_STORE, AllowedModels, Rare
+from services.jobs.plans import DEFAULT_STORE, AllowedModels, HttpPlace, HttpPort, Rare
 
 if TYPE_CHECKING:
     from egotools import AsyncClient
@@ -30,24 +30,14 @@ if TYPE_CHECKING:
     from services.rest.rest_server import RestSettings
 
 _PROBE_S = 3.0
-_Port: TypeAlias = Annotated[int, Option(min=0, max=65_535, help="Port to listen on; 0: any free port.")]
-_Host: TypeAlias = Annotated[str, Option(help="Address to listen on; beyond loopback with TLS, or --insecure.")]
-_Names: TypeAlias = Annotated[tuple[str, ...], Rare("--name", help="A host name by which clients call.")]
-_Cert: TypeAlias = Annotated[Path | None, Option(help="Certificate chain, PEM.")]
-_Key: TypeAlias = Annotated[Path | None, Option(help="Its private key, PEM.")]
-_Insecure: TypeAlias = Annotated[bool, Rare("--insecure", help="Tokens may cross a network: a proxy has TLS.")]
+_PLACE = HttpPlace()
 
 
 def rest(
     store: Store = DEFAULT_STORE,
     server: Server = "",
-    host: _Host = "127.0.0.1",
-    port: _Port = 8080,
-    tls_cert: _Cert = None,
-    tls_key: _Key = None,
-    name: _Names = (),
+    place: HttpPlace = _PLACE,
     server_ca: Annotated[Path | None, Rare(help="Certificates of the service; makes it TLS.")] = None,
-    insecure: _Insecure = False,
     ready_file: ReadyFile = None,
 ) -> None:
     """Serve the calls of the gRPC service over HTTP and JSON until SIGTERM; its OpenAPI document is at /openapi.json."""
@@ -58,16 +48,7 @@ def rest(
     from services.rest.rest_server import RestSettings
     from services.server.settings import ServerSettings
 
-    settings = RestSettings(
-        host=host,
-        port=port,
-        names=name,
-        tls_cert=tls_cert,
-        tls_key=tls_key,
-        server_ca=server_ca,
-        insecure=insecure,
-        limits=ServerSettings.from_env(),
-    )
+    settings = RestSettings(**asdict(place), server_ca=server_ca, limits=ServerSettings.from_env())
     asyncio.run(_serve_rest(server, store, settings, ready_file))
 
 
@@ -99,16 +80,11 @@ def _configure_logs() -> None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class McpOptions:
+class McpOptions(HttpPlace):
     """What is offered, where, and how the service behind it is called."""
 
+    port: HttpPort = 8090
     http: Annotated[bool, Option("--http", help="Serve streamable HTTP; default: stdio.")] = False
-    host: _Host = "127.0.0.1"
-    port: _Port = 8090
-    names: _Names = ()
-    tls_cert: _Cert = None
-    tls_key: _Key = None
-    insecure: _Insecure = False
     tenant: Tenant = ""
     token_file: TokenFile = None  # callers of --http bring their own
     ca_file: CaFile = None
@@ -141,7 +117,7 @@ async def _serve_mcp(
     from services.http.http_server import until_signal
     from services.mcp.gateway_server import McpGateway
     from services.mcp.mcp_caller import current_token
-    from services.mcp.mcp_http_server import McpHttpSettings, serve_mcp_http
+    from services.mcp.mcp_http_server import serve_mcp_http
 
     token = read_token(offered.token_file) or ""  # of the process; over HTTP that of each caller
     options: dict[str, Any] = {
@@ -159,9 +135,7 @@ async def _serve_mcp(
                 await gateway.server.run(read, write, gateway.server.create_initialization_options())
             return
         _configure_logs()
-        names = ("host", "port", "names", "tls_cert", "tls_key", "insecure")
-        where = McpHttpSettings(**{name: getattr(offered, name) for name in names})
-        async with serve_mcp_http(gateway, client, where) as address:
+        async with serve_mcp_http(gateway, client, offered) as address:
             await until_signal(lambda: tell(plain(f"MCP is at {address}")))
 
 

@@ -51,6 +51,21 @@ AllowedModels: TypeAlias = Annotated[
 ]
 
 
+HttpPort: TypeAlias = Annotated[int, Option(min=0, max=65_535, help="Port to listen on; 0: any free port.")]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HttpPlace:
+    """Where an HTTP face of the service listens: beyond loopback only with TLS, or where a proxy has it (``insecure``)."""
+
+    host: Annotated[str, Option(help="Address to listen on; beyond loopback with TLS, or --insecure.")] = "127.0.0.1"
+    port: HttpPort = 8080
+    tls_cert: Annotated[Path | None, Option(help="Certificate chain, PEM.")] = None
+    tls_key: Annotated[Path | None, Option(help="Its private key, PEM.")] = None
+    names: Annotated[tuple[str, ...], Rare("--name", help="A host name by which clients call.")] = ()
+    insecure: Annotated[bool, Rare("--insecure", help="Tokens may cross a network: a proxy has TLS.")] = False
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatEndpoint:
     """A chat model behind an OpenAI-compatible endpoint, and the budget of the job. The key is in ``OPENAI_API_KEY``."""

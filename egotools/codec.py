@@ -81,29 +81,32 @@ def _field(field: Any, name: str, value: Any) -> Any:
             raise _invalid(name, "a mapping of names to values", value)
         inner = message.fields_by_name["value"]
         return {_text(name, key): _field(inner, f"{name}.{_text(name, key)}", each) for key, each in value.items()}
-    if field.is_repeated or message is pb.StringList.DESCRIPTOR:
-        if isinstance(value, str) or not isinstance(value, Iterable):  # a string is a sequence of characters
-            raise _invalid(name, "a list of texts", value)
-        if field.is_repeated:
-            return [_single(field, name, each) for each in value]
-        return pb.StringList(values=[_text(name, each) for each in value])
-    return _single(field, name, value)
+    if not field.is_repeated and message is not pb.StringList.DESCRIPTOR:
+        return _single(field, name, value)
+    if isinstance(value, str) or not isinstance(value, Iterable):  # a string is a sequence of characters
+        raise _invalid(name, "a list of texts", value)
+    if field.is_repeated:
+        return [_single(field, name, each) for each in value]
+    return pb.StringList(values=[_text(name, each) for each in value])
 
 
 def _single(field: Any, name: str, value: Any) -> Any:
     if field.message_type is not None:
         own = {each.name: getattr(value, each.name) for each in fields(value)}
         return _checked(field.message_type, own, f"{name}.")
+    if field.type == FieldDescriptor.TYPE_STRING:
+        return _text(name, value)
     if field.type == FieldDescriptor.TYPE_ENUM:
-        number = _SCHEMA_FORMATS.get(_text(name, value).lower())
-        if number is None:
+        if _text(name, value).lower() not in _SCHEMA_FORMATS:
             raise _invalid(name, f"one of {', '.join(_SCHEMA_FORMATS)}", value)
-        return number
+        return _SCHEMA_FORMATS[value.lower()]
     if field.type == FieldDescriptor.TYPE_BOOL:
         if not isinstance(value, bool):
             raise _invalid(name, "True or False", value)
         return value
-    return _text(name, value) if field.type == FieldDescriptor.TYPE_STRING else _int32(name, value)
+    if not hasattr(value, "__index__") or not -(2**31) <= operator.index(value) < 2**31:
+        raise _invalid(name, "a whole number of 32 bits", value)
+    return operator.index(value)
 
 
 def _text(name: str, value: Any) -> str:
@@ -112,16 +115,6 @@ def _text(name: str, value: Any) -> str:
     if valid_text(value) != value:
         raise _invalid(name, "a text without unpaired surrogates: decode it whole", value)
     return value
-
-
-def _int32(name: str, value: Any) -> int:
-    try:
-        number = operator.index(value)
-    except TypeError:
-        number = 2**31
-    if not -(2**31) <= number < 2**31:
-        raise _invalid(name, "a whole number of 32 bits", value)
-    return number
 
 
 def _invalid(name: str, wanted: str, value: Any) -> InvalidRequestError:

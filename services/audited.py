@@ -10,8 +10,6 @@ from pathlib import Path
 
 from ontology.errors import EgotoolsError
 
-__all__ = ["AUDIT_LOG", "AuditedChange", "audited", "is_audited", "named_tools"]
-
 AUDIT_LOG = "EGOTOOLS_AUDIT_LOG"
 """The variable that names the audit log."""
 _NAMED, _ID_CHARS = 20, 100

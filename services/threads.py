@@ -7,10 +7,7 @@ read the variables at import, so they must be set before. This module imports no
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import MutableMapping
-
-__all__ = ["THREAD_VARIABLES", "imported_too_early", "pin_threads"]
 
 THREAD_VARIABLES = (
     "OMP_NUM_THREADS",
@@ -22,7 +19,6 @@ THREAD_VARIABLES = (
     "TOKENIZERS_PARALLELISM",
 )
 _PINNED = {"TOKENIZERS_PARALLELISM": "false"}
-_READ_AT_IMPORT = ("faiss", "numpy", "onnxruntime", "tokenizers", "torch")
 
 
 def pin_threads(environ: MutableMapping[str, str] | None = None) -> dict[str, str]:
@@ -32,8 +28,3 @@ def pin_threads(environ: MutableMapping[str, str] | None = None) -> dict[str, st
     """
     environ = os.environ if environ is None else environ
     return {name: environ.setdefault(name, _PINNED.get(name, "1")) for name in THREAD_VARIABLES}
-
-
-def imported_too_early() -> tuple[str, ...]:
-    """Names of the libraries that are imported already, so that setting the variables has no effect on them."""
-    return tuple(name for name in _READ_AT_IMPORT if name in sys.modules)

@@ -17,47 +17,6 @@ from egotools.values import Tool
 _VALUE = re.compile(r", value: .*?(?=, (?:type|valid|min|max))", re.DOTALL)  # in the errors of botocore
 
 
-async def send_aws(
-    call: AwsCall,
-    *,
-    endpoint_url: str = "",
-    timeout_s: float = TIMEOUT_S,
-    max_bytes: int = MAX_BYTES,
-    session: Any = None,
-) -> ToolAnswer:
-    """Call an operation of an AWS service, with the credentials and the region that botocore finds.
-
-    :param endpoint_url: instead of the service's own.
-    :param session: a session of botocore; a new one where left out.
-    :raises MissingPackageError: when botocore is not installed.
-    :raises ToolRequestError: when the operation, its arguments or the configuration are wrong.
-    :raises ClientDeadlineError: when the answer is not there in time.
-    :raises OverloadedError: when a streamed answer is too large.
-    :raises UnavailableError: when the service cannot be reached.
-    """
-    try:
-        import botocore.exceptions
-    except ImportError as error:
-        raise MissingPackageError("botocore") from error
-    try:
-        async with asyncio.timeout(timeout_s):
-            return await asyncio.to_thread(_aws, call, session, endpoint_url, timeout_s, max_bytes)
-    except botocore.exceptions.ClientError as error:  # the service answered with an error
-        body = {key: value for key, value in error.response.items() if key != "ResponseMetadata"}
-        code = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", "")
-        return ToolAnswer(
-            ok=False, status=f"{code} {error.response.get('Error', {}).get('Code', '')}".strip(), body=body
-        )
-    except (TimeoutError, botocore.exceptions.ReadTimeoutError, botocore.exceptions.ConnectTimeoutError):
-        raise too_slow(call.service, timeout_s) from None
-    except (botocore.exceptions.HTTPClientError, botocore.exceptions.ConnectionError) as error:
-        raise unreachable(call.service, type(error).__name__) from None
-    except botocore.exceptions.BotoCoreError as error:
-        remedy = "Correct the arguments, or the configuration of AWS on this machine."
-        problem = " ".join(_VALUE.sub("", str(error)).split())[:500]
-        raise ToolRequestError(problem, call.operation, remedy) from None
-
-
 def _aws(call: AwsCall, session: Any, endpoint_url: str, timeout_s: float, max_bytes: int) -> ToolAnswer:
     import botocore.session
     from botocore import xform_name
@@ -114,18 +73,47 @@ class AwsInvoker:
     """Calls operations with the credentials and the region that botocore finds.
 
     :param endpoint_url: instead of the services' own.
+    :param session: a session of botocore; a new one where left out.
     """
 
-    def __init__(self, *, endpoint_url: str = "", timeout_s: float = TIMEOUT_S, max_bytes: int = MAX_BYTES) -> None:
-        self._endpoint_url = endpoint_url
-        self._timeout_s = timeout_s
-        self._max_bytes = max_bytes
+    def __init__(
+        self,
+        *,
+        endpoint_url: str = "",
+        timeout_s: float = TIMEOUT_S,
+        max_bytes: int = MAX_BYTES,
+        session: Any = None,
+    ) -> None:
+        self._endpoint_url, self._session = endpoint_url, session
+        self._timeout_s, self._max_bytes = timeout_s, max_bytes
 
     async def invoke(self, tool: Tool, arguments: Mapping[str, Any]) -> ToolAnswer:
-        """See :class:`egotools.calling.invoker.ToolInvoker`; the values of the body may be dates and bytes, as botocore gives them."""
-        request = tool.request(arguments)
-        if not isinstance(request, AwsCall):
+        """See :class:`egotools.calling.invoker.ToolInvoker`; the values of the body may be dates and bytes, as botocore gives them.
+
+        :raises MissingPackageError: when botocore is not installed.
+        """
+        call = tool.request(arguments)
+        if not isinstance(call, AwsCall):
             raise ToolRequestError("this tool is not of AWS", tool.id, "Call it by its protocol.")
-        return await send_aws(
-            request, endpoint_url=self._endpoint_url, timeout_s=self._timeout_s, max_bytes=self._max_bytes
-        )
+        try:
+            import botocore.exceptions
+        except ImportError as error:
+            raise MissingPackageError("botocore") from error
+        try:
+            async with asyncio.timeout(self._timeout_s):
+                return await asyncio.to_thread(
+                    _aws, call, self._session, self._endpoint_url, self._timeout_s, self._max_bytes
+                )
+        except botocore.exceptions.ClientError as error:  # the service answered with an error
+            body = {key: value for key, value in error.response.items() if key != "ResponseMetadata"}
+            code = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", "")
+            status = f"{code} {error.response.get('Error', {}).get('Code', '')}".strip()
+            return ToolAnswer(ok=False, status=status, body=body)
+        except (TimeoutError, botocore.exceptions.ReadTimeoutError, botocore.exceptions.ConnectTimeoutError):
+            raise too_slow(call.service, self._timeout_s) from None
+        except (botocore.exceptions.HTTPClientError, botocore.exceptions.ConnectionError) as error:
+            raise unreachable(call.service, type(error).__name__) from None
+        except botocore.exceptions.BotoCoreError as error:
+            remedy = "Correct the arguments, or the configuration of AWS on this machine."
+            problem = " ".join(_VALUE.sub("", str(error)).split())[:500]
+            raise ToolRequestError(problem, call.operation, remedy) from None

@@ -11,7 +11,6 @@ from typing import Any
 import httpx
 
 from egotools.calling.address_guard import IDENTITY, Network, checked_numbers, is_encoded
-from egotools.calling.aws_invoker import send_aws
 from egotools.calling.call_credentials import Credential, bound_credentials
 from egotools.calling.http_call import ToolHttpRequest
 from egotools.calling.invoker import (
@@ -26,12 +25,9 @@ from egotools.calling.invoker import (
     too_slow,
     unreachable,
 )
-from egotools.calling.mcp_invoker import send_mcp
 from egotools.calling.tool_request import AwsCall, McpCall, PythonCall
 from egotools.client_errors import ToolRequestError
 from egotools.values import Tool
-
-__all__ = ["GuardedTransport", "HttpInvoker", "ToolAnswer", "send_aws", "send_http", "send_mcp"]
 
 
 class GuardedTransport(httpx.AsyncBaseTransport):

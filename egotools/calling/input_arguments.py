@@ -73,18 +73,6 @@ def _is_legal(name: str) -> bool:
     return 0 < len(name) <= _MAX_KEY and not _ILLEGAL_IN_KEY.search(name)
 
 
-def resolved(schema: Any, root: Any) -> Mapping[str, Any]:
-    """Return the schema itself, or what it refers to; empty where that is no object or stands elsewhere."""
-    for _ in range(_MAX_PARTS):
-        if not isinstance(schema, Mapping):
-            return {}
-        reference = schema.get("$ref")
-        if not isinstance(reference, str):
-            return schema
-        schema = _pointed_at(reference, root)
-    return {}
-
-
 def required_parts(schema: Any, root: Any) -> Iterator[Mapping[str, Any]]:
     """Yield the schema and all its parts under ``$ref`` and ``allOf``, each once."""
     return _parts(schema, root, ("allOf",))
@@ -127,20 +115,15 @@ def properties_of(schema: Any, root: Any) -> dict[str, Any]:
     Of a property that several parts state the first counts; one that only alternatives state may be as any of them says.
     """
     found: dict[str, Any] = {}
-    for name, inner in _stated(required_parts(schema, root)):
-        found.setdefault(name, inner)
-    alternatives: dict[str, list[Any]] = {}
-    for name, inner in _stated(_all_parts(schema, root)):
-        if name not in found and inner not in alternatives.setdefault(name, []):
-            alternatives[name].append(inner)
-    either = {name: inners[0] if len(inners) == 1 else {"anyOf": inners} for name, inners in alternatives.items()}
-    return {**found, **either}
-
-
-def _stated(parts: Iterator[Mapping[str, Any]]) -> Iterator[tuple[str, Any]]:
-    for part in parts:
+    for part in required_parts(schema, root):
         for name, inner in _mapping(part.get("properties")).items():
-            yield str(name), inner
+            found.setdefault(str(name), inner)
+    either: dict[str, list[Any]] = {}
+    for part in _all_parts(schema, root):
+        for name, inner in _mapping(part.get("properties")).items():
+            if name not in found and inner not in either.setdefault(str(name), []):
+                either[str(name)].append(inner)
+    return {**found, **{name: each[0] if len(each) == 1 else {"anyOf": each} for name, each in either.items()}}
 
 
 def items_of(schema: Any, root: Any) -> Any:
@@ -273,7 +256,7 @@ class ValueCheck:
         properties = _mapping(part.get("properties"))
         names = source_names(properties)
         if not self.all_optional:
-            needed = [key for key in _required(part) if resolved(properties.get(key), {}).get("readOnly") is not True]
+            needed = [key for key in _required(part) if _mapping(properties.get(key)).get("readOnly") is not True]
             missing = [name for name in (names.get(key, key) for key in needed) if name not in value]
             _raise_missing("this required member is missing", missing, f"{path}.")
         for key, inner in properties.items():

@@ -51,30 +51,6 @@ class McpAddress:
     env: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
-async def send_mcp(
-    call: McpCall,
-    session: str,
-    *,
-    headers: Mapping[str, str] | None = None,
-    env: Mapping[str, str] | None = None,
-    timeout_s: float = TIMEOUT_S,
-    max_bytes: int = MAX_BYTES,
-) -> ToolAnswer:
-    """Call a tool of an MCP server, in a session of its own. The parameters are those of :class:`McpAddress`.
-
-    :raises ToolRequestError: when the session is no address.
-    :raises MissingPackageError: when the SDK ``mcp`` is not installed.
-    :raises ClientDeadlineError: when the answer is not there in time.
-    :raises OverloadedError: when the answer is too large.
-    :raises UnavailableError: when the server cannot be started or reached, or fails.
-    """
-    opened = McpSession(session, headers=headers, env=env, max_bytes=max_bytes)
-    try:
-        return await opened.call(call, timeout_s=timeout_s)
-    finally:
-        await opened.close()
-
-
 class McpInvoker:
     """Calls the tools of some MCP servers. As a context manager (``async with``) it keeps a session with each server it calls
     until the block ends; else each call opens one of its own. A block is of one caller: no two of them share a session.

@@ -325,7 +325,12 @@ class McpSession:
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def call(self, call: McpCall, *, timeout_s: float = TIMEOUT_S) -> ToolAnswer:
-        """Call a tool; the errors are those of :func:`egotools.calling.mcp_invoker.send_mcp`."""
+        """Call a tool.
+
+        :raises ToolRequestError: when the session is no address; MissingPackageError: when the SDK ``mcp`` is not installed.
+        :raises ClientDeadlineError: when the answer is not there in time; OverloadedError: when it is too large.
+        :raises UnavailableError: when the server cannot be started or reached, or fails.
+        """
         given = dict(call.arguments)
         answer = await self._asked(call.tool, lambda client: client.call_tool(call.tool, given), timeout_s)
         found, size = await off_loop(self.answer_bytes, _values, answer)

@@ -14,15 +14,13 @@ from ontology.errors import InvalidArgumentError, NotFoundError, NotReadyError
 from ontology.files import disk_errors, read_bounded
 from services.audited import AUDIT_LOG, audited, is_audited, named_tools
 from services.cli.console import plain, print_json, say, show_lines, show_result, table, tell
-from services.cli.options import Json, Rare, Store, command, group
-from services.jobs.plans import DEFAULT_STORE
+from services.cli.options import Json, Store, command, group
+from services.jobs.plans import DEFAULT_STORE, Rare
 
 if TYPE_CHECKING:
     import grpc
 
     from ingest.trust.quarantine import TrustRecord
-
-__all__ = ["CaFile", "Tenant", "TokenFile", "admin_app", "read_tls", "read_token"]
 
 TokenFile: TypeAlias = Annotated[
     Path | None, Rare("--token-file", envvar="EGOTOOLS_TOKEN_FILE", help="File with a bearer token.")

@@ -22,16 +22,14 @@ from ontology.redaction import RedactingFormatter
 from services.cli.console import plain, say, show_error, stdout, tell
 from services.threads import pin_threads
 
-__all__ = ["REMOVED", "app", "main"]
-
 REMOVED: Mapping[str, str] = yaml.safe_load(Path(__file__).with_name("removed.yaml").read_text(encoding="utf-8"))
 """Command, with its option and the value of that where one is meant, without ``egotools`` → what to do in its place."""
 _COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
     "Build": {
         "build": ("build:build", "Read tool documents, build the tool graph, publish a snapshot."),
         "sync": ("build:sync", "Read sources again, build and publish what changed."),
-        "validate": ("validate:validate", "Check documents, files of settings, or a snapshot."),
-        "diff": ("diff:diff", "What changes from one snapshot to another."),
+        "validate": ("show:validate", "Check documents, files of settings, or a snapshot."),
+        "diff": ("show:diff", "What changes from one snapshot to another."),
         "show": ("show:show", "A tool or entity and its edges; what a value looks like."),
         "export": ("show:export", "Write the tool graph to a file, or into Neo4j."),
     },

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import sys
-import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,16 +18,13 @@ from services.cli.options import Journal, Json, Replay
 from services.jobs.plans import ChatEndpoint, open_chat
 
 if TYPE_CHECKING:
-    from planners.graphseek.turn import AgentEvent, Ended
-    from services.jobs.ask_parts import AskPlan, Told
-
-__all__ = ["ask", "run_ask"]
+    from planners.graphseek.turn import AgentEvent
+    from services.jobs.ask_parts import Told
 
 _NO_ENDPOINT, _SETTINGS = ChatEndpoint(), AgentSettings()
 _PRINTED, _ALL = 10, sys.maxsize  # rows of a table
 _HIDDEN = frozenset(("QuestionBegun", "StepBegun", "ModelAsked", "Ended"))  # events that say nothing to a person
-_CELL = 40  # of a cell
-_EDGES = 10  # of a graph that are listed
+_CELL = 40  # characters of a cell
 _INTERNAL = frozenset(("degree", "id", "key"))  # of nodes that ingestion writes: for programs
 
 
@@ -56,7 +53,9 @@ def ask(
 
     With --llm-url and --llm-model a model plans the steps; without, rules do, for questions that they can read.
     """
-    from services.jobs.ask_parts import outcome_error, replay_answer
+    from planners.graphseek.operators.operator import known_operators
+    from services.jobs.ask_parts import AskPlan, ask_graph, outcome_error, replay_answer
+    from services.jobs.cached_store import shipped_store
 
     if replay and journal is None:
         raise InvalidArgumentError("it needs --journal", subject="--replay", remedy="Name the journal of the run")
@@ -65,91 +64,46 @@ def ask(
     if not replay and not question.strip():
         raise InvalidArgumentError("there is no question", subject="question", remedy="Say what you want to know")
     count, events = rows or (_ALL if as_json else _PRINTED), list[Any]()
-    observe = events.append if as_json else _Printer(explain=explain).tell
+    observe = events.append if as_json else _Printer(_HIDDEN if explain else _HIDDEN | {"QueryRun"}).tell
     if replay and journal is not None:
         told = asyncio.run(replay_answer(journal, observe, rows=count))
     else:
-        plan = _plan(graph, store, catalog, operators, endpoint, settings)
-        told = asyncio.run(run_ask(plan, question, observe, journal=journal, rows=count))
+        endpoint.check_pair()
+        if operators and not endpoint.model:
+            raise InvalidArgumentError("it needs --llm-model", subject="--operators", remedy="Give --llm-model too")
+        plan = AskPlan(
+            graph=graph or f"store:{store}",
+            catalog=catalog,
+            operators=tuple(known_operators(operators).values()),
+            settings=settings,
+            chat=open_chat(endpoint, needed_by="a run by a model") if endpoint.model else None,
+        )
+        if not graph and store is None:
+            tell("[dim]The tool graph of the shipped company is asked.[/]")
+            plan = replace(plan, graph=f"store:{shipped_store()}")
+        told = asyncio.run(ask_graph(plan, question, observe, rows=count, journal=journal))
     if as_json:
         print_json(_to_json(told, events))
     else:
-        _show_end(told.answered.end, told.pages)
+        _show_end(told)
     failed = outcome_error(told.answered.end)
     if failed is not None:
         raise failed
 
 
-def _plan(
-    graph: str,
-    store: Path | None,
-    catalog: Path | None,
-    operators: Sequence[Path],
-    endpoint: ChatEndpoint,
-    settings: AgentSettings,
-) -> AskPlan:
-    """Return the plan of a question.
-
-    :raises InvalidArgumentError: for a value that is not known, an option that would do nothing, or a broken operator.
-    """
-    from planners.graphseek.operators.operator import known_operators
-    from services.jobs.ask_parts import AskPlan
-    from services.jobs.cached_store import shipped_store
-
-    endpoint.check_pair()
-    if operators and not endpoint.model:
-        raise InvalidArgumentError("it needs --llm-model", subject="--operators", remedy="Give --llm-model too")
-    known = tuple(known_operators(operators).values())
-    chat = open_chat(endpoint, needed_by="a run by a model") if endpoint.model else None
-    if not graph and store is None:
-        tell("[dim]The tool graph of the shipped company is asked.[/]")
-        store = shipped_store()
-    return AskPlan(graph=graph or f"store:{store}", catalog=catalog, operators=known, settings=settings, chat=chat)
-
-
-async def run_ask(
-    plan: AskPlan,
-    question: str,
-    observe: Callable[[AgentEvent], None],
-    *,
-    journal: Path | None = None,
-    rows: int = 10,
-    lookup: bool = True,
-) -> Told:
-    """Ask a question, or go on with its run.
-
-    :param journal: in a temporary folder where None.
-    :param rows: of a table that are told, at most.
-    :raises EgotoolsError: when something cannot be opened, or the journal is of another run.
-    """
-    from services.jobs.ask_parts import open_asked_graph
-
-    with tempfile.TemporaryDirectory(prefix="egotools-ask-") as folder:
-        async with open_asked_graph(plan) as graph:
-            return await graph.ask(question, journal or Path(folder) / "question.jsonl", observe, rows=rows)
-
-
 def _to_json(told: Told, events: Sequence[AgentEvent]) -> dict[str, Any]:
     answered = told.answered
     steps = [each for each in (event.to_json() for event in events) if each["event"] not in ("ModelAsked", "Ended")]
-    model = {
-        "calls": answered.model_calls,
-        "prompt_tokens": answered.prompt_tokens,
-        "completion_tokens": answered.completion_tokens,
-        "usd": answered.usd,
-    }
+    model = {"calls": answered.model_calls}
+    model |= {name: getattr(answered, name) for name in ("prompt_tokens", "completion_tokens", "usd")}
     return {**dict(answered.end), "results": list(told.pages), "steps": steps, "model": model}
 
 
 class _Printer:
-    """Prints each event on a line.
+    """Prints each event on a line, but for those with certain names."""
 
-    :param explain: whether queries are printed too.
-    """
-
-    def __init__(self, *, explain: bool) -> None:
-        self._hidden = _HIDDEN if explain else _HIDDEN | {"QueryRun"}
-        self._step = 0
+    def __init__(self, hidden: frozenset[str]) -> None:
+        self._hidden, self._step = hidden, 0
 
     def tell(self, event: AgentEvent) -> None:
         """Take an event."""
@@ -162,14 +116,14 @@ class _Printer:
         show_event(told, ("step", "nth", "summary", "operators"))
 
 
-def _show_end(end: Ended, pages: Sequence[Mapping[str, Any]]) -> None:
-    """Print the tables and graphs of an answer, and the answer."""
-    for page in pages:
+def _show_end(told: Told) -> None:
+    """Print the tables of an answer, and the answer."""
+    end = told.answered.end
+    for page in told.pages:
         _show_page(page)
     if end.answer:
-        marked = {"ungrounded": " [yellow](ungrounded)[/]", "asked back": " [yellow](asked back)[/]"}
-        colour = "green" if end.outcome == "answered" else "yellow"
-        say(f"[bold {colour}]answer[/]{marked.get(end.outcome, '')} [bold]{plain(end.answer)}[/]")
+        mark = "" if end.outcome == "answered" else f" [yellow]({end.outcome})[/]"
+        say(f"[bold {'yellow' if mark else 'green'}]answer[/]{mark} [bold]{plain(end.answer)}[/]")
     if end.missing:
         show_step("[yellow]missing[/]", end.missing)
 
@@ -178,32 +132,17 @@ def _show_page(page: Mapping[str, Any]) -> None:
     """Print a result: of a table the first rows, without columns that are empty there, and those that say nothing to a person."""
     from planners.stores.graph_schema import TYPE_PROPERTIES
 
-    if page["kind"] == "graph":
-        return _show_graph(page)
-    names = [each["name"] for each in page["columns"]]
+    names, kinds = ([each[what] for each in page["columns"]] for what in ("name", "type"))
     filled = [at for at in range(len(names)) if any(row[at] not in (None, "") for row in page["rows"])]
-    ids = [at for at in filled if page["columns"][at]["type"] == "node"]
+    ids = [at for at in filled if kinds[at] == "node"]
     is_ingested = any(str(row[at]).partition(":")[0] in TYPE_PROPERTIES for row in page["rows"] for at in ids)
     shown = [at for at in filled if at not in ids and not (is_ingested and names[at] in _INTERNAL)]
     places = shown or filled or list(range(len(names)))
-    rows = [[_cell(row[at]) for at in places] for row in page["rows"]]
-    say(f"  {page['handle']}")
-    table("", [names[at] for at in places], rows)
-    if (more := page["total"] - len(rows)) > 0:
+    table(page["handle"], [names[at] for at in places], [[_cell(row[at]) for at in places] for row in page["rows"]])
+    if (more := page["total"] - len(page["rows"])) > 0:
         say(f"  and {more:,} more rows")
 
 
 def _cell(value: Any) -> str:
     text = " ".join(str("" if value is None else value).split())
     return text if len(text) <= _CELL else f"{text[:_CELL]}…"
-
-
-def _show_graph(page: Mapping[str, Any]) -> None:
-    names = {each["id"]: each["properties"].get("name") or each["id"] for each in page["nodes"]}
-    counts = f"{len(page['nodes']):,} nodes, {len(page['edges']):,} relationships"
-    show_step(f"{page['handle']}:", counts)
-    for edge in page["edges"][:_EDGES]:
-        source, target = (str(names.get(edge[end], edge[end])) for end in ("source", "target"))
-        show_step("", f"{source} -{edge['type']}-> {target}")
-    if len(page["edges"]) > _EDGES:
-        say(f"  and {len(page['edges']) - _EDGES:,} more")

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from ingest.trust.quarantine import FindingsReport
     from services.jobs.source_sync import SyncReport
 
-__all__ = ["build", "sync", "told_of_lost_signature"]
-
 _EXAMPLES = 3
 _SHOWN = 20  # lines of a kind of change
 _UNREAD = 4  # the exit code of a catalogue error

@@ -27,13 +27,11 @@ from ontology.files import read_bounded
 from planners.calls.untrusted import fence_answer
 from services.cli.calls import NO_CALL_OPTIONS, CallOptions, confirmed, refuse_unused
 from services.cli.console import plain, print_json, printable, say, tell
-from services.cli.options import Json, Rare, Server, Store, Yes, command_error
-from services.jobs.plans import DEFAULT_STORE
+from services.cli.options import Json, Server, Store, Yes, command_error
+from services.jobs.plans import DEFAULT_STORE, Rare
 
 if TYPE_CHECKING:
     from planners.calls.tool_access import ToolAccess
-
-__all__ = ["call"]
 
 _MAX_SHOWN = 20_000
 _QUIET_HEADERS = ("host", "content-length")
@@ -193,7 +191,7 @@ def _confirm(text: str) -> None:
 def _of_store(store: Path, tool: str) -> Tool:
     from egotools.codec import read_value
     from retrieval.snapshot.reader import open_snapshot
-    from services.server.encode import tool_message
+    from services.server.messages import tool_message
 
     snapshot = open_snapshot(store)
     found = snapshot.tool(snapshot.tool_number(tool))

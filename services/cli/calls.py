@@ -20,13 +20,11 @@ from egotools.client_errors import ToolRequestError
 from ontology.errors import InvalidArgumentError
 from ontology.files import read_bounded
 from services.cli.console import plain, stderr, tell
-from services.cli.options import Rare
+from services.jobs.plans import Rare
 
 if TYPE_CHECKING:
     from egotools.calling.mcp_invoker import McpAddress
     from planners.calls.tool_access import Ask, ToolAccess
-
-__all__ = ["NO_CALL_OPTIONS", "CallOptions", "ask_at_terminal", "confirmed", "refuse_unused"]
 
 _REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _SCHEME = re.compile(r"(?:Bearer|Basic|Token|ApiKey)?\s*", re.IGNORECASE)

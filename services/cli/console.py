@@ -10,36 +10,15 @@ import unicodedata
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from rich.cells import cell_len
+from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bars
-from rich.table import Column, Table
+from rich.table import Column
 from rich.text import Text
 
 from ontology.errors import EgotoolsError
-
-__all__ = [
-    "ProgressDisplay",
-    "compact_json",
-    "counted",
-    "plain",
-    "print_json",
-    "printable",
-    "say",
-    "show_error",
-    "show_event",
-    "show_facts",
-    "show_lines",
-    "show_result",
-    "show_step",
-    "stderr",
-    "stdout",
-    "table",
-    "tell",
-    "whole_words",
-]
 
 _COMMANDS = re.compile("[\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")  # JSON escapes the others itself
 _PLAIN_EVERY_S = 10.0  # between two lines of progress where no terminal shows a bar
@@ -173,36 +152,21 @@ def whole_words(text: str, width: int, first: str, other: str) -> list[str]:
 
 
 def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-    """Print a table: a grid where its words fit side by side, else a line for each row. No word, and so no id, is broken.
+    """Print a table: its columns side by side where they fit, else a line for each row. No word, and so no id, is broken.
 
     Every value is plain text: documents bring brackets and colons of their own.
     """
-    shown = [[printable(str(value)) for value in row] for row in rows]
-    cells = list(zip(columns, *shown, strict=True))
-    words = [max(cell_len(word) for cell in column for word in cell.split() or [""]) for column in cells]
-    lines = [max(cell_len(line) for cell in column for line in cell.split("\n")) for column in cells]
-    left = stdout.width - sum(words) - 3 * len(cells) - 1
-    if left < 0:
-        for line in (printable(title), " · ".join(columns)):
-            if line:
-                stdout.print(Text(line, style="bold"))
-        for row in shown:
-            joined = " · ".join(cell.strip().replace("\n", ", ") or "-" for cell in row)
-            for line in whole_words(joined, stdout.width, "", "  "):
-                stdout.print(Text(line))
-        return
-    grid = Table(title=Text(printable(title)), title_justify="left", header_style="bold")
-    widths = list(words)
-    narrow = sorted(range(len(cells)), key=lambda at: lines[at] - words[at])
-    for place, at in enumerate(narrow):  # who needs little gets all that it needs, the others share the rest
-        more = min(lines[at] - words[at], left // (len(cells) - place))
-        widths[at] += more
-        left -= more
-    for column, width in zip(columns, widths, strict=True):
-        grid.add_column(Text(column), width=width)
-    for row in shown:
-        grid.add_row(*map(Text, row))
-    stdout.print(grid)
+    shown = [[", ".join(printable(str(value)).split("\n")).strip() for value in row] for row in (columns, *rows)]
+    widths = [max(map(cell_len, column)) for column in zip(*shown, strict=True)]
+    fits = sum(widths) + 2 * len(widths) - 2 <= stdout.width
+    if title:
+        stdout.print(Text(printable(title), style="bold"))
+    for number, row in enumerate(shown):
+        lines = ["  ".join(map(set_cell_size, row, widths)).rstrip()]
+        if not fits:
+            lines = whole_words(" · ".join(cell or "-" for cell in row), stdout.width, "", "  ")
+        for line in lines:
+            stdout.print(Text(line, style="" if number else "bold"), soft_wrap=True)
 
 
 class ProgressDisplay:

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from egotools import Client
     from egotools.values import Response
 
-__all__ = ["demo", "demo_app"]
-
 demo_app = typer.Typer(
     help="Show the whole road on the shipped company's tools.",
     invoke_without_command=True,
@@ -155,17 +153,15 @@ def _show_plan(folder: Path, store: Path) -> None:
 
     asked = Walk(request=_PLANNED, domain=read_domain("enterprise"), graph=None, today=_COMPANY_DAY)
     where: dict[str, Any] = {"server": "", "store": store, "journal": None, "dry_run": False}
-    started = time.perf_counter()
     with served_company(SHIPPED_CATALOG, folder / "company") as systems:
         access, limits = ToolAccess(servers=systems), CallLimits(calls=1_000, seconds=60.0)
         walked = asyncio.run(walk(asked, access, never, limits=limits, **where))
-    took = time.perf_counter() - started
-    say(f"[bold]{plain(_PLANNED)}[/] Planned over a mock company of {len(systems)} systems over HTTP in {took:.1f} s.")
+    say(f"[bold]{plain(_PLANNED)}[/] Planned over a mock company of {len(systems)} systems over HTTP.")
     graph, found = walked.parsed.graph, walked.execution or {}
-    edges = [f"{each.source} {each.edge} {each.target}" for each in graph.edges]
-    filters = [f"{var}.{each.field} {each.op} {each.value}" for var in graph.vars for each in graph.filters_of(var)]
-    kinds = [f"{var}: {kind}" for var, kind in graph.vars.items()]
-    say(f"  graph   {plain(f'{graph.action} {graph.return_var}')}  {plain('; '.join([*kinds, *edges, *filters]))}")
+    parts = [f"{var}: {kind}" for var, kind in graph.vars.items()]
+    parts += [f"{each.source} {each.edge} {each.target}" for each in graph.edges]
+    parts += [f"{var}.{each.field} {each.op} {each.value}" for var in graph.vars for each in graph.filters_of(var)]
+    say(f"  graph   {plain(f'{graph.action} {graph.return_var}')}  {plain('; '.join(parts))}")
     for choice in walked.choices:
         if choice.candidates:
             say(f"  tool    {plain(f'{choice.purpose}: {choice.candidates[0].tool.id}')}")
@@ -173,5 +169,3 @@ def _show_plan(folder: Path, store: Path) -> None:
         if call["kind"] != "count":  # those only choose the order
             say(f"  call    {plain(call['what'])}: {call['rows']} rows in {call['ms']:.0f} ms")
     say(f"  answer  [bold]{found['count']}[/]: {plain(', '.join(each['id'] for each in found['answer']))}")
-    for missing in found["missing"]:
-        say(f"  [yellow]missing[/] {plain(missing['reason'])}")

@@ -6,11 +6,10 @@ import asyncio
 import json
 import logging
 import os
-import signal
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Option
 
@@ -21,36 +20,24 @@ from ontology.redaction import redacted_url
 from services.cli.admin import CaFile, Tenant, TokenFile, read_tls, read_token
 from services.cli.calls import NO_CALL_OPTIONS, CallOptions
 from services.cli.console import plain, say, tell
-from services.cli.options import Rare, ReadyFile, Server, Store
+from services.cli.options import ReadyFile, Server, Store
 from services.cli.search import server_address, tools_client
-from services.jobs.plans import DEFAULT_STORE, AllowedModels
+from services.jobs.plans import DEFAULT_STORE, AllowedModels, HttpPlace, HttpPort, Rare
 
 if TYPE_CHECKING:
     from egotools import AsyncClient
     from planners.calls.tool_access import ToolAccess
     from services.rest.rest_server import RestSettings
 
-__all__ = ["mcp", "rest"]
-
 _PROBE_S = 3.0
-_Port: TypeAlias = Annotated[int, Option(min=0, max=65_535, help="Port to listen on; 0: any free port.")]
-_Host: TypeAlias = Annotated[str, Option(help="Address to listen on; beyond loopback with TLS, or --insecure.")]
-_Names: TypeAlias = Annotated[tuple[str, ...], Rare("--name", help="A host name by which clients call.")]
-_Cert: TypeAlias = Annotated[Path | None, Option(help="Certificate chain, PEM.")]
-_Key: TypeAlias = Annotated[Path | None, Option(help="Its private key, PEM.")]
-_Insecure: TypeAlias = Annotated[bool, Rare("--insecure", help="Tokens may cross a network: a proxy has TLS.")]
+_PLACE = HttpPlace()
 
 
 def rest(
     store: Store = DEFAULT_STORE,
     server: Server = "",
-    host: _Host = "127.0.0.1",
-    port: _Port = 8080,
-    tls_cert: _Cert = None,
-    tls_key: _Key = None,
-    name: _Names = (),
+    place: HttpPlace = _PLACE,
     server_ca: Annotated[Path | None, Rare(help="Certificates of the service; makes it TLS.")] = None,
-    insecure: _Insecure = False,
     ready_file: ReadyFile = None,
 ) -> None:
     """Serve the calls of the gRPC service over HTTP and JSON until SIGTERM; its OpenAPI document is at /openapi.json."""
@@ -61,21 +48,13 @@ def rest(
     from services.rest.rest_server import RestSettings
     from services.server.settings import ServerSettings
 
-    settings = RestSettings(
-        host=host,
-        port=port,
-        names=name,
-        tls_cert=tls_cert,
-        tls_key=tls_key,
-        server_ca=server_ca,
-        insecure=insecure,
-        limits=ServerSettings.from_env(),
-    )
+    settings = RestSettings(**asdict(place), server_ca=server_ca, limits=ServerSettings.from_env())
     asyncio.run(_serve_rest(server, store, settings, ready_file))
 
 
 async def _serve_rest(server: str, store: Path, settings: RestSettings, ready_file: Path | None) -> None:
-    from services.rest.rest_server import serve_rest, until_signal
+    from services.http.http_server import until_signal
+    from services.rest.rest_server import serve_rest
 
     def told(why: str) -> None:
         asked = f"the service at {server} does not answer yet: {why}. Start it, or correct --server."
@@ -95,22 +74,17 @@ async def _serve_rest(server: str, store: Path, settings: RestSettings, ready_fi
 
 def _configure_logs() -> None:
     """Log as the server does: no text of a request stands in a traceback."""
-    from services.server.logs import configure_logging
+    from services.server.calls import configure_logging
 
     configure_logging(logging.getLevelName(logging.getLogger().level))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class McpOptions:
+class McpOptions(HttpPlace):
     """What is offered, where, and how the service behind it is called."""
 
+    port: HttpPort = 8090
     http: Annotated[bool, Option("--http", help="Serve streamable HTTP; default: stdio.")] = False
-    host: _Host = "127.0.0.1"
-    port: _Port = 8090
-    names: _Names = ()
-    tls_cert: _Cert = None
-    tls_key: _Key = None
-    insecure: _Insecure = False
     tenant: Tenant = ""
     token_file: TokenFile = None  # callers of --http bring their own
     ca_file: CaFile = None
@@ -140,9 +114,10 @@ async def _serve_mcp(
 ) -> None:
     from mcp.server.stdio import stdio_server
 
+    from services.http.http_server import until_signal
     from services.mcp.gateway_server import McpGateway
     from services.mcp.mcp_caller import current_token
-    from services.mcp.mcp_http_server import McpHttpSettings, serve_mcp_http
+    from services.mcp.mcp_http_server import serve_mcp_http
 
     token = read_token(offered.token_file) or ""  # of the process; over HTTP that of each caller
     options: dict[str, Any] = {
@@ -160,14 +135,8 @@ async def _serve_mcp(
                 await gateway.server.run(read, write, gateway.server.create_initialization_options())
             return
         _configure_logs()
-        names = ("host", "port", "names", "tls_cert", "tls_key", "insecure")
-        where = McpHttpSettings(**{name: getattr(offered, name) for name in names})
-        async with serve_mcp_http(gateway, client, where) as address:
-            tell(plain(f"MCP is at {address}"))
-            stop = asyncio.Event()
-            for number in (signal.SIGTERM, signal.SIGINT):
-                asyncio.get_running_loop().add_signal_handler(number, stop.set)
-            await stop.wait()
+        async with serve_mcp_http(gateway, client, offered) as address:
+            await until_signal(lambda: tell(plain(f"MCP is at {address}")))
 
 
 async def _warn_of_silence(client: AsyncClient, address: str) -> None:

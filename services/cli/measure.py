@@ -19,12 +19,9 @@ from services.cli.options import Json, command
 from services.jobs.plans import DatagenPlan, EvaluationPlan, LearningPlan, TuningPlan
 
 if TYPE_CHECKING:
-    from eval.summary import Summary
     from services.jobs.evaluate import Evaluation
     from services.jobs.generate import Generation
     from services.jobs.improve import Learned, Tuned
-
-__all__ = ["datagen", "eval_app", "learn", "tune"]
 
 _RUN = "run"
 _MEASURE = "CompleteRecall"
@@ -92,50 +89,42 @@ def compare(
 
 def _show_evaluation(done: Evaluation) -> None:
     """Print the share of complete answers of each system, and of abstentions; the report has the rest."""
+    from eval.abstention_rates import ANSWERABLE, KIND
     from eval.report import missing_plots
 
-    notes = list(done.notes)
-    for name, facts in done.summary.sets.items():
-        if facts.unanswerable:
-            _show_abstention(done.summary, name)
-        if not facts.queries:
-            continue
-        figures = {
-            (figure.system, figure.measure): _percent(figure)
-            for figure in done.summary.figures
-            if (figure.scope, figure.group) == ("set", name)
+    notes, summary, named = list(done.notes), done.summary, {ANSWERABLE: "answerable (false)"}
+    for name, facts in summary.sets.items():
+        rows: list[tuple[str, ...]] = [
+            (rate.system, named.get(rate.scope, rate.kind if rate.scope == KIND else rate.scope), _percent(rate))
+            for rate in summary.abstention
+            if facts.unanswerable and rate.set_name == name
+        ]
+        if rows:
+            counts = f"{facts.unanswerable:,} unanswerable requests, {facts.queries:,} answerable ones"
+            table(f"Abstention in % [95 % interval] · {name} · {counts}", ("system", "requests", "abstained"), rows)
+        shares = {
+            (each.system, each.measure): _percent(each)
+            for each in summary.figures
+            if (each.scope, each.group) == ("set", name)
         }
-        cutoffs = [k for k in _CUTOFFS if any(measure == f"{_MEASURE}@{k}" for _, measure in figures)]
+        cutoffs = [k for k in _CUTOFFS if any(measure == f"{_MEASURE}@{k}" for _, measure in shares)]
         rows = [
             (
                 fact.system,
-                *(figures[fact.system, f"{_MEASURE}@{k}"] for k in cutoffs),
+                *(shares[fact.system, f"{_MEASURE}@{k}"] for k in cutoffs),
                 str(fact.unanswered or ""),
                 f"{fact.stages_ms['total'][0]:.1f}" if fact.answered else "",
             )
-            for fact in done.summary.facts
-            if fact.set_name == name
+            for fact in summary.facts
+            if facts.queries and fact.set_name == name
         ]
-        columns = ("system", *(f"@{k}" for k in cutoffs), "no answer", "median ms")
-        of = f"{facts.queries:,} requests · {facts.tools:,} tools · snapshot {facts.snapshot_id}"
-        table(f"{_MEASURE} in % [95 % interval] · {name} · {of}", columns, rows)
+        if rows:
+            of = f"{facts.queries:,} requests · {facts.tools:,} tools · snapshot {facts.snapshot_id}"
+            columns = ("system", *(f"@{k}" for k in cutoffs), "no answer", "median ms")
+            table(f"{_MEASURE} in % [95 % interval] · {name} · {of}", columns, rows)
         if facts.missing_gold:
             notes.append(f"{facts.missing_gold:,} requests need tools that are not in the snapshot")
     _show_notes((*notes, *missing_plots()), done.page)
-
-
-def _show_abstention(summary: Summary, name: str) -> None:
-    from eval.abstention_rates import ANSWERABLE, KIND
-
-    facts = summary.sets[name]
-    rates = [rate for rate in summary.abstention if rate.set_name == name]
-    groups = dict.fromkeys((rate.scope, rate.kind) for rate in rates)
-    shares = {(rate.system, rate.scope, rate.kind): _percent(rate) for rate in rates}
-    names = {KIND: "", ANSWERABLE: "answerable (false)"}
-    counts = f"{facts.unanswerable:,} unanswerable requests, {facts.queries:,} answerable ones"
-    columns = ("system", *(names.get(scope, scope) or kind for scope, kind in groups))
-    rows = [(system, *(shares[system, *group] for group in groups)) for system in summary.systems]
-    table(f"Abstention in % [95 % interval] · {name} · {counts}", columns, rows)
 
 
 def _percent(rate: Any) -> str:
@@ -166,19 +155,17 @@ def datagen(plan: DatagenPlan, as_json: Json = False) -> None:
 
 def _show_generation(done: Generation) -> None:
     figures, further = done.figures, done.further
-    rows = [(name, f"{row.made:,}", f"{row.wanted:,}", f"{row.paths:,}") for name, row in figures.classes.items()]
-    rows += [(name, f"{made:,}", f"{further.wanted[name]:,}", "") for name, made in further.made.items()]
+    made = {**{name: row.made for name, row in figures.classes.items()}, **further.made}
+    wanted = {**{name: row.wanted for name, row in figures.classes.items()}, **further.wanted}
     title = f"Requests · {figures.coverage.tools:,} tools · snapshot {figures.snapshot_id}"
-    table(title, ("class", "made", "wanted", "paths"), rows)
+    table(title, ("class", "made", "wanted"), [(name, f"{made[name]:,}", f"{wanted[name]:,}") for name in made])
     say(f"{figures.coverage.tools_used:,} of {figures.coverage.tools:,} tools are needed")
     smoke = "sentence templates: good to smoke-test a catalogue, not to measure; --generator llm writes requests"
     notes = [smoke] * figures.smoke_test
-    short = [name for name, row in figures.classes.items() if row.made < row.wanted]
+    short = [name for name in made if made[name] < wanted[name]]
     if short and done.stopped is None:
         notes.append(f"fewer requests than wanted: {', '.join(short)}; the report has the reasons")
-    notes += [
-        note for name, made in further.made.items() if made < further.wanted[name] for note in further.reasons[name]
-    ]
+    notes += [note for name in short for note in further.reasons.get(name, ())]
     _show_notes((*notes, *further.absent), done.report)
 
 

@@ -20,24 +20,6 @@ from ontology.redaction import redacted_url
 from services.cli.console import show_error
 from services.jobs.plans import Rare
 
-__all__ = [
-    "Done",
-    "Have",
-    "Journal",
-    "Json",
-    "Needs",
-    "On",
-    "Rare",
-    "ReadyFile",
-    "Replay",
-    "Server",
-    "Store",
-    "Yes",
-    "command",
-    "command_error",
-    "group",
-]
-
 Store: TypeAlias = Annotated[Path, Option("--store", "-s", file_okay=False, help="The store.", envvar="EGOTOOLS_STORE")]
 Json: TypeAlias = Annotated[bool, Option("--json", help="Print JSON for programs; errors too.")]
 Server: TypeAlias = Annotated[str, Option("--server", "--address", help="A running server, HOST:PORT.")]

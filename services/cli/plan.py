@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, fields
 from datetime import date
@@ -14,18 +14,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Argument, Option
 
-from egotools.values import PlanInput, PlanStep, ToolPlan
+from egotools.values import ToolPlan
 from ontology.errors import EgotoolsError, InvalidArgumentError, ToolCallError
 from services.cli.calls import NO_CALL_OPTIONS, CallOptions, ask_at_terminal
-from services.cli.console import compact_json, plain, print_json, printable, say, table, tell
-from services.cli.options import Done, Have, Journal, Json, Needs, Rare, Replay, Server, Store, Yes, command_error
-from services.cli.search import read_pairs, show_needs, tools_client
-from services.jobs.plans import DEFAULT_STORE, AllowedModels, ChatEndpoint, open_chat
+from services.cli.console import compact_json, plain, print_json, printable, say, tell
+from services.cli.options import Done, Have, Journal, Json, Needs, Replay, Server, Store, Yes, command_error
+from services.cli.search import read_pairs, show_doubts, show_needs, tools_client
+from services.jobs.plans import DEFAULT_STORE, AllowedModels, ChatEndpoint, Rare, open_chat
 
 if TYPE_CHECKING:
-    from planners.calls.execute_plan import PlanExecution, StepCall, TakenRow
-
-__all__ = ["plan"]
+    from planners.calls.execute_plan import PlanExecution, StepCall
 
 _MAX_SHOWN = 2_000
 _OF_CALLS = frozenset(("goals", "done", "have", "needs", "preset", "execute", "allowed_models"))
@@ -244,24 +242,24 @@ def _execute(
 
 
 def _execution_json(execution: PlanExecution) -> dict[str, Any]:
+    calls = [
+        {
+            "step": call.step.number,
+            "tool_id": call.step.tool_id,
+            **asdict(call.given),
+            "ok": call.ok,
+            "status": call.answer.status if call.answer else "",
+            "body": call.answer.body if call.answer else None,
+            "error": call.error
+            and {"code": call.error.code, "reason": call.error.reason, "problem": call.error.message},
+        }
+        for call in execution.calls
+    ]
     return {
         "outcome": execution.outcome,
-        "calls": [_call_json(call) for call in execution.calls],
+        "calls": calls,
         "remaining": [step.number for step in execution.remaining],
         "open_inputs": [asdict(each) for each in execution.open_inputs],
-    }
-
-
-def _call_json(call: StepCall) -> dict[str, Any]:
-    answer, error = call.answer, call.error
-    return {
-        "step": call.step.number,
-        "tool_id": call.step.tool_id,
-        **asdict(call.given),
-        "ok": call.ok,
-        "status": answer.status if answer is not None else "",
-        "body": answer.body if answer is not None else None,
-        "error": {"code": error.code, "reason": error.reason, "problem": error.message} if error is not None else None,
     }
 
 
@@ -293,46 +291,35 @@ def _show_call(call: StepCall) -> None:
     elif call.error is None:
         say(f"[bold]step {call.step.number}[/] {plain(f'{call.step.tool_id} {compact_json(call.given.arguments)}')}")
         for each in call.given.taken:
-            say(plain(f"  {each.parameter}: {_which(each)}{each.output} of {each.supplier}"))
+            which = f"value {each.row} of {each.rows} in " if each.rows > 1 else ""
+            say(plain(f"  {each.parameter}: {which}{each.output} of {each.supplier}"))
         for name in call.given.left_out:
             say(plain(f"  {name}: left out, the tool does not take the known value"))
 
 
-def _which(taken: TakenRow) -> str:
-    return f"value {taken.row} of {taken.rows} in " if taken.rows > 1 else ""
-
-
 def _show(plan: ToolPlan) -> None:
-    rows = [
-        (step.number, step.tool_id, step.kind, _certainty(step), "\n".join(_lines(step.inputs))) for step in plan.steps
-    ]
-    title = f"plan · cost {plan.cost:.2f} · snapshot {plan.snapshot_id}"
-    table(title, ("#", "tool", "kind", "conf.", "inputs"), rows)
-    for each in plan.open_inputs:
-        said = f": {plain(each.description)}" if each.description else ""
-        say(f"{each.source} {plain(each.parameter)} (for step {', '.join(map(str, each.steps))}){said}")
+    """Print a line for each step, and one for each of its inputs; a goal has its probability, 1.00 only where it is certain."""
+    say(f"[bold]plan[/] · cost {plan.cost:.2f} · snapshot {plain(plan.snapshot_id)}")
+    for step in plan.steps:
+        known = step.confidence if step.confidence == 1 else min(step.confidence, 0.99)
+        sure = "" if step.kind == "goal" and not step.confidence else f" {known:.2f}"
+        say(f"{step.number:>2} [bold]{plain(step.tool_id)}[/] {step.kind}{sure}")
+        for each in step.inputs:
+            came = (
+                f"step {each.step}"
+                if each.source == "step"
+                else each.supplier
+                if each.source == "done"
+                else each.source
+            )
+            came += "".join(f" {text}" for text in (each.output, each.value) if text)
+            say(plain(f"     {each.parameter} ← {came}" if each.parameter else f"     after step {each.step}"))
+    for open_input in plan.open_inputs:
+        said = f": {plain(open_input.description)}" if open_input.description else ""
+        say(
+            f"{open_input.source} {plain(open_input.parameter)} (for step {', '.join(map(str, open_input.steps))}){said}"
+        )
     show_needs(plan.need_results)
     if plan.guesses:
-        say("Nobody named the goals: conf. is the probability that the request needs each.")
-    if plan.doubt:
-        say(f"[yellow]{plain(plan.doubt)}[/]")
-    for reason in plan.fallbacks:
-        say(f"[yellow]fallback[/]: {plain(reason)}")
-
-
-def _certainty(step: PlanStep) -> str:
-    """The confidence; 1.00 only where it is 1, and nothing for a goal without an estimate."""
-    if step.kind == "goal" and not step.confidence:
-        return ""
-    return f"{step.confidence if step.confidence == 1 else min(step.confidence, 0.99):.2f}"
-
-
-def _lines(inputs: Sequence[PlanInput]) -> Iterator[str]:
-    for each in inputs:
-        if each.source == "step":
-            came = f"step {each.step}" + (f".{each.output}" if each.output else "")
-        elif each.source == "done":
-            came = f"{each.supplier}" + (f" {each.output}" if each.output else "")
-        else:
-            came = f"{each.source} {each.value}".strip()
-        yield f"{each.parameter} ← {came}" if each.parameter else f"after step {each.step}"
+        say("Nobody named the goals: the number is the probability that the request needs each.")
+    show_doubts(plan)

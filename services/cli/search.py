@@ -13,19 +13,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 from rich.text import Text
 from typer import Argument, Option
 
-from egotools import AsyncClient
-from egotools.values import NeedResult, Query, Reasons, Response
+from egotools import AsyncClient, Client
+from egotools.values import NeedResult, Query, Reasons, Response, ToolPlan
 from ontology.errors import InvalidArgumentError
 from services.cli.console import plain, print_json, printable, say, stdout, whole_words
-from services.cli.options import Done, Have, Json, Needs, Rare, Server, Store
-from services.jobs.plans import DEFAULT_STORE, AllowedModels
+from services.cli.options import Done, Have, Json, Needs, Server, Store
+from services.jobs.plans import DEFAULT_STORE, AllowedModels, Rare
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-__all__ = ["format_reasons", "read_pairs", "search", "server_address", "show_needs", "tools_client"]
-
 _SHOWN = 2
+_TOOL = ("rank", "id", "score", "probability", "needs", "completes")
 _INDENT = "    "  # of what is said of a tool
 _MAX_AUTO_K = 20  # maximum number of tools with ``-k auto``
 
@@ -103,31 +102,26 @@ def search(
         budget_tokens=budget,
         schema_format="openai" if budget else "none",
     )
-    response = _search_server(server, asked) if server else _search_store(store, asked, allowed_models)
+    response = _answer(asked, server, store, allowed_models)
     if as_json:
         print_json(_to_json(response))
     else:
         _show(response, why=why)
 
 
-def _search_store(store: Path, query: Query, allowed_models: Sequence[str]) -> Response:
-    """Search the published snapshot of a store in this process."""
-    from retrieval.engine import open_engine
-    from retrieval.query.request import Request
-    from services.server.encode import tool_tokens
+def _answer(asked: Query, server: str, store: Path, allowed_models: Sequence[str]) -> Response:
+    """Search through a running server, whose timings also have the round trip; without one, the store in this process."""
+    if not server:
+        from retrieval.engine import open_engine
+        from retrieval.query.request import Request
+        from services.server.messages import tool_tokens
 
-    engine = open_engine(store, allowed_models=allowed_models)
-    size_of = partial(tool_tokens, engine, schema_format=query.schema_format)
-    return engine.retriever(query.preset).retrieve(Request(**asdict(query), size_of=size_of))
-
-
-def _search_server(address: str, query: Query) -> Response:
-    """Search through a running server; the timings also have the round trip."""
-    from egotools import Client
-
+        engine = open_engine(store, allowed_models=allowed_models)
+        size_of = partial(tool_tokens, engine, schema_format=asked.schema_format)
+        return engine.retriever(asked.preset).retrieve(Request(**asdict(asked), size_of=size_of))
     started = time.perf_counter()
-    with Client(address) as client:
-        response = client.retrieve(**asdict(query))
+    with Client(server) as client:
+        response = client.retrieve(**asdict(asked))
     round_trip_ms = (time.perf_counter() - started) * 1e3
     return replace(response, timings_ms={**response.timings_ms, "round_trip": round_trip_ms})
 
@@ -135,12 +129,7 @@ def _search_server(address: str, query: Query) -> Response:
 def _to_json(response: Response) -> dict[str, Any]:
     tools = [
         {
-            "rank": tool.rank,
-            "id": tool.id,
-            "score": tool.score,
-            "probability": tool.probability,
-            "needs": list(tool.needs),
-            "completes": tool.completes,
+            **{name: getattr(tool, name) for name in _TOOL},
             "explanation": tool.explanation,
             "why": format_reasons(tool.id, tool.reasons),
             "reasons": asdict(tool.reasons),
@@ -148,13 +137,10 @@ def _to_json(response: Response) -> dict[str, Any]:
         for tool in response.tools
     ]
     return {
-        "preset": response.preset,
-        "snapshot_id": response.snapshot_id,
+        **{name: getattr(response, name) for name in ("preset", "snapshot_id")},
         "tools": tools,
         "timings_ms": {stage: round(spent_ms, 3) for stage, spent_ms in response.timings_ms.items()},
-        "fallbacks": list(response.fallbacks),
-        "answerable_probability": response.answerable_probability,
-        "unanswerable": response.unanswerable,
+        **{name: getattr(response, name) for name in ("fallbacks", "answerable_probability", "unanswerable")},
         "need_results": [asdict(each) for each in response.need_results],
     }
 
@@ -174,10 +160,7 @@ def _show(response: Response, *, why: bool) -> None:
             for part in whole_words(line.strip(), stdout.width, _INDENT, _INDENT):
                 stdout.print(Text(part), highlight=False, soft_wrap=True)
     show_needs(response.need_results)
-    if response.doubt:
-        say(f"[yellow]{plain(response.doubt)}[/]")
-    for reason in response.fallbacks:
-        say(f"[yellow]fallback[/]: {plain(reason)}")
+    show_doubts(response)
 
 
 def show_needs(results: Sequence[NeedResult]) -> None:
@@ -188,35 +171,40 @@ def show_needs(results: Sequence[NeedResult]) -> None:
         say(f"need {number}: {plain(each.need)}: {plain(each.tool) or 'no tool'}{served}")
 
 
+def show_doubts(answer: Response | ToolPlan) -> None:
+    """Print that the tools may not fit, and what the answer lacks."""
+    if answer.doubt:
+        say(f"[yellow]{plain(answer.doubt)}[/]")
+    for reason in answer.fallbacks:
+        say(f"[yellow]fallback[/]: {plain(reason)}")
+
+
 def format_reasons(tool_id: str, reasons: Reasons) -> str:
-    """The words that matched, the edges that led to the tool, and which tools supply its inputs; at most two of each."""
-    node = f"tool:{tool_id}"
-    words = [f'"{match.text}"{_declared(match.origin)}' for match in reasons.entries if match.kind == "ngram"]
-    edges = [
-        f"{edge.predicate} {(edge.tail if edge.head == node else edge.head).partition(':')[2]}{_declared(edge.origin)}"
-        for edge in reasons.edges
-    ]
-    supplied = [
-        f"{each.parameter or 'it'} from {each.supplier}{_declared(each.origin)}"
-        for each in reasons.bindings
-        if each.supplier
-    ]
-    missing = [f"{each.parameter}{_declared(each.origin)}" for each in reasons.bindings if not each.supplier]
-    parts = [
-        f"{what} " + ", ".join(list(dict.fromkeys(found))[:_SHOWN])
-        for what, found in (("says", words), ("via", edges), ("gets", supplied), ("asks for", missing))
-        if found
-    ]
-    if not words and any(match.node == node for match in reasons.entries):
+    """The words that matched, the edges that led to the tool, and which tools supply its inputs; at most two of each. What an overlay
+    file declares is followed by its name in parentheses.
+    """
+    node, found = f"tool:{tool_id}", dict[str, dict[str, None]]()
+
+    def add(what: str, text: str, origin: str) -> None:
+        found.setdefault(what, {})[f"{text} ({origin})" if origin else text] = None
+
+    for match in reasons.entries:
+        if match.kind == "ngram":
+            add("says", f'"{match.text}"', match.origin)
+    for edge in reasons.edges:
+        other = edge.tail if edge.head == node else edge.head
+        add("via", f"{edge.predicate} {other.partition(':')[2]}", edge.origin)
+    for each in sorted(reasons.bindings, key=lambda binding: not binding.supplier):
+        if each.supplier:
+            add("gets", f"{each.parameter or 'it'} from {each.supplier}", each.origin)
+        else:
+            add("asks for", each.parameter, each.origin)
+    parts = [f"{what} {', '.join(list(texts)[:_SHOWN])}" for what, texts in found.items()]
+    if "says" not in found and any(match.node == node for match in reasons.entries):
         parts.insert(0, "near in meaning")
     if boost := reasons.features.get("overlay_boost"):
         parts.append(f"{'raised' if boost > 0 else 'lowered'} by an overlay")
     return "; ".join(parts) or "near in text"
-
-
-def _declared(origin: str) -> str:
-    """Where an overlay file declares it, in parentheses; empty where none does."""
-    return f" ({origin})" if origin else ""
 
 
 def _read_k(text: str) -> tuple[int, bool]:

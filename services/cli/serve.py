@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -14,16 +14,22 @@ from typer import Option
 from ontology.errors import InvalidArgumentError, MissingExtraError
 from services.cli.calls import NO_CALL_OPTIONS, CallOptions
 from services.cli.console import plain, tell
-from services.cli.options import On, Rare, ReadyFile, Store
+from services.cli.options import On, ReadyFile, Store
 from services.cluster.ray_cluster import on_ray
-from services.jobs.plans import DEFAULT_RERANKER, DEFAULT_STORE, AllowedModels, ChatEndpoint, Reranker, open_chat
+from services.jobs.plans import (
+    DEFAULT_RERANKER,
+    DEFAULT_STORE,
+    AllowedModels,
+    ChatEndpoint,
+    Rare,
+    Reranker,
+    open_chat,
+)
 
 if TYPE_CHECKING:
     from services.jobs.ask_parts import AskPlan
     from services.server.process import Beside
     from services.server.server import Server
-
-__all__ = ["serve"]
 
 _MOST_CALLS, _MOST_S = 10_000, 300.0  # of a run of the page, as of the command plan
 
@@ -118,11 +124,11 @@ def _beside(options: PageOptions, stores: Mapping[str, Path], calling: CallOptio
         settings = WebSettings(
             host=options.web_host,
             port=options.web_port,
-            names=[options.web_name] if options.web_name else [],
+            names=(options.web_name,) * bool(options.web_name),
             plan=plan,
             domains=list(domains),
+            ask=_ask_plan(server.settings.query_model),
         )
-        settings = replace(settings, ask=_ask_plan(server.settings.query_model))
         async with serve_web(server, stores, settings) as address:
             tell(plain(f"The page is at {address}"))
             yield

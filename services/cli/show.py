@@ -1,26 +1,29 @@
-"""The commands ``egotools show`` and ``egotools export``: a node and its ego graph, what a value looks like, the whole graph."""
+"""The commands ``egotools show``, ``export``, ``diff`` and ``validate``: what a snapshot has, what changes, and what is wrong with files."""
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import typer
 from typer import Argument, Option
 
 from egotools.values import EgoGraph, GraphEdge
-from ontology.errors import InvalidArgumentError, NotFoundError
+from ontology.errors import CatalogError, InvalidArgumentError, NotFoundError, OntologyError
 from ontology.names import canonical_name
 from ontology.tool import PHRASES
-from services.cli.console import plain, print_json, say, show_result, table
+from services.cli.console import plain, print_json, say, show_lines, show_result, table
 from services.cli.options import Json, Store
 from services.jobs.plans import DEFAULT_STORE
 
 if TYPE_CHECKING:
+    from ingest.trust.finding import Finding
     from retrieval.index.value_shapes import ShapeMatch
     from retrieval.snapshot.reader import Snapshot
-
-__all__ = ["export", "show"]
+    from retrieval.snapshot.snapshot_diff import SnapshotDiff
 
 _DESCRIPTION_CHARS = 300
 _MAX_ALTERNATIVES = 3
@@ -80,21 +83,14 @@ def _alternatives(snapshot: Snapshot, entity: str) -> str:
 
 def _show(row: dict[str, Any], ego: EgoGraph, *, every: bool) -> None:
     say(f"[bold]{plain(row['key'])}[/] ({plain(row['type'])}), degree {row['degree']}")
-    for title, values in (("surface forms", row["forms"]), ("aliases", row["aliases"])):
-        if values:
-            more = f", … {len(values) - _SCREEN:,} more" if len(values) > _SCREEN and not every else ""
-            said = ", ".join(f"{name} ({known})" for name, known in values[: None if every else _SCREEN])
-            say(f"  {title}: {plain(said + more)}")
+    for title in ("forms", "aliases"):
+        show_lines(title, [f"{name} ({known})" for name, known in row[title]], _ALL if every else _SCREEN)
     if row.get("description"):
         say("  " + plain(" ".join(row["description"].split())))
-    if phrases := row.get("phrases"):
-        by, not_for = phrases.get("by", ""), phrases.get("not_for", "")
-        told = f"{'; '.join(phrases['texts'])}{f'. Not for: {not_for}' if not_for else ''}{f' ({by})' if by else ''}"
-        say(f"  phrases: {plain(told)}")
+    show_result({"phrases": row.get("phrases", {})})
     if every:
-        rows = [(e.head, e.predicate, e.tail, f"{e.confidence:.2f}", _evidence(e)) for e in ego.edges]
-        table("Ego graph", ("head", "predicate", "tail", "confidence", "evidence"), rows)
-        return
+        names = ("head", "predicate", "tail", "confidence", "evidence")
+        return table("Ego graph", names, [[edge[name] for name in names] for edge in row["edges"]])
     for edge in ego.edges:
         say(plain(f"  {edge.head} {edge.predicate} {edge.tail}"))
     if ego.truncated:
@@ -180,3 +176,191 @@ def export(
     if as_json:
         return print_json(written)
     say(f"Wrote {written['nodes']:,} nodes and {written['edges']:,} edges to {plain(out)}")
+
+
+DIFFERENT = 17
+"""The exit code when the snapshots differ. 1 and 2 are those of errors."""
+_KNOWN = 10
+
+
+def diff(
+    old: Annotated[str, Argument(help="Before: a store, the folder of a snapshot, or its id in the store.")],
+    new: Annotated[str | None, Argument(help="After. Without: OLD, after the published one.")] = None,
+    store: Store = DEFAULT_STORE,
+    limit: Annotated[int, Option(min=1, help="Lines for each kind of change.")] = 20,
+    as_json: Json = False,
+) -> None:
+    """Show what changes from one snapshot to another: tools, edges between them, entities, context parameters, settings.
+
+    The exit code is 0 when the snapshots are equal, and 17 when they differ.
+    """
+    from retrieval.snapshot.reader import open_snapshot
+    from retrieval.snapshot.snapshot_diff import diff_snapshots
+
+    if not old.strip() or (new is not None and not new.strip()):
+        remedy = "A variable of the shell may not be set; name a store, the folder of a snapshot, or an id"
+        raise InvalidArgumentError("the name of a snapshot is empty", subject="OLD and NEW", remedy=remedy)
+    before = open_snapshot(store) if new is None else _open(old, store)
+    after = _open(old if new is None else new, store)
+    found = diff_snapshots(before, after)
+    findings = _findings(before, after, found)
+    told = {**found.to_json(), "findings": [finding.to_json() for finding in findings]}
+    if as_json:
+        print_json(told)
+    elif found.same:
+        say("The snapshots are equal.")
+    else:
+        show_result(told, limit)
+    if not found.same:
+        raise typer.Exit(DIFFERENT)
+
+
+def _findings(before: Snapshot, after: Snapshot, found: SnapshotDiff) -> list[Finding]:
+    """The findings in tools that were added or changed, compared with the snapshot before."""
+    from ingest.trust.examine import findings_of
+
+    ids = {*found.tools.added, *(new for _, new in found.tools.renamed), *(tool.id for tool in found.tools.changed)}
+    if not ids:
+        return []
+    tools = [after.tool(number) for number in range(after.tool_count)]
+    old = (before.tool(number) for number in range(before.tool_count))
+    new = [tool for tool in tools if tool.id in ids]
+    return findings_of(new, {tool.id: tool for tool in old if tool.id in ids}, beside=tools)
+
+
+def _open(name: str, store: Path) -> Snapshot:
+    """Open a snapshot by the path of a store or of its folder, or by the beginning of its id in the store.
+
+    :raises NotFoundError: when there is none; InvalidArgumentError when several ids begin so.
+    """
+    from retrieval.snapshot.publish import SNAPSHOTS
+    from retrieval.snapshot.reader import open_snapshot
+
+    if Path(name).is_dir():
+        return open_snapshot(Path(name))
+    ids = sorted(path.name for path in (store / SNAPSHOTS).glob("*") if path.is_dir())
+    found = [id_ for id_ in ids if id_.startswith(name)]
+    if not found:
+        known = f"It has {', '.join(ids[-_KNOWN:])}" if ids else "Name a store or the folder of a snapshot"
+        raise NotFoundError(f"no folder, and no snapshot of the store {store}", subject=name, remedy=known)
+    if len(found) > 1:
+        problem = f"{len(found)} snapshots of the store {store} begin so"
+        remedy = f"Write more of the id: {', '.join(found[:_KNOWN])}"
+        raise InvalidArgumentError(problem, subject=name, remedy=remedy)
+    return open_snapshot(store / SNAPSHOTS / found[0])
+
+
+_KEYS = {
+    "entity_types": "ontology",
+    "predicates": "ontology",
+    "rules": "server",
+    "catalogs": "server",
+}
+"""Key at the left margin of a YAML file that neither is a sources file nor an overlay → what the file is."""
+
+
+def validate(
+    paths: Annotated[
+        list[str],
+        typer.Argument(
+            help="Documents, sources, overlay and ontology files, access policies, catalogues files; a store or the folder of one snapshot."
+        ),
+    ],
+    as_json: Json = False,
+) -> None:
+    """Check documents, files of settings or a snapshot, and list every fault. Nothing that a file names is read.
+
+    The exit code is 5 for faults of a file of settings, 4 for rejected records of documents, 6 for a damaged snapshot.
+    """
+    named: defaultdict[str, list[str]] = defaultdict(list)
+    for path in paths:
+        named[_kind(Path(path))].append(path)
+    summaries: dict[str, Any] = {}
+    faults: list[tuple[str, str]] = []
+    for kind in ("ontology", "sources", "overlays", "server"):
+        if files := named[kind]:
+            found = [fault for file in files for fault in _faults(kind, Path(file))]
+            summaries[kind] = {"files": len(files), "faults": len(found)}
+            faults += found
+    rejected: list[tuple[str, str]] = []
+    if named["documents"]:
+        summaries["documents"], rejected = _check_documents(named["documents"])
+    for store in named["snapshot"]:
+        summaries["snapshot"] = _check_snapshot(Path(store))
+    if as_json:
+        findings = [{"where": where, "problem": problem} for where, problem in (*faults, *rejected)]
+        print_json({**summaries, "findings": findings})
+    else:
+        for where, problem in (*faults, *rejected):
+            say(f"[yellow]{plain(where)}[/]: {plain(problem)}")
+        for name, summary in summaries.items():
+            say(plain(f"{name}: " + ", ".join(f"{key} {value}" for key, value in summary.items())))
+    if faults or rejected:
+        raise typer.Exit(OntologyError.exit_code if faults else CatalogError.exit_code)
+
+
+def _kind(path: Path) -> str:
+    """What a path is."""
+    from ingest.overlay.overlay_file import is_overlay_file
+    from ingest.sources.sources_file import is_sources_file
+    from retrieval.snapshot.manifest import Layout
+
+    if (path / "CURRENT").is_file() or Layout(path).manifest.is_file():
+        return "snapshot"
+    if is_sources_file(path):
+        return "sources"
+    if is_overlay_file(path):
+        return "overlays"
+    return _KEYS.get(_key(path), "documents")
+
+
+def _key(path: Path) -> str:
+    """The first key at the left margin of a YAML file that tells what it is; empty for other files."""
+    if path.suffix not in (".yaml", ".yml") or not path.is_file():
+        return ""
+    lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    return next((key for key in (line.partition(":")[0] for line in lines) if key in _KEYS), "")
+
+
+def _faults(kind: str, path: Path) -> list[tuple[str, str]]:
+    """The faults of a file of settings: where, and what."""
+    if kind == "server":
+        from services.server.access.policy import read_policy
+        from services.server.settings import read_catalogs
+
+        try:
+            _ = read_policy(path) if _key(path) == "rules" else read_catalogs(path)
+        except InvalidArgumentError as error:
+            return [(str(path), f"{error.problem}. {error.remedy}".strip(" ."))]
+        return []
+    from ingest.overlay.overlay_file import check_overlay
+    from ingest.sources.sources_file import check_sources
+    from ontology.ontology import check_ontology
+
+    _, found = {"ontology": check_ontology, "sources": check_sources, "overlays": check_overlay}[kind](path)
+    return [(f"{path}:{each.line}", f"{each.problem}. {each.remedy}".strip(" .")) for each in found]
+
+
+def _check_documents(addresses: Sequence[str]) -> tuple[dict[str, int], list[tuple[str, str]]]:
+    """The counts of a catalogue, and its rejected records.
+
+    :raises CatalogError: when no tool can be read at all.
+    """
+    from ingest.sources import read_catalog
+
+    catalog = read_catalog(addresses)
+    summary = {"tools": len(catalog.tools), "rejected": len(catalog.rejected), **catalog.rejected_by_reason()}
+    return summary, [(each.subject, f"{each.reason}: {each.detail}") for each in catalog.rejected]
+
+
+def _check_snapshot(store: Path) -> dict[str, str | int]:
+    """Open a snapshot and check every hash.
+
+    :raises SnapshotError: for a file that differs, with its name.
+    """
+    from retrieval.ranking.weights import weights_of
+    from retrieval.snapshot.reader import open_snapshot
+
+    snapshot = open_snapshot(store, verify=True)
+    weights_of(snapshot)  # names and ranges; the manifest itself is checked for its form only
+    return {"snapshot_id": snapshot.id, "files": len(snapshot.manifest.files), "tools": snapshot.tool_count}

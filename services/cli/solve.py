@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 from typer import Argument, Option
 
@@ -39,19 +39,19 @@ from planners.kgot.batch import (
 )
 from planners.kgot.recorded_run import SolveParts
 from services.cli.calls import NO_CALL_OPTIONS, CallOptions, ask_at_terminal
-from services.cli.console import counted, plain, print_json, say, show_event, show_step, tell
-from services.cli.options import Journal, Json, On, Rare, Replay, Server, Yes
+from services.cli.console import counted, plain, print_json, say, show_event, show_result, show_step, tell
+from services.cli.options import Journal, Json, On, Replay, Server, Yes
 from services.cli.search import tools_client
 from services.cluster.ray_cluster import each_on_ray, on_ray
-from services.jobs.plans import AllowedModels
+from services.jobs.plans import AllowedModels, Rare
 from services.jobs.solve_parts import SolvePlan, SolveTools, open_solve_parts
 
 if TYPE_CHECKING:
     from planners.kgot.kgot_controller import KgotRun
     from planners.kgot.kgot_task import KgotEvent, KgotTask
 
-__all__ = ["Catalogue", "run_solve", "solve"]
-
+_Observe: TypeAlias = Callable[["KgotEvent"], None]
+_Ended: TypeAlias = "tuple[KgotRun, RunAccount]"
 _HIDDEN = frozenset(("ModelAsked", "Ended"))  # events that say nothing to a person
 _NO_PLAN = SolvePlan()
 _OPTIONS = {
@@ -131,42 +131,29 @@ def solve(
     if clean_text(question) != question:  # bytes of the command line that are no UTF-8
         raise InvalidArgumentError("the task is no UTF-8", subject="question", remedy="Write it in UTF-8")
     task = KgotTask(question=question, files=tuple(files or ()))
-    run = run_solve(plan, catalogue, task, access, ask_at_terminal(), journal=journal, observe=shown.tell)
-    shown.end(*asyncio.run(run))
+    with tempfile.TemporaryDirectory(prefix="egotools-run-") as folder:
+        kept = journal or Path(folder) / "run.jsonl"
+        shown.end(*asyncio.run(_solved(plan, catalogue, task, access, kept, shown.tell)))
 
 
-async def run_solve(
-    plan: SolvePlan,
-    catalogue: Catalogue,
-    task: KgotTask,
-    access: ToolAccess,
-    ask: Ask,
-    *,
-    journal: Path | None,
-    observe: Callable[[KgotEvent], None],
-) -> tuple[KgotRun, RunAccount]:
-    """Solve a task, or go on with its run; return the run and what it took.
-
-    :param journal: None: it is kept in a temporary folder and removed at the end.
-    :raises EgotoolsError: when a part cannot be opened, or the journal is of another run.
-    :raises ClientError: when the server does not answer.
-    """
+async def _solved(
+    plan: SolvePlan, catalogue: Catalogue, task: KgotTask, access: ToolAccess, journal: Path, observe: _Observe
+) -> _Ended:
+    """Solve a task, or go on with its run; return the run and what it took."""
     from planners.kgot.recorded_run import OtherRunError, solve_recorded
 
-    async with contextlib.AsyncExitStack() as stack:
-        if journal is None:
-            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="egotools-run-"))
-            journal = Path(folder) / "run.jsonl"
-        kept = stack.enter_context(open_run_journal(journal))
-        tools = await stack.enter_async_context(_opened_tools(catalogue, access, ask))
-        parts = await stack.enter_async_context(open_solve_parts(plan, tools, task, kept))
-        try:
-            return await solve_recorded(task, kept, parts, observe=observe), account_of(kept.records)
-        except OtherRunError as error:
-            differing = [_OPTIONS.get(each, f"--{each.replace('_', '-')}") for each in error.differing]
-            problem = f"it is the journal of another run, which differs in {', '.join(dict.fromkeys(differing))}"
-            remedy = "Give a new file, or the same question and options; to see a finished run, add --replay"
-            raise InvalidArgumentError(problem, subject=str(journal), remedy=remedy) from error
+    async with _opened_tools(catalogue, access, ask_at_terminal()) as tools:
+        with open_run_journal(journal) as kept:
+            async with open_solve_parts(plan, tools, task, kept) as parts:
+                try:
+                    return await solve_recorded(task, kept, parts, observe=observe), account_of(kept.records)
+                except OtherRunError as error:
+                    differing = [_OPTIONS.get(each, f"--{each.replace('_', '-')}") for each in error.differing]
+                    problem = (
+                        f"it is the journal of another run, which differs in {', '.join(dict.fromkeys(differing))}"
+                    )
+                    remedy = "Give a new file, or the same question and options; to see a finished run, add --replay"
+                    raise InvalidArgumentError(problem, subject=str(journal), remedy=remedy) from error
 
 
 @contextlib.asynccontextmanager
@@ -183,20 +170,15 @@ async def _opened_tools(catalogue: Catalogue, access: ToolAccess, ask: Ask) -> A
             yield SolveTools(client=given, own=own, access=access, ask=ask)
 
 
-def _replayed(path: Path, observe: Callable[[KgotEvent], None]) -> tuple[KgotRun, RunAccount]:
-    """Take the steps of a finished run again; nobody is asked and nothing is called.
-
-    :raises InvalidArgumentError: when it is the journal of no finished run, or the replay differs.
-    """
+def _replayed(path: Path, observe: _Observe) -> _Ended:
+    """Take the steps of a finished run again; nobody is asked and nothing is called."""
     from planners.kgot.recorded_run import header_of, replay_recorded
     from planners.kgot.steps import steps_factory
 
     journal = read_run_journal(path)
     header = header_of(journal)
-    if header is None:
-        raise InvalidArgumentError("the journal is empty", subject=str(path), remedy="Name the journal of a run")
-    if not {"graph", "tool"} <= header.models.keys():
-        problem = "the journal does not say who took its steps"
+    if header is None or not {"graph", "tool"} <= header.models.keys():
+        problem = "the journal is empty" if header is None else "the journal does not say who took its steps"
         raise InvalidArgumentError(problem, subject=str(path), remedy="Name the journal of a whole run")
     make = steps_factory(language=header.language, settings=header.replay_settings)
     return asyncio.run(replay_recorded(journal, make, observe=observe)), account_of(journal.records)
@@ -210,21 +192,16 @@ def _demo(shown: _Shown) -> None:
     folder = Path(planners.kgot.__file__).parent / "tasks"
     recorded = folder / "recorded" / "run.jsonl"
     journal = read_run_journal(recorded)
-    header = header_of(journal)
-    if header is None or journal.first is None:
-        remedy = "Install the package again"
-        raise InvalidArgumentError("the recorded run is empty", subject=str(recorded), remedy=remedy)
+    header: Any = header_of(journal)
     models = " and ".join(sorted({name.partition("@")[0].removeprefix("openai:") for name in header.models.values()}))
-    shown.title(header.question)
-    made = f"this run was made on {journal.first.at[:10]} with {plain(models)}"
-    shown.title("", f"[yellow]Recorded[/]: {made}. It is replayed, and no model is asked now.")
+    shown.say(f"[bold]{plain(header.question)}[/]")
+    made = f"this run was made on {journal.records[0].at[:10]} with {plain(models)}"
+    shown.say(f"[yellow]Recorded[/]: {made}. It is replayed, and no model is asked now.")
     run, account = _replayed(recorded, shown.tell)
     shown.end(run, account)
-    for task in read_tasks(folder / "tasks.jsonl"):
-        if task.question == header.question:
-            right = answer_matches(run.answer, task.answer, in_order=task.in_order, question=header.question)
-            verdict = f"The answer is [bold]{'right' if right else 'wrong'}[/]; expected: {plain(task.answer)}"
-            shown.title("", verdict)
+    task = next(each for each in read_tasks(folder / "tasks.jsonl") if each.question == header.question)
+    right = answer_matches(run.answer, task.answer, in_order=task.in_order, question=header.question)
+    shown.say(f"The answer is [bold]{'right' if right else 'wrong'}[/]; expected: {plain(task.answer)}")
 
 
 class _Shown:
@@ -234,10 +211,10 @@ class _Shown:
         self._as_json = as_json
         self._iteration = 0
 
-    def title(self, text: str, markup: str = "") -> None:
+    def say(self, markup: str) -> None:
         """Print a line; none beside JSON."""
         if not self._as_json:
-            say(markup or f"[bold]{plain(text)}[/]")
+            say(markup)
 
     def tell(self, event: Any) -> None:
         """Take an event."""
@@ -277,14 +254,14 @@ class _Shown:
 def _outcome_error(run: KgotRun) -> EgotoolsError | None:
     """Return why a run has no answer; None where it has one, also a forced one."""
     why, again = run.missing.rstrip(".?! ").removeprefix("budget: "), "run the command again with the same journal"
-    if run.outcome == "budget":
-        return BudgetExceededError(why, subject="budget", remedy=f"Raise it and {again}")
-    if run.outcome == "deadline":
-        return DeadlineError(why, subject="--max-seconds", remedy=f"Raise it and {again}")
-    if run.outcome == "model":
-        return ModelError(why, remedy="The run ended there; with the same journal the command goes on with it")
-    if run.answer:
-        return None
+    going_on = "The run ended there; with the same journal the command goes on with it"
+    errors = {
+        "budget": BudgetExceededError(why, subject="budget", remedy=f"Raise it and {again}"),
+        "deadline": DeadlineError(why, subject="--max-seconds", remedy=f"Raise it and {again}"),
+        "model": ModelError(why, remedy=going_on),
+    }
+    if run.outcome in errors or run.answer:
+        return errors.get(run.outcome)
     remedy = "Read its steps; more tools, steps or another model may help"
     return NotFoundError(f"no answer was found: {why}", subject="task", remedy=remedy)
 
@@ -354,9 +331,7 @@ def _solve_batch(batch: _Batch, file: Path, workers: int, on: str, *, as_json: b
         written = write_report(report, batch.out)
     if as_json:
         return print_json(report)
-    categories = Counter(row["category"] for row in report["rows"])
-    total = report["total"]
+    categories, total = Counter(row["category"] for row in report["rows"]), report["total"]
     say(f"[bold]{report['tasks']}[/] tasks: {', '.join(f'{count} {name}' for name, count in categories.most_common())}")
-    tokens = f"{total['prompt_tokens']:,} + {total['completion_tokens']:,} tokens, {total['usd']:.4f} USD"
-    say(f"{total['calls']:,} model calls, {tokens}")
+    show_result({name: total[name] for name in ("calls", "prompt_tokens", "completion_tokens", "usd")})
     say(f"Wrote {plain(', '.join(map(str, written)))}")

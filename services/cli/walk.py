@@ -34,18 +34,6 @@ from services.cli.search import tools_client
 if TYPE_CHECKING:
     from services.web.live_runs import OpenClient, Plan, PlanRequest, RunEvent
 
-__all__ = [
-    "DOMAIN_MODULES",
-    "Walk",
-    "Walked",
-    "read_graph",
-    "replay_walk",
-    "show_walk",
-    "walk",
-    "walk_plan",
-    "walk_to_json",
-]
-
 DOMAIN_MODULES = {"personal": ("planners.personal.personal_tools",)}
 """Modules of Python whose functions a shipped domain calls."""
 _MOST_ROWS, _MOST_CHARS = 50, 80
@@ -270,23 +258,16 @@ def show_walk(walked: Walked) -> None:
     if left_out:  # first: the answer is to another request
         say(f"[yellow]left out[/]: {left_out}")
     say(f"[bold]Graph[/] {plain(f'{graph.action} {graph.return_mode}: {graph.return_var}')}")
-    for var, kind in graph.vars.items():
+    lines = [f"{edge.source} {edge.edge} {edge.target}" for edge in graph.edges]
+    for var, kind in reversed(graph.vars.items()):
         filters = ", ".join(f"{each.field} {each.op} {each.value}" for each in graph.filters_of(var))
-        say(plain(f"  {var}: {kind}" + (f" ({filters})" if filters else "")))
-    edges = [f"{edge.source} {edge.edge} {edge.target}" for edge in graph.edges]
-    for line in (*edges, *(note for note in parsed.notes if note not in parsed.left_out)):
-        say(plain(f"  {line}"))
-    say("[bold]Tools[/]")
-    for sentence in walked.said:
-        say(plain(f"  {sentence}"))
+        lines.insert(0, f"{var}: {kind}" + (f" ({filters})" if filters else ""))
+    lines += [note for note in parsed.notes if note not in parsed.left_out]
+    for line in (*lines, "", *walked.said):
+        say(plain(f"  {line}") if line else "[bold]Tools[/]")
     if found is None:
         say("Nothing was called (--dry-run).")
         return
-    calls = [
-        (each["kind"], each["what"], each["sources"], _came_back(each), f"{each['ms']:.1f}", each["error"])
-        for each in found["calls"]
-    ]
-    table("Calls", ("call", "what", "from", "came back", "ms", "error"), calls)
     _show_answer(graph, found)
     if why := _emptied_by(found):
         say(f"Nothing: {plain(why)}")
@@ -299,13 +280,9 @@ def show_walk(walked: Walked) -> None:
         say(f"{made}, {walked.account.seconds:.3f} s in tools, {walked.account.prompt_tokens:,} prompt tokens")
 
 
-def _came_back(call: Mapping[str, Any]) -> str:
-    if call["kind"] == "count":
-        return "unknown" if call["count"] is None else f"count {call['count']:,}"
-    return f"{call['rows']:,}"
-
-
 def _show_answer(graph: QueryGraph, found: Mapping[str, Any]) -> None:
+    names = ("kind", "what", "sources", "rows", "count", "ms", "error")
+    table("Calls", names, [["" if each[name] is None else each[name] for name in names] for each in found["calls"]])
     answer = found["answer"]
     if found["count"] is None:
         say("[bold]No answer[/]")
@@ -314,15 +291,10 @@ def _show_answer(graph: QueryGraph, found: Mapping[str, Any]) -> None:
     else:
         shown = answer[:_MOST_ROWS]
         named = dict.fromkeys(name for each in shown for name in each["fields"] if name not in ("id", "source_id"))
-        rows = [(each["id"], *(_short(each["fields"].get(name)) for name in named)) for each in shown]
+        rows = [[each["id"], *(str(each["fields"].get(name) or "")[:_MOST_CHARS] for name in named)] for each in shown]
         table(f"Answer: {len(answer):,}", ("id", *named), rows)
         if len(answer) > _MOST_ROWS:
             say(f"… and {len(answer) - _MOST_ROWS:,} more (--json prints all)")
-
-
-def _short(value: Any) -> str:
-    text = "" if value is None else str(value)
-    return text if len(text) <= _MOST_CHARS else f"{text[: _MOST_CHARS - 1]}…"
 
 
 def _emptied_by(found: Mapping[str, Any] | None) -> str:

@@ -12,8 +12,6 @@ from typing import Any, TypeVar
 
 from ontology.errors import CatalogError, EgotoolsError, InvalidArgumentError, MissingExtraError, NotReadyError
 
-__all__ = ["RECONNECT", "connected", "each_on_ray", "on_ray", "ray_pool"]
-
 RECONNECT = "RAY_gcs_rpc_server_reconnect_timeout_s"
 """The variable that says how long a node and a command live without the head. Ray's default, about a minute, ends all of them."""
 

@@ -24,8 +24,6 @@ from ontology.files import disk_errors, replacing
 from services.cluster.ray_cluster import RECONNECT, connected
 from services.server.settings import ENV_PREFIX, CatalogEntry, ServerSettings
 
-__all__ = ["NodeServer", "node_variables", "serve_on_ray"]
-
 _LOG = logging.getLogger("egotools.cluster")
 _LOOK_S, _ANSWER_S, _END_S = 1.0, 5.0, 10.0
 _STEADY_S = 60.0  # after which a server that ends is started again at once

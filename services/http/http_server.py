@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import resource
+import signal
 import socket
 from collections import Counter
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import partial
 from ssl import SSLContext
@@ -21,9 +22,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from ontology.errors import InvalidArgumentError
 from services.server.access.tls import is_loopback
-from services.server.logs import fields
-
-__all__ = ["HTTP_STATUS", "http_status", "is_own_host", "serve_http"]
+from services.server.calls import fields
 
 _LOG = logging.getLogger("egotools.http")
 _GRACE_S, _REQUEST_S, _MOST_CONNECTIONS = 2, 10.0, 256
@@ -229,3 +228,20 @@ def _listen(host: str, port: int) -> socket.socket:
         problem = f"the server cannot listen there: {error.strerror}"
         raise InvalidArgumentError(problem, subject=f"{host}:{port}", remedy="Use another port") from error
     return listening
+
+
+async def until_signal(ready: Callable[[], object]) -> None:
+    """Return at SIGTERM or SIGINT.
+
+    :param ready: is called when these are awaited.
+    """
+    stop, loop = asyncio.Event(), asyncio.get_running_loop()
+    signals = (signal.SIGTERM, signal.SIGINT)
+    for number in signals:
+        loop.add_signal_handler(number, stop.set)
+    try:
+        ready()
+        await stop.wait()
+    finally:
+        for number in signals:
+            loop.remove_signal_handler(number)

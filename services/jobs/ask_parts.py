@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import tempfile
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,7 +20,7 @@ from ontology.errors import (
     NotFoundError,
     StorageError,
 )
-from planners.graphseek.catalog import SemanticCatalog, catalog_for, read_catalog, unknown_names
+from planners.graphseek.catalog import catalog_for, read_catalog, unknown_names
 from planners.graphseek.llm_turns import LlmTurns
 from planners.graphseek.operators.operator import Operator, known_operators
 from planners.graphseek.question_run import AnsweredQuestion, QuestionParts, answer_recorded, replay_question
@@ -28,20 +29,10 @@ from planners.graphseek.rules_turns import RulesTurns
 from planners.graphseek.turn import AgentEvent, AgentSettings, Ended, Question, ResultKept
 from planners.journal.run_journal import open_run_journal, read_run_journal
 from planners.stores import READABLE_ADDRESSES, open_readable
-from planners.stores.graph_schema import GraphSchema, ReadableGraph
+from planners.stores.graph_schema import ReadableGraph
 from planners.stores.ladybug import open_ladybug_reader
 from services.jobs.cached_store import cache_folder
 from services.jobs.tool_graph_file import tool_graph_file
-
-__all__ = [
-    "AskPlan",
-    "OpenedGraph",
-    "Told",
-    "open_asked_graph",
-    "open_question_graph",
-    "outcome_error",
-    "replay_answer",
-]
 
 _ADDRESSES = ("store:PATH", *READABLE_ADDRESSES)
 _MOST_CHARS = 2_000  # of a text in a cell
@@ -53,7 +44,7 @@ _RELATIONSHIP = {"source", "source_type", "source_name", "type", "target", "targ
 class AskPlan:
     """What is asked, and how.
 
-    :param graph: address of the graph, as of :func:`open_question_graph`.
+    :param graph: ``store:PATH`` for the tool graph of a store, or one of :data:`READABLE_ADDRESSES`.
     :param catalog: a file of the user's; the shipped catalog of the graph where None.
     :param operators: all there are.
     :param settings: limits of a question.
@@ -80,30 +71,40 @@ class Told:
     pages: Sequence[dict[str, Any]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OpenedGraph:
-    """A graph that questions are asked of.
+async def ask_graph(
+    plan: AskPlan, question: str, observe: Callable[[AgentEvent], None], *, rows: int, journal: Path | None = None
+) -> Told:
+    """Ask a question, or go on with its run; one that has ended is told again.
 
-    :param parts: makes the parts of a run, with its results.
+    :param rows: of a table that are told, at most.
+    :param journal: file of the run, with a folder of its results beside it; in a temporary folder where None.
+    :raises EgotoolsError: when the graph or the catalog cannot be opened, the catalog is of another graph, or the journal of another run.
     """
-
-    settings: AgentSettings
-    parts: Callable[[ResultStore], QuestionParts]
-
-    async def ask(self, question: str, journal: Path, observe: Callable[[AgentEvent], None], *, rows: int) -> Told:
-        """Ask a question, or go on with its run; one that has ended is told again.
-
-        :param journal: file of the run; its results are kept in a folder beside it.
-        :param rows: of a table that are told, at most.
-        :raises EgotoolsError: as of :func:`answer_recorded`.
-        """
-        shown = _Shown(observe)
-        with open_run_journal(journal) as kept, contextlib.closing(_results_of(journal)) as results:
-            parts = self.parts(results)
-            answered = await answer_recorded(Question(text=question), kept, parts, self.settings, shown)
-            if kept.end is not None:
-                await results.close_for_writing()
-            return Told(answered=answered, pages=await shown.pages(results, answered.end.of, rows))
+    own = read_catalog(plan.catalog) if plan.catalog else None
+    async with contextlib.AsyncExitStack() as stack:
+        if journal is None:
+            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="egotools-ask-"))
+            journal = Path(folder) / "question.jsonl"
+        graph = await stack.enter_async_context(_opened(plan.graph, plan.cache))
+        schema = await graph.schema()
+        if own is not None and (unknown := unknown_names(own, schema)):
+            problem = f"the graph does not have {', '.join(unknown[:5])}" + (" and others" if len(unknown) > 5 else "")
+            remedy = "Correct these names, or leave --catalog out"
+            raise InvalidArgumentError(problem, subject=str(plan.catalog), remedy=remedy)
+        kept = stack.enter_context(open_run_journal(journal))
+        results = stack.enter_context(contextlib.closing(_results_of(journal)))
+        parts = QuestionParts(
+            graph=graph,
+            catalog=own or catalog_for(schema),
+            operators=plan.operators,
+            results=results,
+            turns=RulesTurns() if plan.chat is None else LlmTurns(plan.chat, settings=plan.settings),
+        )
+        shown, told = _presented(observe)
+        answered = await answer_recorded(Question(text=question), kept, parts, plan.settings, told)
+        if kept.end is not None:
+            await results.close_for_writing()
+        return Told(answered=answered, pages=await _pages(results, [*shown, *answered.end.of], rows))
 
 
 async def replay_answer(journal: Path, observe: Callable[[AgentEvent], None], *, rows: int) -> Told:
@@ -114,38 +115,35 @@ async def replay_answer(journal: Path, observe: Callable[[AgentEvent], None], *,
     if not journal.is_file():
         problem, remedy = "there is no such journal", "Name that of a question"
         raise InvalidArgumentError(problem, subject=str(journal), remedy=remedy)
-    shown = _Shown(observe)
-    answered = await replay_question(read_run_journal(journal), shown)
+    shown, told = _presented(observe)
+    answered = await replay_question(read_run_journal(journal), told)
     with contextlib.closing(_results_of(journal)) as results:
-        return Told(answered=answered, pages=await shown.pages(results, answered.end.of, rows))
+        return Told(answered=answered, pages=await _pages(results, [*shown, *answered.end.of], rows))
 
 
 def _results_of(journal: Path) -> ResultStore:
     return ResultStore(journal.with_name(f"{journal.name}.results"))
 
 
-class _Shown:
-    """Hears a run's events, hands them on, and knows afterwards which results a person is to see."""
+def _presented(observe: Callable[[AgentEvent], None]) -> tuple[list[str], Callable[[AgentEvent], None]]:
+    """The handles of what a run presents, which are added while it goes on, and the observer that adds them and hands events on."""
+    shown: list[str] = []
 
-    def __init__(self, observe: Callable[[AgentEvent], None]) -> None:
-        self._observe = observe
-        self._presentations: list[str] = []
-
-    def __call__(self, event: AgentEvent) -> None:
+    def told(event: AgentEvent) -> None:
         if isinstance(event, ResultKept) and event.kind == "presentation":
-            self._presentations.append(event.handle)
-        self._observe(event)
+            shown.append(event.handle)
+        observe(event)
 
-    async def pages(self, results: ResultStore, of: Sequence[str], rows: int) -> list[dict[str, Any]]:
-        """The results that were shown, and those of the answer. What is gone is left out.
+    return shown, told
 
-        :param of: handles that the answer rests on.
-        """
-        pages = []
-        for handle in dict.fromkeys([*self._presentations, *of]):
-            with contextlib.suppress(EgotoolsError):  # of a replay: the folder may be gone
-                pages.append(await _page(results, handle, rows))
-        return pages
+
+async def _pages(results: ResultStore, handles: Sequence[str], rows: int) -> list[dict[str, Any]]:
+    """Some results, each once; of a replay their folder may be gone, and what is gone is left out."""
+    pages = []
+    for handle in dict.fromkeys(handles):
+        with contextlib.suppress(EgotoolsError):
+            pages.append(await _page(results, handle, rows))
+    return pages
 
 
 async def _page(results: ResultStore, handle: str, count: int) -> dict[str, Any]:
@@ -183,44 +181,8 @@ def _shown(cell: Cell) -> Cell:
 
 
 @contextlib.asynccontextmanager
-async def open_asked_graph(plan: AskPlan) -> AsyncIterator[OpenedGraph]:
-    """Open a graph with its catalog, and close it at the end.
-
-    :raises EgotoolsError: when the graph or the catalog cannot be opened, or the catalog is of another graph.
-    """
-    own = read_catalog(plan.catalog) if plan.catalog else None
-    async with open_question_graph(plan.graph, plan.cache) as graph:
-        catalog = _chosen(own, await graph.schema(), str(plan.catalog))
-
-        def parts(results: ResultStore) -> QuestionParts:
-            return QuestionParts(
-                graph=graph,
-                catalog=catalog,
-                operators=plan.operators,
-                results=results,
-                turns=RulesTurns() if plan.chat is None else LlmTurns(plan.chat, settings=plan.settings),
-            )
-
-        yield OpenedGraph(settings=plan.settings, parts=parts)
-
-
-def _chosen(own: SemanticCatalog | None, schema: GraphSchema, subject: str) -> SemanticCatalog:
-    if own is None:
-        return catalog_for(schema)
-    if unknown := unknown_names(own, schema):
-        problem = f"the graph does not have {', '.join(unknown[:5])}" + (" and others" if len(unknown) > 5 else "")
-        raise InvalidArgumentError(problem, subject=subject, remedy="Correct these names, or leave --catalog out")
-    return own
-
-
-@contextlib.asynccontextmanager
-async def open_question_graph(address: str, cache: Path | None = None) -> AsyncIterator[ReadableGraph]:
-    """Open a graph, and close it at the end.
-
-    :param address: ``store:PATH`` for the tool graph of a store, or one of :data:`READABLE_ADDRESSES`.
-    :param cache: folder where graphs are loaded into; the user's cache folder where None.
-    :raises EgotoolsError: as of :func:`open_readable`, and of :func:`tool_graph_file`.
-    """
+async def _opened(address: str, cache: Path | None) -> AsyncIterator[ReadableGraph]:
+    """Open the graph of a plan, and close it at the end."""
     kind, _, rest = address.partition(":")
     if kind not in [each.partition(":")[0] for each in _ADDRESSES] or not rest:
         remedy = f"Use one of {', '.join(_ADDRESSES)}"
@@ -247,13 +209,9 @@ def outcome_error(end: Ended, *, by_command: bool = True) -> EgotoolsError | Non
     more = "; more of them may help (--steps)" if by_command else ""
     late = "--max-seconds" if by_command else "question"
     two, which = "the question has two readings, or names what is not there", "Ask again, as the answer says"
+    unsure, read = f"the answer is ungrounded: {why}", "Do not rely on it: read the tables, or ask again"
     errors: dict[str, tuple[type[EgotoolsError], str, str, str]] = {
-        "ungrounded": (
-            ModelError,
-            f"the answer is ungrounded: {why}",
-            "",
-            "Do not rely on it: read the tables, or ask again",
-        ),
+        "ungrounded": (ModelError, unsure, "", read),
         "asked back": (InvalidArgumentError, two, "question", which),
         "unreadable": (InvalidArgumentError, "the question could not be read", "question", words),
         "no answer": (NotFoundError, f"no answer was found: {why}", "question", f"Read its steps{more}"),

@@ -64,8 +64,6 @@ from retrieval.snapshot.verify import verify_listing, verify_snapshot
 from retrieval.snapshot.writer import SnapshotContent, write_snapshot
 from services.jobs.plans import BuildPlan, answer_cache, open_chat, phrase_writer
 
-__all__ = ["as_read", "build", "build_snapshot", "overlays_of_sources"]
-
 _LOG = logging.getLogger(__name__)
 _CACHE = "cache.sqlite"
 _MEMORY = "build.v2"  # kind of the cache's rows that remember whole builds

@@ -18,8 +18,6 @@ from planners.kgot.tools.task_files import TaskFiles
 from planners.kgot.tools.tool_set import standard_tools
 from services.threads import pin_threads
 
-__all__ = ["cache_folder", "integrated_store", "shipped_store"]
-
 
 def cache_folder(name: str) -> Path:
     """Return a folder of the user's cache, ``$XDG_CACHE_HOME/egotools/NAME``: what is in it can be made anew."""

@@ -27,8 +27,6 @@ from retrieval.presets import DEFAULT_PRESET
 from retrieval.query.request import MAX_K
 from services.jobs.plans import EvaluationPlan
 
-__all__ = ["Evaluation", "compare_results", "evaluate", "measure_systems"]
-
 _BASELINE = "rrf"
 _FAILURES, _FAILURES_AT = 60, 10  # requests on the page of failures; they fail when the top 10 are not complete
 _PAGE = "report.html"

@@ -27,8 +27,6 @@ from retrieval.snapshot.reader import Snapshot, open_snapshot
 from services.jobs.plans import DEFAULT_KEEP, LearningPlan, TuningPlan
 from services.outcomes import Outcome, read_outcomes
 
-__all__ = ["NOT_BETTER", "Learned", "Tuned", "learn_from_use", "roll_back_weights", "tune_snapshot"]
-
 NOT_BETTER = 15
 """The exit code of a tuning or learning that found nothing better and published nothing. It is no error."""
 

@@ -21,25 +21,6 @@ if TYPE_CHECKING:
     from inference.result_cache import ResultCache
     from inference.retry import RetryPolicy
 
-__all__ = [
-    "DEFAULT_KEEP",
-    "DEFAULT_RERANKER",
-    "DEFAULT_STORE",
-    "AllowedModels",
-    "BuildPlan",
-    "ChatEndpoint",
-    "DatagenPlan",
-    "EvaluationPlan",
-    "LearningPlan",
-    "Rare",
-    "Reranker",
-    "SigningKey",
-    "TuningPlan",
-    "answer_cache",
-    "open_chat",
-    "phrase_writer",
-]
-
 DEFAULT_STORE = Path("store")
 DEFAULT_RERANKER = "fusion.v2"
 DEFAULT_KEEP = 5
@@ -68,6 +49,21 @@ AllowedModels: TypeAlias = Annotated[
         "with your key. Repeatable; also EGOTOOLS_ALLOWED_MODELS, separated by commas.",
     ),
 ]
+
+
+HttpPort: TypeAlias = Annotated[int, Option(min=0, max=65_535, help="Port to listen on; 0: any free port.")]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HttpPlace:
+    """Where an HTTP face of the service listens: beyond loopback only with TLS, or where a proxy has it (``insecure``)."""
+
+    host: Annotated[str, Option(help="Address to listen on; beyond loopback with TLS, or --insecure.")] = "127.0.0.1"
+    port: HttpPort = 8080
+    tls_cert: Annotated[Path | None, Option(help="Certificate chain, PEM.")] = None
+    tls_key: Annotated[Path | None, Option(help="Its private key, PEM.")] = None
+    names: Annotated[tuple[str, ...], Rare("--name", help="A host name by which clients call.")] = ()
+    insecure: Annotated[bool, Rare("--insecure", help="Tokens may cross a network: a proxy has TLS.")] = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

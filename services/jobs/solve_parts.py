@@ -32,8 +32,6 @@ from planners.kgot.tools.web_tools import WebTools
 from planners.stores import open_graph
 from services.jobs.plans import ChatEndpoint, Rare, open_chat
 
-__all__ = ["SolvePlan", "SolveTools", "open_solve_parts"]
-
 _OWN_SHARE = 3  # of the tools of an answer, of those that are integrated, where they stand in a catalogue of their own
 _VISION_S = 120.0
 _NO_RETRIES = RetryPolicy(max_retries=0)  # the run itself tries again

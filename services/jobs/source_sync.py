@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from ingest.sources import Catalog
     from retrieval.snapshot.reader import Snapshot
 
-__all__ = ["SyncReport", "sync_sources"]
-
 _NAMED = 3
 
 

@@ -21,8 +21,6 @@ from services.jobs.cached_store import cache_folder
 if TYPE_CHECKING:
     import networkx as nx
 
-__all__ = ["tool_graph_file"]
-
 _LAYOUT = 3
 """Of the files: part of their names; it changes with what this module makes of the same snapshot."""
 _NODE_COLUMNS: Mapping[str, ColumnType] = {

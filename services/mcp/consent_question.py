@@ -24,8 +24,6 @@ from egotools.calling.mcp_session import NOT_CONFIRMED
 from planners.calls.tool_access import ToolAccess
 from services.mcp.mcp_caller import McpCaller
 
-__all__ = ["ASKED_IN", "QUESTION_S", "ConsentQuestions", "InputNeeded"]
-
 ASKED_IN: ContextVar[tuple[ServerRequestContext[Any, Any], types.CallToolRequestParams]] = ContextVar("asked_in")
 """The request of the client that a call is made for."""
 QUESTION_S = 300.0

@@ -51,8 +51,6 @@ from services.mcp.tool_replies import (
     why_not_callable,
 )
 
-__all__ = ["McpGateway"]
-
 _Context: TypeAlias = ServerRequestContext[Any, Any]
 _LOG = logging.getLogger("egotools.mcp")
 _NAME = "egotools"

@@ -21,8 +21,6 @@ from egotools import OverloadedError
 from egotools.calling.invoker import ToolInvoker
 from planners.calls.tool_access import Ask, CallLimits, ToolAccess
 
-__all__ = ["McpCaller", "ModelSession", "ModelSessions", "current_token", "set_token"]
-
 _MOST_KEPT = 256
 _IDLE_S = 1_800.0
 _STATE = "egotools"

@@ -6,8 +6,6 @@ import time
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, nullcontext
-from dataclasses import dataclass
-from pathlib import Path
 
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
@@ -19,11 +17,10 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from egotools import AsyncClient, ClientError
 from services.http.http_server import http_status, serve_http
+from services.jobs.plans import HttpPlace
 from services.mcp.gateway_server import McpGateway
 from services.mcp.mcp_caller import McpCaller, set_token
 from services.server.access.tls import web_tls
-
-__all__ = ["PATH", "McpHttpSettings", "serve_mcp_http"]
 
 PATH = "/mcp"
 _MAX_BODY_BYTES = 2**20
@@ -34,26 +31,8 @@ _IDLE_S = 1_800.0
 _VERDICT_S, _MOST_VERDICTS = 2.0, 4_096
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class McpHttpSettings:
-    """Where the server listens.
-
-    :param port: 0: any free port.
-    :param names: host names by which clients call it, beside those of loopback and ``host``.
-    :param tls_cert: certificate chain, PEM.
-    :param insecure: whether it may listen beyond loopback without TLS.
-    """
-
-    host: str = "127.0.0.1"
-    port: int = 8090
-    names: Sequence[str] = ()
-    tls_cert: Path | None = None
-    tls_key: Path | None = None
-    insecure: bool = False
-
-
 @asynccontextmanager
-async def serve_mcp_http(gateway: McpGateway, client: AsyncClient, settings: McpHttpSettings) -> AsyncIterator[str]:
+async def serve_mcp_http(gateway: McpGateway, client: AsyncClient, settings: HttpPlace) -> AsyncIterator[str]:
     """Serve inside the block; yields the URL.
 
     :raises InvalidArgumentError: when it would be open to a network in plain text, or cannot listen.

@@ -16,8 +16,6 @@ from egotools.search_tool import slug
 from ingest.trust.hidden_characters import bidirectional_runs, invisible_runs, without_hidden
 from planners.calls.tool_access import ToolAccess
 
-__all__ = ["ToolNames", "found_reply", "plan_reply", "shown_text", "tool_reply", "why_not_callable"]
-
 _MOST = 50_000
 _MAX_ID = 4_096
 

@@ -23,8 +23,6 @@ from typing import Any
 from ontology.errors import NotReadyError, OverloadedError, StorageError
 from ontology.files import append, flush_to_disk, is_named
 
-__all__ = ["Outcome", "OutcomeLog", "OutputSeen", "read_outcomes"]
-
 _FILE_BYTES = 16 * 1024 * 1024
 _WAITING, _TOGETHER = 1_000, 256
 _KNOWN_KEYS = 100_000

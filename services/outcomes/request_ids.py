@@ -21,8 +21,6 @@ from pathlib import Path
 from ontology.errors import InvalidArgumentError, StorageError
 from ontology.files import disk_errors, flush_to_disk, open_regular
 
-__all__ = ["MAX_AGE_S", "IssuedId", "RequestIds", "open_secret"]
-
 MAX_AGE_S = 7 * 86_400
 """Seconds for which an outcome of a request can be reported."""
 _SECRET, _SECRET_BYTES = "secret", 32

@@ -32,12 +32,9 @@ from ontology.errors import EgotoolsError, InvalidArgumentError, OverloadedError
 from services.http.http_server import http_status, is_own_host
 from services.rest.rest_document import GETS, POSTS, PROBLEM_TYPE, STREAM_TYPE, rest_document
 from services.server.admission import BATCH_METHODS, MOST_SINGLE_BYTES, ByteBudget, PeerCalls, address_network
-from services.server.calls import error_message
-from services.server.decode import MAX_FIELDS
-from services.server.logs import fields
+from services.server.calls import error_message, fields
+from services.server.messages import MAX_FIELDS
 from services.server.settings import ServerSettings
-
-__all__ = ["rest_app"]
 
 _LOG = logging.getLogger("egotools.rest")
 _METHODS = pb.DESCRIPTOR.services_by_name["ToolRetrieval"].methods_by_name
@@ -74,29 +71,25 @@ def rest_app(
     held_bytes = ByteBudget(limits.max_inflight_bytes, message=limits.max_message_bytes)
     own_names = None if names is None else frozenset(name.lower() for name in names)
 
-    def bounded(answer: _Ask, method: str, most: int) -> Callable[[Scope, Receive, Send], Awaitable[None]]:
+    class Bounded:
         """The route of a method as an application: within the share of its address until its answer is sent."""
 
-        async def route(scope: Scope, receive: Receive, send: Send) -> None:
-            peer = address_network((scope.get("client") or ("",))[0])
-            open_calls.begin(peer)
-            try:
-                held = await held_bytes.reserve(peer) if most else None
-                try:
-                    request = Request(scope, receive)
-                    body = await _read(request, most, body_s) if most else b""
-                    if held is not None:
-                        held.resize(len(body))
-                    message = await _message(stub, method, body, request)
-                    response = await answer(request, message)
-                    await response(scope, receive, send)
-                finally:
-                    if held is not None:
-                        held.resize(0)
-            finally:
-                open_calls.end(peer)
+        def __init__(self, answer: _Ask, method: str, most: int) -> None:
+            self._answer, self._method, self._most = answer, method, most
 
-        return route
+        async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+            peer, request, body = address_network((scope.get("client") or ("",))[0]), Request(scope, receive), b""
+            with contextlib.ExitStack() as stack:
+                open_calls.begin(peer)
+                stack.callback(open_calls.end, peer)
+                if self._most:
+                    held = await held_bytes.reserve(peer)
+                    stack.callback(held.resize, 0)
+                    body = await _read(request, self._most, body_s)
+                    held.resize(len(body))
+                message = await _message(stub, self._method, body, request)
+                response = await self._answer(request, message)
+                await response(scope, receive, send)
 
     async def answer_post(request: Request, message: Message) -> Response:
         answer = await _waited_for(getattr(stub, _method_of(message)), message, request)
@@ -133,10 +126,10 @@ def rest_app(
     for path, method in POSTS.items():
         most = limits.max_message_bytes if method in BATCH_METHODS else min(MOST_SINGLE_BYTES, limits.max_message_bytes)
         answer = answer_each if method == "RetrieveEach" else answer_post
-        routes.append(Route(path, _Endpoint(bounded(answer, method, most)), methods=["POST"]))
+        routes.append(Route(path, Bounded(answer, method, most), methods=["POST"]))
     for path, method in GETS.items():
         path = path.replace("{id}", "{id:path}")
-        routes.append(Route(path, _Endpoint(bounded(answer_get, method, 0)), methods=["GET"]))
+        routes.append(Route(path, Bounded(answer_get, method, 0), methods=["GET"]))
     app = Starlette(routes=routes, exception_handlers=dict.fromkeys(_FAILURES, _failed))
     app.router.redirect_slashes = False
 
@@ -154,16 +147,6 @@ def rest_app(
         await app(scope, receive, send_safely)
 
     return guarded
-
-
-class _Endpoint:
-    """An application as the endpoint of a route, which takes functions for those of requests."""
-
-    def __init__(self, app: Callable[[Scope, Receive, Send], Awaitable[None]]) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await self._app(scope, receive, send)
 
 
 # -- requests ----------------------------------------------------------------------------------------------------------

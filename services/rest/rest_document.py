@@ -13,8 +13,6 @@ from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from egotools.v1 import egotools_pb2 as pb
 from egotools.v1 import egotools_pb2_grpc as pb_grpc
 
-__all__ = ["GETS", "POSTS", "PROBLEM_TYPE", "STREAM_TYPE", "rest_document"]
-
 POSTS = {
     "/v1/retrieve": "Retrieve",
     "/v1/retrieve-batch": "RetrieveBatch",

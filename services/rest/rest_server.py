@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-import signal
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,11 +17,10 @@ from egotools.v1 import egotools_pb2 as pb
 from egotools.v1 import egotools_pb2_grpc as pb_grpc
 from ontology.errors import InvalidArgumentError
 from services.http.http_server import serve_http
+from services.jobs.plans import HttpPlace
 from services.rest.rest_app import rest_app
 from services.server.access.tls import client_credentials, is_loopback, web_tls
 from services.server.settings import ServerSettings
-
-__all__ = ["RestSettings", "serve_rest", "until_signal"]
 
 _PROBE_S = 2.0
 _MOST_DETAILS = 300  # characters of the transport's words
@@ -31,16 +28,10 @@ _SERVICE = pb.DESCRIPTOR.services_by_name["ToolRetrieval"].full_name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RestSettings:
-    """Where the gateway is, and how it calls the service."""
+class RestSettings(HttpPlace):
+    """Where the gateway is, and how it calls the service. On loopback it is called by the names of loopback and its own only."""
 
-    host: str = "127.0.0.1"  # address to listen on; beyond loopback only with TLS, or ``insecure``
-    port: int = 8080  # 0: any free port
-    names: Sequence[str] = ()  # host names by which a gateway on loopback may be called, beside those of loopback
-    tls_cert: Path | None = None  # its certificate chain, PEM
-    tls_key: Path | None = None
     server_ca: Path | None = None  # certificates that the service's must come from; None for plain text
-    insecure: bool = False  # whether tokens may cross a network in plain text: a proxy has TLS
     limits: ServerSettings = field(default_factory=ServerSettings)  # the service's, for the gateway's bytes and calls
 
 
@@ -87,20 +78,3 @@ async def serve_rest(
         if why := await why_silent():
             told(why)
         yield address
-
-
-async def until_signal(ready: Callable[[], None]) -> None:
-    """Return at SIGTERM or SIGINT.
-
-    :param ready: is called when these are awaited.
-    """
-    stop, loop = asyncio.Event(), asyncio.get_running_loop()
-    signals = (signal.SIGTERM, signal.SIGINT)
-    for number in signals:
-        loop.add_signal_handler(number, stop.set)
-    try:
-        ready()
-        await stop.wait()
-    finally:
-        for number in signals:
-            loop.remove_signal_handler(number)

@@ -16,8 +16,6 @@ from ontology.tool import Tool
 from services.schemas.input_schema import MAX_DESCRIPTION, input_schema, shortened
 from services.schemas.strict_schema import strict_schema
 
-__all__ = ["SCHEMA_FORMATS", "call_name", "call_schema"]
-
 MAX_NAME = 64
 """Characters of a name: the limit of OpenAI and Anthropic."""
 # Chosen, not tuned. Six digits: two of 1,000 shortened names that are alike but for them meet with 3 %, and only such names can.
@@ -255,9 +253,8 @@ def _mcp(tool: Tool) -> _Made:
 
 def _arguments(tool: Tool, *, rename: bool = False) -> _Made:
     """The schema of the source; of a source without one, its parameters folded back."""
-    if tool.input_schema is None:
-        return _Made(input_schema(tool.parameters, rename=rename))
-    return accepted_schema(tool.input_schema, rename=rename)
+    known = tool.input_schema if tool.input_schema is not None else input_schema(tool.parameters)
+    return accepted_schema(known, rename=rename)
 
 
 _FORMATS: Mapping[str, Callable[[Tool], _Made]] = {

@@ -10,11 +10,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from egotools.calling.input_arguments import legal_keys
 from ontology.json_values import json_type, typed_values
 from ontology.tool import Parameter
-
-__all__ = ["MAX_DESCRIPTION", "input_schema", "shortened"]
 
 MAX_DESCRIPTION = 8_000
 _MAX_DEPTH = 24
@@ -44,16 +41,12 @@ class _Field:
         return any(child.required for child in self.children.values())
 
 
-def input_schema(parameters: Iterable[Parameter], *, rename: bool = False) -> dict[str, Any]:
-    """The JSON Schema (Draft 2020-12) of an object with these parameters.
-
-    :param rename: rename properties to 1 to 64 characters of ``a-z A-Z 0-9 _ . -``, as some runtimes require; a
-        renamed property has its own name as ``title``.
-    """
+def input_schema(parameters: Iterable[Parameter]) -> dict[str, Any]:
+    """The JSON Schema (Draft 2020-12) of an object with these parameters."""
     root = _Field()
     for parameter in parameters:
         _insert(root, parameter)
-    return _object_schema(root, rename)
+    return _object_schema(root)
 
 
 def shortened(text: str, max_chars: int) -> str:
@@ -81,22 +74,18 @@ def _segments(path: str) -> list[_Segment]:
     return segments
 
 
-def _object_schema(node: _Field, rename: bool) -> dict[str, Any]:
-    keys = legal_keys(node.children) if rename else {name: name for name in node.children}
-    properties: dict[str, Any] = {}
-    for name, child in node.children.items():
-        schema = _field_schema(child, rename)
-        properties[keys[name]] = schema if keys[name] == name else {"title": name, **schema}
-    required = [keys[name] for name, child in node.children.items() if child.required]
+def _object_schema(node: _Field) -> dict[str, Any]:
+    properties = {name: _field_schema(child) for name, child in node.children.items()}
+    required = [name for name, child in node.children.items() if child.required]
     return {"type": "object", "properties": properties, **({"required": required} if required else {})}
 
 
-def _field_schema(node: _Field, rename: bool) -> dict[str, Any]:
+def _field_schema(node: _Field) -> dict[str, Any]:
     parameter = node.parameter
     schema = {"type": "object"} if parameter is None else json_type(parameter.type)
     declared_depth = _list_depth(schema)
     if node.children:
-        schema = _in_lists(_object_schema(node, rename), max(node.list_depth, declared_depth))
+        schema = _in_lists(_object_schema(node), max(node.list_depth, declared_depth))
     else:
         schema = _in_lists(schema, node.list_depth - declared_depth)
         if parameter is not None:

@@ -20,8 +20,6 @@ from typing import Any, NamedTuple
 
 from services.schemas.input_schema import shortened
 
-__all__ = ["StrictSchema", "strict_schema"]
-
 _MAX_PROPERTIES, _MAX_DEPTH, _MAX_CHARS, _MAX_ENUM_VALUES = 5_000, 10, 120_000, 1_000
 _FORMATS = frozenset(("date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"))
 _NUMBER = ("multipleOf", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")

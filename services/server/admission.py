@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 from collections import Counter, defaultdict, deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
@@ -22,8 +22,6 @@ from urllib.parse import unquote
 
 from ontology.errors import DeadlineError, InvalidArgumentError, NotReadyError, OverloadedError, TooLargeError
 from services.server.settings import ServerSettings
-
-__all__ = ["Admission", "ByteBudget", "Flow", "HeldBytes", "Limiter", "PeerCalls", "Turn", "address_network", "peer_of"]
 
 _T = TypeVar("_T")
 _BYTES_WAIT_S = 1.0
@@ -221,62 +219,13 @@ class Turn:
     abandoned: threading.Event = field(default_factory=threading.Event)  # set when no caller waits for the result
 
 
-class _FairQueue:
-    """The turns that wait, round robin between their flows."""
-
-    def __init__(self) -> None:
-        self._turns: dict[Flow, deque[Turn]] = {}  # the flow that comes next stands first
-        self._costs: Counter[Flow] = Counter()  # of what fills the queue
-
-    @property
-    def cost(self) -> int:
-        """Cost of the turns that fill the queue."""
-        return self._costs.total()
-
-    def __len__(self) -> int:
-        return sum(map(len, self._turns.values()))
-
-    def push(self, turn: Turn) -> None:
-        """Let a turn wait; a later piece of a call before what its flow has not begun."""
-        turns = self._turns.setdefault(turn.flow, deque())
-        (turns.appendleft if turn.begun else turns.append)(turn)
-        self._costs[turn.flow] += 0 if turn.begun else turn.cost
-
-    def largest(self) -> Flow | None:
-        """The flow with most in the queue."""
-        return max(self._turns, key=self._costs.__getitem__, default=None)
-
-    def shed(self) -> Turn | None:
-        """Take out and return the turn that gives way: the newest of the largest flow."""
-        turns = self._turns.get(self.largest() or Flow(), ())
-        turn = next((each for each in reversed(turns) if not each.begun), None)
-        if turn is not None:
-            self.remove(turn)
-        return turn
-
-    def pop(self, most: int) -> Turn | None:
-        """Take the next turn of at most ``most`` units; None if nothing such waits."""
-        for flow, turns in self._turns.items():
-            turn = next((each for each in turns if each.cost <= most), None)
-            if turn is not None:
-                self._turns[flow] = self._turns.pop(flow)  # to the end
-                self.remove(turn)
-                return turn
-        return None
-
-    def remove(self, turn: Turn) -> None:
-        """Take out a turn that no longer waits; nothing happens when it is not in the queue."""
-        turns = self._turns.get(turn.flow, deque())
-        if turn not in turns:
-            return
-        turns.remove(turn)
-        self._costs[turn.flow] -= 0 if turn.begun else turn.cost
-        if not turns:
-            del self._turns[turn.flow], self._costs[turn.flow]
+def _cost(turns: Iterable[Turn]) -> int:
+    """What turns add to the queue."""
+    return sum(turn.cost for turn in turns if not turn.begun)
 
 
 class Limiter:
-    """Runs blocking work on ``workers`` threads, for one event loop; work of ``queue`` units may wait.
+    """Runs blocking work on ``workers`` threads, for one event loop; work of ``queue`` units may wait, round robin between its flows.
 
     A worker is free only when its thread is: a thread cannot be stopped from outside, so abandoned work keeps it until its next
     stage. Work of more than 4 units gets all workers but one, where there are two or more: short work that comes meanwhile needs it.
@@ -284,7 +233,7 @@ class Limiter:
 
     def __init__(self, *, workers: int, queue: int) -> None:
         self.workers, self.queue = workers, queue
-        self._queue = _FairQueue()
+        self._waiting: dict[Flow, deque[Turn]] = {}  # the flow that comes next stands first
         self._busy, self._dear = 0, 0  # workers; those of them with dear work
         self._unit_s = _FIRST_UNIT_S
         self._running: set[Turn] = set()
@@ -294,16 +243,16 @@ class Limiter:
     @property
     def queued(self) -> int:
         """Cost of the work that waits now, in units."""
-        return self._queue.cost
+        return sum(map(_cost, self._waiting.values()))
 
     @property
     def admitted(self) -> int:
         """Number of pieces of work that run or wait now."""
-        return self._busy + len(self._queue)
+        return self._busy + sum(map(len, self._waiting.values()))
 
     def check(self, flow: Flow) -> None:
         """Refuse at once what :meth:`run` would refuse, before anything is spent on it."""
-        if self._busy >= self.workers and self._queue.cost >= self.queue and self._queue.largest() == flow:
+        if self._busy >= self.workers and self.queued >= self.queue and self._largest() == flow:
             raise self._overloaded()
 
     async def run(
@@ -338,17 +287,22 @@ class Limiter:
         self._pool.shutdown(wait=False, cancel_futures=True)
 
     async def _granted(self, turn: Turn, wait_s: float) -> None:
-        self._queue.push(turn)
+        """Wait for a worker. A later piece of a call comes before what its flow has not begun; of a full queue the newest turn of the
+        flow with most gives way.
+        """
+        turns = self._waiting.setdefault(turn.flow, deque())
+        (turns.appendleft if turn.begun else turns.append)(turn)
         self._start()
-        while not turn.begun and not turn.ready.done() and self._queue.cost - turn.cost >= self.queue:
-            refused = self._queue.shed()
-            if refused is not None and not refused.ready.done():
+        while not turn.begun and not turn.ready.done() and self.queued - turn.cost >= self.queue:
+            refused = next(each for each in reversed(self._waiting[self._largest()]) if not each.begun)
+            self._remove(refused)
+            if not refused.ready.done():
                 refused.ready.set_exception(self._overloaded())
         try:
             async with asyncio.timeout(wait_s):
                 await turn.ready
         except BaseException as error:
-            self._queue.remove(turn)
+            self._remove(turn)
             if turn.ready.done() and not turn.ready.cancelled() and turn.ready.exception() is None:
                 self._free(turn)  # a worker became free for it in the same moment
             if isinstance(error, TimeoutError):
@@ -356,19 +310,33 @@ class Limiter:
                 raise DeadlineError(problem, subject="queue") from None
             raise
 
+    def _largest(self) -> Flow:
+        """The flow with most in the queue."""
+        return max(self._waiting, key=lambda flow: _cost(self._waiting[flow]), default=Flow())
+
+    def _remove(self, turn: Turn) -> None:
+        turns = self._waiting.get(turn.flow, deque())
+        if turn in turns:
+            turns.remove(turn)
+        if not turns:
+            self._waiting.pop(turn.flow, None)
+
     def _overloaded(self) -> OverloadedError:
-        wait_s = self._queue.cost * self._unit_s / self.workers
+        wait_s = self.queued * self._unit_s / self.workers
         return OverloadedError(
-            f"{self.workers} requests run, and requests that cost {self._queue.cost:,} units wait already",
+            f"{self.workers} requests run, and requests that cost {self.queued:,} units wait already",
             remedy="Try again later, or use another replica",
             retry_after_s=min(max(wait_s, _LEAST_HINT_S), _MOST_HINT_S),
         )
 
     def _start(self) -> None:
         while self._busy < self.workers:
-            turn = self._queue.pop(_MOST_CHEAP if 0 < self.workers - 1 <= self._dear else sys.maxsize)
+            most = _MOST_CHEAP if 0 < self.workers - 1 <= self._dear else sys.maxsize
+            turn = next((each for turns in self._waiting.values() for each in turns if each.cost <= most), None)
             if turn is None:
                 return
+            self._waiting[turn.flow] = self._waiting.pop(turn.flow)  # to the end
+            self._remove(turn)
             if not turn.ready.done():
                 self._busy += 1
                 self._dear += turn.cost > _MOST_CHEAP

@@ -29,10 +29,8 @@ from retrieval.snapshot.manifest import Layout, read_manifest
 from retrieval.snapshot.publish import SNAPSHOTS, current_snapshot, named_id, publish_again
 from retrieval.snapshot.reader import open_snapshot
 from retrieval.snapshot.snapshot_diff import SnapshotDiff, diff_snapshots
-from services.server.logs import fields
+from services.server.calls import fields
 from services.server.settings import CatalogEntry
-
-__all__ = ["OUTCOMES", "Action", "CatalogStore", "Catalogs", "Published", "ServedCatalog", "catalog_stores"]
 
 _LOG = logging.getLogger("egotools.server")
 OUTCOMES = "outcomes"

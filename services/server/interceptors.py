@@ -26,15 +26,13 @@ from services.server.calls import (
     answer_too_large,
     begin_call,
     error_message,
+    fields,
     report_incident,
     status,
 )
-from services.server.decode import check_fields
-from services.server.logs import fields
+from services.server.messages import check_fields
 from services.server.observe.audit_log import AuditTrail
-from services.server.observe.observing import Observing
-
-__all__ = ["CallInterceptor", "StandardInterceptor"]
+from services.server.observe.metrics import Metrics
 
 _LOG = logging.getLogger("egotools.server")
 _Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any]"
@@ -60,7 +58,7 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         service: str,
         access: Access,
         admission: Admission,
-        observing: Observing,
+        metrics: Metrics,
         *,
         max_message_bytes: int,
         max_fields: int,
@@ -71,7 +69,7 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         self._prefix = f"/{service}/"
         methods: Any = descriptor_pool.Default().FindServiceByName(service).methods
         self._kinds = {method.name: method.input_type for method in methods}
-        self._access, self._admission, self._observing, self._trail = access, admission, observing, trail
+        self._access, self._admission, self._metrics, self._trail = access, admission, metrics, trail
         self._max_message_bytes, self._max_fields, self._max_values = max_message_bytes, max_fields, max_values
         self._check = check
         self._tasks: set[asyncio.Task[Any] | None] = set()
@@ -101,7 +99,7 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         async def answer(requests: Any, context: _Context) -> Any:
             await self._access.admit(context, path, is_known=handler is not None)
             if handler is None:
-                self._observing.finished(CallRecord(method=""), "UNIMPLEMENTED", "", 0.0)
+                self._metrics.finished(CallRecord(method=""), "UNIMPLEMENTED", "", 0.0)
                 await context.abort(grpc.StatusCode.UNIMPLEMENTED, "Method not found!")
             return await self._call(path.removeprefix(self._prefix), handler, requests, context)
 
@@ -156,7 +154,7 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
                 return None, None
             response: Message = await handler.unary_unary(request, context)
             held.resize(self._checked_size(response))
-            self._observing.answered(record, response)
+            self._metrics.answered(record, response)
             return response, None
         except EgotoolsError as error:
             return None, error
@@ -170,7 +168,7 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         seconds = time.monotonic() - record.started
         said = {**record.log_fields, **({"reason": reason} if reason else {})}
         _LOG.info("call", extra=fields(method=record.method, code=code, ms=round(seconds * 1e3, 3), **said))
-        self._observing.finished(record, code, reason, seconds)
+        self._metrics.finished(record, code, reason, seconds)
 
     async def _stream(
         self, record: CallRecord, responses: AsyncGenerator[Message], held: HeldBytes, context: _Context
@@ -179,7 +177,7 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         async with aclosing(responses):
             async for response in responses:
                 held.resize(self._checked_size(response))
-                self._observing.answered(record, response)
+                self._metrics.answered(record, response)
                 await context.write(response)
 
     def _checked_size(self, response: Message) -> int:

@@ -23,13 +23,11 @@ from inference.encoder_wrappers import SharedModels, load_joined_encoder, load_p
 from ontology.errors import NotReadyError
 from retrieval.snapshot.publish import current_snapshot
 from services.server.access.authentication import check_settings
+from services.server.calls import configure_logging, fields
 from services.server.catalogs import catalog_stores
-from services.server.logs import configure_logging, fields
 from services.server.server import Server, limit_heap
 from services.server.settings import ENV_PREFIX, CatalogEntry, ServerSettings
-from services.threads import imported_too_early, pin_threads
-
-__all__ = ["Beside", "run", "serve_catalogs", "server_process"]
+from services.threads import pin_threads
 
 _LOG = logging.getLogger("egotools.server")
 _START_S, _STOP_S = 120.0, 60.0
@@ -110,10 +108,7 @@ def run(
     limit_heap()  # before the first engine is opened
     signal.signal(signal.SIGHUP, signal.SIG_IGN)  # until the event loop handles it: it must never end the process
     configure_logging(settings.log_level)
-    pins, early = pin_threads(), imported_too_early()
-    _LOG.info("threads", extra=fields(pid=os.getpid(), **pins))
-    if early:
-        _LOG.debug("imported before the threads were pinned here", extra=fields(libraries=early))
+    _LOG.info("threads", extra=fields(pid=os.getpid(), **pin_threads()))
 
     async def main() -> None:
         grpc.aio.init_grpc_aio()  # held until the process ends: else its shutdown in a garbage collection may wait for ever

@@ -23,11 +23,8 @@ from egotools.v1 import admin_pb2_grpc as pb_grpc
 from ontology.errors import EgotoolsError, NotReadyError, SnapshotError, UnsupportedError
 from retrieval.engine import Engine
 from retrieval.query.request import Request
-from services.server.calls import add_log_fields, current_call, reason_of
+from services.server.calls import add_log_fields, current_call, fields, reason_of
 from services.server.catalogs import Action, Catalogs, CatalogStore, Published, ServedCatalog
-from services.server.logs import fields
-
-__all__ = ["CatalogAdmin", "Publisher", "Swap", "in_background"]
 
 _LOG = logging.getLogger("egotools.server")
 _T = TypeVar("_T")

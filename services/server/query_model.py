@@ -30,18 +30,6 @@ from retrieval.engine import Engine
 from retrieval.presets import DEFAULT_PRESET
 from retrieval.query.request import Request
 
-__all__ = [
-    "SHORTLIST",
-    "Chooser",
-    "Improved",
-    "QueryModel",
-    "Shown",
-    "open_query_chat",
-    "query_endpoint",
-    "shown_tools",
-    "what_is_searched",
-]
-
 _SEARCHED_CHARS = 1_000  # of what the model is told of the catalogue
 _ANSWER_TOKENS, _MOST_TOKENS = 600, 4_000  # of the answer; of a call in all
 _CHOICE_TOKENS = 12_000  # of a choice in all

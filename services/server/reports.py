@@ -13,11 +13,8 @@ from egotools.v1 import egotools_pb2 as pb
 from ontology.errors import EgotoolsError, InvalidArgumentError, OverloadedError, SnapshotError
 from retrieval.engine import Engine
 from services.outcomes import Outcome, OutcomeLog, OutputSeen, RequestIds, open_secret
-from services.server.calls import CallRecord
-from services.server.logs import fields
+from services.server.calls import CallRecord, fields
 from services.server.settings import ServerSettings
-
-__all__ = ["Reports"]
 
 _LOG = logging.getLogger("egotools.server")
 _MAX_REQUEST_ID_CHARS, _MAX_USED, _MAX_OUTPUTS, _MAX_NAME_CHARS, _MAX_QUERY_CHARS = 64, 100, 100, 256, 20_000

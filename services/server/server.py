@@ -26,19 +26,17 @@ from retrieval.engine import Engine
 from services.server.access.authentication import access_of, warn_of_unknown_filters
 from services.server.access.tls import is_loopback
 from services.server.admission import Admission, Limiter, PeerCalls
-from services.server.calls import CallRecord
+from services.server.calls import CallRecord, fields
 from services.server.catalogs import Catalogs, CatalogStore
-from services.server.decode import MAX_FIELDS
 from services.server.interceptors import CallInterceptor, StandardInterceptor
-from services.server.logs import fields
-from services.server.observe.observing import Observing
+from services.server.messages import MAX_FIELDS
+from services.server.observe.audit_log import AuditLog, AuditTrail
+from services.server.observe.metrics import Metrics, MetricsHttp
 from services.server.publisher import CatalogAdmin, Publisher, in_background
 from services.server.query_model import Chooser, QueryModel, open_query_chat
 from services.server.reports import Reports
 from services.server.servicer import ToolRetrieval, flow_of
 from services.server.settings import ServerSettings
-
-__all__ = ["SERVICE_NAME", "Server", "limit_heap"]
 
 _LOG = logging.getLogger("egotools.server")
 SERVICE_NAME = egotools_pb2.DESCRIPTOR.services_by_name["ToolRetrieval"].full_name
@@ -96,8 +94,10 @@ class Server:
             outcomes = {tenant: store.outcomes for tenant, store in stores.items() if store.outcomes}
         self.settings, self.address, self.admin_address = settings, "", ""
         self.limiter = Limiter(workers=settings.workers, queue=settings.queue)
-        self.observing = Observing(settings, lambda: self.catalogs.tenants)
-        self.access = access_of(settings, denied=self.observing.denied, policy_read=self.observing.policy_read)
+        self.metrics, self.metrics_port = Metrics(lambda: self.catalogs.tenants), 0
+        self.trail = AuditTrail(AuditLog(settings.audit_log))
+        self._http: MetricsHttp | None = None
+        self.access = access_of(settings, denied=self.metrics.denied, policy_read=self._policy_read)
         self.reports = Reports(outcomes, settings)
         self.catalogs = Catalogs(
             tuple(stores or ("",)), required=required, drained=self._drained, on_swap=self._swapped
@@ -108,15 +108,21 @@ class Server:
             warm_query=settings.warm_query,
             swapped=self._report_readiness,
             prepare=self._prepare,
-            refused=self.observing.publication_refused,
+            refused=self._refused,
         )
-        self.observing.metrics.published = self._published_at
+        self.metrics.published = self._published_at
         self._health: Any = health.aio.HealthServicer()
         self._serving = False
         self._tasks: set[asyncio.Task[None]] = set()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._make_servers(settings, chat)
-        self.observing.watch(self.limiter, lambda: self.calls.in_flight, lambda: self.admission.bytes.held)
+        watch, limiter = self.metrics.watch, self.limiter
+        watch("egotools_in_flight", "Calls that have begun and not ended", lambda: self.calls.in_flight)
+        watch("egotools_workers", "Requests that may run at the same time", lambda: limiter.workers)
+        watch("egotools_queue_limit", "Cost that may wait for a worker, in units", lambda: limiter.queue)
+        watch("egotools_queue_length", "Cost that waits for a worker, in units", lambda: limiter.queued)
+        held = "Bytes of requests and answers that are held"
+        watch("egotools_bytes_in_flight", held, lambda: self.admission.bytes.held)
 
     def _make_servers(self, settings: ServerSettings, chat: ChatModel | None) -> None:
         """Make the two gRPC servers, which do not listen yet."""
@@ -126,7 +132,7 @@ class Server:
             SERVICE_NAME,
             self.access,
             self.admission,
-            self.observing,
+            self.metrics,
             max_message_bytes=settings.max_message_bytes,
             max_fields=MAX_FIELDS,
             max_values={method: {"requests": settings.max_batch} for method in ("RetrieveBatch", "RetrieveEach")},
@@ -137,10 +143,10 @@ class Server:
             _ADMIN_SERVICE_NAME,
             self.access,
             Admission(admin_settings, most_single=_ADMIN_REQUEST_BYTES),
-            self.observing,
+            self.metrics,
             max_message_bytes=_ADMIN_MESSAGE_BYTES,
             max_fields=_ADMIN_FIELDS,
-            trail=self.observing.trail,
+            trail=self.trail,
         )
         aged = [
             ("grpc.max_connection_age_ms", int(settings.max_connection_age_s * 1e3)),
@@ -176,8 +182,11 @@ class Server:
         if settings.admin_port is not None:
             self.admin_address = self._listen(self._admin, settings.admin_host, settings.admin_port)
             await self._admin.start()
-        authorize, tls = self.access.metrics_status, self.access.metrics_tls()
-        await self.observing.start(lambda: self._serving, authorize=authorize, tls=tls)
+        if settings.metrics_port is not None:
+            who: Any = {"authorize": self.access.metrics_status, "tls": self.access.metrics_tls()}
+            self._http = MetricsHttp(self.metrics.scrape, lambda: self._serving, **who)
+            self.metrics_port = await self._http.start(settings.metrics_host, settings.metrics_port)
+            _LOG.info("metrics", extra=fields(address=f"{settings.metrics_host}:{self.metrics_port}"))
         await self._grpc.start()
         said: dict[str, Any] = {"admin_address": self.admin_address} if self.admin_address else {}
         said |= {"workers": settings.workers, "queue": settings.queue}
@@ -235,7 +244,9 @@ class Server:
         # Each only once: a second concurrent call could use the freed server.
         await asyncio.gather(self._grpc.stop(grace), self._admin.stop(grace))
         self.limiter.close()
-        await self.observing.stop()
+        if self._http is not None:
+            await self._http.stop()
+        await self.trail.close()
         await asyncio.to_thread(self.reports.close)
         if self.settings.ready_file is not None:
             self.settings.ready_file.unlink(missing_ok=True)
@@ -255,8 +266,16 @@ class Server:
         return store.published_at(snapshot_id) if store is not None else 0.0
 
     def _swapped(self, tenant: str, snapshot_id: str) -> None:
-        self.observing.swapped(tenant, snapshot_id)
+        self.metrics.swapped(tenant, snapshot_id)
+        self.trail.note("swap", tenant=tenant, subject=snapshot_id)
         self.reports.open(tenant)
+
+    def _refused(self, tenant: str, snapshot_id: str, reason: str) -> None:
+        self.metrics.publication_refused(tenant)
+        self.trail.note("swap", tenant=tenant, subject=snapshot_id, outcome=reason)
+
+    def _policy_read(self, file: str, outcome: str) -> None:
+        self.trail.note("load-policy", subject=file, outcome=outcome)
 
     async def _report_readiness(self) -> None:
         if self._serving or self.catalogs.missing:

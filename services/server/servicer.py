@@ -29,7 +29,8 @@ from services.server.calls import (
     report_incident,
 )
 from services.server.catalogs import Catalogs
-from services.server.decode import (
+from services.server.messages import (
+    catalog_message,
     check_call_cost,
     decode_key,
     decode_neighborhood,
@@ -40,13 +41,13 @@ from services.server.decode import (
     page_token,
     plan_cost,
     request_cost,
+    response_message,
+    tool_message,
+    tool_tokens,
 )
-from services.server.encode import catalog_message, response_message, tool_message, tool_tokens
 from services.server.query_model import SHORTLIST, Chooser, Improved, QueryModel, Shown, shown_tools, what_is_searched
 from services.server.reports import Reports
 from services.server.settings import ServerSettings
-
-__all__ = ["ToolRetrieval", "flow_of"]
 
 _T = TypeVar("_T")
 _Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"

@@ -19,8 +19,6 @@ from ontology.json_values import first_error
 from retrieval.ranking.weights import FUSION
 from services.server.access.watched_file import load_unique_keys, read_limited
 
-__all__ = ["ENV_PREFIX", "CatalogEntry", "ServerSettings", "read_catalogs"]
-
 _LOG = logging.getLogger("egotools.server")
 ENV_PREFIX = "EGOTOOLS_"
 _MISSPELT = 0.8  # likeness of names above which one is taken for the other, of 1; chosen, not measured

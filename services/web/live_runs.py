@@ -21,9 +21,7 @@ from egotools import AsyncClient
 from egotools.client_errors import ClientError, UnavailableError
 from ontology.errors import EgotoolsError, OverloadedError, UnsupportedError
 from planners.journal.step_log import abandoned_calls
-from services.server.logs import fields
-
-__all__ = ["LiveRuns", "OpenClient", "Plan", "PlanRequest", "RunEvent", "error_json", "in_thread", "observed"]
+from services.server.calls import fields
 
 _LOG = logging.getLogger("egotools.web")
 _MOST_RUNNING, _MOST_EVENTS = 8, 20_000

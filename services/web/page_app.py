@@ -28,8 +28,6 @@ from services.http.http_server import http_status, is_own_host
 from services.server.access.authentication import Authentication, check_permission
 from services.web.live_runs import LiveRuns, OpenClient, Plan, PlanRequest, RunEvent, error_json
 
-__all__ = ["POLICY", "STATIC", "PageContext", "page_app"]
-
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; img-src 'self'; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
@@ -148,56 +146,37 @@ async def _client(request: Request) -> AsyncIterator[AsyncClient]:
         yield client
 
 
-async def _retrieve(request: Request) -> JSONResponse:
+async def _tools(request: Request) -> JSONResponse:
+    """The tools for a request, or the calls that lead to what is asked, in order."""
     async with _client(request) as client:
         asked = await _body(request, _ToolsAsked)
+        if request.url.path == "/api/plan":
+            return JSONResponse(asdict(await client.plan(query=asked.query, needs=asked.needs)))
         return JSONResponse(asdict(await client.retrieve(asked.query, needs=asked.needs, k=asked.k)))
 
 
-async def _call_plan(request: Request) -> JSONResponse:
-    """The calls that lead to what is asked, in order: which output fills which input, and what must be asked."""
+async def _looked_up(request: Request) -> JSONResponse:
+    """A tool, the neighbours of a node, or a page of the catalogue."""
+    what, given = request.url.path.rpartition("/")[2], request.query_params
     async with _client(request) as client:
-        asked = await _body(request, _ToolsAsked)
-        return JSONResponse(asdict(await client.plan(query=asked.query, needs=asked.needs)))
-
-
-async def _tool(request: Request) -> JSONResponse:
-    async with _client(request) as client:
-        return JSONResponse(asdict(await client.get_tool(request.query_params.get("id", ""))))
-
-
-async def _neighbors(request: Request) -> JSONResponse:
-    async with _client(request) as client:
-        found = await client.neighbors(request.query_params.get("node", ""), limit=_MOST_NEIGHBOURS)
+        if what == "tool":
+            return JSONResponse(asdict(await client.get_tool(given.get("id", ""))))
+        if what == "catalog":
+            return JSONResponse(asdict(await client.catalog(page_size=100, page_token=given.get("page", ""))))
+        found = await client.neighbors(given.get("node", ""), limit=_MOST_NEIGHBOURS)
         return JSONResponse({**asdict(found), "truncated": found.truncated})
 
 
-async def _catalog(request: Request) -> JSONResponse:
-    async with _client(request) as client:
-        return JSONResponse(
-            asdict(await client.catalog(page_size=100, page_token=request.query_params.get("page", "")))
-        )
-
-
-async def _begin(request: Request) -> StreamingResponse:
-    context, visitor = _context(request), await _visitor(request)
-    asked = await _body(request, _RunAsked)
-    if context.plan is None:
-        raise UnsupportedError("this server has no planner", remedy="Look at the tools on the left")
+async def _begun(request: Request) -> StreamingResponse:
+    """The events of a run of the planner, or of a question of a graph."""
+    context, is_run = _context(request), request.url.path == "/api/runs"
+    visitor = await _visitor(request, _READ if is_run else _ALL)
+    asked, plan = await _body(request, _RunAsked), context.plan if is_run else context.question
+    if plan is None:
+        problem = "this server has no planner" if is_run else "this server answers no questions of a graph"
+        raise UnsupportedError(problem, remedy="Look at the tools")
     if asked.domain and asked.domain not in context.domains:
         raise InvalidArgumentError("there is no such domain", subject="domain", remedy="Choose one of the list")
-    return _started(context, context.plan, visitor, asked)
-
-
-async def _ask(request: Request) -> StreamingResponse:
-    context, visitor = _context(request), await _visitor(request, _ALL)
-    asked = await _body(request, _RunAsked)
-    if context.question is None:
-        raise UnsupportedError("this server answers no questions of a graph", remedy="Look at the tools")
-    return _started(context, context.question, visitor, asked)
-
-
-def _started(context: PageContext, plan: Plan, visitor: tuple[str, str], asked: _RunAsked) -> StreamingResponse:
     context.runs.check_room()
     events = context.runs.events(plan, PlanRequest(asked.query, asked.domain, *visitor))
     return StreamingResponse(_stream(events, context.stopping), media_type="text/event-stream")
@@ -284,13 +263,9 @@ async def _failed(request: Request, error: Exception) -> JSONResponse:
 _ROUTES = (
     Route("/", _index),
     Route("/api/session", _session),
-    Route("/api/retrieve", _retrieve, methods=["POST"]),
-    Route("/api/plan", _call_plan, methods=["POST"]),
-    Route("/api/tool", _tool),
-    Route("/api/neighbors", _neighbors),
-    Route("/api/catalog", _catalog),
-    Route("/api/questions", _ask, methods=["POST"]),
-    Route("/api/runs", _begin, methods=["POST"]),
+    *(Route(f"/api/{name}", _tools, methods=["POST"]) for name in ("retrieve", "plan")),
+    *(Route(f"/api/{name}", _looked_up) for name in ("tool", "neighbors", "catalog")),
+    *(Route(f"/api/{name}", _begun, methods=["POST"]) for name in ("runs", "questions")),
     Mount("/static", StaticFiles(directory=STATIC)),
 )
 

@@ -6,18 +6,16 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from egotools import AsyncClient
 from ontology.errors import InvalidArgumentError, NotFoundError
 from services.http.http_server import serve_http
-from services.jobs.ask_parts import AskPlan, open_asked_graph, outcome_error
+from services.jobs.ask_parts import AskPlan, ask_graph, outcome_error
+from services.jobs.plans import HttpPlace
 from services.server.access.tls import is_loopback, own_credentials, own_target, web_context
 from services.server.server import Server
 from services.web.live_runs import Plan, PlanRequest, RunEvent, error_json, observed
 from services.web.page_app import PageContext, page_app
-
-__all__ = ["WebSettings", "client_maker", "serve_web"]
 
 _MOST_ROWS = 200  # of a table that are shown
 
@@ -48,10 +46,7 @@ def _questions(plan: AskPlan, stores: Mapping[str, Path]) -> Plan:
             if asked.tenant not in stores:
                 raise NotFoundError("there is no such tenant", subject=asked.tenant, remedy="Name another one")
             found = replace(plan, graph=f"store:{stores[asked.tenant]}")
-        with TemporaryDirectory(prefix="egotools-question-") as folder:
-            journal = Path(folder) / "question.jsonl"
-            async with open_asked_graph(found) as graph:
-                told = await graph.ask(asked.request, journal, lambda event: observe(event.to_json()), rows=_MOST_ROWS)
+        told = await ask_graph(found, asked.request, lambda event: observe(event.to_json()), rows=_MOST_ROWS)
         failed = outcome_error(told.answered.end, by_command=False)
         error = None if failed is None else error_json(failed)
         observe({"event": "QuestionAnswered", "pages": list(told.pages), "error": error})
@@ -60,20 +55,14 @@ def _questions(plan: AskPlan, stores: Mapping[str, Path]) -> Plan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WebSettings:
-    """Where the page is, and what is behind it.
+class WebSettings(HttpPlace):
+    """Where the page is, and what is behind it; its TLS is that of the server.
 
-    :param host: address to listen on; beyond loopback only with TLS and access control, or where the server is ``insecure``.
-    :param port: 0: any free port.
-    :param names: host names by which the page may be called, beside those of loopback and ``host``.
     :param plan: None: the page only looks for tools.
     :param domains: of the planner, the default first.
     :param ask: how questions of a graph are answered, where its graph is empty that of each tenant's tools; None: none are.
     """
 
-    host: str = "127.0.0.1"
-    port: int = 8080
-    names: Sequence[str] = ()
     plan: Plan | None = None
     domains: Sequence[str] = ()
     ask: AskPlan | None = None

@@ -66,9 +66,9 @@ def scraped() -> dict[str, set[str]]:
                 stub = pb_grpc.ToolRetrievalStub(channel)
                 await stub.Retrieve(pb.RetrieveRequest(query="customer", preset="title"))
                 await asyncio.gather(stub.GetTool(pb.GetToolRequest(id="no/tool")), return_exceptions=True)
-            server.observing.metrics.publication_refused("")
-            assert server.observing.metrics_port
-            return (await fetch(server.observing.metrics_port, "/metrics"))[2]
+            server.metrics.publication_refused("")
+            assert server.metrics_port
+            return (await fetch(server.metrics_port, "/metrics"))[2]
 
     found: dict[str, set[str]] = {"up": {"job", "instance"}}
     for family in text_string_to_metric_families(asyncio.run(scrape())):

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from egotools import AwsCall, build_request
-from egotools.calling.http_invoker import send_aws
+from egotools import Tool
+from egotools.calling.aws_invoker import AwsInvoker
 from ingest.sources import read_catalog
 from tests.harness.http_server import Loopback
 from tests.harness.waiting import LIMIT_S
@@ -33,9 +33,8 @@ async def test_bytes_arrive_as_they_are_meant(session: Any) -> None:
     """A blob is base64 in the JSON of arguments; the service gets the bytes, not the text encoded once more."""
     (tool,) = [tool for tool in read_catalog(["aws:kinesis"]).tools if tool.name == "PutRecord"]
     assert tool.call is not None
+    known = Tool(id=tool.id, name=tool.name, title="", description="", namespace="kinesis", call=tool.call)
     arguments = {"Data": base64.b64encode(BLOB).decode(), "PartitionKey": "k", "StreamName": "s"}
-    request = build_request(tool.call, arguments, schema=tool.input_schema)
-    assert isinstance(request, AwsCall)
     with Loopback() as server:
-        await send_aws(request, endpoint_url=server.url, session=session, timeout_s=LIMIT_S)
+        await AwsInvoker(endpoint_url=server.url, session=session, timeout_s=LIMIT_S).invoke(known, arguments)
     assert base64.b64decode(json.loads(server.only.body)["Data"]) == BLOB

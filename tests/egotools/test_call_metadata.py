@@ -41,22 +41,6 @@ async def guarded(tmp_path: Path) -> AsyncIterator[Guarded]:
         yield Guarded(server.address, token, other, authority.pem)
 
 
-async def test_without_a_right_token_the_error_is_typed(guarded: Guarded) -> None:
-    tls = grpc.ssl_channel_credentials(guarded.authority)
-    for token, tenant, code in (
-        (None, "", "UNAUTHENTICATED"),
-        ("nothing", "", "UNAUTHENTICATED"),
-        (guarded.token, "acme", "PERMISSION_DENIED"),
-        (guarded.other, "", "PERMISSION_DENIED"),
-        (guarded.other, "nowhere", "PERMISSION_DENIED"),
-    ):
-        async with AsyncClient(guarded.target, tls=tls, token=token, tenant=tenant) as client:
-            with pytest.raises(PermissionDeniedError) as caught:
-                await client.get_tool(TOOL)
-            assert (caught.value.code, caught.value.reason) == (code, code)
-            assert caught.value.remedy
-
-
 async def test_a_function_gives_the_token_of_each_call(guarded: Guarded) -> None:
     given = iter(["expired", guarded.token])
     tls = grpc.ssl_channel_credentials(guarded.authority)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from email.parser import BytesParser
 from email.policy import HTTP
@@ -145,19 +144,3 @@ def test_files_arrive(shop: dict[str, Tool]) -> None:
         ("pages", "two.txt", "text/plain", b"two"),
         ("details", None, "application/json", b'{"a":[1]}'),
     ]
-
-
-def test_lists_of_swagger_2_are_one_field_unless_it_says_otherwise(tmp_path: Path) -> None:
-    inputs = [
-        {"name": name, "in": "query", "type": "array", "items": {"type": "string"}, **form}
-        for name, form in (("a", {}), ("b", {"collectionFormat": "multi"}))
-    ]
-    find = {"operationId": "find", "parameters": inputs, "responses": {}}
-    path = tmp_path / "old.json"
-    head = {"swagger": "2.0", "info": {"title": "old", "version": "1"}, "host": "old.test", "basePath": "/api"}
-    path.write_text(json.dumps({**head, "paths": {"/find": {"get": find}}}), encoding="utf-8")
-    tool = tools_of(path)["find"]
-    assert tool.call is not None and tool.call.servers == ("https://old.test/api",)
-    with Loopback() as server:
-        send(tool, {"a": ["1", "2"], "b": ["3", "4"]}, server.url)
-    assert server.only.query == [("a", "1,2"), ("b", "3"), ("b", "4")]

@@ -13,19 +13,22 @@ import pytest
 
 from egotools import (
     Argument,
-    AwsCall,
     Call,
     McpCall,
     MissingPackageError,
     OverloadedError,
     Security,
     SecurityScheme,
+    Tool,
     ToolRequestError,
     UnavailableError,
     build_request,
 )
+from egotools.calling.aws_invoker import AwsInvoker
 from egotools.calling.http_call import ToolHttpRequest
-from egotools.calling.http_invoker import ToolAnswer, send_aws, send_http, send_mcp
+from egotools.calling.http_invoker import send_http
+from egotools.calling.invoker import ToolAnswer
+from egotools.calling.mcp_session import McpSession
 from tests.egotools.guarded_mcp import guarded_mcp
 from tests.harness.http_server import Arrived, Loopback, Reply
 from tests.harness.waiting import LIMIT_S, wait_until
@@ -142,11 +145,18 @@ def aws() -> Any:
     return session
 
 
-QUEUES = Call(
-    protocol="aws",
-    service="sqs",
-    operation="ListQueues",
-    arguments=(Argument(name="QueueNamePrefix"), Argument(name="MaxResults")),
+QUEUES = Tool(
+    id="sqs/ListQueues",
+    name="ListQueues",
+    title="",
+    description="",
+    namespace="sqs",
+    call=Call(
+        protocol="aws",
+        service="sqs",
+        operation="ListQueues",
+        arguments=(Argument(name="QueueNamePrefix"), Argument(name="MaxResults")),
+    ),
 )
 
 
@@ -155,10 +165,9 @@ class TestAws:
         def answer(arrived: Arrived) -> Reply:
             return Reply(body=json.dumps({"QueueUrls": [json.loads(arrived.body)["QueueNamePrefix"]]}).encode())
 
-        request = build_request(QUEUES, {"QueueNamePrefix": "eu-", "MaxResults": None})
-        assert isinstance(request, AwsCall)
         with Loopback(answer) as server:
-            found = await send_aws(request, endpoint_url=server.url, session=aws)
+            invoker = AwsInvoker(endpoint_url=server.url, session=aws)
+            found = await invoker.invoke(QUEUES, {"QueueNamePrefix": "eu-", "MaxResults": None})
         assert found == ToolAnswer(ok=True, status="200", body={"QueueUrls": ["eu-"]})
         assert server.only.headers["x-amz-target"] == "AmazonSQS.ListQueues"
         assert server.only.headers["authorization"].startswith("AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/")
@@ -167,8 +176,7 @@ class TestAws:
     async def test_an_error_of_the_service_is_an_answer_and_nothing_is_tried_again(self, aws: Any) -> None:
         broken = Reply(status=500, body=b'{"__type": "com.amazonaws.sqs#InternalError", "message": "broken"}')
         with Loopback(lambda arrived: broken) as server:
-            found = await send_aws(AwsCall(service="sqs", operation="ListQueues", arguments={}),
-                                   endpoint_url=server.url, session=aws)  # fmt: skip
+            found = await AwsInvoker(endpoint_url=server.url, session=aws).invoke(QUEUES, {})
         assert not found.ok
         assert found.status.startswith("500")
         assert len(server.arrived) == 1
@@ -213,7 +221,6 @@ def book(material: str) -> str:
 
 server.run()
 """
-BOOK = Call(protocol="mcp", session="warehouse", operation="book")
 
 
 @pytest.fixture(scope="module")
@@ -228,10 +235,12 @@ def stdio(script: Path) -> str:
     return "mcp:" + shlex.join([sys.executable, str(script)])
 
 
-def booking(**arguments: Any) -> McpCall:
-    request = build_request(BOOK, arguments)
-    assert isinstance(request, McpCall)
-    return request
+async def booked(session: str, arguments: dict[str, Any], **options: Any) -> ToolAnswer:
+    opened = McpSession(session, **options)
+    try:
+        return await opened.call(McpCall(session="", tool="book", arguments=arguments), timeout_s=LIMIT_S)
+    finally:
+        await opened.close()
 
 
 def _runs(pid: int) -> bool:
@@ -244,7 +253,7 @@ def _runs(pid: int) -> bool:
 
 class TestMcp:
     async def test_over_stdio(self, script: Path) -> None:
-        answer = await send_mcp(booking(material="steel", quantity=2), stdio(script), timeout_s=LIMIT_S)
+        answer = await booked(stdio(script), {"material": "steel", "quantity": 2})
         assert answer.ok
         assert answer.body["content"][0]["text"] == "steel 2"
 
@@ -252,9 +261,9 @@ class TestMcp:
     async def test_a_server_that_demands_a_token(self, tmp_path: Path) -> None:
         with guarded_mcp(tmp_path, SECRET) as session:
             with pytest.raises(UnavailableError) as caught:
-                await send_mcp(booking(material="steel"), session, timeout_s=LIMIT_S)
+                await booked(session, {"material": "steel"})
             headers = {"Authorization": f"Bearer {SECRET}"}
-            answer = await send_mcp(booking(material="steel"), session, headers=headers, timeout_s=LIMIT_S)
+            answer = await booked(session, {"material": "steel"}, headers=headers)
         assert "401" in str(caught.value)
         assert answer.body["content"][0]["text"] == "steel booked"
 
@@ -263,7 +272,7 @@ class TestMcp:
         script, note = tmp_path / "noisy.py", tmp_path / "child.txt"
         script.write_text(NOISY, encoding="utf-8")
         session = "mcp:" + shlex.join([sys.executable, str(script), str(note)])
-        answer = await send_mcp(booking(material="steel"), session, env={"BUYER": "Jan"}, timeout_s=LIMIT_S)
+        answer = await booked(session, {"material": "steel"}, env={"BUYER": "Jan"})
         assert answer.body["content"][0]["text"] == "steel for Jan"
         child = int(note.read_text(encoding="utf-8"))
         wait_until(lambda: not _runs(child))
@@ -281,16 +290,16 @@ class TestMcp:
     @pytest.mark.usefixtures("script")
     async def test_a_session_that_is_not_there(self, session: str, error: type[Exception], said: str) -> None:
         with pytest.raises(error, match=said):
-            await send_mcp(booking(), session, timeout_s=LIMIT_S)
+            await booked(session, {})
 
 
 async def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("mcp", "botocore", "botocore.exceptions"):
         monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(MissingPackageError, match="pip install mcp"):
-        await send_mcp(booking(), "mcp:x")
+        await booked("mcp:x", {})
     with pytest.raises(MissingPackageError, match="pip install botocore"):
-        await send_aws(AwsCall(service="sqs", operation="ListQueues", arguments={}))
+        await AwsInvoker().invoke(QUEUES, {})
     monkeypatch.setitem(sys.modules, "httpx", None)
     monkeypatch.delitem(sys.modules, "egotools.calling.http_call")
     with pytest.raises(MissingPackageError, match="pip install httpx"):

@@ -282,7 +282,7 @@ async def wire_replies(store: Path) -> Seen:
     """Replies and errors over gRPC, REST and MCP."""
     seen: Seen = {}
     async with serving(store) as server:
-        scraped = server.observing.metrics.scrape().decode()
+        scraped = server.metrics.scrape().decode()
         seen["metrics"] = sorted(set(re.findall(r"^# TYPE (\S+ \S+)", scraped, re.M)))
         async with grpc.aio.insecure_channel(server.address) as channel:
             for name, body in ASKED["requests"].items():

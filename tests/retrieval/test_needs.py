@@ -12,7 +12,7 @@ from inference import DEFAULT_ENCODER, load_encoder
 from retrieval.engine import SnapshotEngine, open_engine
 from retrieval.query.request import Request
 from services.jobs.build import build_snapshot
-from services.server.decode import decode_request, request_cost
+from services.server.messages import decode_request, request_cost
 from tests.services.server.memory_engine import serving
 from tests.services.server.test_admission import INVALID, connected
 from tests.services.server.test_server import failure, told

@@ -24,20 +24,17 @@ from services.server.access.tokens import (
     key_source,
 )
 from services.server.access.watched_file import WatchedFiles
-from services.server.calls import TENANT_METADATA_KEY, Caller, Role, error_message, report_incident, set_caller, status
-from services.server.logs import fields
+from services.server.calls import (
+    TENANT_METADATA_KEY,
+    Caller,
+    Role,
+    error_message,
+    fields,
+    report_incident,
+    set_caller,
+    status,
+)
 from services.server.settings import ServerSettings
-
-__all__ = [
-    "METHODS",
-    "Access",
-    "Authentication",
-    "access_of",
-    "check_permission",
-    "check_settings",
-    "engine_for",
-    "warn_of_unknown_filters",
-]
 
 _LOG = logging.getLogger("egotools.access")
 _AUTHORIZATION, _BEARER = "authorization", "bearer "
@@ -242,58 +239,42 @@ def access_of(
 
 def check_settings(settings: ServerSettings) -> None:
     """Check that settings of TLS and of access fit together. No file is read."""
+
+    def need(holds: object, problem: str, subject: str, remedy: str) -> None:
+        if not holds:
+            raise InvalidArgumentError(problem, subject=subject, remedy=remedy)
+
     remedy = "Set both EGOTOOLS_TLS_CERT and EGOTOOLS_TLS_KEY, or neither"
     check_pair(settings.tls_cert, settings.tls_key, subject="tls_cert", remedy=remedy)
-    policy, by_token, by_certificate = (
-        settings.access_policy,
-        settings.jwks or settings.tokens_file,
-        settings.require_client_cert,
+    by_certificate, tls, policy = settings.require_client_cert, settings.tls_cert, settings.access_policy
+    by_token = settings.jwks or settings.tokens_file
+    problem = "client certificates are either required and checked against an authority, or not asked for"
+    both = by_certificate == (settings.tls_client_ca is not None)
+    need(
+        both,
+        problem,
+        "require_client_cert",
+        "Set both EGOTOOLS_REQUIRE_CLIENT_CERT and EGOTOOLS_TLS_CLIENT_CA, or neither",
     )
+    remedy = "Set EGOTOOLS_TLS_CERT and EGOTOOLS_TLS_KEY"
+    need(tls or not by_certificate, "client certificates need TLS", "require_client_cert", remedy)
+    problem = "tokens are set up, and no policy says what they allow"
+    need(policy or not by_token, problem, "access_policy", "Set EGOTOOLS_ACCESS_POLICY")
+    problem = "a policy is set, and nothing by which a caller can be known"
+    remedy = "Set EGOTOOLS_TOKENS_FILE, EGOTOOLS_JWKS or EGOTOOLS_REQUIRE_CLIENT_CERT"
+    need(by_token or by_certificate or not policy, problem, "access_policy", remedy)
+    problem = "tokens are accepted only from one issuer and for one audience"
+    whose = settings.jwt_issuer and settings.jwt_audience
+    need(whose or not settings.jwks, problem, "jwks", "Set EGOTOOLS_JWT_ISSUER and EGOTOOLS_JWT_AUDIENCE")
     listening = [settings.host]
     listening += [] if settings.admin_port is None else [settings.admin_host]
     listening += [] if settings.metrics_port is None else [settings.metrics_host]
-    beyond = "".join([host for host in listening if not is_loopback(host)][:1])
-    rules = (
-        (
-            by_certificate == (settings.tls_client_ca is not None),
-            "client certificates are either required and checked against an authority, or not asked for",
-            "require_client_cert",
-            "Set both EGOTOOLS_REQUIRE_CLIENT_CERT and EGOTOOLS_TLS_CLIENT_CA, or neither",
-        ),
-        (
-            not by_certificate or settings.tls_cert,
-            "client certificates need TLS",
-            "require_client_cert",
-            "Set EGOTOOLS_TLS_CERT and EGOTOOLS_TLS_KEY",
-        ),
-        (
-            policy or not by_token,
-            "tokens are set up, and no policy says what they allow",
-            "access_policy",
-            "Set EGOTOOLS_ACCESS_POLICY",
-        ),
-        (
-            not policy or by_token or by_certificate,
-            "a policy is set, and nothing by which a caller can be known",
-            "access_policy",
-            "Set EGOTOOLS_TOKENS_FILE, EGOTOOLS_JWKS or EGOTOOLS_REQUIRE_CLIENT_CERT",
-        ),
-        (
-            not settings.jwks or (settings.jwt_issuer and settings.jwt_audience),
-            "tokens are accepted only from one issuer and for one audience",
-            "jwks",
-            "Set EGOTOOLS_JWT_ISSUER and EGOTOOLS_JWT_AUDIENCE",
-        ),
-        (
-            not beyond or (settings.tls_cert and policy) or settings.insecure,
-            "the server would listen beyond loopback without TLS and access control",
-            beyond,
-            "Set EGOTOOLS_TLS_CERT, EGOTOOLS_TLS_KEY and EGOTOOLS_ACCESS_POLICY, or say --insecure where a proxy does both",
-        ),
+    beyond = next((host for host in listening if not is_loopback(host)), "")
+    problem = "the server would listen beyond loopback without TLS and access control"
+    remedy = (
+        "Set EGOTOOLS_TLS_CERT, EGOTOOLS_TLS_KEY and EGOTOOLS_ACCESS_POLICY, or say --insecure where a proxy does both"
     )
-    for holds, problem, subject, remedy in rules:
-        if not holds:
-            raise InvalidArgumentError(problem, subject=subject, remedy=remedy)
+    need(not beyond or (tls and policy) or settings.insecure, problem, beyond, remedy)
 
 
 # -- what exists for a caller ------------------------------------------------------------------------------------------

@@ -17,8 +17,6 @@ from services.server.access.tokens import Identity
 from services.server.access.watched_file import load_unique_keys, read_limited
 from services.server.calls import Caller, Role
 
-__all__ = ["Match", "Policy", "Rule", "read_policy"]
-
 _PLACEHOLDER = re.compile(r"\{([^{}]+)\}")
 _SPACED_CLAIMS = frozenset({"scope", "scp"})  # lists that OAuth writes as words
 _ALL = "*"

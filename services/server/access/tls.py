@@ -17,17 +17,6 @@ from ontology.errors import InvalidArgumentError
 from ontology.files import disk_errors, read_bounded
 from services.server.access.watched_file import WatchedFiles, read_limited
 
-__all__ = [
-    "check_pair",
-    "client_credentials",
-    "is_loopback",
-    "own_credentials",
-    "own_target",
-    "server_credentials",
-    "web_context",
-    "web_tls",
-]
-
 _EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 
 

@@ -30,19 +30,7 @@ from ontology.files import only_writer, write_file
 from ontology.json_values import first_error
 from services.server.access.tls import is_loopback
 from services.server.access.watched_file import WatchedFiles, read_limited
-from services.server.logs import fields
-
-__all__ = [
-    "TOKEN_PREFIX",
-    "Identity",
-    "JsonWebTokens",
-    "StaticTokens",
-    "create_token",
-    "invalid_token",
-    "key_source",
-    "list_tokens",
-    "revoke_token",
-]
+from services.server.calls import fields
 
 _LOG = logging.getLogger("egotools.access")
 

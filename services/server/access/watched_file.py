@@ -15,9 +15,7 @@ import yaml
 from ontology.errors import EgotoolsError, InvalidArgumentError
 from ontology.files import SAFE_LOADER
 from ontology.redaction import redact
-from services.server.logs import fields
-
-__all__ = ["WatchedFiles", "load_unique_keys", "read_limited"]
+from services.server.calls import fields
 
 _LOG = logging.getLogger("egotools.access")
 _T = TypeVar("_T")
@@ -78,21 +76,18 @@ class WatchedFiles(Generic[_T]):
         if stamps == self._stamps:
             return
         try:
-            self._value = self._read()
+            self._value, problem = self._read(), ""
+            self._told(file, "done")
+            _LOG.info(f"read the new {self._what}", extra=fields(file=file))
         except Exception as error:  # whatever is wrong with a file, the server goes on with what it has
-            problem, known = redact(str(error)), self._problem
-            self._problem = problem
-            if problem != known:
+            problem = redact(str(error))
+            if problem != self._problem:
                 said = fields(file=file, problem=problem)
                 _LOG.error(f"the new {self._what} is not valid; the old one stays", extra=said)
                 self._told(file, "invalid")
             if isinstance(error, OSError):  # it may pass: the files are read again at the next look
-                return
-        else:
-            self._problem = ""
-            self._told(file, "done")
-            _LOG.info(f"read the new {self._what}", extra=fields(file=file))
-        self._stamps = stamps
+                stamps = self._stamps
+        self._problem, self._stamps = problem, stamps
 
 
 def _stamp(path: Path) -> tuple[int, int, int]:

@@ -16,10 +16,7 @@ from types import MappingProxyType
 from ontology.errors import StorageError
 from ontology.files import disk_errors
 from ontology.redaction import redact
-from services.server.calls import CallRecord
-from services.server.logs import fields
-
-__all__ = ["AUDITED_METHODS", "AuditLog", "AuditTrail"]
+from services.server.calls import CallRecord, fields
 
 _LOG = logging.getLogger("egotools.audit")
 AUDITED_METHODS: Mapping[str, str] = MappingProxyType({"Publish": "publish", "Rollback": "rollback"})

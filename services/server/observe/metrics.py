@@ -12,10 +12,11 @@ import platform
 import threading
 import time
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator
+from functools import wraps
 from http import HTTPStatus
 from importlib.metadata import version
 from ssl import SSLContext
-from typing import Any, TypeAlias
+from typing import Any, ParamSpec, TypeAlias
 
 from google.protobuf.message import Message
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info, generate_latest
@@ -28,9 +29,8 @@ from egotools.v1 import egotools_pb2 as pb
 from ontology.errors import InvalidArgumentError
 from services.server.calls import CallRecord
 
-__all__ = ["FALLBACK_KINDS", "METHODS", "OTHER", "STAGES", "Authorize", "Metrics", "MetricsHttp", "anybody"]
-
 _LOG = logging.getLogger("egotools.server")
+_P = ParamSpec("_P")
 OTHER = "other"
 _BEGINNINGS = {
     "no semantic matching": "encoder",
@@ -82,6 +82,19 @@ _HISTOGRAMS = {
 _FIRST = {"fallbacks": FALLBACK_KINDS, "refusals": ("NOT_READY", "OVERLOADED")}
 
 
+def _unnoticed(count: Callable[_P, None]) -> Callable[_P, None]:
+    """A method whose failure is logged, and no call notices."""
+
+    @wraps(count)
+    def guarded(*args: _P.args, **kwargs: _P.kwargs) -> None:
+        try:
+            count(*args, **kwargs)
+        except Exception:
+            _LOG.exception("a call was not counted")
+
+    return guarded
+
+
 class Metrics(Collector):
     """Counts calls and answers. Each server has its own, in a registry of its own.
 
@@ -117,8 +130,9 @@ class Metrics(Collector):
         """Add a gauge whose value is asked for at each scrape."""
         Gauge(name, documentation, registry=self._registry).set_function(value)
 
+    @_unnoticed
     def answered(self, record: CallRecord, message: Message) -> None:
-        """Count the answers of a message, their stages and their fallbacks."""
+        """Count the answers of a message, their stages and their fallbacks, before it is sent."""
         for response in _answers(message):
             self._count("answers", record.tenant)
             for stage, spent_ms in response.timings_ms.items():
@@ -132,8 +146,9 @@ class Metrics(Collector):
                 kinds = (kind for beginning, kind in _BEGINNINGS.items() if sentence.startswith(beginning))
                 self._counters["fallbacks"].labels(next(kinds, OTHER)).inc()
 
+    @_unnoticed
     def finished(self, record: CallRecord, code: str, reason: str, seconds: float) -> None:
-        """Count a call."""
+        """Count a call that has ended: the name of its gRPC status, and of its error class as in ``Error.reason``, or empty."""
         method = record.method if record.method in METHODS else OTHER
         self._counters["requests"].labels(method, code, self._label(record.tenant)).inc()
         self._times["request_seconds"].labels(method).observe(seconds)
@@ -141,6 +156,10 @@ class Metrics(Collector):
             self._counters["refusals"].labels(reason or OTHER).inc()
         elif code in _INCIDENTS:
             self._counters["incidents"].inc()
+
+    def denied(self, method: str, *, tenant: str, code: str, reason: str) -> None:
+        """Count a call that was denied before it began: of the RPC without the service, or of ``metrics``, the HTTP port."""
+        self.finished(CallRecord(method=method, tenant=tenant), code, reason, 0.0)
 
     def swapped(self, tenant: str, snapshot_id: str) -> None:
         """Count a snapshot that is served from now on."""

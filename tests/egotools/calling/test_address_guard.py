@@ -11,7 +11,8 @@ import pytest
 
 from egotools import Call, PermissionDeniedError, Security, SecurityScheme, ToolRequestError, build_request
 from egotools.calling.address_guard import is_public, parse_networks
-from egotools.calling.http_invoker import GuardedTransport, ToolAnswer, send_http
+from egotools.calling.http_invoker import GuardedTransport, send_http
+from egotools.calling.invoker import ToolAnswer
 from tests.harness.http_server import Loopback, Reply
 
 LOOPBACK = parse_networks(["127.0.0.0/8", "::1"])

@@ -105,20 +105,6 @@ def test_a_hostile_schema_harms_nothing(framework: Framework, world: World) -> N
     assert "x" * 1_100 not in world.chat.told()
 
 
-def test_a_recursive_schema_is_taken(framework: Framework, world: World) -> None:
-    tree = {"self": "root", "children": [{"self": "leaf"}]}
-    world.chat.say(("search_tools", {"query": "plant a tree of nodes"}), ("shop__plantTree", tree), "Done.")
-    assert framework.run(world.source(confirm=lambda tool, arguments: True), None) == "Done."
-    assert [json.loads(arrived.body) for arrived in world.api.arrived] == [tree]
-
-
-def test_wrong_arguments_are_told_before_anything_is_sent(framework: Framework, world: World) -> None:
-    world.chat.say(FIND, ("shop__findCustomer", {"nmae": "Acme"}), "Done.")
-    assert framework.run(world.source(), None) == "Done."
-    assert world.api.arrived == []
-    assert "Did you mean name" in world.chat.told() and "Traceback" not in world.chat.told()
-
-
 @CALLING_SEARCH
 def test_a_tool_that_no_search_found_is_not_called(framework: Framework, world: World) -> None:
     world.chat.say(CALL, "Done.")

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-__all__ = ["write_plants"]
-
 _TABLES = {
     "nodes_Plant.csv": "key:ID(Plant),name:string\nP1,North\nP2,South\n",
     "nodes_Car.csv": "key:ID(Car),name:string,price:double\nC1,Ant,1.5\nC2,Bee,2.5\n",

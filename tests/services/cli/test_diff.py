@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from services.cli.diff import DIFFERENT
+from services.cli.show import DIFFERENT
 from tests.harness.commands import Run
 
 

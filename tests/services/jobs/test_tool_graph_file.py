@@ -9,13 +9,12 @@ import networkx as nx
 import pytest
 
 from inference import HashingEncoder
-from ontology.errors import InvalidArgumentError, NotFoundError
 from ontology.tool_effects import known_effect_of
 from planners.graphseek.catalog import catalog_for, shipped_catalogs
 from planners.stores.graph_schema import read_rows_of
+from planners.stores.ladybug import open_ladybug_reader
 from retrieval.snapshot.graph_views import snapshot_graph
 from retrieval.snapshot.reader import open_snapshot
-from services.jobs.ask_parts import open_question_graph
 from services.jobs.build import build_snapshot
 from services.jobs.tool_graph_file import tool_graph_file
 from tests.conftest import ROOT
@@ -32,7 +31,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 async def test_the_graph_has_the_nodes_edges_and_effects_of_the_snapshot(store: Path, tmp_path: Path) -> None:
     snapshot = open_snapshot(store)
     truth = snapshot_graph(snapshot)
-    async with open_question_graph(f"store:{store}", tmp_path) as graph:
+    async with open_ladybug_reader(tool_graph_file(store, tmp_path)) as graph:
         census = await graph.census()
         assert {each.name: each.count for each in census.nodes} == Counter(truth.nodes[each]["type"] for each in truth)
         edges = Counter(str(kind).upper() for kind in nx.get_edge_attributes(truth, "predicate").values())
@@ -47,12 +46,3 @@ async def test_the_graph_has_the_nodes_edges_and_effects_of_the_snapshot(store: 
         assert catalog.about == shipped_catalogs()["tool_graph"].about
         assert all(each.name in catalog.nodes for each in census.nodes)
     snapshot.release()
-
-
-async def test_what_is_no_graph_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(NotFoundError):
-        tool_graph_file(tmp_path, tmp_path)
-    for address in ("store:", "nowhere:x", "x"):
-        with pytest.raises(InvalidArgumentError, match="store:PATH"):
-            async with open_question_graph(address, tmp_path):
-                pass

@@ -10,8 +10,6 @@ from pathlib import Path
 from mcp.server.mcpserver import MCPServer
 from mcp_types import ToolAnnotations
 
-__all__ = ["office", "warehouse"]
-
 _READS = ToolAnnotations(read_only_hint=True)
 WAITING = Path(os.environ.get("WAREHOUSE_WAITING", os.devnull))
 """A file that is there while somebody waits in the warehouse."""

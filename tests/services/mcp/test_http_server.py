@@ -21,9 +21,10 @@ from egotools import AsyncClient
 from egotools.calling.mcp_invoker import McpAddress
 from ontology.errors import InvalidArgumentError
 from planners.calls.tool_access import ToolAccess
+from services.jobs.plans import HttpPlace
 from services.mcp.gateway_server import McpGateway
 from services.mcp.mcp_caller import current_token
-from services.mcp.mcp_http_server import McpHttpSettings, serve_mcp_http
+from services.mcp.mcp_http_server import serve_mcp_http
 from tests.harness.waiting import until
 from tests.services.mcp.conftest import ACCESS, ERAS, Guarded, User, text_of
 from tests.services.mcp.test_gateway_calls import warehouse_over_http
@@ -76,12 +77,10 @@ def result_of(answer: httpx.Response) -> dict[str, Any]:
 
 
 @asynccontextmanager
-async def serving(
-    address: str, access: ToolAccess = ACCESS, where: McpHttpSettings | None = None
-) -> AsyncIterator[Served]:
+async def serving(address: str, access: ToolAccess = ACCESS, where: HttpPlace | None = None) -> AsyncIterator[Served]:
     async with AsyncClient(address, token=current_token) as client:
         gateway = McpGateway(client, access)
-        async with serve_mcp_http(gateway, client, where or McpHttpSettings(port=0)) as url:
+        async with serve_mcp_http(gateway, client, where or HttpPlace(port=0)) as url:
             yield Served(url, gateway)
 
 
@@ -218,5 +217,5 @@ async def test_a_client_that_goes_away_leaves_no_call_behind(
 
 async def test_beyond_loopback_it_needs_tls(served: str) -> None:
     with pytest.raises(InvalidArgumentError, match="plain text"):
-        async with serving(served, where=McpHttpSettings(host="0.0.0.0", port=0)):
+        async with serving(served, where=HttpPlace(host="0.0.0.0", port=0)):
             pass

@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-from concurrent.futures import wait
 from functools import partial
 from pathlib import Path
 
@@ -43,26 +42,6 @@ def appended(folder: Path, *numbers: int, max_bytes: int = MIB) -> None:
 
 def files(folder: Path) -> list[Path]:
     return sorted(folder.glob("*.jsonl"))
-
-
-def test_a_repeated_report_is_one_outcome_also_after_a_restart(tmp_path: Path) -> None:
-    log = OutcomeLog(tmp_path, max_bytes=MIB)
-    wait([log.append(outcome(1)) for _ in range(10)], LIMIT_S)
-    log.close()
-    (file,) = files(tmp_path)
-    assert file.read_bytes().count(b"\n") == 1
-    appended(tmp_path, 1)
-    assert read_outcomes(tmp_path) == ([outcome(1)], 0)
-
-
-def test_two_replicas_append_to_files_of_their_own(tmp_path: Path) -> None:
-    one, other = (OutcomeLog(tmp_path, max_bytes=MIB) for _ in range(2))
-    wait([log.append(outcome(number)) for number, log in enumerate((one, other, one, other))], LIMIT_S)
-    other.append(outcome(0)).result(LIMIT_S)  # the same report at the other replica
-    one.close()
-    other.close()
-    assert len(files(tmp_path)) == 2
-    assert [each.key for each in read_outcomes(tmp_path)[0]] == [outcome(number).key for number in range(4)]
 
 
 @pytest.mark.parametrize("cut", [1, 40, 200])

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-__all__ = ["broken_rules"]
-
 _SUPPORTED = {
     "string": {"enum", "pattern", "format"},
     "number": {"enum", "multipleOf", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"},

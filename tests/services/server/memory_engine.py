@@ -93,7 +93,6 @@ class MemoryEngine:
     hook: Callable[[Request], None] = lambda request: None
     stages: list[str] = field(default_factory=list)
     running: int = 0
-    most_running: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def retriever(self, preset: str = "") -> Retriever:
@@ -105,40 +104,32 @@ class MemoryEngine:
 
     def plan(self, request: PlanRequest) -> ToolPlan:
         """Each goal after the tools that its document declares; a required input without one is asked for."""
-        goals = request.goals or [self.retriever().retrieve(request.retrieval()).tools[0].id]
         steps: list[PlanStep] = []
-        for goal in map(self.tool, goals):
+        asked: list[OpenInput] = []
+
+        def add(tool_id: str, kind: str, *inputs: PlanInput) -> int:
+            steps.append(PlanStep(number=len(steps) + 1, tool_id=tool_id, kind=kind, confidence=1.0, inputs=inputs))
+            return len(steps)
+
+        for goal in map(self.tool, request.goals or [self.retriever().retrieve(request.retrieval()).tools[0].id]):
             inputs = []
             for each in goal.parameters:
-                supplier = next((one for one in goal.depends_on if one.parameter == each.name), None)
-                if supplier is not None:
-                    steps.append(
-                        PlanStep(number=len(steps) + 1, tool_id=supplier.tool, kind="depends_on", confidence=1.0)
-                    )
-                    inputs.append(
-                        PlanInput(
-                            parameter=each.name,
-                            source="step",
-                            step=len(steps),
-                            supplier=supplier.tool,
-                            output=supplier.output,
-                            kind="depends_on",
-                            confidence=1.0,
-                            alternatives=("erp/list_orders",),
-                        )
-                    )
+                one = next((found for found in goal.depends_on if found.parameter == each.name), None)
+                if one is not None:
+                    came: dict[str, Any] = {"source": "step", "step": add(one.tool, "depends_on"), "supplier": one.tool}
+                    came |= {"output": one.output, "kind": "depends_on", "confidence": 1.0}
+                    inputs.append(PlanInput(parameter=each.name, alternatives=("erp/list_orders",), **came))
                 elif each.required:
                     inputs.append(PlanInput(parameter=each.name, source="ask"))
-            steps.append(
-                PlanStep(number=len(steps) + 1, tool_id=goal.id, kind="goal", confidence=1.0, inputs=tuple(inputs))
-            )
-        asked = [(step, each) for step in steps for each in step.inputs if each.source == "ask"]
+            number = add(goal.id, "goal", *inputs)
+            asked += [
+                OpenInput(parameter=each.parameter, description="顧客", source="ask", steps=(number,))
+                for each in inputs
+                if each.source == "ask"
+            ]
         return ToolPlan(
             steps=tuple(steps),
-            open_inputs=tuple(
-                OpenInput(parameter=each.parameter, description="顧客", source="ask", steps=(step.number,))
-                for step, each in asked
-            ),
+            open_inputs=tuple(asked),
             cost=float(len(steps)),
             snapshot_id=self.snapshot_id,
             fallbacks=("made by hand",),
@@ -231,7 +222,6 @@ class WordRetriever:
         engine = self.engine
         with engine.lock:
             engine.running += 1
-            engine.most_running = max(engine.most_running, engine.running)
         try:
             engine.hook(request)
             for stage in ("entry", "rank"):

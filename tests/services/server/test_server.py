@@ -15,9 +15,8 @@ import pytest
 from egotools.v1 import egotools_pb2 as pb
 from egotools.v1 import egotools_pb2_grpc as pb_grpc
 from retrieval.query.request import Request
-from services.server.calls import ERROR_METADATA_KEY
-from services.server.logs import JsonFormatter
-from services.server.server import SERVICE_NAME, Server
+from services.server.calls import ERROR_METADATA_KEY, JsonFormatter
+from services.server.server import Server
 from tests.harness.waiting import LIMIT_S, until
 from tests.services.server.memory_engine import SNAPSHOT_ID, HeldStage, MemoryEngine, serving
 
@@ -79,28 +78,6 @@ def told(error: grpc.aio.AioRpcError) -> pb.Error:
     raise AssertionError(f"no {ERROR_METADATA_KEY} beside {error.code()}")
 
 
-# -- every RPC ---------------------------------------------------------------------------------------------------------
-
-
-async def test_retrieve_ranks_and_explains(stub: pb_grpc.ToolRetrievalAsyncStub) -> None:
-    response = await stub.Retrieve(
-        pb.RetrieveRequest(query="find a customer", k=2, explain=True, schema_format=pb.SCHEMA_FORMAT_OPENAI)
-    )
-    assert [tool.id for tool in response.tools] == ["crm/find_customer", "crm/get_customer"]
-    assert [tool.rank for tool in response.tools] == [1, 2]
-    first = response.tools[0]
-    assert (first.name, first.title, first.namespace) == ("find_customer", "Find Customer", "crm")
-    assert first.description == "Find a customer by name"
-    assert first.score == 1.0
-    assert json.loads(first.schema_json)["function"]["parameters"]["required"] == ["name"]
-    assert first.reasons.entries[0].score == 2.5
-    assert first.reasons.edges[0].predicate == "has_entity"
-    assert dict(first.reasons.features) == {"words": 0.25}
-    assert first.reasons.bindings[0].supplier == "crm/find_customer"
-    assert (response.snapshot_id, response.preset, list(response.fallbacks)) == (SNAPSHOT_ID, "words", [])
-    assert response.timings_ms["total"] == 1.0 and response.timings_ms["queue"] >= 0
-
-
 async def test_a_batch_answers_in_order_and_one_bad_request_stops_no_other(
     stub: pb_grpc.ToolRetrievalAsyncStub, engine: MemoryEngine, log: io.StringIO
 ) -> None:
@@ -126,49 +103,6 @@ async def test_a_batch_answers_in_order_and_one_bad_request_stops_no_other(
     assert (results[2].error.subject, results[2].error.remedy) == ("preset", "Use one of title, words.")
     assert results[3].error.code == 13 and results[3].error.incident_id in log.getvalue()
     assert "break it" not in log.getvalue()
-
-
-async def test_get_tool_gives_it_whole(stub: pb_grpc.ToolRetrievalAsyncStub) -> None:
-    response = await stub.GetTool(pb.GetToolRequest(id="crm/get_customer", schema_format=pb.SCHEMA_FORMAT_MCP))
-    tool = response.tool
-    assert (tool.id, tool.name, tool.namespace) == ("crm/get_customer", "get_customer", "crm")
-    parameter = tool.parameters[0]
-    assert (parameter.name, parameter.required, parameter.location, parameter.format) == (
-        "customer_id",
-        True,
-        "path",
-        "uuid",
-    )
-    assert tool.depends_on[0].tool_id == "crm/find_customer"
-    assert json.loads(tool.metadata_json) == {"namespace": "crm", "department": "sales"}
-    assert json.loads(response.schema_json)["inputSchema"]["required"] == ["customer_id"]
-    assert response.snapshot_id == SNAPSHOT_ID
-
-
-async def test_neighbors_gives_the_ego_graph_and_says_what_it_left_out(stub: pb_grpc.ToolRetrievalAsyncStub) -> None:
-    whole = await stub.Neighbors(pb.NeighborsRequest(node="erp/list_orders"))
-    assert (whole.center.key, whole.center.tool_id) == ("tool:erp/list_orders", "erp/list_orders")
-    assert [node.name for node in whole.nodes] == ["customer_id", "page.size", "status"]
-    assert (whole.total_degree, whole.truncated) == (3, False)
-    assert whole.edges[0].provenance[0].field == "parameters.customer_id"
-    assert whole.edges[0].provenance[0].start == -1
-    cut = await stub.Neighbors(pb.NeighborsRequest(node="tool:erp/list_orders", limit=1))
-    assert (len(cut.edges), len(cut.nodes), cut.total_degree, cut.truncated) == (1, 1, 3, True)
-    none = await stub.Neighbors(pb.NeighborsRequest(node="erp/list_orders", predicates=["returns"]))
-    assert (len(none.edges), none.truncated) == (0, False)
-
-
-async def test_the_catalogue_comes_page_by_page(stub: pb_grpc.ToolRetrievalAsyncStub) -> None:
-    first = await stub.GetCatalog(pb.GetCatalogRequest(page_size=2))
-    assert (first.snapshot_id, first.format_version, first.tool_count) == (SNAPSHOT_ID, 1, 3)
-    assert (first.ontology.name, first.ontology.version, first.ontology.digest) == ("default", 3, "ab" * 32)
-    assert (list(first.presets), first.default_preset) == (["title", "words"], "words")
-    assert dict(first.created_by) == {"egotools": "0.1.0"}
-    second = await stub.GetCatalog(pb.GetCatalogRequest(page_size=2, page_token=first.next_page_token))
-    assert [*first.tool_ids, *second.tool_ids] == ["crm/find_customer", "crm/get_customer", "erp/list_orders"]
-    assert second.next_page_token == ""
-    bare = await stub.GetCatalog(pb.GetCatalogRequest(page_size=0))
-    assert (list(bare.tool_ids), bare.next_page_token, bare.tool_count) == ([], "", 3)
 
 
 # -- bad input ---------------------------------------------------------------------------------------------------------
@@ -245,13 +179,6 @@ async def test_bad_input_is_refused_by_the_name_of_its_field(
     assert engine.stages == []
 
 
-async def test_bytes_that_are_no_message_are_the_callers_fault(channel: grpc.aio.Channel) -> None:
-    for name in ("Retrieve", "RetrieveBatch", "GetTool", "Neighbors", "GetCatalog", "Plan"):
-        raw = channel.unary_unary(f"/{SERVICE_NAME}/{name}")  # type: ignore[var-annotated]
-        error = await failure(raw(b"\xff\xff\xff\xff\x0f"))
-        assert (error.code(), told(error).subject) == (grpc.StatusCode.INVALID_ARGUMENT, "request")
-
-
 # -- every error -------------------------------------------------------------------------------------------------------
 
 
@@ -275,9 +202,6 @@ async def test_a_bug_is_internal_with_an_incident_that_the_log_knows(
     assert "builtins.RuntimeError" in incident["traceback"] and "builtins.KeyError" in incident["traceback"]
     assert any("memory_engine.py" in line for line in incident["traceback"])
     assert "planted" not in log.getvalue()
-
-
-# -- health and reflection ---------------------------------------------------------------------------------------------
 
 
 # -- load, deadlines, cancellation -------------------------------------------------------------------------------------

@@ -73,15 +73,6 @@ async def test_without_a_token_nothing_is_shown(web_store: Path, tmp_path: Path)
         assert session["problem"]
 
 
-async def test_a_header_has_the_roles_of_its_token(web_store: Path, tmp_path: Path) -> None:
-    settings, tokens = closed(tmp_path)
-    async with web_page(web_store, None, settings) as address, browsing(address) as client:
-        assert (await sign_in(client, tokens["reader"]))["problem"] is None
-        assert (await client.post("/api/retrieve", json=QUERY)).json()["tools"]
-        await sign_in(client, "")
-        assert (await client.post("/api/retrieve", json=QUERY)).status_code == 401
-
-
 async def test_a_header_is_as_good_and_filters_hold(web_store: Path, tmp_path: Path) -> None:
     settings, tokens = closed(tmp_path)
     headers = {"authorization": f"Bearer {tokens['sales']}"}

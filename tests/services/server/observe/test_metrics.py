@@ -42,8 +42,8 @@ async def code_of(call: Any) -> str:
 
 
 def port_of(server: Server) -> int:
-    assert server.observing.metrics_port
-    return server.observing.metrics_port
+    assert server.metrics_port
+    return server.metrics_port
 
 
 async def test_the_counts_are_those_of_the_caller(server: Server, stub: pb_grpc.ToolRetrievalAsyncStub) -> None:

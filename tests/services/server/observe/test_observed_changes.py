@@ -62,8 +62,8 @@ async def test_a_publication_is_audited_before_and_after_and_counted(built: Edit
         store.damage("beta")
         with pytest.raises(SnapshotLostError):
             await asked(server, lambda client: client.publish(beta))
-        assert server.observing.metrics_port
-        found = await scrape(server.observing.metrics_port)
+        assert server.metrics_port
+        found = await scrape(server.metrics_port)
     changes = [entry for entry in entries(audit) if entry[0] != "swap"]
     assert changes == [
         ("publish", "", beta, "begun"),
@@ -83,8 +83,8 @@ async def test_a_publication_is_audited_before_and_after_and_counted(built: Edit
     assert found["egotools_swaps_total", ""] == 3 and found["egotools_refused_publications_total", ""] == 1
     assert [key[1] for key in found if key[0] == "egotools_snapshot_info"] == [alpha]
     async with publishing(store, audit) as server:  # a restart
-        assert server.observing.metrics_port
-        again = await scrape(server.observing.metrics_port)
+        assert server.metrics_port
+        again = await scrape(server.metrics_port)
     published = "egotools_snapshot_published_seconds"
     assert again[published, ""] == found[published, ""] == history(store.path)[-1].time.timestamp()
 
@@ -135,7 +135,7 @@ async def test_denied_calls_are_logged_and_counted(tmp_path: Path, caplog: pytes
                     (),
                 )
             ]
-        found = dict(samples(server.observing.metrics.scrape().decode()))
+        found = dict(samples(server.metrics.scrape().decode()))
     assert codes == ["OK", "PERMISSION_DENIED", "UNAUTHENTICATED", "UNAUTHENTICATED"]
     assert found["egotools_requests_total", "PERMISSION_DENIED", "Retrieve", ""] == 1
     assert found["egotools_requests_total", "UNAUTHENTICATED", "Retrieve", ""] == 2
@@ -151,7 +151,7 @@ async def test_denied_calls_are_logged_and_counted(tmp_path: Path, caplog: pytes
 
 async def test_the_metrics_are_for_the_role_metrics(tmp_path: Path) -> None:
     async with guarded(tmp_path) as (server, tokens):
-        port = server.observing.metrics_port
+        port = server.metrics_port
         assert port
         codes = {
             name: (await fetch(port, "/metrics", f"Authorization: Bearer {token}"))[0] for name, token in tokens.items()
@@ -167,7 +167,7 @@ async def test_the_metrics_beyond_loopback_have_the_tls_of_the_server_and_its_ro
     authority, second = Authority(), Authority("second")
     certificate, key = write_pair(tmp_path, authority.issue("server"))
     async with guarded(tmp_path, metrics_host="0.0.0.0", tls_cert=certificate, tls_key=key) as (server, tokens):
-        port = server.observing.metrics_port
+        port = server.metrics_port
         assert port
 
         async def status(trusted: Authority) -> int:

@@ -25,7 +25,7 @@ from planners.graphseek.operators.operator import Operator, known_operators
 from planners.graphseek.question_run import AnsweredQuestion, QuestionParts, answer_recorded, replay_question
 from planners.graphseek.results import Cell, ResultStore
 from planners.graphseek.rules_turns import RulesTurns
-from planners.graphseek.turn import AgentEvent, AgentSettings, Ended, Question, ResultKept
+from planners.graphseek.turn import AgentEvent, AgentSettings, Ended, ResultKept
 from planners.journal.run_journal import open_run_journal, read_run_journal
 from planners.stores import READABLE_ADDRESSES, open_readable
 from planners.stores.graph_schema import GraphSchema, ReadableGraph
@@ -100,7 +100,7 @@ class OpenedGraph:
         shown = _Shown(observe)
         with open_run_journal(journal) as kept, contextlib.closing(_results_of(journal)) as results:
             parts = self.parts(results)
-            answered = await answer_recorded(Question(text=question), kept, parts, self.settings, shown)
+            answered = await answer_recorded(question, kept, parts, self.settings, shown)
             if kept.end is not None:
                 await results.close_for_writing()
             return Told(answered=answered, pages=await shown.pages(results, answered.end.of, rows))

@@ -41,9 +41,8 @@ async def fetch_rows(context: OperatorContext, compiled: Compiled, *, most: int)
     context.ran(compiled)
     limits = QueryLimits(rows=most + 1, seconds=context.seconds)
     with _faults():
-        async with context.graph.read(compiled.text, compiled.parameters, limits) as stream:
-            rows = [tuple(row) async for batch in stream.batches() for row in batch]
-            return rows[:most], stream.cut or len(rows) > most
+        found = await context.graph.read(compiled.text, compiled.parameters, limits)
+    return list(found.rows[:most]), found.cut or len(found.rows) > most
 
 
 @contextlib.contextmanager

@@ -80,6 +80,6 @@ async def bolt_runs(graph: RandomGraph, address: str, folder: Path, catalog: Sem
     """Write a graph into a database and open it."""
     write_neo4j(graph, address)
     async with open_bolt_reader(address) as reader:
-        async with reader.read("MATCH (n) RETURN elementId(n), n.key", {}, QueryLimits()) as stream:
-            keys = {str(id_): str(key) async for batch in stream.batches() for id_, key in batch}
+        rows = (await reader.read("MATCH (n) RETURN elementId(n), n.key", {}, QueryLimits())).rows
+        keys = {str(id_): str(key) for id_, key in rows}
         yield Runs(reader, await reader.schema(), catalog, ResultStore(folder / "results"), keys)

@@ -322,25 +322,25 @@ async def _schema(graph: BoltReader) -> GraphSchema:
     keys: dict[str, str] = {}
     with contextlib.suppress(StatementError):  # the user may not see constraints
         rows = await read_rows_of(graph, _KEYS)
-        keys = {label: properties[0] for label, properties in sorted(rows, reverse=True) if len(properties) == 1}
-    nodes: list[schemas.NodeType] = []
-    for label, found in sorted(of_nodes.items()):
-        node = schemas.NodeType(
-            name=label, mark=schemas.TypeMark(label=label), key=keys.get(label, ""), properties=_properties(found)
-        )
-        nodes += await schemas.marked_nodes(graph, node)
+        keys = {
+            label: properties[0] for label, properties in sorted(rows, key=tuple, reverse=True) if len(properties) == 1
+        }
+    nodes = [
+        schemas.NodeType(name=label, key=keys.get(label, ""), properties=_properties(found))
+        for label, found in sorted(of_nodes.items())
+    ]
     pairs: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for type_, source, target in await read_rows_of(graph, _PAIRS):
         pairs[type_].append((source, target))
     relationships = [
         schemas.RelationshipType(
             name=type_,
-            ends=await schemas.marked_ends(graph, type_, found, nodes),
+            ends=tuple(schemas.RelationshipEnds(source=source, target=target) for source, target in sorted(found)),
             properties=_properties(of_relationships.get(type_, {})),
         )
         for type_, found in sorted(pairs.items())
     ]
-    return GraphSchema(nodes=tuple(sorted(nodes, key=lambda node: node.name)), relationships=tuple(relationships))
+    return GraphSchema(nodes=tuple(nodes), relationships=tuple(relationships))
 
 
 def _properties(found: Mapping[str, set[str]]) -> tuple[schemas.PropertyKey, ...]:

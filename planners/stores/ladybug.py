@@ -223,7 +223,7 @@ class LadybugReader:
 
 
 async def _schema(graph: LadybugReader) -> GraphSchema:
-    """Read the types: tables, and the types that a property tells apart in one table."""
+    """Read the types, which are tables."""
     nodes: list[schemas.NodeType] = []
     relationships: list[schemas.RelationshipType] = []
     tables = await read_rows_of(graph, "CALL show_tables() RETURN name, type")
@@ -232,16 +232,15 @@ async def _schema(graph: LadybugReader) -> GraphSchema:
         if kind == "NODE":
             columns = await read_rows_of(graph, f"{info}, `primary key`")
             key = next(column for column, _, is_key in columns if is_key)
-            node = schemas.NodeType(
-                name=name, mark=schemas.TypeMark(label=name), key=key, properties=_properties(columns)
-            )
-            nodes += await schemas.marked_nodes(graph, node)
+            nodes.append(schemas.NodeType(name=name, key=key, properties=_properties(columns)))
         elif kind == "REL":
             ends = "RETURN `source table name`, `destination table name`"
             pairs = await read_rows_of(graph, f"CALL show_connection({quoted_text(name)}) {ends}")
-            marked = await schemas.marked_ends(graph, name, [(source, target) for source, target in pairs], nodes)
             properties = _properties(await read_rows_of(graph, info))
-            relationships.append(schemas.RelationshipType(name=name, ends=marked, properties=properties))
+            joined = tuple(
+                schemas.RelationshipEnds(source=each[0], target=each[1]) for each in sorted(pairs, key=tuple)
+            )
+            relationships.append(schemas.RelationshipType(name=name, ends=joined, properties=properties))
     return GraphSchema(nodes=tuple(sorted(nodes, key=lambda node: node.name)), relationships=tuple(relationships))
 
 

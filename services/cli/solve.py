@@ -222,7 +222,7 @@ def _demo(shown: _Shown) -> None:
     shown.end(run, account)
     for task in read_tasks(folder / "tasks.jsonl"):
         if task.question == header.question:
-            right = answer_matches(run.answer, task.answer, in_order=task.in_order, question=header.question)
+            right = answer_matches(run.answer, task.answer, in_order=task.in_order)
             verdict = f"The answer is [bold]{'right' if right else 'wrong'}[/]; expected: {plain(task.answer)}"
             shown.title("", verdict)
 

@@ -94,7 +94,7 @@ async def _found(arguments: Arguments, context: OperatorContext, match: str) -> 
                 text.add("UNION ALL")
             is_first = False
             text.add(f"MATCH {text.node('n0', (type_,))}")
-            text.where([*text.of_type("n0", type_), near or f"{name} = {text.parameter(wanted)}"])
+            text.where([near or f"{name} = {text.parameter(wanted)}"])
             if near:
                 text.add(f"WITH n0, {score} AS h0")
                 text.add(f"ORDER BY h0 DESC LIMIT {text.parameter(candidates)}")

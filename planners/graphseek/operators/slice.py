@@ -129,7 +129,7 @@ async def paths(arguments: Arguments, context: OperatorContext) -> Result:
     begin, conditions, steps = pattern.begin_steps(text, start, end, reach)
     if end.ids is not None:
         conditions.append(text.one_of_ids("n1", end.types, end.ids))
-    conditions += pattern.node_conditions(text, "n1", end)
+    conditions += pattern.filter_conditions(text, "n1", end.filters)
     conditions.append(f"{text.form('identity', 'n0')} <> {text.form('identity', 'n1')}")
     path, length = text.paths(steps, begin, conditions, given.get("shortest", True))
     if begin != "MATCH":

@@ -10,7 +10,7 @@ import pytest
 from planners.graphseek.grounding import ungrounded
 from planners.graphseek.results import ResultColumn, ResultStore
 from planners.graphseek.turn import StepRecord
-from planners.stores.graph_schema import GraphSchema, NodeType, PropertyKey, RelationshipType, TypeMark
+from planners.stores.graph_schema import GraphSchema, NodeType, PropertyKey, RelationshipType
 
 ROWS = (
     ("BM-9003", "Factory Alpha - Northern Division", 99.41998455706677, 829, 0.125),
@@ -24,12 +24,11 @@ SCHEMA = GraphSchema(
     nodes=(
         NodeType(
             name="BatteryModule",
-            mark=TypeMark(label="BatteryModule"),
             properties=(PropertyKey(name="unitCost", type="number"),),
         ),
-        NodeType(name="FactorySite", mark=TypeMark(label="FactorySite")),
-        NodeType(name="VehicleModel", mark=TypeMark(label="VehicleModel")),
-        NodeType(name="DriveAssembly", mark=TypeMark(label="DriveAssembly")),
+        NodeType(name="FactorySite"),
+        NodeType(name="VehicleModel"),
+        NodeType(name="DriveAssembly"),
     ),
     relationships=(RelationshipType(name="INTEGRATED_IN", ends=()),),
 )

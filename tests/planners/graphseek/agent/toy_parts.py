@@ -13,13 +13,12 @@ from planners.graphseek.operators.retrieve import cypher as CYPHER
 from planners.graphseek.question_run import QuestionParts
 from planners.graphseek.results import Cell, Result, ResultColumn, ResultStore
 from planners.graphseek.turn import Answer, Invocation, StepView, Turn
-from planners.stores.graph_schema import CypherDialect, GraphSchema, NodeType, PropertyKey, TypeMark
+from planners.stores.graph_schema import CypherDialect, GraphSchema, NodeType, PropertyKey
 from planners.stores.property_graph import QueryLimits, QueryRows, Value
 
 Run = Callable[[Mapping[str, Any], OperatorContext], Awaitable[Result]]
 SITE = NodeType(
     name="FactorySite",
-    mark=TypeMark(label="FactorySite"),
     properties=(PropertyKey(name="name", type="string"), PropertyKey(name="year", type="integer")),
 )
 LIMITS = QueryLimits()

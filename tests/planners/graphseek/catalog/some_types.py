@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from planners.stores.graph_schema import NodeType, PropertyKey, PropertyType, TypeMark
+from planners.stores.graph_schema import NodeType, PropertyKey, PropertyType
 
 
 def key(name: str, type_: PropertyType = "string") -> PropertyKey:
@@ -10,4 +10,4 @@ def key(name: str, type_: PropertyType = "string") -> PropertyKey:
 
 
 def node(name: str, *properties: PropertyKey) -> NodeType:
-    return NodeType(name=name, mark=TypeMark(label=name), key="key", properties=(key("key"), *properties))
+    return NodeType(name=name, key="key", properties=(key("key"), *properties))

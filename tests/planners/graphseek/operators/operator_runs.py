@@ -71,7 +71,7 @@ async def ladybug_runs(graph: RandomGraph, folder: Path, catalog: SemanticCatalo
     """Write a graph into a new folder and open it."""
     write_ladybug(graph, folder / "graph.lbdb")
     async with open_ladybug_reader(folder / "graph.lbdb") as reader:
-        keys = {f"{graph.label(key)}:{key}": key for key in graph.types}
+        keys = {f"{graph.types[key]}:{key}": key for key in graph.types}
         yield Runs(reader, await reader.schema(), catalog, ResultStore(folder / "results"), keys)
 
 

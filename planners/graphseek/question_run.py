@@ -61,18 +61,14 @@ from planners.graphseek.turn import (
 )
 from planners.journal.recorded import Steps, not_recorded, request_key
 from planners.journal.run_journal import DAMAGED, RunJournal
-from planners.journal.step_log import also_told_to, emit, in_order, seconds_since, told_to, unheard
+from planners.journal.step_log import also_told_to, emit, in_order, seconds_since, to_its_end, told_to, unheard
 from planners.stores.graph_schema import GraphSchema, ReadableGraph
 
 _CYPHER = "cypher"
 _MOST_CHARS = 20_000  # of an answer, which is read and checked word by word
 _ERROR_CHARS = 500  # of an error of foreign code
 _SETTINGS = AgentSettings()
-_ENDS: tuple[tuple[type[Exception], RunOutcome], ...] = (
-    (BudgetExceededError, "budget"),
-    (ModelError, "model"),
-    (StorageError, "store"),
-)
+_ENDS: dict[type[Exception], RunOutcome] = {BudgetExceededError: "budget", ModelError: "model", StorageError: "store"}
 _GOES_ON = frozenset({"model", "store", "budget", "deadline", "cancelled"})
 """Outcomes of a run that can go on when what stopped it is over."""
 Observe: TypeAlias = Callable[[AgentEvent], None]
@@ -99,12 +95,10 @@ class AnsweredQuestion:
     """A run that has ended.
 
     :param end: how.
-    :param records: the steps that were taken, without the last where it gave the answer.
     :param model_calls: those that were answered.
     """
 
     end: Ended
-    records: tuple[StepRecord, ...]
     model_calls: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
@@ -155,15 +149,9 @@ async def answer_question(
         journal=steps or Steps(),
     )
     with told_to(observe), also_told_to(count):
-        try:
-            end = await _within_limits(run)
-        except asyncio.CancelledError:
-            emit(Ended(answer="", outcome="cancelled", missing="the run was cancelled"))
-            raise
-        emit(end)
+        end = await to_its_end(run.steps(), Ended, seconds=settings.max_seconds, outcomes=_ENDS)
     return AnsweredQuestion(
         end=end,
-        records=tuple(run.records),
         model_calls=used["calls"],
         prompt_tokens=used["read"],
         completion_tokens=used["written"],
@@ -181,20 +169,6 @@ def check_question(question: str, settings: AgentSettings) -> None:
     if len(question) > settings.message_tokens:  # a quarter of a message
         problem = f"the question has {len(question):,} characters"
         raise InvalidArgumentError(problem, subject="question", remedy=f"Use at most {settings.message_tokens:,}")
-
-
-async def _within_limits(run: _Run) -> Ended:
-    try:
-        async with asyncio.timeout(run.settings.max_seconds) as limit:
-            return await run.steps()
-    except TimeoutError:
-        if not limit.expired():
-            raise
-        why = f"the {run.settings.max_seconds:g} s of the run have passed"
-        return Ended(answer="", outcome="deadline", missing=why)
-    except (BudgetExceededError, ModelError, StorageError) as error:
-        outcome = next(outcome for kind, outcome in _ENDS if isinstance(error, kind))
-        return Ended(answer="", outcome=outcome, missing=str(error))
 
 
 @dataclass(slots=True, kw_only=True)
@@ -341,7 +315,7 @@ class _Run:
         try:
             check_arguments(call.arguments, operator.parameters(self.schema, parts.results.handles))
             async with asyncio.timeout(seconds):
-                return await operator.run(call.arguments, context)
+                return await operator.runs(call.arguments, context)
         except (OperatorFault, StorageError, ModelError):
             raise
         except TimeoutError as error:

@@ -189,7 +189,6 @@ def _replayed(path: Path, observe: Callable[[KgotEvent], None]) -> tuple[KgotRun
     :raises InvalidArgumentError: when it is the journal of no finished run, or the replay differs.
     """
     from planners.kgot.recorded_run import header_of, replay_recorded
-    from planners.kgot.steps import steps_factory
 
     journal = read_run_journal(path)
     header = header_of(journal)
@@ -198,8 +197,7 @@ def _replayed(path: Path, observe: Callable[[KgotEvent], None]) -> tuple[KgotRun
     if not {"graph", "tool"} <= header.models.keys():
         problem = "the journal does not say who took its steps"
         raise InvalidArgumentError(problem, subject=str(path), remedy="Name the journal of a whole run")
-    make = steps_factory(language=header.language, settings=header.replay_settings)
-    return asyncio.run(replay_recorded(journal, make, observe=observe)), account_of(journal.records)
+    return asyncio.run(replay_recorded(journal, observe=observe)), account_of(journal.records)
 
 
 def _demo(shown: _Shown) -> None:

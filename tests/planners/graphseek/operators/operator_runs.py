@@ -51,7 +51,7 @@ class Runs:
             seconds=SECONDS,
             ran=self.queries.append,
         )
-        return await known.run(arguments, context)
+        return await known.runs(arguments, context)
 
     async def rows(self, operator: str, **arguments: Any) -> list[dict[str, Any]]:
         """Run an operator that gives a table, and return its rows; nodes as keys."""

@@ -30,7 +30,6 @@ from planners.graphseek.question_run import QuestionParts, answer_question
 from planners.graphseek.results import ResultStore
 from planners.graphseek.rules_turns import RulesTurns
 from planners.graphseek.turn import AgentSettings, TurnMaker
-from planners.graphseek.turn import Question as AskedQuestion
 from planners.stores import open_readable
 from planners.stores.graph_schema import ReadableGraph
 from services.jobs.cached_store import shipped_store
@@ -101,7 +100,7 @@ async def _asked(
             graph=graph, catalog=catalog, operators=tuple(known_operators().values()), results=results, turns=turns
         )
         try:
-            run = await answer_question(AskedQuestion(text=question.text), parts, settings)
+            run = await answer_question(question.text, parts, settings)
             said = run.end.outcome
             if said in ("answered", "ungrounded"):
                 answer = Answer(text=run.end.answer, tables=await _tables(results, run.end.of))

@@ -94,7 +94,6 @@ async def execute_plan(
     invoker: ToolInvoker,
     *,
     have: Mapping[str, str] | None = None,
-    answers: Mapping[str, Any] | None = None,
     observe: Callable[[StepCall], object] = lambda call: None,
 ) -> PlanExecution:
     """Make the calls of a plan in their order. While a required value is not known that no step fills, none is made.
@@ -104,10 +103,9 @@ async def execute_plan(
     :param tools: id → document of each tool of the plan.
     :param invoker: asks for consent where it must.
     :param have: input, as the plan names it, → value as text: what the plan left open.
-    :param answers: tool → what it answered before the plan, for inputs whose source is ``done``.
     :param observe: is called with each call before it is made, and after.
     """
-    have, answers = have or {}, dict(answers or {})
+    have, answers = have or {}, dict[str, Any]()
     if open_inputs := _open_inputs(plan, tools, have, answers):
         return PlanExecution(calls=(), remaining=plan.steps, open_inputs=open_inputs)
     calls: list[StepCall] = []

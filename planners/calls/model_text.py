@@ -23,7 +23,6 @@ _NO_ANSWER = re.compile(
     re.IGNORECASE,
 )
 _MOST = 64  # places of a text where an object may begin
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]]|[^"{}\[\]]+', re.DOTALL)
 _ESCAPE = re.compile(
     r"\\(?:[\"\\/bfnrt]|u[0-9A-Fa-f]{4}|x([0-9A-Fa-f]{2})|U(00(?:0[0-9A-Fa-f]|10)[0-9A-Fa-f]{4})|.)", re.DOTALL
 )
@@ -40,66 +39,28 @@ def is_no_answer(text: str) -> bool:
     return _NO_ANSWER.fullmatch(text.strip()) is not None
 
 
-def json_objects(text: str, *, mended: bool = False) -> Iterator[dict[str, Any]]:
+def json_objects(text: str) -> Iterator[dict[str, Any]]:
     """Yield the JSON objects that stand in a text, none inside another one.
 
-    :param mended: also those of which only the writing is wrong: brackets lost or surplus, a comma before a closing one, raw line breaks,
-        bad escapes (``\\'`` and ``\\x41`` of Python). Nothing else is guessed: what ends amid a string or lacks a value is no JSON.
+    Raw line breaks in strings are read, and escapes that JSON does not have (``\\'`` and ``\\x41`` of Python). Nothing else is guessed.
     """
-    decoder = json.JSONDecoder(strict=False, parse_constant=_no_constant) if mended else json.JSONDecoder()
+    decoder = json.JSONDecoder(strict=False, parse_constant=_no_constant)
+    text = _ESCAPE.sub(_escaped, text)
     at = text.find("{")
     for _ in range(_MOST):
         if at < 0:
             return
-        value, end = _object(decoder, text, at)
-        if mended and not end:
-            closed, after = _mended(text, at)
-            value, end = _object(decoder, closed, 0)
-            end = after if end == len(closed) else 0
-        if end:
+        try:
+            value, end = decoder.raw_decode(text, at)
+        except (ValueError, RecursionError):
+            end = at + 1
+        else:
             yield value
-        at = text.find("{", end or at + 1)
+        at = text.find("{", end)
 
 
 def _no_constant(name: str) -> None:
     raise ValueError(f"{name} is not JSON")
-
-
-def _object(decoder: json.JSONDecoder, text: str, at: int) -> tuple[Any, int]:
-    """Return the object that begins at a place, and its end; 0 where there is none."""
-    try:
-        return decoder.raw_decode(text, at)
-    except (ValueError, RecursionError):
-        return None, 0
-
-
-def _mended(text: str, at: int) -> tuple[str, int]:
-    """Return the brackets that open at a place, closed, with what stands in them, and their end; an empty text where a string does not end."""
-    made: list[str] = []
-    closers: list[str] = []
-    while at < len(text):
-        token = _TOKEN.match(text, at)
-        if token is None or (token[0] in ("}", "]") and token[0] not in closers):
-            return "", 0
-        at, piece = token.end(), token[0]
-        if piece in ("}", "]"):
-            _close(made, closers, piece)
-            if not closers:
-                return "".join(made), at
-        else:
-            closers += {"{": "}", "[": "]"}.get(piece, "")
-            made.append(_ESCAPE.sub(_escaped, piece) if piece[0] == '"' else piece)
-    _close(made, closers, "")
-    return "".join(made), at
-
-
-def _close(made: list[str], closers: list[str], last: str) -> None:
-    """Close the brackets that are open, up to one, without a comma before each."""
-    closer = ""
-    while closers and closer != (last or None):
-        made[-1] = made[-1].rstrip().removesuffix(",")
-        closer = closers.pop()
-        made.append(closer)
 
 
 def _escaped(found: re.Match[str]) -> str:

@@ -25,7 +25,7 @@ import site
 import struct
 import sys
 from asyncio.subprocess import PIPE, Process
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -117,15 +117,8 @@ class Sandbox:
         await self.check()
         return await _run(self.limits, code, stdin, files or {})
 
-    async def run_later(self, code: str, stdin: Awaitable[bytes]) -> SandboxResult:
-        """Start Python without files, and run it when its input is there: its seconds begin then."""
-        await self.check()
-        return await _run(self.limits, code, stdin, {})
 
-
-async def _run(
-    limits: SandboxLimits, code: str, stdin: bytes | Awaitable[bytes], files: Mapping[str, Path]
-) -> SandboxResult:
+async def _run(limits: SandboxLimits, code: str, stdin: bytes, files: Mapping[str, Path]) -> SandboxResult:
     with contextlib.ExitStack() as opened:
         file_fds = _opened_files(files, limits.input_bytes, opened)
         code_fd = _in_memory(code.encode("utf-8", "replace"), opened)
@@ -144,13 +137,7 @@ async def _run(
             command += ["--seccomp", str(filter_fd), "--json-status-fd", str(status_fd), "--"]
             command += _interpreter(limits, as_root, lifeline)
             process = await _started(command, (code_fd, filter_fd, status_fd, lifeline, *file_fds.values()), let_go)
-        try:
-            given = stdin if isinstance(stdin, bytes) else await stdin
-        except BaseException:
-            _kill(process, let_go)
-            await process.communicate()
-            raise
-        limit, stdout, stderr = await _finished(process, given, limits, let_go)
+        limit, stdout, stderr = await _finished(process, stdin, limits, let_go)
         status = _exit_code(told)
         if limit is None and status is None and (process.returncode or 0) > 0:  # no interpreter was started
             raise _not_isolated(stderr)

@@ -7,15 +7,13 @@ from collections import OrderedDict
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from itertools import chain, zip_longest
-from typing import Protocol, TypeAlias
+from typing import Protocol
 
 from egotools import AsyncClient, NotFoundError, RankedTool, Tool
 
-__all__ = ["Documents", "Finder", "FoundTool", "FoundTools", "JoinedFinder", "ToolFinder"]
+__all__ = ["Finder", "FoundTool", "FoundTools", "JoinedFinder", "ToolFinder"]
 
 _MOST_KEPT = 2_000
-Documents: TypeAlias = OrderedDict[tuple[str, str], Tool]
-"""Documents of tools by snapshot and tool id, the least recently used first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,28 +51,18 @@ class ToolFinder:
     """Asks one server. May be used by several tasks at once.
 
     :param client: of the caller, who closes it.
-    :param k: how many tools an answer has at most; with ``auto_k`` the server chooses how many.
-    :param schema_format: in which each tool's call schema is wanted; ``none`` where no model sees it.
-    :param documents: what finders of one caller, for one schema format, have kept; new ones are added, at most 2,000 are kept.
+    :param k: how many tools an answer has at most.
     """
 
-    def __init__(
-        self,
-        client: AsyncClient,
-        *,
-        k: int = 10,
-        auto_k: bool = False,
-        schema_format: str = "none",
-        documents: Documents | None = None,
-    ) -> None:
-        self._client, self._k, self._auto_k, self._schema_format = client, k, auto_k, schema_format
-        self._documents: Documents = OrderedDict() if documents is None else documents
+    def __init__(self, client: AsyncClient, *, k: int = 10) -> None:
+        self._client, self._k = client, k
+        self._documents: OrderedDict[tuple[str, str], Tool] = (
+            OrderedDict()
+        )  # by snapshot, the least recently used first
 
     async def find(self, request: str) -> FoundTools:
         """See :class:`Finder`."""
-        answer = await self._client.retrieve(
-            request, self._k, explain=False, explanation=True, timeout_s=10.0, auto_k=self._auto_k
-        )
+        answer = await self._client.retrieve(request, self._k, explain=False, explanation=True, timeout_s=10.0)
         documents = await asyncio.gather(*(self._document(ranked, answer.snapshot_id) for ranked in answer.tools))
         ranking = list(zip(answer.tools, documents, strict=True))
         return FoundTools(
@@ -96,7 +84,7 @@ class ToolFinder:
             return self._documents[key]
         try:
             tool = await self._client.get_tool(
-                ranked.id, schema_format=self._schema_format, min_snapshot=snapshot_id, timeout_s=10.0
+                ranked.id, schema_format="none", min_snapshot=snapshot_id, timeout_s=10.0
             )
         except NotFoundError:
             return None

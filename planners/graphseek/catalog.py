@@ -18,7 +18,7 @@ from ingest.trust.hidden_characters import bidirectional_runs, invisible_runs, w
 from ontology.errors import InvalidArgumentError
 from ontology.names import words
 from ontology.ontology import Fault
-from planners.stores.graph_schema import GraphSchema, NodeType, PropertyKey, RelationshipType
+from planners.stores.graph_schema import GraphSchema, NodeType, RelationshipType
 
 Role: TypeAlias = Literal["", "key", "name", "year", "quarter", "month", "date", "plan or actual", "amount", "category"]
 """What operators need to know of a property: ``name`` is what people call a node by; ``time_slice`` reads year, quarter, month, date and
@@ -238,70 +238,37 @@ def shipped_catalogs() -> dict[str, SemanticCatalog]:
 
 # Roles
 
-_KEY_WORDS = frozenset("id key code uid uuid guid identifier number iri uri".split())
-_MONTHS = frozenset("jan feb mar apr may jun jul aug sep oct nov dec".split())
-_YEARS = (1000, 2999)
-_MOST_CATEGORIES = 25
-_NEARLY_UNIQUE = 0.9
-"""Different values over nodes that have one, above which a string names nodes where the catalog says nothing."""
-
-
-def roles_of(owner: NodeType | RelationshipType) -> dict[str, Role]:
-    """Return the roles of properties by name, read from their names, types and values; one key and one name at most."""
-    roles: dict[str, Role] = {}
-    if isinstance(owner, NodeType):
-        unique = [each for each in owner.properties if each.type in ("string", "integer") and each.count > 0]
-        keys = [e.name for e in unique if e.distinct == e.count and _KEY_WORDS & set(words(e.name)[-1:])]
-        if key := owner.key or next(iter(keys), ""):
-            roles[key] = "key"
-        texts = [each.name for each in owner.properties if each.type == "string" and each.name != key]
-        ranked = sorted(texts, key=lambda name: (len(words(name)), len(name), name))
-        if named := [n for wanted in ("name", "title", "label") for n in ranked if words(n)[-1:] == [wanted]]:
-            roles[named[0]] = "name"
-    for each in owner.properties:
-        if each.name not in roles and (role := _role_of(each)):
-            roles[each.name] = role
-    return roles
-
-
-def _role_of(each: PropertyKey) -> Role:
-    """A quarter or a month may be a number, or a text such as Q1 or Jan."""
-    word, values = next(iter(words(each.name)[-1:]), ""), [str(sample).lower() for sample in each.samples]
-    lowest, highest = (value if isinstance(value, int) else 0 for value in (each.least, each.greatest))
-    few = 1 < len(each.samples) <= _MOST_CATEGORIES and each.distinct == len(each.samples)
-    if each.type == "date":
-        return "date"
-    if word == "year" and _YEARS[0] <= lowest <= highest <= _YEARS[1]:
-        return "year"
-    if word == "quarter" and (1 <= lowest <= highest <= 4 or (values and all(v[:1] == "q" for v in values))):
-        return "quarter"
-    if word == "month" and (1 <= lowest <= highest <= 12 or (values and all(v[:3] in _MONTHS for v in values))):
-        return "month"
-    return "category" if few and each.count >= 2 * len(each.samples) and each.type == "string" else ""
+_NAMES = ("name", "title", "label")
+"""Last words of a property that says what a node is called, the likeliest first."""
 
 
 def roles_of_owner(owner: NodeType | RelationshipType, catalog: SemanticCatalog) -> dict[str, Role]:
-    """Return the roles of properties by name: as the catalog says; for those it says none of, as their names do."""
+    """Return the roles of properties by name, one key and one name at most: as the catalog says; for those it says none of, as the schema
+    and their names do."""
     described = (catalog.nodes if isinstance(owner, NodeType) else catalog.relationships).get(owner.name)
     known = {each.name for each in owner.properties}
     said = {name: each.role for name, each in described.properties.items() if each.role} if described else {}
     said = {name: role for name, role in said.items() if name in known}
-    alone = {"key", "name"} & set(said.values())  # one of each
-    return {name: role for name, role in roles_of(owner).items() if name not in said and role not in alone} | said
+    roles: dict[str, Role] = {}
+    if isinstance(owner, NodeType):
+        texts = [each.name for each in owner.properties if each.type == "string" and each.name != owner.key]
+        ranked = sorted(texts, key=lambda name: (len(words(name)), len(name), name))
+        named = [name for last in _NAMES for name in ranked if words(name)[-1:] == [last]]
+        roles |= {owner.key: "key"} if owner.key else {}
+        roles |= {named[0]: "name"} if named else {}
+    roles |= {each.name: "date" for each in owner.properties if each.type == "date" and each.name not in roles}
+    alone = {"key", "name"} & set(said.values())
+    return {name: role for name, role in roles.items() if name not in said and role not in alone} | said
 
 
 def name_property(type_: NodeType, catalog: SemanticCatalog) -> str:
     """Return what people call a node by, else its key, else its first property; empty where it has none."""
-    roles = roles_of_owner(type_, catalog)
     names = [each.name for each in type_.properties]
-    ranked = [name for role in ("name", "key") for name in names if roles.get(name) == role]
-    return next(iter([*ranked, *filter(None, [type_.key]), *names]), "")
+    return next(iter([*naming_properties(type_, catalog), *filter(None, [type_.key]), *names]), "")
 
 
 def naming_properties(type_: NodeType, catalog: SemanticCatalog) -> list[str]:
-    """Return the properties in which a node is looked for: name and key, else strings that are nearly unique."""
+    """Return the properties in which a node is looked for: its name, then its key."""
     roles = roles_of_owner(type_, catalog)
-    named = [each.name for each in type_.properties if roles.get(each.name) in ("name", "key")]
-    texts = [each for each in type_.properties if each.type == "string" and each.distinct]
-    nearly = [each.name for each in texts if (each.distinct or 0) >= _NEARLY_UNIQUE * each.count]
-    return named or nearly or [each for each in (type_.key,) if each]
+    names = [each.name for role in ("name", "key") for each in type_.properties if roles.get(each.name) == role]
+    return names or [each for each in (type_.key,) if each]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from ontology.json_values import canonical_text
 from ontology.names import WORDED_NUMBER, number_of
 from planners.graphseek.results import Result, ResultStore
-from planners.graphseek.turn import Question, StepRecord
+from planners.graphseek.turn import StepRecord
 from planners.stores.graph_schema import GraphSchema, NodeType, RelationshipType
 
 _CLAIM = re.compile(
@@ -43,13 +43,13 @@ class _Claim:
 
 
 async def ungrounded(
-    answer: str, *, question: Question, schema: GraphSchema, records: Sequence[StepRecord], values: ResultStore
+    answer: str, *, question: str, schema: GraphSchema, records: Sequence[StepRecord], values: ResultStore
 ) -> list[str]:
     """Return the numbers and quoted names of an answer that stand nowhere, as they are written, each once: the first few, or that there
     are too many to check.
 
     What counts: values of results, what summaries and notes of results say, sizes of results, values of arguments that gave something,
-    the question and those before it, and the names of the schema. Earlier answers do not count: their results do.
+    the question, and the names of the schema.
     """
     claims = list(_claims(answer))
     if len(claims) > _MOST_CLAIMS:
@@ -92,9 +92,9 @@ def _number(match: re.Match[str], text: str) -> _Claim:
 class _Known:
     """What is known without asking the results."""
 
-    def __init__(self, question: Question, schema: GraphSchema, records: Sequence[StepRecord]) -> None:
-        texts = [question.text, *(asked for asked, _ in question.earlier)]
-        numbers = [each.number for text in texts for each in _claims(text) if each.number is not None]
+    def __init__(self, question: str, schema: GraphSchema, records: Sequence[StepRecord]) -> None:
+        texts = [question]
+        numbers = [each.number for each in _claims(question) if each.number is not None]
         for invocation, outcome in (pair for record in records for pair in record.pairs):
             if isinstance(outcome, Result):
                 numbers.append(float(outcome.size))

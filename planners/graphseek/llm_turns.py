@@ -1,7 +1,7 @@
 """Turns by a chat model: one structured call a step, whose schema has the operators that are offered and nothing else.
 
-A prompt has what stays the same (rules, schema) first, then the turns before, the question, the operators, and the steps so far, all
-within a number of tokens: the oldest turns, summaries and steps are left out first.
+A prompt has what stays the same (rules, schema) first, then the operators, the question, and the steps so far, within a number of tokens: the
+oldest steps are left out first.
 """
 
 from __future__ import annotations
@@ -41,10 +41,7 @@ _SETTINGS = AgentSettings()
 _MOST_CALLS = 4  # of one turn: the paper's widest step has three at once (section 5.3.4)
 _SHARED_CHARS = 80  # of a part that is written once, when it stands there twice: shorter ones cost more as references
 _PROBLEM_CHARS = 300
-_LONGEST_SHARE = 4  # one turn before has a quarter of the tokens at most, so that it does not push out the others
-_CHARS_PER_TOKEN = 4
 _NOW = " If the results answer the question, give the answer now; else give calls that were not made before."
-_LINES, _LINE_CHARS = 8, 200  # of results of turns before: as many as two turns make
 _EMPTY = "If that is not the answer, check the type (find says which type a name is of), the values, the direction and the hops"
 """The failures of section 6.4 of the paper end here: a wrong kind of entity, a swapped direction, a chain that is cut short."""
 # A bound of thousands of characters makes grammars that servers refuse.
@@ -96,35 +93,18 @@ class LlmTurns:
 
     def _system(self, view: StepView) -> str:
         """What stays the same in all steps of a question, so that a server reads it once."""
-        known = catalog_text(view.catalog, view.schema, view.question.text, count=self._count)
+        known = catalog_text(view.catalog, view.schema, view.question, count=self._count)
         return f"{_prompt()}\n\nSchema:\n{self._marks.fenced(known)}"
 
     def _user(self, view: StepView) -> str:
-        """What changes: the turns before, the question, the operators, and the steps so far."""
-        parts = []
-        if view.question.earlier:
-            parts.append(f"Turns before:\n{self._marks.fenced(self._history(view.question.earlier))}")
-        if stored := _stored(view):
-            parts.append(f"Results of turns before:\n{self._marks.fenced(stored)}")
-        parts.append(f"Operators:\n{_operator_lines(view.operators, view.schema, view.results.handles)}")
-        parts.append(f"Question: {view.question.text}")
-        parts.append(f"This is step {view.step} of at most {view.steps}.{_NOW if view.records else ''}")
+        """What changes: the operators, the question, and the steps so far."""
+        parts = [
+            f"Operators:\n{_operator_lines(view.operators, view.schema, view.results.handles)}",
+            f"Question: {view.question}",
+            f"This is step {view.step} of at most {view.steps}.{_NOW if view.records else ''}",
+        ]
         trace = self._trace(view.records, self._settings.message_tokens - sum(map(self._count, parts)))
         return "\n\n".join([*parts[:-1], *([trace] if trace else []), parts[-1]])
-
-    def _history(self, turns: Sequence[tuple[str, str]]) -> str:
-        """The turns before, the newest whole; those that do not fit are left out."""
-        left, kept = self._settings.history_tokens, list[str]()
-        longest = left * _CHARS_PER_TOKEN // _LONGEST_SHARE
-        for asked, answered in reversed(turns):
-            text = f"Question: {asked}\nAnswer: {answered}"
-            text = text if len(text) <= longest else f"{text[:longest]}…"
-            left -= self._count(text)
-            if left < 0:
-                kept.insert(0, f"({len(turns) - len(kept)} earlier turns are left out.)")
-                break
-            kept.insert(0, text)
-        return "\n".join(kept)
 
     def _trace(self, records: Sequence[StepRecord], most_tokens: int) -> str:
         """Return the steps so far. Where they have too many tokens, the oldest are left out."""
@@ -165,13 +145,6 @@ def _repeats(view: StepView) -> bool:
     last = view.records[-1].outcomes if view.records else ()
     has_result = any(isinstance(each, Result) and each.size for record in view.records for each in record.outcomes)
     return has_result and bool(last) and all(isinstance(each, Fault) and each.kind == "repeated" for each in last)
-
-
-def _stored(view: StepView) -> str:
-    """Return a line for each of the newest results that no step of this run gave."""
-    own = {each.handle for record in view.records for each in record.outcomes if isinstance(each, Result)}
-    stored = [each for each in view.results.handles if each not in own]
-    return "\n".join(view.results.result(each).summary.partition("\n")[0][:_LINE_CHARS] for each in stored[-_LINES:])
 
 
 def _turn(text: str) -> Turn:

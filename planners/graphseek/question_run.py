@@ -34,7 +34,7 @@ from planners.graphseek.operators.operator import (
     check_arguments,
     nearest_hint,
 )
-from planners.graphseek.results import Result, ResultStore, order_of
+from planners.graphseek.results import Result, ResultStore
 from planners.graphseek.turn import (
     AgentEvent,
     AgentSettings,
@@ -48,7 +48,6 @@ from planners.graphseek.turn import (
     ModelAsked,
     Outcome,
     QueryRun,
-    Question,
     QuestionBegun,
     ResultKept,
     RunOutcome,
@@ -62,18 +61,14 @@ from planners.graphseek.turn import (
 )
 from planners.journal.recorded import Steps, not_recorded, request_key
 from planners.journal.run_journal import DAMAGED, RunJournal
-from planners.journal.step_log import also_told_to, emit, in_order, seconds_since, told_to, unheard
+from planners.journal.step_log import also_told_to, emit, in_order, seconds_since, to_its_end, told_to, unheard
 from planners.stores.graph_schema import GraphSchema, ReadableGraph
 
 _CYPHER = "cypher"
 _MOST_CHARS = 20_000  # of an answer, which is read and checked word by word
 _ERROR_CHARS = 500  # of an error of foreign code
 _SETTINGS = AgentSettings()
-_ENDS: tuple[tuple[type[Exception], RunOutcome], ...] = (
-    (BudgetExceededError, "budget"),
-    (ModelError, "model"),
-    (StorageError, "store"),
-)
+_ENDS: dict[type[Exception], RunOutcome] = {BudgetExceededError: "budget", ModelError: "model", StorageError: "store"}
 _GOES_ON = frozenset({"model", "store", "budget", "deadline", "cancelled"})
 """Outcomes of a run that can go on when what stopped it is over."""
 Observe: TypeAlias = Callable[[AgentEvent], None]
@@ -85,7 +80,7 @@ class QuestionParts:
 
     :param catalog: the accepted one of the graph; an empty one where there is none.
     :param operators: all there are.
-    :param results: of this run; those of the turns before it may stand in it.
+    :param results: of this run.
     """
 
     graph: ReadableGraph
@@ -100,24 +95,14 @@ class AnsweredQuestion:
     """A run that has ended.
 
     :param end: how.
-    :param records: the steps that were taken, without the last where it gave the answer.
     :param model_calls: those that were answered.
     """
 
     end: Ended
-    records: tuple[StepRecord, ...]
     model_calls: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
     usd: float = 0.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Begun:
-    """The schema at the beginning, and how many results there are before the run's own."""
-
-    schema: GraphSchema
-    first: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,12 +114,12 @@ class _Planned:
     unusable: str = ""
 
 
-_BEGUN, _PLANNED, _NAMES = TypeAdapter(_Begun), TypeAdapter(_Planned), TypeAdapter(list[str])
+_SCHEMA, _PLANNED, _NAMES = TypeAdapter(GraphSchema), TypeAdapter(_Planned), TypeAdapter(list[str])
 _OUTCOME: TypeAdapter[Outcome] = TypeAdapter(Outcome)
 
 
 async def answer_question(
-    question: Question,
+    question: str,
     parts: QuestionParts | None,
     settings: AgentSettings = _SETTINGS,
     observe: Observe = unheard,
@@ -158,21 +143,15 @@ async def answer_question(
             usd.append(event.usd)
 
     run = _Run(
-        question=replace(question, text=clean_text(question.text)),
+        question=clean_text(question),
         given=parts,
         settings=settings,
         journal=steps or Steps(),
     )
     with told_to(observe), also_told_to(count):
-        try:
-            end = await _within_limits(run)
-        except asyncio.CancelledError:
-            emit(Ended(answer="", outcome="cancelled", missing="the run was cancelled"))
-            raise
-        emit(end)
+        end = await to_its_end(run.steps(), Ended, seconds=settings.max_seconds, outcomes=_ENDS)
     return AnsweredQuestion(
         end=end,
-        records=tuple(run.records),
         model_calls=used["calls"],
         prompt_tokens=used["read"],
         completion_tokens=used["written"],
@@ -180,42 +159,27 @@ async def answer_question(
     )
 
 
-def check_question(question: Question, settings: AgentSettings) -> None:
+def check_question(question: str, settings: AgentSettings) -> None:
     """Check a question before anything is written of its run.
 
     :raises InvalidArgumentError: when there is none, or it is too long for a message.
     """
-    if not question.text.strip():
+    if not question.strip():
         raise InvalidArgumentError("there is no question", subject="question", remedy="Ask one")
-    if len(question.text) > settings.message_tokens:  # a quarter of a message
-        problem = f"the question has {len(question.text):,} characters"
+    if len(question) > settings.message_tokens:  # a quarter of a message
+        problem = f"the question has {len(question):,} characters"
         raise InvalidArgumentError(problem, subject="question", remedy=f"Use at most {settings.message_tokens:,}")
-
-
-async def _within_limits(run: _Run) -> Ended:
-    try:
-        async with asyncio.timeout(run.settings.max_seconds) as limit:
-            return await run.steps()
-    except TimeoutError:
-        if not limit.expired():
-            raise
-        why = f"the {run.settings.max_seconds:g} s of the run have passed"
-        return Ended(answer="", outcome="deadline", missing=why)
-    except (BudgetExceededError, ModelError, StorageError) as error:
-        outcome = next(outcome for kind, outcome in _ENDS if isinstance(error, kind))
-        return Ended(answer="", outcome=outcome, missing=str(error))
 
 
 @dataclass(slots=True, kw_only=True)
 class _Run:
-    """The state of a run; ``first`` is the number of results before its own."""
+    """The state of a run."""
 
-    question: Question
+    question: str
     given: QuestionParts | None
     settings: AgentSettings
     journal: Steps
     schema: GraphSchema = field(default_factory=lambda: GraphSchema(nodes=(), relationships=()))
-    first: int = 0
     records: list[StepRecord] = field(default_factory=list)
 
     @property
@@ -227,8 +191,7 @@ class _Run:
 
     async def steps(self) -> Ended:
         """Take steps until one gives an answer, or there may be no more."""
-        begun: _Begun = await self.journal.step("begin", self._begin, _BEGUN)
-        self.schema, self.first = begun.schema, begun.first
+        self.schema = await self.journal.step("begin", self._begin, _SCHEMA)
         for step in range(1, self.settings.max_steps + 1):
             offered = self._offered()
             turn = await self._turn(step, offered)
@@ -243,16 +206,16 @@ class _Run:
                 self.records.append(StepRecord(number=step, invocations=turn, outcomes=outcomes))
         return self._without_answer()
 
-    async def _begin(self) -> _Begun:
+    async def _begin(self) -> GraphSchema:
         schema = await self.parts.graph.schema()
         begun = QuestionBegun(
-            question=self.question.text,
+            question=self.question,
             fingerprint=schema.fingerprint,
             node_types=tuple(each.name for each in schema.nodes),
             relationship_types=tuple(each.name for each in schema.relationships),
         )
         emit(begun)
-        return _Begun(schema=schema, first=max(map(order_of, self.parts.results.handles), default=0))
+        return schema
 
     def _offered(self) -> list[str]:
         """The names of the operators of a step: Cypher only after several steps that gave nothing."""
@@ -306,7 +269,7 @@ class _Run:
             async def take() -> Outcome:
                 emit(Invoked(step=step, nth=nth, operator=call.operator, arguments=call.arguments))
                 try:
-                    result = await self._result(call, self.first + made + nth, offered, earlier)
+                    result = await self._result(call, made + nth, offered, earlier)
                 except OperatorFault as fault:
                     said: dict[str, str] = {"kind": fault.kind, "problem": fault.problem, "hint": fault.hint}
                     emit(Faulted(step=step, nth=nth, **said))
@@ -352,7 +315,7 @@ class _Run:
         try:
             check_arguments(call.arguments, operator.parameters(self.schema, parts.results.handles))
             async with asyncio.timeout(seconds):
-                return await operator.run(call.arguments, context)
+                return await operator.runs(call.arguments, context)
         except (OperatorFault, StorageError, ModelError):
             raise
         except TimeoutError as error:
@@ -412,12 +375,12 @@ class _Header(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     run: Literal["graphseek"] = "graphseek"
-    question: Question
+    question: str
     settings: AgentSettings
 
 
 async def answer_recorded(
-    question: Question,
+    question: str,
     journal: RunJournal,
     parts: QuestionParts,
     settings: AgentSettings = _SETTINGS,
@@ -485,12 +448,12 @@ def _begun(journal: RunJournal) -> _Header:
     first = journal.first
     if first is None:
         raise InvalidArgumentError("the journal is empty", subject=str(journal.path), remedy="Ask a question first")
-    if "descriptors" in first.data.get("settings", {}):
-        problem, remedy = "it is the journal of an earlier version", "Ask again, with another journal"
-        raise InvalidArgumentError(problem, subject=str(journal.path), remedy=remedy)
     if first.kind != "run_begun" or first.data.get("run") != "graphseek":
         problem = "it is the journal of another command"
         raise InvalidArgumentError(problem, subject=str(journal.path), remedy="Give a new file")
+    if not isinstance(first.data.get("question"), str):
+        problem, remedy = "it is the journal of an earlier version", "Ask again, with another journal"
+        raise InvalidArgumentError(problem, subject=str(journal.path), remedy=remedy)
     try:
         return _Header.model_validate(first.data)
     except ValidationError as error:

@@ -84,7 +84,7 @@ class RulesTurns:
         asked, calls, today = self._known[2], _Calls(view.records), date.today()
         try:
             names = _Names(await _known_names(view, asked), calls)
-            graph = self._parser.parse(view.question.text, asked.domain, today, names=names).graph
+            graph = self._parser.parse(view.question, asked.domain, today, names=names).graph
             return await _Compiled(graph, asked, calls, view.results, today).answer()
         except _NeededError as needed:
             return needed.invocations

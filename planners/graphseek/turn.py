@@ -19,7 +19,7 @@ from planners.stores.graph_schema import GraphSchema
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentSettings:
-    """The limits of one question's run. Steps, history and message are the paper's (section 3.1, appendix B.1).
+    """The limits of one question's run. Steps and message are the paper's (section 3.1, appendix B.1).
 
     :param failed_before_cypher: steps after which ``cypher`` is offered: "several" of the paper (section 6.2).
     :param call_seconds: of one invocation, and of each of its queries.
@@ -30,7 +30,6 @@ class AgentSettings:
     failed_before_cypher: int = 3
     call_seconds: float = 30.0
     max_seconds: float | None = None
-    history_tokens: int = 10_000
     message_tokens: int = 20_000
     answer_tokens: int = 1_000
 
@@ -100,26 +99,14 @@ class StepRecord:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
-    """A question of a conversation.
-
-    :param earlier: turns before it: (question, answer), the oldest first.
-    """
-
-    text: str
-    earlier: tuple[tuple[str, str], ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class StepView:
     """The state of a run, as a planner sees it (sigma of section 3.1 of the paper).
 
     :param operators: that may be invoked in this step.
     :param step: its number, from 1, of at most ``steps``.
-    :param results: of this run, and of the turns before it.
     """
 
-    question: Question
+    question: str
     schema: GraphSchema
     catalog: SemanticCatalog
     operators: Sequence[Operator]

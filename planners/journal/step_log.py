@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextvars import ContextVar
 from threading import Event as Signal
@@ -19,7 +19,7 @@ from inference.retry import end_retries_with
 from ontology.errors import BudgetExceededError, ModelError
 
 __all__ = ["Event", "abandoned_calls", "also_told_to", "emit", "in_order", "metered", "on_a_thread", "seconds_since"]
-__all__ += ["told_to", "unheard"]
+__all__ += ["to_its_end", "told_to", "unheard"]
 
 T = TypeVar("T")
 _under_way: set[asyncio.Future[Any]] = set()
@@ -74,6 +74,32 @@ def also_told_to(observe: Callable[[Any], None]) -> Iterator[None]:
 
     with told_to(both):
         yield
+
+
+async def to_its_end(
+    work: Awaitable[T], ended: Callable[..., T], *, seconds: float | None, outcomes: Mapping[type[Exception], str]
+) -> T:
+    """Take a run to its end and tell it: also where its time has passed, an error ends it, or it is cancelled.
+
+    :param ended: makes the event of the end of ``answer``, ``outcome`` and ``missing``, which says why there is no answer.
+    :param seconds: that it may take; None for no limit.
+    :param outcomes: of errors that end a run, the first that fits; any other is raised.
+    """
+    try:
+        async with asyncio.timeout(seconds) as limit:
+            end = await work
+    except TimeoutError:
+        if not limit.expired():
+            raise
+        end = ended(answer="", outcome="deadline", missing=f"the {seconds:g} s of the run have passed")
+    except tuple(outcomes) as error:
+        outcome = next(name for kind, name in outcomes.items() if isinstance(error, kind))
+        end = ended(answer="", outcome=outcome, missing=str(error))
+    except asyncio.CancelledError:
+        emit(ended(answer="", outcome="cancelled", missing="the run was cancelled"))
+        raise
+    emit(end)
+    return end
 
 
 async def in_order(steps: Sequence[Coroutine[Any, Any, T]]) -> list[T]:

@@ -1,8 +1,7 @@
 """Many tasks of a file: handed out to workers, a store, a sandbox and a journal each; and their report (appendix D of the paper).
 
 A failed task stops nothing. An answer is the expected one where it is the same number, the same members of a list, or the same text without
-case, accents, articles, marks and spaces. Beside a number may stand its unit, a currency, or a word of the question; where the expected answer
-names a unit, only that one.
+case, accents, articles, marks and spaces.
 """
 
 from __future__ import annotations
@@ -16,7 +15,6 @@ import unicodedata
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import asdict, dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -45,26 +43,9 @@ is not known."""
 _FORCED = ("forced query", "forced answer")
 _CELL_CHARS = 300
 
-_QUANTITY = re.compile(
-    r"""(?P<before>US\$|[$€£¥%]|[a-z]{3})?\s*
-    (?P<number>[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:e[-+]?\d+)?|[-+]?\.\d+)
-    \s*(?P<after>[^\W\d]+|[$€£¥%])?""",
-    re.IGNORECASE | re.VERBOSE,
-)
 _SEPARATORS = re.compile(r"\s*[;\n]\s*|,\s+|,(?=\D)|\s+and\s+(?=\S+$)")
-_UNITS = {
-    "$": "usd",
-    "us$": "usd",
-    "dollar": "usd",
-    "€": "eur",
-    "euro": "eur",
-    "£": "gbp",
-    "pound": "gbp",
-    "%": "percent",
-}
-_CURRENCIES = frozenset({"usd", "eur", "gbp", "jpy", "chf"})
-_MULTIPLIERS = frozenset({"hundred", "thousand", "million", "billion", "dozen", "half"})
-"""Words of a question that make another number of one."""
+_SIGN = re.compile(r"[$€£¥%]|(?<=\d),(?=\d{3}(?!\d))")
+"""What may stand beside a number, or between its thousands."""
 _REL = 1e-9  # of two numbers that are one: more than what a conversion to decimal text loses
 
 
@@ -249,29 +230,26 @@ def _known(id_: str, folder: Path) -> TaskResult | None:
     return found if journal_path(folder, id_).is_file() and found.outcome not in _TO_GO_ON else None
 
 
-def answer_matches(given: str, expected: str, *, in_order: bool = False, question: str = "") -> bool:
+def answer_matches(given: str, expected: str, *, in_order: bool = False) -> bool:
     """Return whether an answer is the expected one.
 
-    :param expected: a number, a list with commas or semicolons, or another text.
+    :param expected: a number, beside which a sign of a currency or ``%`` may stand; a list with commas or semicolons; or another text,
+        of which case, accents, articles, marks and spaces do not count.
     :param in_order: whether the order of a list counts.
-    :param question: its words may stand beside a number, as in ``9 invoices``.
     """
-    if wanted := _quantity(expected):
-        asked = frozenset(map(_unit, re.findall(r"[^\W\d_]+", question))) - _MULTIPLIERS
-        found = _quantity(given)
-        if found is None or not wanted[1] & _MULTIPLIERS <= found[1] <= (wanted[1] or _CURRENCIES | asked):
-            return False
-        return math.isclose(found[0], wanted[0], rel_tol=_REL, abs_tol=_REL)
+    wanted = _number(expected)
+    if wanted is not None:
+        found = _number(given)
+        return found is not None and math.isclose(found, wanted, rel_tol=_REL, abs_tol=_REL)
     if _plain(given) == _plain(expected):
         return True
     items, left = _items(expected), _items(given)
     if len(items) < 2 or len(items) != len(left):
         return False
-    is_item = partial(answer_matches, question=question)
     if in_order:
-        return all(map(is_item, left, items))
+        return all(map(answer_matches, left, items))
     for item in items:  # each member has one of its own among the others
-        match = next((each for each in left if is_item(each, item)), None)
+        match = next((each for each in left if answer_matches(each, item)), None)
         if match is None:
             return False
         left.remove(match)
@@ -282,23 +260,13 @@ def _items(text: str) -> list[str]:
     return [item for item in _SEPARATORS.split(text.strip().rstrip(".")) if item.strip()]
 
 
-def _quantity(text: str) -> tuple[float, frozenset[str]] | None:
-    """Return the number that a text is, and what stands beside it; None for other texts."""
-    found = _QUANTITY.fullmatch(unicodedata.normalize("NFKC", text).strip().rstrip("."))
-    if found is None:
+def _number(text: str) -> float | None:
+    """Return the number that a text is; None for other texts."""
+    try:
+        number = float(_SIGN.sub("", unicodedata.normalize("NFKC", text)).strip().rstrip("."))
+    except ValueError:
         return None
-    before, after = (_unit(found[name] or "") for name in ("before", "after"))
-    units = frozenset(filter(None, (before, after)))  # a currency may be written twice
-    if len(units) > 1 or (before and before not in _CURRENCIES):
-        return None
-    return float(found["number"].replace(",", "")), units
-
-
-def _unit(word: str) -> str:
-    """Return the name of a unit: one for its sign, its word and its plural."""
-    name = word.casefold()
-    name = name.removesuffix("s") if len(name) > 2 else name
-    return _UNITS.get(name, name)
+    return number if math.isfinite(number) else None
 
 
 def _plain(text: str) -> str:
@@ -312,7 +280,7 @@ def _category(task: BatchTask, result: TaskResult) -> str:
         return "other error"
     if not task.answer:
         return "not checked"
-    right = answer_matches(result.answer, task.answer, in_order=task.in_order, question=task.question)
+    right = answer_matches(result.answer, task.answer, in_order=task.in_order)
     return ("correct" if right else "wrong") + (" forced" if result.outcome in _FORCED else "")
 
 

@@ -5,7 +5,6 @@ The paper binds every tool into the prompt that enlarges the graph; here a searc
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,7 +19,7 @@ from planners.calls.tool_access import CallPipeline
 from planners.calls.tool_finder import Finder, FoundTools
 from planners.calls.untrusted import FenceMarks, clean_text, cleaned, fence_answer
 from planners.journal.recorded import error_text
-from planners.journal.step_log import emit, in_order, told_to, unheard
+from planners.journal.step_log import emit, in_order, to_its_end, told_to, unheard
 from planners.kgot import kgot_task as events
 from planners.kgot.kgot_settings import KgotSettings
 from planners.kgot.kgot_task import (
@@ -107,12 +106,8 @@ async def solve_task(
         marks=FenceMarks(fence_key),
     )
     with told_to(observe):
-        try:
-            ended = await _within_limits(run)
-        except asyncio.CancelledError:
-            emit(Ended(answer="", outcome="cancelled", missing="the run was cancelled"))
-            raise
-        emit(ended)
+        limits: dict[type[Exception], str] = {BudgetExceededError: "budget"}
+        ended = await to_its_end(_iterate(run), Ended, seconds=settings.max_seconds, outcomes=limits)
     return KgotRun(
         answer=ended.answer,
         outcome=ended.outcome,
@@ -121,19 +116,6 @@ async def solve_task(
         calls=tuple(run.calls),
         iterations=run.iteration,
     )
-
-
-async def _within_limits(run: RunState) -> Ended:
-    try:
-        async with asyncio.timeout(run.settings.max_seconds) as limit:
-            return await _iterate(run)
-    except TimeoutError:
-        if not limit.expired():
-            raise
-        passed = f"the {run.settings.max_seconds:g} s of the run have passed"
-        return Ended(answer="", outcome="deadline", missing=passed)
-    except BudgetExceededError as error:
-        return Ended(answer="", outcome="budget", missing=str(error))
 
 
 async def _iterate(run: RunState) -> Ended:

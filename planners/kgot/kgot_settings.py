@@ -46,7 +46,7 @@ class KgotSettings:
     :param max_calls_per_step: the most calls of one iteration; the rest is left out.
     :param noise: what is removed from the graph after writes: ``keep`` for nothing, ``duplicates``.
     :param max_json_reasks: how often an unusable answer is asked for again, with its fault (appendix B.3.1).
-    :param repair_json: whether JSON amid other text, or only written wrong, is read before that.
+    :param repair_json: whether JSON amid other text, or with wrong escapes, is read before that.
     :param max_answer_tokens: of one answer of a model.
     :param max_graph_chars: of the graph in a prompt; a larger one is summarised.
     :param max_shown_bytes: of a tool's answer in a prompt.

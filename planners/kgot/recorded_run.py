@@ -30,7 +30,7 @@ from planners.journal.step_log import seconds_since, unheard
 from planners.kgot.kgot_controller import KgotRun, solve_task
 from planners.kgot.kgot_settings import KgotSettings
 from planners.kgot.kgot_task import Ended, KgotEvent, KgotTask
-from planners.kgot.steps import StepsFactory
+from planners.kgot.steps import LlmSteps
 from planners.stores.property_graph import Language, PropertyGraph, ReplaceGraph
 
 __all__ = ["OtherRunError", "RunHeader", "SolveParts", "header_of", "replay_recorded", "run_is_ended", "solve_recorded"]
@@ -47,15 +47,13 @@ class SolveParts:
     """What a run works with.
 
     :param graph: empty at the beginning, and of this run alone: a run that goes on empties it first.
-    :param make: makes those who take the steps; in a replay of the journal's models.
-    :param models: by role, ``graph`` and ``tool``.
+    :param models: by role: ``graph``, and ``tool`` where another one defines the calls.
     :param repeat: whether a call whose effect is not known shall be made again.
     :param about: what else a journal's run must agree in, JSON values.
     :param marks: around answers of tools; those of the journal where a run goes on.
     """
 
     graph: PropertyGraph
-    make: StepsFactory
     finder: Finder
     invoker: ToolInvoker
     sandbox: Sandbox
@@ -132,7 +130,7 @@ async def solve_recorded(
         if differing := header.differing(_header(task, parts)):
             raise OtherRunError(differing)
         if run_is_ended(journal):
-            return await replay_recorded(journal, parts.make, observe=observe)
+            return await replay_recorded(journal, observe=observe)
         recorded.check_steps(journal)
         await parts.graph.apply([ReplaceGraph()])
     steps, started = recorded.Steps(journal, faults="kept"), time.perf_counter()
@@ -141,7 +139,7 @@ async def solve_recorded(
         for role, model in parts.models.items()
     }
     events = _Events(journal, observe)
-    run = await _run(task, header, steps, events, models, parts.make, parts)
+    run = await _run(task, header, steps, events, models, parts)
     seconds = seconds_since(started)
     if run.outcome in _STOPPED:
         journal.append("run_stopped", outcome=run.outcome, missing=run.missing, seconds=seconds)
@@ -150,9 +148,7 @@ async def solve_recorded(
     return run
 
 
-async def replay_recorded(
-    journal: RunJournal, make: StepsFactory, *, observe: Callable[[KgotEvent], None] = unheard
-) -> KgotRun:
+async def replay_recorded(journal: RunJournal, *, observe: Callable[[KgotEvent], None] = unheard) -> KgotRun:
     """Take the steps of a finished run again. Nobody is asked, nothing is called, no code is run.
 
     :raises InvalidArgumentError: when the run has not ended, or the replay differs from it.
@@ -169,7 +165,7 @@ async def replay_recorded(
         models[role] = recorded.recorded_model(None, steps, role=role, name=name, budget=budget)
     events = _Events(journal, observe, is_replay=True)
     task = KgotTask(question=header.question, files=tuple(Path(name) for name, _ in header.files))
-    run = await _run(task, header, steps, events, models, make)
+    run = await _run(task, header, steps, events, models)
     if events.differing or events.count != ended.get("events") or _end_json(run) != ended.get("answer"):
         where = f"event {events.differing[0]}" if events.differing else "its end"
         raise recorded.not_recorded(f"the replay differs from the run at {where}", subject=str(journal.path))
@@ -182,22 +178,22 @@ async def _run(
     steps: recorded.Steps,
     events: _Events,
     models: Mapping[str, ChatModel],
-    make: StepsFactory,
     parts: SolveParts | None = None,
 ) -> KgotRun:
     """Run a task.
 
     :param parts: None in a replay.
     """
-    key = bytes.fromhex(header.fence_key)
+    key, settings = bytes.fromhex(header.fence_key), parts.settings if parts else header.replay_settings
+    asked = models["graph"], models.get("tool", models["graph"])
     return await solve_task(
         task,
         recorded.RecordedGraph(parts.graph if parts else None, steps, header.language),
-        make(models, key),
+        LlmSteps(*asked, settings=settings, language=header.language, fence_key=key),
         recorded.RecordedFinder(parts.finder if parts else None, steps),
         recorded.RecordedInvoker(parts.invoker if parts else None, steps, repeat=parts.repeat if parts else never),
         recorded.RecordedSandbox(parts.sandbox if parts else None, steps),
-        settings=parts.settings if parts else header.replay_settings,
+        settings=settings,
         observe=events.tell,
         fence_key=key,
     )

@@ -2,7 +2,7 @@
 
 A prompt comes from its file in ``prompts/``. What is not of the user stands in a fence. The first message has no data of the task, so a server
 that keeps the beginning of a prompt reads it once. An answer has a schema; one that does not keep it is asked for again with its fault. JSON
-is taken from anywhere in an answer, also where only its writing is wrong (appendix B.3.1 of the paper).
+is taken from anywhere in an answer, also where its escapes are wrong (appendix B.3.1 of the paper).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, TypeAlias, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from jinja2 import Environment, StrictUndefined
 
@@ -30,11 +30,9 @@ from planners.stores.property_graph import Language, MergeEdge, MergeNode, NodeR
 
 __all__ = [
     "LlmSteps",
-    "StepsFactory",
     "UnusableStepError",
     "prompt_messages",
     "read_operations",
-    "steps_factory",
     "tools_text",
 ]
 
@@ -245,17 +243,6 @@ class LlmSteps:
         return await self._ask("final_answer", inputs, _ANSWER, _said, sample=sample)
 
 
-StepsFactory: TypeAlias = Callable[[Mapping[str, ChatModel], bytes], LlmSteps]
-"""Makes the steps of a run, of models by their role (``graph``, ``tool``) and of the key of the marks around answers of tools."""
-
-
-def steps_factory(*, settings: KgotSettings, language: Language) -> StepsFactory:
-    """Return what makes the steps of a run, also of one that is replayed."""
-    return lambda models, key: LlmSteps(
-        models["graph"], models["tool"], settings=settings, language=language, fence_key=key
-    )
-
-
 @cache
 def _parser(schema: str) -> SchemaParser:
     return SchemaParser(json.loads(schema), feature="language models as the steps of a run")
@@ -270,7 +257,7 @@ def _first_read(parser: SchemaParser, read: Callable[[Any], T], text: str, repai
         return read(parser.parse(text))
     except UnusableAnswerError as error:
         fault = error
-    for nth, value in enumerate(reversed(list(json_objects(without_thoughts(text), mended=True)) if repaired else [])):
+    for nth, value in enumerate(reversed(list(json_objects(without_thoughts(text))) if repaired else [])):
         try:
             return read(parser.parse(json.dumps(value)))
         except UnusableAnswerError as error:
@@ -404,7 +391,7 @@ def _vote(value: Any) -> Vote:
 def _operation(value: Any) -> Operation:
     """Return the one write of a corrected JSON text."""
     try:
-        found = read_operations(next(json_objects(value["query"], mended=True)))
+        found = read_operations(next(json_objects(value["query"])))
     except (StopIteration, KeyError, TypeError, AttributeError) as error:
         raise UnusableAnswerError(f"query is no JSON object with nodes and edges ({str(error)[:100]})") from error
     if len(found) != 1:

@@ -36,11 +36,7 @@ async def open_graph(address: str = "memory", sandbox: Sandbox | None = None) ->
     if store == "memory" and not rest:
         from planners.stores.memory_graph import MemoryGraph
 
-        memory = MemoryGraph(sandbox, keep_warm=True)
-        try:
-            yield memory
-        finally:
-            await memory.close()
+        yield MemoryGraph(sandbox)
     elif store == "neo4j" and rest:
         from planners.stores.bolt import open_bolt_graph
 

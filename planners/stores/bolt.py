@@ -20,8 +20,8 @@ from ingest.neo4j import BoltAddress, bolt_errors, driver_options, parse_bolt_ad
 from ontology.errors import StatementError, StorageError
 from planners.stores import graph_schema as schemas
 from planners.stores import property_graph as graphs
-from planners.stores.graph_schema import CypherDialect, GraphSchema, RowStream, read_rows_of
-from planners.stores.property_graph import GraphState, Operation, PropertyRows, QueryLimits, QueryRows, Value
+from planners.stores.graph_schema import CypherDialect, GraphSchema, read_rows_of
+from planners.stores.property_graph import Operation, PropertyRows, QueryLimits, QueryRows, Value
 from planners.stores.statements import allowed_cypher, quoted_name
 
 __all__ = ["BoltGraph", "open_bolt_graph", "open_bolt_reader"]
@@ -31,8 +31,6 @@ _WRITE_S = 30.0
 """Seconds for all operations of one call: chosen as several times what 522 nodes, the paper's largest graph, take at once."""
 _GRACE_S = 5.0
 """Seconds after the server's own limit: Neo4j looks for transactions that are late every two seconds."""
-_BATCH_ROWS = 1_000
-"""That the server sends at once, and of a batch: some 100 KiB of ordinary rows."""
 _SCHEMA_S = 60.0
 """Seconds that a schema stands: a server goes through the whole graph for it."""
 _OF_STATEMENTS = frozenset({"Statement", "Schema", "Transaction", "Procedure"})
@@ -112,6 +110,35 @@ def _json(value: Any, *, with_ids: bool = False) -> Any:
     return value if value is None or (isinstance(value, str | bool | int | float) and is_finite) else str(value)
 
 
+@contextlib.asynccontextmanager
+async def _transaction(driver: Any, place: BoltAddress, mode: str, seconds: float) -> AsyncIterator[Any]:
+    """Run a transaction: committed at the end, rolled back by an error, ended by the server after so many seconds."""
+    async with (
+        _statement_errors(place, seconds),
+        driver.session(database=place.database, default_access_mode=mode) as session,
+        await session.begin_transaction(timeout=seconds) as transaction,
+    ):
+        yield transaction
+
+
+async def _rows(
+    driver: Any,
+    place: BoltAddress,
+    text: str,
+    parameters: Mapping[str, Any],
+    limits: QueryLimits,
+    *,
+    with_ids: bool = False,
+) -> QueryRows:
+    """Read, in a read transaction that is rolled back."""
+    async with _transaction(driver, place, "READ", limits.seconds) as transaction:
+        result = await transaction.run(text, parameters)
+        found = await result.fetch(limits.rows + 1)
+        await transaction.rollback()
+    rows = tuple(tuple(_json(value, with_ids=with_ids) for value in each.values()) for each in found[: limits.rows])
+    return QueryRows(columns=tuple(result.keys()), rows=rows, cut=len(found) > limits.rows)
+
+
 # --- The graph of a task --------------------------------------------------------------------------------------------------------------
 
 
@@ -134,69 +161,46 @@ async def open_bolt_graph(url: str) -> AsyncIterator[BoltGraph]:
                 await graph.apply([graphs.ReplaceGraph()])
 
 
-class BoltGraph:
+class BoltGraph(graphs.RowsGraph):
     """A graph in a database of its own. :func:`open_bolt_graph` makes it.
 
     Operations change its rows, and the difference is written; each call is one transaction.
     """
 
+    language: graphs.Language = "cypher"
+
     def __init__(self, driver: Any, place: BoltAddress) -> None:
+        super().__init__()
         self._driver = driver
         self._place = place
         self._lock = asyncio.Lock()
-        self._rows = PropertyRows()  # as committed last
         self._ids: dict[int, str] = {}
-
-    @property
-    def language(self) -> graphs.Language:
-        """Cypher."""
-        return "cypher"
 
     async def apply(self, operations: Sequence[Operation]) -> None:
         """Apply operations in their order: all, or none where one fails. Calls wait for one another."""
         async with self._lock:
-            after, ids = graphs.apply_typed(self._rows, operations), dict(self._ids)
-            async with self._transaction("WRITE", _WRITE_S) as transaction:
+            after, ids = graphs.apply_typed(self.rows, operations), dict(self._ids)
+            async with _transaction(self._driver, self._place, "WRITE", _WRITE_S) as transaction:
                 (standing,) = await (await transaction.run("MATCH (n) RETURN count(n)")).single()
                 self._check_own(standing)
-                await _write_difference(transaction, self._rows, after, ids)
-            self._rows, self._ids = after, {key: ids[key] for key in (*after.nodes, *after.edges)}
+                await _write_difference(transaction, self.rows, after, ids)
+            self.rows, self._ids = after, {key: ids[key] for key in (*after.nodes, *after.edges)}
 
     async def query(self, text: str, limits: QueryLimits = _LIMITS) -> QueryRows:
         """Read, in a read transaction that is rolled back; the server stops it at the limit of time."""
-        allowed = allowed_cypher(text)
-        async with self._transaction("READ", limits.seconds) as transaction:
-            result = await transaction.run(allowed.text)
-            found = await result.fetch(limits.rows + 1)
-            rows = tuple(tuple(_json(value) for value in record.values()) for record in found[: limits.rows])
-            await transaction.rollback()
-        return QueryRows(columns=tuple(result.keys()), rows=rows, cut=len(found) > limits.rows)
-
-    async def state(self) -> GraphState:
-        """Return the whole graph."""
-        return self._rows.state()
+        return await _rows(self._driver, self._place, allowed_cypher(text), {}, limits)
 
     def _check_own(self, nodes: int) -> None:
         """Check that the database has as many nodes as this task has left there: a task neither takes nor clears what is another's.
 
         :raises StorageError: when it has others.
         """
-        if nodes != len(self._rows.nodes):
+        if nodes != len(self.rows.nodes):
             raise StorageError(
-                f"the database has {nodes} nodes, and this task has left {len(self._rows.nodes)}",
+                f"the database has {nodes} nodes, and this task has left {len(self.rows.nodes)}",
                 subject=self._place.shown,
                 remedy="Name a database for this task alone, which is empty when it begins; what a task that was killed has left, delete",
             )
-
-    @contextlib.asynccontextmanager
-    async def _transaction(self, mode: str, seconds: float) -> AsyncIterator[Any]:
-        """Run a transaction: committed at the end, rolled back by an error, ended by the server after so many seconds."""
-        async with (
-            _statement_errors(self._place, seconds),
-            self._driver.session(database=self._place.database, default_access_mode=mode) as session,
-            await session.begin_transaction(timeout=seconds) as transaction,
-        ):
-            yield transaction
 
 
 async def _write_difference(transaction: Any, old: PropertyRows, new: PropertyRows, ids: dict[int, str]) -> None:
@@ -280,41 +284,13 @@ class BoltReader:
             self._schema = time.monotonic(), await _schema(self)
         return self._schema[1]
 
-    async def census(self) -> GraphSchema:
-        """Return the types with what was counted."""
-        return await schemas.graph_census(self, await self.schema())
-
-    @contextlib.asynccontextmanager
     async def read(
         self, text: str, parameters: Mapping[str, Value | None] | None = None, limits: QueryLimits = _LIMITS
-    ) -> AsyncIterator[RowStream]:
-        """Run a query in a read transaction, which the server ends at the limit of time; reading the rows is part of it."""
+    ) -> QueryRows:
+        """Run a query in a read transaction, which the server ends at the limit of time."""
         given = parameters or {}
         values = {**dict.fromkeys(given), **_lists(graphs.checked_properties(given))}
-        mode = {"default_access_mode": "READ", "fetch_size": _BATCH_ROWS}
-        session = self._driver.session(database=self._place.database, **mode)
-
-        async def batches(stream: RowStream) -> AsyncIterator[Sequence[tuple[object, ...]]]:
-            left = limits.rows
-            while True:
-                async with _statement_errors(self._place, limits.seconds):
-                    found = await result.fetch(min(_BATCH_ROWS, left + 1))
-                rows = [tuple(_json(value, with_ids=True) for value in record.values()) for record in found[:left]]
-                if rows:
-                    yield rows
-                stream.cut = len(found) > left
-                left -= len(rows)
-                if stream.cut or not found:
-                    return
-
-        try:
-            async with _statement_errors(self._place, limits.seconds):
-                transaction = await session.begin_transaction(timeout=limits.seconds)
-                result = await transaction.run(text, values)
-            yield RowStream(tuple(result.keys()), batches)
-        finally:
-            with contextlib.suppress(StorageError), bolt_errors(self._place):  # of a server that is unavailable
-                await session.close()
+        return await _rows(self._driver, self._place, text, values, limits, with_ids=True)
 
 
 _NODES = (
@@ -346,25 +322,25 @@ async def _schema(graph: BoltReader) -> GraphSchema:
     keys: dict[str, str] = {}
     with contextlib.suppress(StatementError):  # the user may not see constraints
         rows = await read_rows_of(graph, _KEYS)
-        keys = {label: properties[0] for label, properties in sorted(rows, reverse=True) if len(properties) == 1}
-    nodes: list[schemas.NodeType] = []
-    for label, found in sorted(of_nodes.items()):
-        node = schemas.NodeType(
-            name=label, mark=schemas.TypeMark(label=label), key=keys.get(label, ""), properties=_properties(found)
-        )
-        nodes += await schemas.marked_nodes(graph, node)
+        keys = {
+            label: properties[0] for label, properties in sorted(rows, key=tuple, reverse=True) if len(properties) == 1
+        }
+    nodes = [
+        schemas.NodeType(name=label, key=keys.get(label, ""), properties=_properties(found))
+        for label, found in sorted(of_nodes.items())
+    ]
     pairs: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for type_, source, target in await read_rows_of(graph, _PAIRS):
         pairs[type_].append((source, target))
     relationships = [
         schemas.RelationshipType(
             name=type_,
-            ends=await schemas.marked_ends(graph, type_, found, nodes),
+            ends=tuple(schemas.RelationshipEnds(source=source, target=target) for source, target in sorted(found)),
             properties=_properties(of_relationships.get(type_, {})),
         )
         for type_, found in sorted(pairs.items())
     ]
-    return GraphSchema(nodes=tuple(sorted(nodes, key=lambda node: node.name)), relationships=tuple(relationships))
+    return GraphSchema(nodes=tuple(nodes), relationships=tuple(relationships))
 
 
 def _properties(found: Mapping[str, set[str]]) -> tuple[schemas.PropertyKey, ...]:

@@ -205,8 +205,8 @@ class _Ladybug:
             self._result = self._connection.execute(request["text"], request["parameters"])
             self._identities = self._identities or _Identities(self._database)
             self._columns = self._result.get_column_names()
-            self._left, self._batch = request["most"], request["batch"]
-        return self._next_batch()
+            self._left = request["most"]
+        return self._next_part()
 
     def _open(self, request: dict[str, Any]) -> None:
         """Open the database, and bound the memory that may be taken from now on."""
@@ -226,15 +226,13 @@ class _Ladybug:
             most = int(statm.read_text(encoding="utf-8").split()[0]) * resource.getpagesize() + _LADYBUG_BYTES
             resource.setrlimit(resource.RLIMIT_AS, (most, most))
 
-    def _next_batch(self) -> str:
-        """Return a batch; ``next`` says that there is another, ``cut`` that there are more rows than may be given."""
-        texts, given, characters = list[str](), 0, 0
-        most = min(self._batch, self._left)
-        while given < most and characters < _PART_CHARACTERS and self._result.has_next():
-            rows = self._result.get_n(min(_CHUNK_ROWS, most - given))
+    def _next_part(self) -> str:
+        """Return rows, up to a number of characters; ``next`` says that there are others, ``cut`` that there are more than may be given."""
+        texts, characters = list[str](), 0
+        while self._left and characters < _PART_CHARACTERS and self._result.has_next():
+            rows = self._result.get_n(min(_CHUNK_ROWS, self._left))
             texts.append(self._identities.rows_text(rows)[1:-1])
-            given, characters = given + len(rows), characters + len(texts[-1])
-        self._left -= given
+            self._left, characters = self._left - len(rows), characters + len(texts[-1])
         more = bool(self._result.has_next())
         head = json.dumps({"columns": self._columns, "next": more and self._left > 0, "cut": more and self._left <= 0})
         return f'{head[:-1]}, "rows": [{", ".join(texts)}]}}'

@@ -31,8 +31,8 @@ from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 from ontology.errors import DocumentError, MissingExtraError, RejectionReason, StatementError, StorageError
 from planners.stores import graph_schema as schemas
 from planners.stores.engine import EngineEndedError, EngineProcess
-from planners.stores.graph_schema import CypherDialect, GraphSchema, RowStream, read_rows_of
-from planners.stores.property_graph import QueryLimits, Value
+from planners.stores.graph_schema import CypherDialect, GraphSchema, read_rows_of
+from planners.stores.property_graph import QueryLimits, QueryRows, Value
 from planners.stores.statements import quoted_name, quoted_text
 
 __all__ = [
@@ -44,13 +44,12 @@ V = TypeVar("V")
 _LIMITS = QueryLimits()
 _PROCESSES = 4
 """At once: as many as the agent runs invocations at the same time; each takes at most 1 GiB of buffers."""
-_BATCH_ROWS = 1_000
 _BUFFER_BYTES = 1 << 30
 """Memory of pages at most, taken as it is used: the default is most of the memory there is."""
 _DATABASE_BYTES = 1 << 36
 """Address space of a database, a power of two: the default, 8 TiB, containers with a limit of address space refuse."""
 _OWN_S = 60.0
-"""Seconds for a request that runs no query of a caller; a batch takes under a second."""
+"""Seconds for a request that runs no query of a caller; a part of an answer takes under a second."""
 _GRACE_S = 3.0
 """Seconds that a query may go on after its limit, until the process is ended: the engine looks at its clock between operators."""
 _PARAMETER = re.compile(
@@ -141,42 +140,26 @@ class LadybugReader:
             self._schema = await _schema(self)
         return self._schema
 
-    async def census(self) -> GraphSchema:
-        """Return the types with what was counted."""
-        return await schemas.graph_census(self, await self.schema())
-
-    @contextlib.asynccontextmanager
     async def read(
         self, text: str, parameters: Mapping[str, Value | None] | None = None, limits: QueryLimits = _LIMITS
-    ) -> AsyncIterator[RowStream]:
-        """Run a query. At most four are open at once; more wait. One whose rows are not read to the end ends with its process."""
+    ) -> QueryRows:
+        """Run a query. At most four are open at once; more wait."""
         written, bound = with_whole_numbers(text, parameters or {})
-        request = {"do": "query", "text": written, "parameters": bound, "most": limits.rows, "batch": _BATCH_ROWS}
+        request = {"do": "query", "text": written, "parameters": bound, "most": limits.rows, "seconds": limits.seconds}
         async with self._slots:
             process = await self._take()
-            part: dict[str, Any] = {"next": True}
             try:
-                part = await self._ask(process, {**request, "seconds": limits.seconds}, limits.seconds)
-
-                async def batches(stream: RowStream) -> AsyncIterator[Sequence[tuple[object, ...]]]:
-                    nonlocal part
-                    while True:
-                        if part["rows"]:
-                            yield [tuple(row) for row in part["rows"]]
-                        if not part["next"]:
-                            stream.cut = part["cut"]
-                            return
-                        part = await self._ask(process, {"do": "next"}, _OWN_S)
-
-                yield RowStream(tuple(part["columns"]), batches)
-            except StatementError:  # no query is open in it
-                part = {"next": process.has_ended}
+                part = await self._ask(process, request, limits.seconds)
+                rows = list(map(tuple, part["rows"]))
+                while part["next"]:
+                    part = await self._ask(process, {"do": "next"}, _OWN_S)
+                    rows += map(tuple, part["rows"])
+            except StorageError:
+                await process.end()
                 raise
             finally:
-                if part["next"]:
-                    await process.end()
-                else:
-                    self._idle.append(process)
+                self._idle.append(process)
+        return QueryRows(columns=tuple(part["columns"]), rows=tuple(rows), cut=part["cut"])
 
     async def _take(self) -> EngineProcess:
         """Return a process that has the file open as it is now."""
@@ -240,7 +223,7 @@ class LadybugReader:
 
 
 async def _schema(graph: LadybugReader) -> GraphSchema:
-    """Read the types: tables, and the types that a property tells apart in one table."""
+    """Read the types, which are tables."""
     nodes: list[schemas.NodeType] = []
     relationships: list[schemas.RelationshipType] = []
     tables = await read_rows_of(graph, "CALL show_tables() RETURN name, type")
@@ -249,20 +232,19 @@ async def _schema(graph: LadybugReader) -> GraphSchema:
         if kind == "NODE":
             columns = await read_rows_of(graph, f"{info}, `primary key`")
             key = next(column for column, _, is_key in columns if is_key)
-            node = schemas.NodeType(
-                name=name, mark=schemas.TypeMark(label=name), key=key, properties=_properties(columns)
-            )
-            nodes += await schemas.marked_nodes(graph, node)
+            nodes.append(schemas.NodeType(name=name, key=key, properties=_properties(columns)))
         elif kind == "REL":
             ends = "RETURN `source table name`, `destination table name`"
             pairs = await read_rows_of(graph, f"CALL show_connection({quoted_text(name)}) {ends}")
-            marked = await schemas.marked_ends(graph, name, [(source, target) for source, target in pairs], nodes)
             properties = _properties(await read_rows_of(graph, info))
-            relationships.append(schemas.RelationshipType(name=name, ends=marked, properties=properties))
+            joined = tuple(
+                schemas.RelationshipEnds(source=each[0], target=each[1]) for each in sorted(pairs, key=tuple)
+            )
+            relationships.append(schemas.RelationshipType(name=name, ends=joined, properties=properties))
     return GraphSchema(nodes=tuple(sorted(nodes, key=lambda node: node.name)), relationships=tuple(relationships))
 
 
-def _properties(columns: list[list[str]]) -> tuple[schemas.PropertyKey, ...]:
+def _properties(columns: Sequence[Sequence[str]]) -> tuple[schemas.PropertyKey, ...]:
     typed = sorted((name, kind) for name, kind, *_ in columns)
     found = [(name, next((type_ for text, type_ in _TYPES if re.fullmatch(text, kind)), None)) for name, kind in typed]
     return tuple(schemas.PropertyKey(name=name, type=type_) for name, type_ in found if type_ is not None)

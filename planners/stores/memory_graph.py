@@ -1,23 +1,16 @@
-"""The store in memory: typed operations on rows; a query is Python over a NetworkX graph in the sandbox.
-
-Starting an interpreter with NetworkX takes most of the time of a query. So a graph that :func:`planners.stores.open_graph` opened keeps
-one started, in the sandbox, which waits for the next code; each code has an interpreter of its own, as code of a model may leave one in
-any state.
-"""
+"""The store in memory: typed operations on rows; a query is Python over a NetworkX graph in the sandbox, in an interpreter of its own, as code of
+a model may leave one in any state."""
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import json
 import re
-from collections.abc import Sequence
 from typing import Any
 
-from ontology.errors import EgotoolsError, StatementError
+from ontology.errors import StatementError
 from planners.calls.sandbox import Sandbox, SandboxResult
 from planners.stores import property_graph as graphs
-from planners.stores.property_graph import GraphState, Operation, QueryLimits, QueryRows
+from planners.stores.property_graph import GraphState, QueryLimits, QueryRows
 
 __all__ = ["MemoryGraph"]
 
@@ -66,7 +59,7 @@ os._exit(0)  # taking the interpreter down would take longer than most code
 its timer, or catches what it raises, ends at the sandbox's own limit."""
 
 
-class MemoryGraph:
+class MemoryGraph(graphs.RowsGraph):
     """A graph in this process. Code of a model runs in the sandbox, on a copy.
 
     The code finds the graph as ``G``, a ``networkx.MultiDiGraph``: nodes with the attribute ``label`` and their properties,
@@ -74,69 +67,32 @@ class MemoryGraph:
 
     :param sandbox: what runs code; without one, queries are refused.
     :param state: what it holds at the beginning.
-    :param keep_warm: whether an interpreter is kept started for the next code; the graph must then be closed.
     """
 
-    def __init__(
-        self, sandbox: Sandbox | None = None, state: GraphState | None = None, *, keep_warm: bool = False
-    ) -> None:
-        self._rows = graphs.state_rows(state or GraphState())
+    language: graphs.Language = "python"
+
+    def __init__(self, sandbox: Sandbox | None = None, state: GraphState | None = None) -> None:
+        super().__init__(state)
         self._sandbox = sandbox
-        self._keep_warm = keep_warm
-        self._waiting: tuple[asyncio.Future[bytes], asyncio.Future[SandboxResult]] | None = None
-
-    @property
-    def language(self) -> graphs.Language:
-        """Python."""
-        return "python"
-
-    async def apply(self, operations: Sequence[Operation]) -> None:
-        """Apply operations in their order: all, or none where one fails."""
-        self._warm()
-        self._rows = graphs.apply_typed(self._rows, operations)
 
     async def query(self, text: str, limits: QueryLimits = _LIMITS) -> QueryRows:
         """Run Python that sets ``result``: a value, a list of values, of rows or of dictionaries with equal keys."""
         if self._sandbox is None:
             raise StatementError("no sandbox runs Python for this graph", remedy="Open the graph with a sandbox")
         graphs.check_characters(text, "the code")
-        stdin, waiting = self._request(text, limits), self._waiting
-        if waiting is None:
-            ended = await self._sandbox.run(_PROGRAM, stdin=stdin)
-        else:
-            self._waiting = None
-            waiting[0].set_result(stdin)
-            ended = await waiting[1]
-        self._warm()
+        ended = await self._sandbox.run(_PROGRAM, stdin=self._request(text, limits))
         return _result_rows(_result(ended), limits.rows)
 
-    async def state(self) -> GraphState:
-        """Return the whole graph."""
-        return self._rows.state()
-
-    async def close(self) -> None:
-        """End the interpreter that waits; the graph can still be asked."""
-        waiting, self._waiting, self._keep_warm = self._waiting, None, False
-        if waiting is not None:
-            waiting[1].cancel()
-            with contextlib.suppress(asyncio.CancelledError, EgotoolsError):
-                await waiting[1]
-
-    def _warm(self) -> None:
-        if self._keep_warm and self._waiting is None and self._sandbox is not None:
-            request: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
-            self._waiting = request, asyncio.ensure_future(self._sandbox.run_later(_PROGRAM, request))
-
     def _request(self, code: str, limits: QueryLimits) -> bytes:
-        names = {key: f"n{at}" for at, key in enumerate(self._rows.nodes, 1)}
+        names = {key: f"n{at}" for at, key in enumerate(self.rows.nodes, 1)}
         request = {
             "code": code,
             "most": limits.rows,
             "seconds": limits.seconds,
-            "nodes": [[names[key], _attributes("label", *row)] for key, row in self._rows.nodes.items()],
+            "nodes": [[names[key], _attributes("label", *row)] for key, row in self.rows.nodes.items()],
             "edges": [
                 [names[source], names[target], _attributes("type", kind, properties)]
-                for kind, source, target, properties in self._rows.edges.values()
+                for kind, source, target, properties in self.rows.edges.values()
             ],
         }
         return json.dumps(request).encode()

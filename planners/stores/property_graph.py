@@ -17,7 +17,7 @@ from ontology.errors import StatementError
 
 __all__ = [
     "EdgeRow", "GraphEdge", "GraphNode", "GraphState", "InsertNode", "Language", "MergeEdge", "MergeNode", "NodeRef", "NodeRow",
-    "NoiseRemoval", "Operation", "Properties", "PropertyGraph", "PropertyRows", "QueryLimits", "QueryRows", "ReplaceGraph", "Scalar",
+    "NoiseRemoval", "Operation", "Properties", "PropertyGraph", "PropertyRows", "QueryLimits", "QueryRows", "ReplaceGraph", "RowsGraph", "Scalar",
     "Value", "apply_typed", "check_characters", "checked_properties", "checked_value", "merge_duplicates",
     "state_rows", "state_text",
 ]  # fmt: skip
@@ -122,7 +122,7 @@ class QueryRows:
     """The rows of a query, JSON values (a node is ``{"label": …, "properties": {…}}``), and whether there were more."""
 
     columns: tuple[str, ...]
-    rows: tuple[tuple[object, ...], ...]
+    rows: tuple[tuple[Any, ...], ...]
     cut: bool = False
 
 
@@ -396,6 +396,24 @@ def _merge_edge(rows: PropertyRows, operation: MergeEdge) -> None:
         for target in targets:
             if (source, target) not in standing:
                 rows.add_edge(kind, source, target, properties)
+
+
+class RowsGraph:
+    """A graph whose rows stand in this process, as typed operations change them: what all stores of tasks are made of.
+
+    :param state: what it holds at the beginning.
+    """
+
+    def __init__(self, state: GraphState | None = None) -> None:
+        self.rows = state_rows(state or GraphState())
+
+    async def apply(self, operations: Sequence[Operation]) -> None:
+        """Apply operations in their order: all, or none where one fails."""
+        self.rows = apply_typed(self.rows, operations)
+
+    async def state(self) -> GraphState:
+        """Return the whole graph."""
+        return self.rows.state()
 
 
 # --- Text of prompts ------------------------------------------------------------------------------------------------------------------

@@ -26,7 +26,7 @@ from urllib.parse import quote, unquote
 from ontology.errors import MissingExtraError, StatementError
 from planners.stores import property_graph as graphs
 from planners.stores.engine import EngineEndedError, EngineProcess
-from planners.stores.property_graph import GraphState, Operation, PropertyRows, QueryLimits, QueryRows, Value
+from planners.stores.property_graph import PropertyRows, QueryLimits, QueryRows, Value
 from planners.stores.statements import EDGES, NAMES, RDF, XSD, allowed_sparql
 
 __all__ = ["RdfGraph", "open_rdf_graph"]
@@ -58,44 +58,31 @@ async def open_rdf_graph() -> AsyncIterator[RdfGraph]:
         await graph.close()
 
 
-class RdfGraph:
+class RdfGraph(graphs.RowsGraph):
     """A graph of triples. :func:`open_rdf_graph` makes it.
 
     The library cannot stop a query, so what takes too long ends with its process, which is started again for the next one.
     """
 
+    language: graphs.Language = "sparql"
+
     def __init__(self) -> None:
-        self._rows = PropertyRows()
-        self._triples = ""
+        super().__init__()
         self._lock = asyncio.Lock()
         self._process: EngineProcess | None = None
-        self._loaded = ""
-
-    @property
-    def language(self) -> graphs.Language:
-        """SPARQL."""
-        return "sparql"
-
-    async def apply(self, operations: Sequence[Operation]) -> None:
-        """Apply operations in their order: all, or none where one fails."""
-        self._rows = graphs.apply_typed(self._rows, operations)
-        self._triples = "".join(sorted(_triples(self._rows)))
+        self._loaded: PropertyRows | None = None
 
     async def query(self, text: str, limits: QueryLimits = _LIMITS) -> QueryRows:
         """Read by SELECT or ASK (one row, ``result``). A resource that is a node is given with label and properties."""
         allowed = allowed_sparql(text)
         async with self._lock:  # the time runs from the query's own turn
-            rows = self._rows
-            answer = await self._asked(allowed, limits)
+            rows = self.rows
+            answer = await self._asked(allowed, rows, limits)
         if "boolean" in answer:
             return QueryRows(columns=("result",), rows=((answer["boolean"],),))
         found = answer["rows"]
         shown = tuple(tuple(_shown(term, rows) for term in row) for row in found[: limits.rows])
         return QueryRows(columns=tuple(answer["columns"]), rows=shown, cut=len(found) > limits.rows)
-
-    async def state(self) -> GraphState:
-        """Return the whole graph."""
-        return self._rows.state()
 
     async def close(self) -> None:
         """End the process."""
@@ -104,16 +91,15 @@ class RdfGraph:
             if process is not None:
                 await process.end()
 
-    async def _asked(self, text: str, limits: QueryLimits) -> dict[str, Any]:
+    async def _asked(self, text: str, rows: PropertyRows, limits: QueryLimits) -> dict[str, Any]:
         # Whatever ends this call, an answer to nobody must not be read by another.
         process, self._process = self._process, None
         try:
             if process is None or process.has_ended:
-                process, self._loaded = await EngineProcess.start("oxigraph"), ""
-            triples = self._triples
-            request = {"do": "query", "text": text, "rows": limits.rows}
-            if self._loaded != triples:
-                request["triples"] = triples
+                process, self._loaded = await EngineProcess.start("oxigraph"), None
+            request: dict[str, Any] = {"do": "query", "text": text, "rows": limits.rows}
+            if self._loaded is not rows:
+                request["triples"] = "".join(sorted(_triples(rows)))
             answer = await process.ask(request, limits.seconds)
         except TimeoutError:
             raise _fault(f"it takes longer than {limits.seconds:g} s", "Ask for less, or join fewer patterns") from None
@@ -122,7 +108,7 @@ class RdfGraph:
             if error.signal_name == "SIGABRT":  # it aborts where memory is refused
                 problem = "it takes more memory than is allowed"
             raise _fault(problem, "Ask for less; the graph is as before") from None
-        self._process, self._loaded = process, triples
+        self._process, self._loaded = process, rows
         if "fault" in answer:
             problem = str(answer["fault"])
             if place := _PLACE.match(problem):  # the places that its parser names are mostly the end of the text

@@ -17,7 +17,7 @@ from ontology.errors import StatementError
 from planners.stores.property_graph import check_characters
 
 __all__ = [
-    "EDGES", "MAX_STATEMENT", "NAMES", "RDF", "REFUSED", "XSD", "AllowedCypher", "StatementToken", "allowed_cypher", "allowed_sparql",
+    "EDGES", "MAX_STATEMENT", "NAMES", "RDF", "REFUSED", "XSD", "StatementToken", "allowed_cypher", "allowed_sparql",
     "quoted_name", "quoted_text",
 ]  # fmt: skip
 
@@ -155,14 +155,6 @@ _CYPHER = re.compile(
 _HIDDEN_QUOTE = re.compile(r"(?<!\\)\\+u+(?:0022|0027|005c|0060)", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AllowedCypher:
-    """A statement that was admitted, without comments and the closing semicolon: send this, not what came in."""
-
-    text: str
-    tokens: tuple[StatementToken, ...]
-
-
 def quoted_text(text: str) -> str:
     """Return a text as a Cypher string."""
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'").replace("\n", "\\n").replace("\r", "\\r") + "'"
@@ -188,8 +180,8 @@ def _cypher_at(text: str, at: int, *_: object) -> re.Match[str]:
     raise _cypher(f"the character {text[at]!r} at {at} has no place in Cypher", remedy)
 
 
-def allowed_cypher(text: str) -> AllowedCypher:
-    """Check a query, and return what may go to the engine.
+def allowed_cypher(text: str) -> str:
+    """Check a query, and return what may go to the engine: without comments and the closing semicolon.
 
     :raises StatementError: when something is not on the list; the problem is written for whoever wrote the query.
     """
@@ -209,11 +201,10 @@ def allowed_cypher(text: str) -> AllowedCypher:
         if run > _MAX_PREFIXES:
             raise _cypher(f"more than {_MAX_PREFIXES} NOT or signs stand in a row", "Leave them out")
         _check_cypher_token(tokens, at)
-    clean = "".join(
+    return "".join(
         (" " if at and token.start > tokens[at - 1].end else "") + text[token.start : token.end]
         for at, token in enumerate(tokens)
     )
-    return AllowedCypher(text=clean, tokens=tuple(tokens))
 
 
 def _check_cypher_token(tokens: Tokens, at: int) -> None:

@@ -173,15 +173,13 @@ async def _opened_tools(catalogue: Catalogue, access: ToolAccess, ask: Ask) -> A
 def _replayed(path: Path, observe: _Observe) -> _Ended:
     """Take the steps of a finished run again; nobody is asked and nothing is called."""
     from planners.kgot.recorded_run import header_of, replay_recorded
-    from planners.kgot.steps import steps_factory
 
     journal = read_run_journal(path)
     header = header_of(journal)
     if header is None or not {"graph", "tool"} <= header.models.keys():
         problem = "the journal is empty" if header is None else "the journal does not say who took its steps"
         raise InvalidArgumentError(problem, subject=str(path), remedy="Name the journal of a whole run")
-    make = steps_factory(language=header.language, settings=header.replay_settings)
-    return asyncio.run(replay_recorded(journal, make, observe=observe)), account_of(journal.records)
+    return asyncio.run(replay_recorded(journal, observe=observe)), account_of(journal.records)
 
 
 def _demo(shown: _Shown) -> None:
@@ -200,7 +198,7 @@ def _demo(shown: _Shown) -> None:
     run, account = _replayed(recorded, shown.tell)
     shown.end(run, account)
     task = next(each for each in read_tasks(folder / "tasks.jsonl") if each.question == header.question)
-    right = answer_matches(run.answer, task.answer, in_order=task.in_order, question=header.question)
+    right = answer_matches(run.answer, task.answer, in_order=task.in_order)
     shown.say(f"The answer is [bold]{'right' if right else 'wrong'}[/]; expected: {plain(task.answer)}")
 
 

@@ -26,7 +26,7 @@ from planners.graphseek.operators.operator import Operator, known_operators
 from planners.graphseek.question_run import AnsweredQuestion, QuestionParts, answer_recorded, replay_question
 from planners.graphseek.results import Cell, ResultStore
 from planners.graphseek.rules_turns import RulesTurns
-from planners.graphseek.turn import AgentEvent, AgentSettings, Ended, Question, ResultKept
+from planners.graphseek.turn import AgentEvent, AgentSettings, Ended, ResultKept
 from planners.journal.run_journal import open_run_journal, read_run_journal
 from planners.stores import READABLE_ADDRESSES, open_readable
 from planners.stores.graph_schema import ReadableGraph
@@ -101,7 +101,7 @@ async def ask_graph(
             turns=RulesTurns() if plan.chat is None else LlmTurns(plan.chat, settings=plan.settings),
         )
         shown, told = _presented(observe)
-        answered = await answer_recorded(Question(text=question), kept, parts, plan.settings, told)
+        answered = await answer_recorded(question, kept, parts, plan.settings, told)
         if kept.end is not None:
             await results.close_for_writing()
         return Told(answered=answered, pages=await _pages(results, [*shown, *answered.end.of], rows))

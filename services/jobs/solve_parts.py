@@ -25,7 +25,6 @@ from planners.journal.run_journal import RunJournal
 from planners.kgot.kgot_settings import MODEL_RETRIES, KgotSettings
 from planners.kgot.kgot_task import KgotTask
 from planners.kgot.recorded_run import SolveParts, header_of
-from planners.kgot.steps import steps_factory
 from planners.kgot.tools.task_files import TaskFiles
 from planners.kgot.tools.tool_set import FILE_TOOLS, ToolModels, standard_tools
 from planners.kgot.tools.web_tools import WebTools
@@ -127,7 +126,6 @@ async def open_solve_parts(
         calling = await stack.enter_async_context(tools.access.calling(tools.ask, limits, own.invoker, _NO_RETRIES))
         yield SolveParts(
             graph=graph,
-            make=steps_factory(language=graph.language, settings=settings),
             models={"graph": chat, "tool": tool_chat},
             finder=own.finder(finder, most=settings.tools, always=FILE_TOOLS if task.files else ()),
             invoker=calling,

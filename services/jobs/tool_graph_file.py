@@ -1,16 +1,17 @@
 """The tool graph of a snapshot as a Ladybug file that questions are asked of: loaded on first use, and kept by the snapshot's id.
 
-Nodes stand in one table and the edges of each predicate in one of theirs. Tools have their effect where it is known, cells without a value are null, and
+Each type of nodes has a table, and so has each predicate. Tools have their effect where it is known, cells without a value are null, and
 columns that say where a node or an edge comes from, or that no edge of a type fills, are left out, so that its schema is short.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ingest.export import NODE_LABEL, edge_rows, node_rows, relations
+from ingest.export import edge_rows, node_rows, relations
 from ontology.tool_effects import known_effect_of
 from planners.stores.ladybug import ColumnType, NodeTable, RelationshipTable, load_once
 from retrieval.snapshot.graph_views import snapshot_graph
@@ -21,11 +22,10 @@ from services.jobs.cached_store import cache_folder
 if TYPE_CHECKING:
     import networkx as nx
 
-_LAYOUT = 3
+_LAYOUT = 4
 """Of the files: part of their names; it changes with what this module makes of the same snapshot."""
 _NODE_COLUMNS: Mapping[str, ColumnType] = {
     "key": "string",
-    "type": "string",
     "id": "string",
     "name": "string",
     "text": "string",
@@ -67,24 +67,27 @@ def _file(folder: Path, snapshot_id: str) -> Path:
 def _tables(snapshot: Snapshot) -> tuple[list[NodeTable], list[RelationshipTable]]:
     graph = snapshot_graph(snapshot)
     effects = {f"tool:{tool.id}": known_effect_of(tool) for tool in snapshot.tools}
-    rows = [
-        [*(row[column] for column in _NODE_COLUMNS), effects.get(node)]
-        for node, row in zip(graph, node_rows(graph), strict=True)
-    ]
-    nodes = NodeTable(type=NODE_LABEL, columns=(*_NODE_COLUMNS.items(), ("effect", "string")), key="key", rows=rows)
-    return [nodes], [_relationship(graph, name) for name in relations(graph)]
+    by_type: dict[str, list[list[object]]] = defaultdict(list)
+    type_of: dict[str, str] = {}
+    for node, row in zip(graph, node_rows(graph), strict=True):
+        type_of[row["key"]] = row["type"]
+        by_type[row["type"]].append([*(row[column] for column in _NODE_COLUMNS), effects.get(node)])
+    columns = (*_NODE_COLUMNS.items(), ("effect", "string"))
+    nodes = [NodeTable(type=kind, columns=columns, key="key", rows=rows) for kind, rows in by_type.items()]
+    return nodes, [each for name in relations(graph) for each in _relationships(graph, name, type_of)]
 
 
-def _relationship(graph: nx.MultiDiGraph[str], name: str) -> RelationshipTable:
-    rows = list(edge_rows(graph, name))
+def _relationships(graph: nx.MultiDiGraph[str], name: str, type_of: Mapping[str, str]) -> Iterator[RelationshipTable]:
+    """Yield a table for each pair of types; all have the columns that any of them fills."""
+    pairs: dict[tuple[str, str], list[Mapping[str, Any]]] = defaultdict(list)
+    for row in edge_rows(graph, name):
+        pairs[type_of[row["head"]], type_of[row["tail"]]].append(row)
+    rows = [row for of in pairs.values() for row in of]
     filled = [column for column in _EDGE_COLUMNS if any(row[column] not in ("", None) for row in rows)]
-    return RelationshipTable(
-        type=name,
-        source_type=NODE_LABEL,
-        target_type=NODE_LABEL,
-        columns=tuple((column, _EDGE_COLUMNS[column]) for column in filled),
-        rows=list(_cells(rows, ["head", "tail", *filled])),
-    )
+    columns = tuple((column, _EDGE_COLUMNS[column]) for column in filled)
+    for (source, target), of in pairs.items():
+        cells = list(_cells(of, ["head", "tail", *filled]))
+        yield RelationshipTable(type=name, source_type=source, target_type=target, columns=columns, rows=cells)
 
 
 def _cells(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> Iterator[list[object]]:

@@ -81,7 +81,7 @@ class CypherText:
         self._is_bolt = dialect == "bolt"
         self._clauses: list[str] = []
         self._parameters: dict[str, Value | None] = {}
-        names = {name for each in schema.nodes for name in (each.mark.label, each.mark.property, each.key)}
+        names = {name for each in schema.nodes for name in (each.name, each.key)}
         names |= {key.name for of in (schema.nodes, schema.relationships) for owner in of for key in owner.properties}
         self._known = (names | {each.name for each in schema.relationships}) - {""}
 
@@ -133,25 +133,16 @@ class CypherText:
         self.add(f"LIMIT {self.parameter(most + 1)}")
 
     def node(self, variable: str, types: Sequence[NodeType] = ()) -> str:
-        """Return the pattern of a node of one of the types; :meth:`of_type` and :meth:`one_of_types` say the rest."""
-        labels = list(dict.fromkeys(each.mark.label for each in types))
-        if not labels or len(labels) == len({each.mark.label for each in self.schema.nodes}) > 1:
+        """Return the pattern of a node of one of the types."""
+        names = list(dict.fromkeys(each.name for each in types))
+        if not names or len(names) == len(self.schema.nodes) > 1:
             return f"({variable})"
-        return f"({variable}:{'|'.join(map(self.name, labels))})"
+        return f"({variable}:{'|'.join(map(self.name, names))})"
 
-    def of_type(self, variable: str, type_: NodeType | None) -> list[str]:
-        """Return what must hold beside the label: nothing, or that the property that tells types apart has its value."""
-        if type_ is None or not type_.mark.property:
-            return []
-        return [f"{self.property(variable, type_.mark.property)} = {self.parameter(type_.mark.value)}"]
-
-    def one_of_types(self, variable: str, types: Sequence[NodeType]) -> list[str]:
-        """Return that a node of any label is of one of the types; nothing where there are none."""
-        tests = []
-        for each in types:
-            label = self.form("has_label", variable, self.parameter(each.mark.label))
-            tests.append(" AND ".join([label, *self.of_type(variable, each)]))
-        return [f"({' OR '.join(tests)})"] if tests else []
+    def one_of_types(self, variable: str, types: Sequence[NodeType]) -> str:
+        """Return that a node of any label is of one of the types."""
+        tests = [self.form("has_label", variable, self.parameter(each.name)) for each in types]
+        return f"({' OR '.join(tests)})"
 
     def property(self, variable: str, name: str) -> str:
         """Return a property of a node or a relationship."""
@@ -161,14 +152,14 @@ class CypherText:
         """Return the id of a node of one of the types, as all results have it."""
         if self._is_bolt:
             return f"elementId({variable})"
-        keys = dict.fromkeys((each.mark.label, each.key) for each in types or self.schema.nodes)
-        shown = {key: self.form("as_text", self.property(variable, key)) for _, key in keys}
-        if len({label for label, _ in keys}) == 1:
-            label, key = next(iter(keys))
+        keys = {each.name: each.key for each in types or self.schema.nodes}
+        shown = {key: self.form("as_text", self.property(variable, key)) for key in keys.values()}
+        if len(keys) == 1:
+            label, key = next(iter(keys.items()))
             return f"concat({self.parameter(f'{label}:')}, {shown[key]})"
         if len(shown) == 1:
             return f"concat(label({variable}), ':', {next(iter(shown.values()))})"
-        cases = " ".join(f"WHEN {self.parameter(label)} THEN {shown[key]}" for label, key in keys)
+        cases = " ".join(f"WHEN {self.parameter(label)} THEN {shown[key]}" for label, key in keys.items())
         return f"concat(label({variable}), ':', CASE label({variable}) {cases} END)"
 
     def one_of_ids(self, variable: str, types: Sequence[NodeType], ids: Sequence[str]) -> str:
@@ -183,36 +174,30 @@ class CypherText:
         """
         if self._is_bolt:
             self.add(f"MATCH {self.node(variable, (type_,) if type_ else ())}")
-            self.where([self.one_of_ids(variable, (), ids), *self.of_type(variable, type_)])
+            self.where([self.one_of_ids(variable, (), ids)])
             return "MATCH"
-        types = [each for each in self.schema.nodes if type_ is None or each.mark.label == type_.mark.label]
-        labels = {each.mark.label: each for each in types}
-        found = {label: keys for label in labels if (keys := _with_prefix(ids, f"{label}:"))}
+        types = [type_] if type_ else self.schema.nodes
+        found = {each: keys for each in types if (keys := _with_prefix(ids, f"{each.name}:"))}
         if len(found) == 1:
-            ((label, keys),) = found.items()
-            key = labels[label].key
-            is_integer = any(each.name == key and each.type == "integer" for each in labels[label].properties)
-            shown = [each.removeprefix(f"{label}:") for each in keys]
+            ((only, keys),) = found.items()
+            is_integer = any(each.name == only.key and each.type == "integer" for each in only.properties)
+            shown = [each.removeprefix(f"{only.name}:") for each in keys]
             self.add(f"UNWIND {self.parameter(tuple(map(int, shown) if is_integer else shown))} AS k0")
-            self.add(f"MATCH ({variable}:{self.name(label)} {{{self.name(key)}: k0}})")
-            self.where(self.of_type(variable, type_))
+            self.add(f"MATCH ({variable}:{self.name(only.name)} {{{self.name(only.key)}: k0}})")
             return "OPTIONAL MATCH"
         if len(ids) > _MOST_SCANNED:
             problem = f"it has {len(ids):,} nodes of several types"
             raise InvalidArgumentError(problem, subject="the result", remedy="Name one of its types with the handle")
         self.add(f"MATCH {self.node(variable, (type_,) if type_ else ())}")
-        self.where([*self.of_type(variable, type_), self.one_of_ids(variable, types, ids)])
+        self.where([self.one_of_ids(variable, types, ids)])
         return "OPTIONAL MATCH"
 
     def parts_of_ids(self, ids: Sequence[str]) -> list[tuple[tuple[NodeType, ...], tuple[str, ...]]]:
         """Return ids in parts that :meth:`choose` is fast with, each with the types that its nodes may be of."""
         if self._is_bolt:
             return [(self.schema.nodes, tuple(ids))] if ids else []
-        parts = []
-        for label in dict.fromkeys(each.mark.label for each in self.schema.nodes):
-            if of_label := _with_prefix(ids, f"{label}:"):
-                parts.append((tuple(each for each in self.schema.nodes if each.mark.label == label), of_label))
-        return parts
+        parts = [((each,), _with_prefix(ids, f"{each.name}:")) for each in self.schema.nodes]
+        return [(types, of_type) for types, of_type in parts if of_type]
 
     def reach(self, steps: Steps) -> tuple[str, list[str], str]:
         """Return the pattern of nodes within so many hops, conditions, and the expression of the number of hops.

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias
 
 from ontology.errors import StatementError
 from planners.graphseek.operators.cypher_text import Compiled, CypherText
@@ -41,9 +40,8 @@ async def fetch_rows(context: OperatorContext, compiled: Compiled, *, most: int)
     context.ran(compiled)
     limits = QueryLimits(rows=most + 1, seconds=context.seconds)
     with _faults():
-        async with context.graph.read(compiled.text, compiled.parameters, limits) as stream:
-            rows = [tuple(row) async for batch in stream.batches() for row in batch]
-            return rows[:most], stream.cut or len(rows) > most
+        found = await context.graph.read(compiled.text, compiled.parameters, limits)
+    return list(found.rows[:most]), found.cut or len(found.rows) > most
 
 
 @contextlib.contextmanager
@@ -90,33 +88,26 @@ def explain_empty(filters: Sequence[Filter]) -> None:
             raise OperatorFault("empty", f"nothing has {name} equal to {each.values[0]!r}", hint)
 
 
-def cells_of(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> tuple[list[ResultColumn], list[tuple[Cell, ...]]]:
-    """Return columns and rows of values whose types are known only when they are there."""
-    columns = [column_of(name, [row[at] for row in rows]) for at, name in enumerate(names)]
-    return columns, [tuple(cell_of(value, of) for value, of in zip(row, columns, strict=True)) for row in rows]
+def cells_of(names: Sequence[str], rows: Sequence[Row]) -> tuple[list[ResultColumn], list[Row]]:
+    """Return columns and rows of values whose types are known only when they are there; nodes as their ids."""
+    columns = [_column(name, [row[at] for row in rows]) for at, name in enumerate(names)]
+    return columns, [
+        tuple(value["id"] if value and of.type == "node" else value for value, of in zip(row, columns, strict=True))
+        for row in rows
+    ]
 
 
-def column_of(name: str, values: Sequence[Any]) -> ResultColumn:
-    """Return a column with the one type that all its values have; texts of JSON otherwise."""
-    labels = {str(each["label"]) for each in values if _is_node(each)}
-    if labels and all(each is None or _is_node(each) for each in values):
+def _column(name: str, values: Sequence[Any]) -> ResultColumn:
+    """Return a column with the one type that all its values have; of texts otherwise."""
+    present = [each for each in values if each is not None]
+    labels = {str(each["label"]) for each in present if _is_node(each)}
+    if labels and all(map(_is_node, present)):
         return ResultColumn(name=name, type="node", node_type=labels.pop() if len(labels) == 1 else "")
     types: dict[type, ColumnType] = {bool: "boolean", int: "integer", float: "number"}
-    kinds = {types.get(type(each), "string") for each in values if each is not None}
+    kinds = {types.get(type(each), "string") for each in present}
     if kinds == {"integer", "number"}:
         return ResultColumn(name=name, type="number")
     return ResultColumn(name=name, type=kinds.pop() if len(kinds) == 1 else "string")
-
-
-def cell_of(value: Any, column: ResultColumn) -> Cell:
-    """Return a value as a cell of a column that :func:`column_of` made of it."""
-    if value is None:
-        return None
-    if column.type == "node":
-        return str(value["id"])
-    if column.type != "string":
-        return cast(Cell, value if column.type != "number" else float(value))
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 
 def _is_node(value: Any) -> bool:

@@ -94,10 +94,6 @@ class TypedOperator:
         """Return the JSON schema of its arguments: types, relationships and properties are enums of the schema, handles of the run."""
         return object_schema(self.required, **self.forms(ArgumentForms(schema, handles)))
 
-    async def run(self, arguments: Arguments, context: OperatorContext) -> Result:
-        """Run it."""
-        return await self.runs(arguments, context)
-
 
 Operator: TypeAlias = TypedOperator
 

@@ -74,14 +74,12 @@ class Nodes:
     """Nodes that a query starts from, or those that are meant of what it reaches.
 
     :param ids: of a result; None: all that the types and the filters say.
-    :param is_narrowed: whether ``types`` was asked for, so that the query has to say it.
     """
 
     types: tuple[NodeType, ...]
     filters: tuple[Filter, ...] = ()
     ids: tuple[str, ...] | None = None
     shown: str
-    is_narrowed: bool = False
 
     @property
     def type(self) -> NodeType | None:
@@ -297,15 +295,7 @@ def match_nodes(text: CypherText, variable: str, nodes: Nodes) -> None:
         text.choose(variable, nodes.type, nodes.ids)
         return
     text.add(f"MATCH {text.node(variable, nodes.types)}")
-    text.where(node_conditions(text, variable, nodes))
-
-
-def node_conditions(text: CypherText, variable: str, nodes: Nodes) -> list[str]:
-    """Return what holds for nodes, beside their label."""
-    of_type = text.of_type(variable, nodes.type)
-    if nodes.is_narrowed and nodes.type is None and any(each.mark.property for each in nodes.types):
-        of_type = text.one_of_types(variable, nodes.types)
-    return [*of_type, *filter_conditions(text, variable, nodes.filters)]
+    text.where(filter_conditions(text, variable, nodes.filters))
 
 
 # Reach
@@ -334,7 +324,7 @@ def parse_end(
     if not types:
         raise _unreachable(schema, start, reach, wanted, possible)
     shown = "/".join(each.name for each in types[:4]) + (" and others" if len(types) > 4 else "")
-    return Nodes(types=types, filters=parse_filters(filters, types), shown=shown, is_narrowed=bool(wanted))
+    return Nodes(types=types, filters=parse_filters(filters, types), shown=shown)
 
 
 def parse_neighbours(raw: Arguments, schema: GraphSchema) -> tuple[Nodes, Reach, Nodes]:
@@ -395,7 +385,7 @@ def begin_steps(text: CypherText, start: Nodes, end: Nodes, reach: Reach) -> tup
     if start.ids is not None:
         begin = text.choose("n0", start.type, start.ids)
         return begin, [], steps_of(text, "(n0)", text.node("n1", end.types), reach)
-    conditions = node_conditions(text, "n0", start)
+    conditions = filter_conditions(text, "n0", start.filters)
     return "MATCH", conditions, steps_of(text, text.node("n0", start.types), text.node("n1", end.types), reach)
 
 
@@ -417,9 +407,9 @@ def match_reach(text: CypherText, start: Nodes, reach: Reach, end: Nodes, *, kee
         pattern, held, hops = steps.between(f"e0{steps.types}"), filter_conditions(text, "e0", reach.filters), "1"
     text.add(f"{'OPTIONAL MATCH' if keep_starts else begin} {pattern}")
     one, other = text.form("identity", "n0"), text.form("identity", "n1")
-    may_meet = {each.mark.label for each in start.types} & {each.mark.label for each in end.types}
+    may_meet = {each.name for each in start.types} & {each.name for each in end.types}
     differ = [f"{one} <> {other}"] if may_meet else []
-    text.where([*conditions, *differ, *held, *node_conditions(text, "n1", end)])
+    text.where([*conditions, *differ, *held, *filter_conditions(text, "n1", end.filters)])
     if begin != "MATCH" and not keep_starts:
         text.add(f"WITH n0, n1, e0 WHERE {other} IS NOT NULL")
     return hops
@@ -503,7 +493,7 @@ def name_value(text: CypherText, variable: str, types: Sequence[NodeType], catal
     shown = {name: text.form("as_text", text.property(variable, name)) for name in named}
     if len(named) == 1:
         return next(iter(shown.values()))
-    cases = " ".join(f"WHEN {text.one_of_types(variable, of)[0]} THEN {shown[name]}" for name, of in named.items())
+    cases = " ".join(f"WHEN {text.one_of_types(variable, of)} THEN {shown[name]}" for name, of in named.items())
     return f"CASE {cases} END" if named else "null"
 
 
@@ -516,10 +506,9 @@ class GraphNode(NamedTuple):
 
 
 class NodeReader:
-    """Reads nodes that queries give as values: their type and their name, whichever mark the type has."""
+    """Reads nodes that queries give as values: their type and their name."""
 
     def __init__(self, schema: GraphSchema, catalog: SemanticCatalog) -> None:
-        self._types = schema.nodes
         self._numbers = {
             each.name: {key.name: key.type for key in each.properties if key.type in NUMERIC} for each in schema.nodes
         }
@@ -528,7 +517,9 @@ class NodeReader:
     def node(self, value: Any) -> GraphNode:
         """Return a node of a result. Ladybug gives numbers as texts where another label has texts under the name."""
         properties = {name: each for name, each in value["properties"].items() if each is not None}
-        type_ = self._type(str(value["label"]), properties)
+        label = str(value["label"])
+        types = (each for each in self._names if f":{each}:" in f":{label}:")  # of a node with several labels the first
+        type_ = label if label in self._names else next(types, label)
         for name, kind in self._numbers.get(type_, {}).items():
             if isinstance(found := properties.get(name), str):
                 properties[name] = int(found) if kind == "integer" else float(found)
@@ -537,13 +528,3 @@ class NodeReader:
     def name(self, node: GraphNode) -> str:
         """Return what a node is called: its id where it has no name."""
         return str(node.properties.get(self._names.get(node.type, ""), node.id))
-
-    def _type(self, label: str, properties: Mapping[str, Any]) -> str:
-        """The type of a node; of one with several labels the first that is a type."""
-        marked = [
-            each
-            for each in self._types
-            if not each.mark.property or properties.get(each.mark.property) == each.mark.value
-        ]
-        exact = [each.name for each in marked if each.mark.label == label]
-        return next(iter([*exact, *(each.name for each in marked if f":{each.mark.label}:" in f":{label}:"), label]))

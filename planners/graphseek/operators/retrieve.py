@@ -94,7 +94,7 @@ async def _found(arguments: Arguments, context: OperatorContext, match: str) -> 
                 text.add("UNION ALL")
             is_first = False
             text.add(f"MATCH {text.node('n0', (type_,))}")
-            text.where([*text.of_type("n0", type_), near or f"{name} = {text.parameter(wanted)}"])
+            text.where([near or f"{name} = {text.parameter(wanted)}"])
             if near:
                 text.add(f"WITH n0, {score} AS h0")
                 text.add(f"ORDER BY h0 DESC LIMIT {text.parameter(candidates)}")
@@ -163,13 +163,10 @@ async def find(arguments: Arguments, context: OperatorContext) -> Result:
 async def cypher(arguments: Arguments, context: OperatorContext) -> Result:
     """Runs one Cypher query that only reads, for what no other operator can ask. Types and properties are those of the schema.
     Return properties under names, not whole nodes: RETURN s.name AS site, count(*) AS processes."""
-    text = allowed_cypher(arguments["text"]).text
+    text = allowed_cypher(arguments["text"])
     context.ran(Compiled(text=text))
-    limits = QueryLimits(rows=_CYPHER_ROWS, seconds=context.seconds)
-    async with context.graph.read(text, None, limits) as stream:
-        rows = [tuple(row) async for batch in stream.batches() for row in batch]
-        names, cut = stream.columns, stream.cut
-    if not rows:
+    found = await context.graph.read(text, None, QueryLimits(rows=_CYPHER_ROWS, seconds=context.seconds))
+    if not found.rows:
         raise OperatorFault("empty", "the query gave no rows", "Check names, directions and values")
-    columns, cells = graph_query.cells_of(names, rows)
-    return await context.results.keep_table(columns, cells, title="rows of the query", cut=cut)
+    columns, cells = graph_query.cells_of(found.columns, found.rows)
+    return await context.results.keep_table(columns, cells, title="rows of the query", cut=found.cut)

@@ -93,22 +93,16 @@ async def subgraph(arguments: Arguments, context: OperatorContext) -> Result:
     around, _ = await graph_query.fetch_rows(context, text.compiled(), most=most + 1)
     ids |= dict.fromkeys(str(row[0]) for row in around)
     among, more = await graph_query.edges_among(context, list(ids)[:most], reach.types)
-    read, cut = _EdgeReader(context), more or len(ids) > most
+    reader, cut = pattern.NodeReader(context.schema, context.catalog), more or len(ids) > most
     notes = ["There is more around them than the limit."] if cut else []
-    rows, title = [read.row(*row) for row in among], f"{end.shown} around {start.shown} by {reach.shown}"
+    rows, title = [_edge_cells(reader, *row) for row in among], f"{end.shown} around {start.shown} by {reach.shown}"
     return await context.results.keep_table(_EDGES, rows, title=title, cut=cut, notes=notes)
 
 
-class _EdgeReader:
-    """Makes rows of relationships."""
-
-    def __init__(self, context: OperatorContext) -> None:
-        self._reader = pattern.NodeReader(context.schema, context.catalog)
-
-    def row(self, source: Any, type_: Any, target: Any) -> tuple[Cell, ...]:
-        """Return the cells of a relationship, whose ends are nodes as queries give them."""
-        ends = [(each.id, each.type, self._reader.name(each)) for each in map(self._reader.node, (source, target))]
-        return (*ends[0], str(type_), *ends[1])
+def _edge_cells(reader: pattern.NodeReader, source: Any, type_: Any, target: Any) -> tuple[Cell, ...]:
+    """Return the cells of a relationship, whose ends are nodes as queries give them."""
+    ends = [(each.id, each.type, reader.name(each)) for each in map(reader.node, (source, target))]
+    return (*ends[0], str(type_), *ends[1])
 
 
 @operator(
@@ -129,7 +123,7 @@ async def paths(arguments: Arguments, context: OperatorContext) -> Result:
     begin, conditions, steps = pattern.begin_steps(text, start, end, reach)
     if end.ids is not None:
         conditions.append(text.one_of_ids("n1", end.types, end.ids))
-    conditions += pattern.node_conditions(text, "n1", end)
+    conditions += pattern.filter_conditions(text, "n1", end.filters)
     conditions.append(f"{text.form('identity', 'n0')} <> {text.form('identity', 'n1')}")
     path, length = text.paths(steps, begin, conditions, given.get("shortest", True))
     if begin != "MATCH":
@@ -140,11 +134,12 @@ async def paths(arguments: Arguments, context: OperatorContext) -> Result:
     most = given.get("limit", 25)
     text.limit(most)
     found, cut = await graph_query.fetch_rows(context, text.compiled(), most=most)
-    read, rows = _EdgeReader(context), list[tuple[Cell, ...]]()
+    reader, rows = pattern.NodeReader(context.schema, context.catalog), list[tuple[Cell, ...]]()
     for number, (each, _) in enumerate(found, 1):
         nodes = {str(node["id"]): node for node in each["nodes"]}
         for edge in each["edges"]:
-            rows.append((number, *read.row(nodes[str(edge["source"])], edge["type"], nodes[str(edge["target"])])))
+            ends = [nodes[str(edge[end])] for end in ("source", "target")]
+            rows.append((number, *_edge_cells(reader, ends[0], edge["type"], ends[1])))
     counts = ", ".join(f"{many} of {hops} hops" for hops, many in sorted(Counter(hops for _, hops in found).items()))
     notes = [f"Paths: {counts}." if found else "There is no path."]
     notes += ["There are more paths than the limit."] if cut else []

@@ -31,7 +31,7 @@ from planners.graphseek.operators.pattern import (
     stored,
 )
 from planners.graphseek.results import Result, ResultColumn, TableQuery, fits, shown_row, shown_text
-from planners.stores.graph_schema import NodeType, PropertyKey, PropertyType, TypeMark
+from planners.stores.graph_schema import NodeType, PropertyKey, PropertyType
 
 _AGGREGATED = {"type": "string", "description": "name of a column; * counts rows"}
 _TESTS: dict[str, str] = {
@@ -117,7 +117,7 @@ def _as_type(table: Result) -> NodeType:
     """A table as a type whose properties are its columns, so that its arguments are checked as those of the graph are."""
     types = {each.name: "string" if each.type == "node" else each.type for each in table.columns}
     keys = tuple(PropertyKey(name=name, type=cast(PropertyType, kind)) for name, kind in types.items())
-    return NodeType(name=table.handle, mark=TypeMark(label=""), properties=keys)
+    return NodeType(name=table.handle, properties=keys)
 
 
 def _named(outputs: Sequence[tuple[ResultColumn, str]], name: str) -> tuple[ResultColumn, str]:

@@ -116,14 +116,11 @@ async def test_nothing_is_called_while_a_value_is_not_known() -> None:
     assert made.outcome == "made" and store.blocked == [("acme", 3)]
 
 
-async def test_an_answer_from_before_the_plan_fills_an_input_and_without_it_the_value_is_asked_for() -> None:
+async def test_what_was_done_before_the_plan_is_asked_for() -> None:
     store = Store()
     plan = ToolPlan(steps=(step(1, "block_supplier", found("supplier", "done")),))
     stopped = await execute_plan(plan, TOOLS, calls_of(store))
     assert [(each.parameter, each.source) for each in stopped.open_inputs] == [("supplier", "done")]
-    earlier = {"shop/find_suppliers": {"suppliers": [{"id": "borax"}]}}
-    made = await execute_plan(plan, TOOLS, calls_of(store), answers=earlier)
-    assert made.outcome == "made" and store.blocked == [("borax", 1)]
 
 
 async def test_an_answer_without_the_value_stops_the_run() -> None:

@@ -167,30 +167,6 @@ async def test_a_cancelled_execution_leaves_no_task_and_makes_no_further_call() 
     assert len(data.asked) == calls and not any(each["event"] == "Done" for each in events)
 
 
-async def test_events_tell_the_run_in_its_order() -> None:
-    events: list[Event] = []
-    execution = await run(graph_of("e", "e from p; p.name = Person 1; e.ordinal = last 2"), mailbox(), events)
-    told = [{key: each[key] for key in each if key != "first"} for each in events if each["event"] != "Called"]
-    assert told == [
-        {"event": "VariableEntered", "var": "p", "kind": "Person"},
-        {"event": "SetResolved", "var": "p", "size": 1},
-        {"event": "VariableEntered", "var": "e", "kind": "Email"},
-        {"event": "EdgeTraversed", "start": "p", "edge": "from", "end": "e", "sources": 1, "pairs": 30},
-        {"event": "SetResolved", "var": "e", "size": 30},
-        {"event": "Filtered", "var": "e", "before": 30, "after": 2},
-        {"event": "Pruned", "sizes": {"e": 2, "p": 1}},
-        {"event": "Done", "count": 2, "calls": 2, "rows": 31},
-    ]
-    assert [each.id for each in execution.answer] == ["e281", "e291"]
-    pruned = next(each for each in events if each["event"] == "Pruned")
-    assert pruned["first"] == execution.to_json()["candidates"]
-    assert [each["call"] for each in events if each["event"] == "Called"] == execution.to_json()["calls"]
-    assert [(each.kind, each.what, each.sources, each.rows) for each in execution.calls] == [
-        ("find", "Person.name = Person 1", 0, 1),
-        ("follow", "Person ← from Email", 1, 30),
-    ]
-
-
 @pytest.mark.parametrize(
     ("returned", "constraints", "said"),
     [

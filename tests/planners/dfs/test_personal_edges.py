@@ -65,11 +65,3 @@ async def test_each_edge_and_direction_gives_the_truth(resolver: ToolResolver, h
                 wrong.append((step, sorted(expected ^ found)[:3]))
     assert wrong == []
     assert chosen == [True] * 28
-
-
-async def test_each_type_is_found_and_counted(resolver: ToolResolver, home: tuple[Path, Any]) -> None:
-    for name, kind in read_domain("personal").types.items():
-        if kind.kind == "entity":
-            found = await resolver.find(name, [])
-            assert {each.id for each in found} == set(home[1].entities[name])
-            assert await resolver.count(name, []) == len(found)

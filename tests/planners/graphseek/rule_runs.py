@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,7 +12,6 @@ from planners.graphseek.operators.operator import known_operators
 from planners.graphseek.question_run import AnsweredQuestion, QuestionParts, answer_question
 from planners.graphseek.results import Cell, ResultStore
 from planners.graphseek.rules_turns import RulesTurns
-from planners.graphseek.turn import Question
 from planners.stores import open_readable
 
 
@@ -32,24 +32,18 @@ class Answered:
 
 
 async def answer_all(
-    address: str, folder: Path, talks: Sequence[Sequence[str]], catalog: SemanticCatalog | None = None
+    address: str, folder: Path, questions: Iterable[str], catalog: SemanticCatalog | None = None
 ) -> dict[str, Answered]:
-    """Answer questions; those of one talk share their results."""
+    """Answer questions."""
     found: dict[str, Answered] = {}
-    turns = RulesTurns()
+    turns, operators = RulesTurns(), tuple(known_operators().values())
     async with open_readable(address, folder) as graph:
         known = catalog or catalog_for(await graph.schema())
-        for number, talk in enumerate(talks):
-            store = ResultStore(folder / f"results-{number}")
-            parts = QuestionParts(
-                graph=graph, catalog=known, operators=tuple(known_operators().values()), results=store, turns=turns
-            )
-            earlier: tuple[tuple[str, str], ...] = ()
-            for text in talk:
-                run = await answer_question(Question(text=text, earlier=earlier), parts)
+        for number, text in enumerate(questions):
+            with closing(ResultStore(folder / f"results-{number}")) as store:
+                parts = QuestionParts(graph=graph, catalog=known, operators=operators, results=store, turns=turns)
+                run = await answer_question(text, parts)
                 found[text] = Answered(run, [await _table(store, each) for each in run.end.of])
-                earlier = (*earlier, (text, run.end.answer))
-            store.close()
     return found
 
 

@@ -23,8 +23,8 @@ _LEAST = 24
 def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Answered]:
     folder = tmp_path_factory.mktemp("library")
     write_library(folder / "library.lbdb")
-    talks = [[text] for questions in TABLE.values() for text in questions]
-    return asyncio.run(answer_all(f"ladybug:{folder / 'library.lbdb'}", folder, talks, CATALOG))
+    asked = [text for questions in TABLE.values() for text in questions]
+    return asyncio.run(answer_all(f"ladybug:{folder / 'library.lbdb'}", folder, asked, CATALOG))
 
 
 @pytest.mark.parametrize("question", TABLE["names"])
@@ -51,7 +51,7 @@ def test_what_is_not_understood_is_refused_by_the_word(answers: dict[str, Answer
 def test_the_shipped_questions_are_right_or_refused(company_store: Path, tmp_path: Path) -> None:
     questions = shipped_questions("tool_graph")
     address = f"ladybug:{tool_graph_file(company_store, tmp_path / 'graphs')}"
-    answered = asyncio.run(answer_all(address, tmp_path, [[each.text] for each in questions]))
+    answered = asyncio.run(answer_all(address, tmp_path, [each.text for each in questions]))
     right = []
     for each in questions:
         run = answered[each.text]

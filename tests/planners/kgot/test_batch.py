@@ -159,13 +159,11 @@ def test_bad_files_of_tasks_say_what_is_wrong(tmp_path: Path, text: str) -> None
         read_tasks(folder / "tasks.jsonl")
 
 
-RIGHT = """17=17|17.0=17|$1,250.50=1250.5|1250.5 euros=1,250.5|56=56 %|56 percent=56 %|EUR 12=12|€12=12 euros|EUR 12 euros=12
-3 Million=3 million|-3=-3|Jane Doe.=jane doe|The Café=cafe|Saint-Émilion=saint emilion|Argo, Egret; Grebe=Egret, Argo, Grebe
-Board, Export, Finance and Sales=Board, Export, Finance, Sales|5105600123, 5105600144=5105600144, 5105600123
-5105600123,5105600144=5105600123,5105600144|1.0, b=B, 1|2023-10-31=2023-10-31"""
-WRONG = """18=17|17 or 18=17|=17|no answer=17|Jane=Jane Doe|Argo, Egret=Argo, Egret, Grebe|Argo, Argo=Argo, Egret
-2023-10-30=2023-10-31|3=-3|3 million=3|3=3 million|3k=3|3m=3|2 dozen=2|2 hundred=2|3 half=3|9 wrongs=9|17 of=17|56 %=56
-12 dollars=12 euros|$12 euros=12|km 42=42|Argo, Egret, Grebe=Argo, Egret|2482=2481.09|2481.091=2481.09|3 million, b=b, 3"""
+RIGHT = """17=17|17.0=17|$1,250.50=1250.5|56=56 %|€12=12|-3=-3|Jane Doe.=jane doe|The Café=cafe|Saint-Émilion=saint emilion
+Argo, Egret; Grebe=Egret, Argo, Grebe|Board, Export, Finance and Sales=Board, Export, Finance, Sales|3 Million=3 million
+5105600123, 5105600144=5105600144; 5105600123|12=12 %|1.0, b=B, 1|2023-10-31=2023-10-31"""
+WRONG = """18=17|17 or 18=17|=17|no answer=17|Jane=Jane Doe|Argo, Egret=Argo, Egret, Grebe|Argo, Argo=Argo, Egret|3 million=3
+2023-10-30=2023-10-31|3=-3|3=3 million|12 dollars=12 euros|Argo, Egret, Grebe=Argo, Egret|2482=2481.09|2481.091=2481.09|nan=17"""
 
 
 @pytest.mark.parametrize(("cases", "is_right"), [(RIGHT, True), (WRONG, False)], ids=["right", "wrong"])

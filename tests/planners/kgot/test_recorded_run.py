@@ -26,7 +26,7 @@ from tests.harness.waiting import LIMIT_S, wait_until
 from tests.planners.journal import warehouse_tools
 from tests.planners.kgot import warehouse_solve
 from tests.planners.kgot.recorded_events import event_lines
-from tests.planners.kgot.warehouse_solve import SETTINGS, TASK, WarehouseModel, make, parts
+from tests.planners.kgot.warehouse_solve import SETTINGS, TASK, WarehouseModel, parts
 
 CALLS = ["find steel", "find tin", "move steel Ulm"]
 
@@ -112,7 +112,7 @@ async def test_a_write_that_was_cut_off_is_not_made_again_without_consent(tmp_pa
         await solve_recorded(TASK, journal, replace(parts(repeat=False), sandbox=Added()), observe=told.append)
     assert marks().count("move steel Ulm") == 1
     assert "it is not known whether it was done" in lines(tmp_path / "run").decode()
-    run = await replay_recorded(read_run_journal(tmp_path / "run"), make)
+    run = await replay_recorded(read_run_journal(tmp_path / "run"))
     assert run.outcome != "solved"
 
 
@@ -131,7 +131,7 @@ async def test_a_run_that_its_budget_stopped_goes_on_with_another(tmp_path: Path
         stopped = await solve_recorded(TASK, journal, replace(parts(Spent()), sandbox=Added()))
     assert stopped.outcome == "budget"
     with pytest.raises(InvalidArgumentError, match="has not ended"):
-        await replay_recorded(read_run_journal(tmp_path / "run"), make)
+        await replay_recorded(read_run_journal(tmp_path / "run"))
     with open_run_journal(tmp_path / "run") as journal:
         run = await solve_recorded(TASK, journal, replace(parts(), sandbox=Added()))
     assert run.outcome == "solved" and unmarked(lines(tmp_path / "run")) == unmarked(whole)
@@ -146,7 +146,7 @@ async def test_a_replay_asks_nobody_and_gives_the_same_bytes(tmp_path: Path) -> 
     whole = await whole_run(tmp_path / "run")
     told: list[KgotEvent] = []
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
-    run = await replay_recorded(read_run_journal(tmp_path / "run"), make, observe=told.append)
+    run = await replay_recorded(read_run_journal(tmp_path / "run"), observe=told.append)
     assert (run.answer, run.outcome, len(run.state.nodes)) == ("8", "solved", 3)
     assert len(told) == len(whole.splitlines())
     events = [each.data["what"] for each in read_run_journal(tmp_path / "run").records if each.kind == "event"]

@@ -22,7 +22,6 @@ from planners.kgot.kgot_controller import KgotRun
 from planners.kgot.kgot_settings import KgotSettings
 from planners.kgot.kgot_task import KgotTask
 from planners.kgot.recorded_run import SolveParts, solve_recorded
-from planners.kgot.steps import LlmSteps
 from planners.stores.memory_graph import MemoryGraph
 from tests.planners.journal.warehouse_run import MODULE, tool
 
@@ -88,11 +87,6 @@ class OneFinder:
 _TOOLS = ("find_stock", "move_stock")
 
 
-def make(models: Mapping[str, ChatModel], fence_key: bytes) -> LlmSteps:
-    model = models["graph"]
-    return LlmSteps(model, model, settings=SETTINGS, language="python", fence_key=fence_key)
-
-
 def parts(model: ChatModel | None = None, *, repeat: bool = True) -> SolveParts:
     async def ask(asked: Tool, arguments: Mapping[str, Any]) -> bool:
         return repeat
@@ -100,7 +94,6 @@ def parts(model: ChatModel | None = None, *, repeat: bool = True) -> SolveParts:
     sandbox = Sandbox()
     return SolveParts(
         graph=MemoryGraph(sandbox),
-        make=make,
         models={"graph": model or WarehouseModel()},
         finder=OneFinder(),
         invoker=PythonInvoker([MODULE]),

@@ -36,12 +36,6 @@ NODES = (
         rows=[(1, "Rome"), (2, "Bonn")],
     ),
     NodeTable(type=ODD, columns=(("k e`y", "string"), ("name", "integer")), key="k e`y", rows=[("x", 1), ("y", 2)]),
-    NodeTable(
-        type="EgotoolsNode",
-        columns=(("key", "string"), ("type", "string"), ("name", "string")),
-        key="key",
-        rows=[("tool:1", "tool", "pay"), ("tool:2", "tool", "hire"), ("f:1", "field", "iban"), ("?", None, None)],
-    ),
 )
 RELATIONSHIPS = (
     RelationshipTable(
@@ -54,18 +48,6 @@ RELATIONSHIPS = (
     RelationshipTable(type="LIVES", source_type="Person", target_type="City", rows=[("a", 1), ("b", 1), ("c:1", 2)]),
     RelationshipTable(type="LIVES", source_type="City", target_type="City", rows=[(1, 2)]),
     RelationshipTable(type="i`n", source_type=ODD, target_type="City", rows=[("x", 1)]),
-    RelationshipTable(
-        type="HAS_FIELD",
-        source_type="EgotoolsNode",
-        target_type="EgotoolsNode",
-        rows=[("tool:1", "f:1"), ("tool:2", "f:1"), ("tool:1", "tool:2")],
-    ),
-    RelationshipTable(
-        type="CALLS",
-        source_type="EgotoolsNode",
-        target_type="EgotoolsNode",
-        rows=[("tool:1", "tool:2"), ("?", "tool:2")],
-    ),
 )
 
 

@@ -23,7 +23,6 @@ from planners.stores.property_graph import (
     PropertyRows,
     QueryLimits,
     ReplaceGraph,
-    Value,
 )
 from tests.planners.stores.conftest import Driven
 from tests.planners.stores.graph_operations import OPERATIONS, PlainGraph
@@ -79,28 +78,6 @@ async def test_quotes_backslashes_and_line_breaks_stay_as_they_are(graph: Proper
     ]
     assert (state.edges[0].type, dict(state.edges[0].properties)) == (f"T {ODD}", {f"p {ODD}": (ODD, "")})
     assert (ODD,) in (await graph.query(_text(graph, "all names"))).rows
-
-
-@pytest.mark.parametrize(
-    "values",
-    [
-        (1, 1.0, True, "1"),
-        (2**53 + 1, 0.1),
-        (1, "x", (1, 2), ()),
-        ((1, 2), (1.0, 2.0), ("1",), (True,)),
-        (False, "false", 0),
-        (1e300, -(2**63), 2**63 - 1),
-    ],
-    ids=str,
-)
-async def test_values_of_several_types_in_one_property_keep_them(
-    graph: PropertyGraph, values: tuple[Value, ...]
-) -> None:
-    for value in values:  # each type comes to a property that has others already
-        await graph.apply([InsertNode(label="Thing", properties={"v": value})])
-    await graph.apply([InsertNode(label="Other", properties={"v": value, "w": 1}) for value in values])
-    found = sorted(repr(node.properties["v"]) for node in (await graph.state()).nodes)
-    assert found == sorted(repr(value) for value in values for _ in range(2))
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from planners.graphseek.llm_turns import LlmTurns
 from planners.graphseek.operators.operator import known_operators
 from planners.graphseek.question_run import AnsweredQuestion, QuestionParts, answer_question
 from planners.graphseek.results import ResultStore
-from planners.graphseek.turn import AgentEvent, AgentSettings, Question
+from planners.graphseek.turn import AgentEvent, AgentSettings
 from planners.stores.graph_schema import ReadableGraph
 from tests.planners.kgot.run_fakes import StepServer
 
@@ -60,13 +60,12 @@ class Ran:
 
 
 class Asker:
-    """Asks questions of one graph; each run has results of its own, or those of the run before."""
+    """Asks questions of one graph; each run has results of its own."""
 
     def __init__(self, graph: ReadableGraph, folder: Path) -> None:
         self.graph = graph
         self._folder = folder
         self._count = 0
-        self.results: ResultStore | None = None
 
     def folder(self) -> Path:
         self._count += 1
@@ -77,7 +76,7 @@ class Asker:
             graph=self.graph,
             catalog=CATALOG,
             operators=tuple(known_operators().values()),
-            results=self.results or ResultStore(self.folder()),
+            results=ResultStore(self.folder()),
             turns=LlmTurns(server.chat(budget), settings=settings, fence_key=b"key"),
         )
 
@@ -85,7 +84,6 @@ class Asker:
         self,
         question: str,
         *turns: Any,
-        earlier: Sequence[tuple[str, str]] = (),
         budget: Budget | None = None,
         observe: Callable[[AgentEvent], None] = lambda event: None,
         **settings: Any,
@@ -100,7 +98,6 @@ class Asker:
         with StepServer(turn=list(turns)) as server:
             chosen = AgentSettings(**settings)
             parts = self.parts(server, chosen, budget)
-            run = await answer_question(Question(text=question, earlier=tuple(earlier)), parts, chosen, hear)
-            self.results, last = None, parts.results
-            self.last = last
+            run = await answer_question(question, parts, chosen, hear)
+            self.last = parts.results
             return Ran(run=run, events=events, prompts=server.prompts("turn"), bodies=server.of("turn"))

@@ -19,7 +19,6 @@ from planners.graphseek.turn import (
     AnswerRejected,
     Ended,
     Faulted,
-    Question,
 )
 from tests.planners.graphseek.agent.toy_parts import Script, Toy, answer, call, echo, parts
 
@@ -36,7 +35,7 @@ async def asked(
 ) -> tuple[AnsweredQuestion, list[AgentEvent]]:
     events: list[AgentEvent] = []
     given = parts(store, script, *operators)
-    run = await answer_question(Question(text=text), given, AgentSettings(**settings), events.append)
+    run = await answer_question(text, given, AgentSettings(**settings), events.append)
     return run, events
 
 
@@ -130,7 +129,7 @@ async def test_deadline_and_cancel(store: ResultStore) -> None:
     started.clear()
     events: list[AgentEvent] = []
     given = parts(store, Script((call("hangs", of="y"),)), Toy("hangs", hangs))
-    task = asyncio.create_task(answer_question(Question(text="Which?"), given, AgentSettings(), events.append))
+    task = asyncio.create_task(answer_question("Which?", given, AgentSettings(), events.append))
     await started.wait()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):

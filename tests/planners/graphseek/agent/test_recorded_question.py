@@ -13,12 +13,12 @@ from ontology.errors import InvalidArgumentError, ModelError
 from planners.graphseek.operators.operator import Operator, OperatorContext
 from planners.graphseek.question_run import AnsweredQuestion, answer_recorded, replay_question
 from planners.graphseek.results import Result, ResultStore
-from planners.graphseek.turn import AgentEvent, AgentSettings, Invoked, ModelAsked, Question, StepView, Turn
+from planners.graphseek.turn import AgentEvent, AgentSettings, Invoked, ModelAsked, StepView, Turn
 from planners.journal.run_journal import open_run_journal, read_run_journal
 from planners.journal.step_log import emit
 from tests.planners.graphseek.agent.toy_parts import Script, Toy, answer, call, echo, parts
 
-QUESTION = Question(text="Which?")
+QUESTION = "Which?"
 SETTINGS = AgentSettings(max_steps=5)
 TURNS = (
     (call("echo", of="Alpha"), call("nothing", of="x")),
@@ -44,7 +44,7 @@ def store(tmp_path: Path) -> Iterator[ResultStore]:
 
 
 async def ask(
-    path: Path, store: ResultStore, script: Script, *operators: Operator, question: Question = QUESTION
+    path: Path, store: ResultStore, script: Script, *operators: Operator, question: str = QUESTION
 ) -> tuple[AnsweredQuestion, list[AgentEvent]]:
     events: list[AgentEvent] = []
     with open_run_journal(path) as journal:
@@ -65,7 +65,7 @@ async def test_a_finished_run_is_replayed_without_anybody_and_never_changed(tmp_
     once_more, _ = await ask(path, store, silent)
     assert once_more == run and silent.views == [] and path.read_bytes() == written
     with pytest.raises(InvalidArgumentError, match="another question"):
-        await ask(path, store, silent, question=Question(text="What else?"))
+        await ask(path, store, silent, question="What else?")
 
 
 async def test_a_run_that_was_stopped_goes_on_where_it_was(tmp_path: Path, store: ResultStore) -> None:

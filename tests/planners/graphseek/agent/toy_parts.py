@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import AbstractAsyncContextManager
 from typing import Any
 
 from planners.graphseek.catalog import SemanticCatalog
@@ -14,13 +13,12 @@ from planners.graphseek.operators.retrieve import cypher as CYPHER
 from planners.graphseek.question_run import QuestionParts
 from planners.graphseek.results import Cell, Result, ResultColumn, ResultStore
 from planners.graphseek.turn import Answer, Invocation, StepView, Turn
-from planners.stores.graph_schema import CypherDialect, GraphSchema, NodeType, PropertyKey, RowStream, TypeMark
-from planners.stores.property_graph import QueryLimits, Value
+from planners.stores.graph_schema import CypherDialect, GraphSchema, NodeType, PropertyKey
+from planners.stores.property_graph import QueryLimits, QueryRows, Value
 
 Run = Callable[[Mapping[str, Any], OperatorContext], Awaitable[Result]]
 SITE = NodeType(
     name="FactorySite",
-    mark=TypeMark(label="FactorySite"),
     properties=(PropertyKey(name="name", type="string"), PropertyKey(name="year", type="integer")),
 )
 LIMITS = QueryLimits()
@@ -36,12 +34,9 @@ class ToyGraph:
     async def schema(self) -> GraphSchema:
         return SCHEMA
 
-    async def census(self) -> GraphSchema:
-        return SCHEMA
-
-    def read(
+    async def read(
         self, text: str, parameters: Mapping[str, Value | None] | None = None, limits: QueryLimits = LIMITS
-    ) -> AbstractAsyncContextManager[RowStream]:
+    ) -> QueryRows:
         raise NotImplementedError
 
 

@@ -1,13 +1,13 @@
-"""Types of a schema as a census gives them, with few samples."""
+"""Types of a schema."""
 
 from __future__ import annotations
 
-from planners.stores.graph_schema import NodeType, PropertyKey, PropertyType, TypeMark
+from planners.stores.graph_schema import NodeType, PropertyKey, PropertyType
 
 
-def key(name: str, type_: PropertyType = "string", **seen: object) -> PropertyKey:
-    return PropertyKey(name=name, type=type_, **seen)  # type: ignore[arg-type]
+def key(name: str, type_: PropertyType = "string") -> PropertyKey:
+    return PropertyKey(name=name, type=type_)
 
 
-def node(name: str, *properties: PropertyKey, count: int = 100) -> NodeType:
-    return NodeType(name=name, mark=TypeMark(label=name), key="key", count=count, properties=(key("key"), *properties))
+def node(name: str, *properties: PropertyKey) -> NodeType:
+    return NodeType(name=name, key="key", properties=(key("key"), *properties))

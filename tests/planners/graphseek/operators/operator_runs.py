@@ -51,7 +51,7 @@ class Runs:
             seconds=SECONDS,
             ran=self.queries.append,
         )
-        return await known.run(arguments, context)
+        return await known.runs(arguments, context)
 
     async def rows(self, operator: str, **arguments: Any) -> list[dict[str, Any]]:
         """Run an operator that gives a table, and return its rows; nodes as keys."""
@@ -71,7 +71,7 @@ async def ladybug_runs(graph: RandomGraph, folder: Path, catalog: SemanticCatalo
     """Write a graph into a new folder and open it."""
     write_ladybug(graph, folder / "graph.lbdb")
     async with open_ladybug_reader(folder / "graph.lbdb") as reader:
-        keys = {f"{graph.label(key)}:{key}": key for key in graph.types}
+        keys = {f"{graph.types[key]}:{key}": key for key in graph.types}
         yield Runs(reader, await reader.schema(), catalog, ResultStore(folder / "results"), keys)
 
 
@@ -80,6 +80,6 @@ async def bolt_runs(graph: RandomGraph, address: str, folder: Path, catalog: Sem
     """Write a graph into a database and open it."""
     write_neo4j(graph, address)
     async with open_bolt_reader(address) as reader:
-        async with reader.read("MATCH (n) RETURN elementId(n), n.key", {}, QueryLimits()) as stream:
-            keys = {str(id_): str(key) async for batch in stream.batches() for id_, key in batch}
+        rows = (await reader.read("MATCH (n) RETURN elementId(n), n.key", {}, QueryLimits())).rows
+        keys = {str(id_): str(key) for id_, key in rows}
         yield Runs(reader, await reader.schema(), catalog, ResultStore(folder / "results"), keys)

@@ -1,4 +1,4 @@
-"""Random graphs with cycles, parallel edges, nulls, odd names and values, and types of both marks; written to Ladybug and to Neo4j."""
+"""Random graphs with cycles, parallel edges, nulls, odd names and values; written to Ladybug and to Neo4j."""
 
 from __future__ import annotations
 
@@ -11,14 +11,7 @@ from typing import Any, Final
 
 import ladybug
 
-TYPES: Final = {
-    "Person": ("Person", ""),
-    "Bau-Teil é": ("Bau-Teil é", ""),
-    "alpha'x": ("EgotoolsNode", "alpha'x"),
-    "Gamma": ("EgotoolsNode", "Gamma"),
-}
-"""Type → its label, and the value of ``type`` that tells it from others of the label."""
-TYPE_PROPERTIES: Final = {"EgotoolsNode": "type"}
+TYPES: Final = ("Person", "Bau-Teil é", "alpha'x", "Gamma")
 COLUMNS: Final = {
     "key": "STRING",
     "name": "STRING",
@@ -32,7 +25,7 @@ COLUMNS: Final = {
 EDGE_COLUMNS: Final = {"weight": "DOUBLE", "year": "INT64", "plan": "STRING"}
 ENDS: Final = {
     "KNOWS": (("Person", "Person"), ("Person", "Bau-Teil é")),
-    "MADE-OF": (("Bau-Teil é", "EgotoolsNode"), ("EgotoolsNode", "EgotoolsNode"), ("Person", "EgotoolsNode")),
+    "MADE-OF": (("Bau-Teil é", "Gamma"), ("Gamma", "alpha'x"), ("alpha'x", "alpha'x"), ("Person", "Gamma")),
 }
 TEXTS: Final = (
     "Ann",
@@ -66,23 +59,19 @@ class RandomGraph:
     properties: Mapping[str, Mapping[str, Any]]
     edges: tuple[Edge, ...]
 
-    def label(self, key: str) -> str:
-        """The label of a node."""
-        return TYPES[self.types[key]][0]
-
 
 def random_graph(draw: random.Random) -> RandomGraph:
-    """Make a graph; each type has a node with all properties, and each pair of labels an edge."""
+    """Make a graph; each type has a node with all properties, and each pair of types an edge."""
     types = {f"{name[:1]}{at}": name for name in TYPES for at in range(draw.randint(1, 5))}
     properties = {key: _properties(draw, key, key.endswith("0")) for key in types}
-    by_label: dict[str, list[str]] = {}
+    by_type: dict[str, list[str]] = {}
     for key, name in types.items():
-        by_label.setdefault(TYPES[name][0], []).append(key)
+        by_type.setdefault(name, []).append(key)
     edges = []
     for name, pairs in ENDS.items():
         for source, target in pairs:
             for _ in range(draw.randint(1, 7)):
-                ends = draw.choice(by_label[source]), draw.choice(by_label[target])
+                ends = draw.choice(by_type[source]), draw.choice(by_type[target])
                 edges += [Edge(name, *ends, _edge_properties(draw)) for _ in range(draw.choice((1, 1, 1, 2)))]
     return RandomGraph(types, properties, tuple(edges))
 
@@ -114,9 +103,8 @@ def write_ladybug(graph: RandomGraph, path: Path) -> None:
     database = ladybug.Database(str(path), buffer_pool_size=1 << 26, max_db_size=1 << 30, max_num_threads=1)
     connection = ladybug.Connection(database)
     columns = ", ".join(f"`{name}` {type_}" for name, type_ in COLUMNS.items())
-    for label in dict.fromkeys(label for label, _ in TYPES.values()):
-        kind = ", type STRING" if label in TYPE_PROPERTIES else ""
-        connection.execute(f"CREATE NODE TABLE `{label}`({columns}{kind}, PRIMARY KEY (`key`))")
+    for name in TYPES:
+        connection.execute(f"CREATE NODE TABLE `{name}`({columns}, PRIMARY KEY (`key`))")
     edge_columns = ", ".join(f"`{name}` {type_}" for name, type_ in EDGE_COLUMNS.items())
     for name, pairs in ENDS.items():
         ends = ", ".join(f"FROM `{source}` TO `{target}`" for source, target in pairs)
@@ -140,11 +128,9 @@ def write_neo4j(graph: RandomGraph, address: str) -> None:
 def _statements(graph: RandomGraph) -> list[tuple[str, dict[str, Any]]]:
     found = []
     for key, properties in graph.properties.items():
-        label, kind = TYPES[graph.types[key]]
-        marked = {**properties, **({"type": kind} if kind else {})}
-        found.append((f"CREATE (:`{label}` {{{_listed(marked)}}})", _named(marked)))
+        found.append((f"CREATE (:`{graph.types[key]}` {{{_listed(properties)}}})", _named(properties)))
     for edge in graph.edges:
-        ends = f"(a:`{graph.label(edge.source)}` {{key: $a}}), (b:`{graph.label(edge.target)}` {{key: $b}})"
+        ends = f"(a:`{graph.types[edge.source]}` {{key: $a}}), (b:`{graph.types[edge.target]}` {{key: $b}})"
         made = f"CREATE (a)-[:`{edge.type}` {{{_listed(edge.properties)}}}]->(b)"
         found.append((f"MATCH {ends} {made}", {"a": edge.source, "b": edge.target} | _named(edge.properties)))
     return found

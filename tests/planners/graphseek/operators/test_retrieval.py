@@ -75,7 +75,7 @@ def fulfils(row: Row, wanted: list[dict[str, Any]]) -> bool:
 
 
 async def run(store: ResultStore, operator: Operator, **arguments: Any) -> Result:
-    return await operator.run(arguments, context(store))
+    return await operator.runs(arguments, context(store))
 
 
 async def rows_of(store: ResultStore, operator: Operator, **arguments: Any) -> list[Row]:
@@ -202,7 +202,7 @@ async def test_faults_say_what_to_do(
     await kept(store, [column("site", "node"), column("label")], [("n1", "a")])
     await kept(store, [column("n", "integer")], [(2**62,), (2**62,), (2**62,)])
     try:
-        await operator.run(arguments, context(store))
+        await operator.runs(arguments, context(store))
         assert kind is None
     except OperatorFault as fault:
         assert (fault.kind, hint in fault.hint) == (kind, True), fault

@@ -118,9 +118,6 @@ async def test_what_is_offered_is_ready_and_has_what_is_always_at_hand() -> None
     assert len((await tools.finder(finder, most=4).find("say it")).tools) == 4
 
 
-# The catalogue.
-
-
 # Calls.
 
 

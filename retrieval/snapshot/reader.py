@@ -26,10 +26,19 @@ from retrieval.index.records import Records, Texts
 from retrieval.index.value_shapes import ValueShapes
 from retrieval.index.vectors import NodeVectors
 from retrieval.learned import PastRequests, read_past_requests
-from retrieval.snapshot.lease import ServingLease, serving_lease
-from retrieval.snapshot.manifest import KEYS, NAME_VECTORS, NGRAMS, NODE_VECTORS, Layout, Manifest
-from retrieval.snapshot.publish import current_snapshot
-from retrieval.snapshot.verify import verify_snapshot
+from retrieval.snapshot.manifest import (
+    EDGES,
+    KEYS,
+    NAME_VECTORS,
+    NGRAMS,
+    NODE_KEYS,
+    NODE_VECTORS,
+    NODES,
+    TOOLS,
+    Manifest,
+    verify_snapshot,
+)
+from retrieval.snapshot.publish import ServingLease, current_snapshot, serving_lease
 
 __all__ = ["DERIVED", "EdgeRecord", "NodeRecord", "Snapshot", "open_snapshot", "tool_functions"]
 
@@ -162,7 +171,7 @@ def open_snapshot(store: Path, *, verify: bool = True) -> Snapshot:
             f"the folder has another snapshot ({manifest.snapshot_id})", subject=str(folder), remedy="Build again"
         )
     try:
-        return Snapshot(Layout(folder), manifest, lease)
+        return Snapshot(folder, manifest, lease)
     except (OSError, ValueError, EOFError, RuntimeError) as error:
         raise SnapshotCorruptError(f"the snapshot cannot be read: {error}", subject=str(folder)) from error
 
@@ -228,23 +237,20 @@ def _learned(folder: Path, manifest: Manifest, tool_count: int) -> PastRequests 
 class Snapshot:
     """Read access to one snapshot. Thread-safe and immutable.
 
-    :param layout: the paths of its files.
-    :param lease: held as long as this is referred to.
+    :param lease: of the folder, held as long as this is referred to.
     """
 
-    def __init__(self, layout: Layout, manifest: Manifest, lease: ServingLease | None = None) -> None:
-        folder = layout.folder
-        self.layout = layout
+    def __init__(self, folder: Path, manifest: Manifest, lease: ServingLease) -> None:
         self._lease = lease
         self.folder = folder
         self.manifest = manifest
         self.id = manifest.snapshot_id
         self.predicates = manifest.predicates
         self.abbreviations: Mapping[str, str] = manifest.abbreviations
-        self.tools = Records(layout.tools, Tool.from_json)
-        self.nodes = Records(layout.nodes, NodeRecord.from_json)
-        self.edges = Records(layout.edges, EdgeRecord.from_json)
-        self._node_keys = Texts(layout.node_keys)
+        self.tools = Records(folder / TOOLS, Tool.from_json)
+        self.nodes = Records(folder / NODES, NodeRecord.from_json)
+        self.edges = Records(folder / EDGES, EdgeRecord.from_json)
+        self._node_keys = Texts(folder / NODE_KEYS)
         self.adjacency = read_adjacency(folder)
         self.vectors = NodeVectors(folder, NODE_VECTORS, tool_count=len(self.tools))
         self.name_vectors = NodeVectors(folder, NAME_VECTORS, tool_count=len(self.tools))
@@ -263,8 +269,7 @@ class Snapshot:
 
     def release(self) -> None:
         """Let the folder be collected from now on, before this object is; twice is harmless. What is open stays readable."""
-        if self._lease is not None:
-            self._lease.close()
+        self._lease.close()
 
     @property
     def tool_count(self) -> int:

@@ -49,8 +49,16 @@ from ontology.reporting import Progress, no_progress, now, timed
 from ontology.tool import CONTEXT_PARAMETERS, OVERLAY_ORIGINS, PHRASES, Tool
 from retrieval.index.records import Records
 from retrieval.ranking.weights import weights_of
-from retrieval.snapshot.collect import collect_after
-from retrieval.snapshot.manifest import FORMAT_VERSION, Layout, OverlayInfo, RankingSection, read_manifest
+from retrieval.snapshot.history import collect_after
+from retrieval.snapshot.manifest import (
+    FORMAT_VERSION,
+    TOOLS,
+    OverlayInfo,
+    RankingSection,
+    read_manifest,
+    verify_listing,
+    verify_snapshot,
+)
 from retrieval.snapshot.publish import (
     SNAPSHOTS,
     current_snapshot,
@@ -60,7 +68,6 @@ from retrieval.snapshot.publish import (
 )
 from retrieval.snapshot.reader import open_snapshot
 from retrieval.snapshot.signing import signing_key_file
-from retrieval.snapshot.verify import verify_listing, verify_snapshot
 from retrieval.snapshot.writer import SnapshotContent, write_snapshot
 from services.jobs.plans import BuildPlan, answer_cache, open_chat, phrase_writer
 
@@ -338,7 +345,9 @@ class _Build:
                 value_shapes=graph.value_shapes,
                 ranking=weights,
             )
-            snapshot_id = write_snapshot(folder, content, progress=lambda stage: progress(f"write {stage}", 0, 0))
+            snapshot_id = write_snapshot(
+                folder, content, cache=cache, progress=lambda stage: progress(f"write {stage}", 0, 0)
+            )
         seconds["write"] -= encoder.seconds - encoding
         seconds["encode"] = encoder.seconds
         with timed(seconds, "publish"):
@@ -399,7 +408,7 @@ def _earlier_build(cache: ResultCache, key: str, plan: BuildPlan) -> BuildReport
 def _is_built(folder: Path) -> bool:
     """Whether the folder has every file of its manifest, with its content, and no other."""
     try:
-        manifest = read_manifest(Layout(folder))
+        manifest = read_manifest(folder)
         verify_listing(folder, manifest)
     except EgotoolsError:
         return False
@@ -441,7 +450,7 @@ def _is_whole(store: Path) -> bool:
 def _published_tools(store: Path) -> Mapping[str, Tool]:
     """The tools of the published snapshot, as they were read, by id; none where there is no snapshot, or a damaged one."""
     try:
-        return {tool.id: as_read(tool) for tool in Records(Layout(current_snapshot(store)).tools, Tool.from_json)}
+        return {tool.id: as_read(tool) for tool in Records(current_snapshot(store) / TOOLS, Tool.from_json)}
     except NotFoundError:
         return {}
     except (EgotoolsError, OSError) as error:
@@ -453,7 +462,7 @@ def _published_tools(store: Path) -> Mapping[str, Tool]:
 def _tuned_snapshot(store: Path) -> str:
     """The id of the published snapshot, if it has tuned weights; else an empty text."""
     try:
-        manifest = read_manifest(Layout(current_snapshot(store)))
+        manifest = read_manifest(current_snapshot(store))
     except EgotoolsError:  # none, or a damaged one, which a build replaces
         return ""
     return manifest.snapshot_id if manifest.ranking is not None else ""

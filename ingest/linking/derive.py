@@ -21,7 +21,7 @@ from ontology.names import noun_lemma, words
 from ontology.ontology import Ontology
 from ontology.tool import Tool
 
-__all__ = ["derive_auth_edges", "derive_edges", "derive_links"]
+__all__ = ["derive_auth_edges", "derive_edges", "derive_links", "link_signature"]
 
 _CONFIDENCE = 0.8
 _MAX_TOOLS = 2
@@ -64,6 +64,14 @@ def _stated(description: str) -> Iterator[tuple[str, _State]]:
                 tokens = tokens[1:]
             if tokens:
                 yield _name(tokens), state
+
+
+def link_signature(tool: Tool) -> str:
+    """Return a text of all that the links and the shapes of values of a tool depend on: where the signatures of a catalogue are the same,
+    they are the same. Of its description that is the states it requires; its schemas repeat its parameters.
+    """
+    stated = [f"{name} {sorted(state.verbs)}" for name, state in _stated(tool.description)]
+    return replace(tool, description="\n".join(stated), input_schema=None, output_schema=None).canonical_json()
 
 
 def _name(tokens: Sequence[str]) -> str:

@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple, TypeAlias
 
+from ingest.tool_cache import ToolCache
 from ingest.trust.finding import QUARANTINE, REPORT, Finding, FindingKind, Severity, visible
 from ingest.trust.hidden_characters import bidirectional_runs, hidden_text, invisible_runs
 from ingest.trust.look_alikes import look_alikes
 from ingest.trust.risky_values import hosts_in, is_documentation, risky_values, site_of
+from ontology.files import code_digest
 from ontology.json_values import JsonObject
 from ontology.tool import Parameter, Tool
 
@@ -193,19 +195,35 @@ _SHARE_OF_SITE = 3  # tools of a catalogue that are called at a site, from which
 
 
 def findings_of(
-    tools: Sequence[Tool], previous: Mapping[str, Tool] | None = None, *, beside: Sequence[Tool] = ()
+    tools: Sequence[Tool],
+    previous: Mapping[str, Tool] | None = None,
+    *,
+    beside: Sequence[Tool] = (),
+    unchanged: Collection[str] = (),
+    cache: ToolCache | None = None,
 ) -> list[Finding]:
     """Return the findings of tools, sorted by tool in their order, then by field and span.
 
     :param tools: of one catalogue, with unique ids; names are compared among them.
     :param beside: the other tools of the catalogue, whose names are compared too; nothing is said of them.
     :param previous: id → tool as it was published last; nothing is compared without it.
+    :param unchanged: ids of tools that are known to be as they were published.
+    :param cache: what was found in unchanged tools is taken from it.
     """
     before = previous or {}
     order = {tool.id: at for at, tool in enumerate(tools)}
     among = [*tools, *(tool for tool in beside if tool.id not in order)]
     own = _sites_of(among)
-    found = [finding for tool in tools for finding in _of_tool(tool, before.get(tool.id), own)]
+    depends_on = f"{code_digest('ingest', 'ontology')}\n{sorted(own)}"
+
+    def make(missing: Sequence[Tool]) -> list[list[Finding]]:
+        return [list(_of_tool(tool, own)) for tool in missing]
+
+    made = (cache or ToolCache(None)).each("findings.v1", depends_on, tools, make, _codec())
+    found = [finding for each in made for finding in each.value]
+    for tool in tools:
+        if tool.id in before and tool.id not in unchanged:
+            found.extend(_of_changes(tool, before[tool.id]))
     for alike in look_alikes(among, frozenset(before) | {tool.id for tool in beside}):
         if alike.tool.id not in order:
             continue
@@ -215,6 +233,13 @@ def findings_of(
     return sorted(
         set(found), key=lambda each: (order[each.tool], each.field, each.start, each.end, each.kind, each.rule)
     )
+
+
+@lru_cache(maxsize=1)
+def _codec() -> Any:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(list[Finding])
 
 
 def _sites_of(tools: Sequence[Tool]) -> frozenset[str]:
@@ -229,18 +254,20 @@ def _sites_of(tools: Sequence[Tool]) -> frozenset[str]:
     return frozenset(site for site, number in sites.items() if number >= _SHARE_OF_SITE)
 
 
-def _of_tool(tool: Tool, before: Tool | None, own: frozenset[str]) -> Iterator[Finding]:
+def _of_tool(tool: Tool, own: frozenset[str]) -> Iterator[Finding]:
     for field in tool_fields(tool):
         yield from _of_text(tool, field)
     for value in risky_values(tool, own):
         severity = QUARANTINE if value.field.startswith("parameters") else REPORT
         field, span = FieldText(value.field, value.text, "value"), (value.start, value.end)
         yield _finding("exfiltrating-value", severity, tool, field, span, value.rule, value.why)
-    if before is not None and before != tool:
-        for change in changes(tool, before):
-            severity = QUARANTINE if change.severe else REPORT
-            field, span = FieldText(change.field, change.text, "prose"), (change.start, change.end)
-            yield _finding("changed-description", severity, tool, field, span, change.rule, change.why)
+
+
+def _of_changes(tool: Tool, before: Tool) -> Iterator[Finding]:
+    for change in changes(tool, before) if before != tool else ():
+        severity = QUARANTINE if change.severe else REPORT
+        field, span = FieldText(change.field, change.text, "prose"), (change.start, change.end)
+        yield _finding("changed-description", severity, tool, field, span, change.rule, change.why)
 
 
 def _of_text(tool: Tool, field: FieldText) -> Iterator[Finding]:

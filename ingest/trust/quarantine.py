@@ -6,16 +6,17 @@ import hashlib
 import json
 import logging
 import os
-from collections import Counter
+from collections import ChainMap, Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, cast
 
 from pydantic import TypeAdapter, ValidationError
 
+from ingest.tool_cache import ToolCache
 from ingest.trust.examine import findings_of
 from ingest.trust.finding import QUARANTINE, Finding
 from ontology.errors import CatalogError, InvalidArgumentError, StorageError
@@ -193,7 +194,7 @@ class TrustRecord:
 
         :param ids: of the tools that are among the documents.
         """
-        gone = {id_: tool.to_json() for id_, tool in published.items() if id_ not in ids}
+        gone = {id_: published[id_].to_json() for id_ in published if id_ not in ids}
         stay = (row for row in self.left if row["id"] not in gone)
         return replace(self, left=(*stay, *gone.values())[-_LEFT:])
 
@@ -222,6 +223,8 @@ def examine(
     earlier: TrustRecord | None = None,
     approvals: Iterable[Approval] = (),
     keep: bool = True,
+    unchanged: Collection[str] = (),
+    cache: ToolCache | None = None,
 ) -> Examined:
     """Examine the tools of a catalogue and decide which are left out.
 
@@ -231,6 +234,7 @@ def examine(
     :param previous: the tools as they were published last, by id.
     :param earlier: what the store remembers of the last examination.
     :param keep: False where the published documents are not known to be whole: then they are compared with, and not kept.
+    :param unchanged: as for :func:`findings_of`, like ``cache``.
     :raises InvalidArgumentError: for an unknown policy.
     """
     if policy not in POLICIES:
@@ -240,8 +244,11 @@ def examine(
     baseline = {str(row["id"]): row for row in earlier.baseline}
     by_id = {tool.id: tool for tool in tools}
     remembered = {**{str(row["id"]): row for row in earlier.left if row["id"] in by_id}, **baseline}
-    before = {**{id_: Tool.from_json(row) for id_, row in remembered.items()}, **(previous or {})}
-    findings = findings_of(tools, before)
+    # The published tools come first, and are not decoded before they are asked for.
+    before: Mapping[str, Tool] = ChainMap(
+        cast("dict[str, Tool]", previous or {}), {id_: Tool.from_json(row) for id_, row in remembered.items()}
+    )
+    findings = findings_of(tools, before, unchanged=unchanged, cache=cache)
     hashes = {id_: content_hash(by_id[id_]) for id_ in dict.fromkeys(finding.tool for finding in findings)}
     released = {(approval.tool, approval.sha256) for approval in approvals}
     severe = dict.fromkeys(finding.tool for finding in findings if finding.severity == QUARANTINE)

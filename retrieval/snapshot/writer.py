@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from inference.encoder import Encoder
 from inference.result_cache import ResultCache
@@ -51,13 +52,14 @@ from retrieval.snapshot.manifest import (
     RankingSection,
     write_manifest,
 )
-from retrieval.snapshot.reader import EdgeRecord, NodeRecord
+from retrieval.snapshot.reader import EDGE_DETAILS
 
 if TYPE_CHECKING:
     import networkx as nx
 
 __all__ = ["SnapshotContent", "write_snapshot"]
 
+_PLACE = attrgetter("tool_id", "field", "extractor", "start", "end")
 _TERMS_KIND = "field-terms.v1"
 
 
@@ -105,18 +107,18 @@ def write_snapshot(
     order = _node_order(content)
     numbers = {key: number for number, key in enumerate(order)}
     nodes = [cast("NodeAttributes", content.graph.nodes[key]) for key in order]
-    lines = [tool.canonical_json() for tool in content.tools]
     progress("tools and graph")
-    write_lines(folder / TOOLS, lines)
+    digests: list[str] = []
+    write_lines(folder / TOOLS, _lines(content.tools, digests))
     write_texts(folder / NODE_KEYS, order)
-    write_records(folder / NODES, (NodeRecord.of(node).to_json() for node in nodes))
+    write_records(folder / NODES, map(_node_row, nodes))
     edges = _write_edges(folder, content.graph, numbers, sorted(content.ontology.predicates))
     write_lookup(folder, KEYS, numbers.items())
     write_lookup(folder, NGRAMS, _ngram_entries(nodes))
     write_filters(folder, content.tools)
     write_value_shapes(folder, content.value_shapes, {tool.id: number for number, tool in enumerate(content.tools)})
     progress("lexical indexes")
-    for name, postings in field_postings(_field_terms(content.tools, lines, cache)):
+    for name, postings in field_postings(_field_terms(content.tools, digests, cache)):
         write_postings(folder, name, postings)
     write_postings(folder, NAMES, make_coverage_postings([name_terms(tool) for tool in content.tools]))
     progress("vectors")
@@ -129,20 +131,27 @@ def write_snapshot(
     return write_manifest(folder, _manifest(content, edges)).snapshot_id
 
 
-def _field_terms(tools: Sequence[Tool], lines: Sequence[str], cache: ResultCache | None) -> list[bytes]:
+def _lines(tools: Iterable[Tool], digests: list[str]) -> Iterator[str]:
+    """Yield the JSON of each tool, and append its SHA-256 to ``digests``: all lines together would take much of the memory of a build."""
+    for tool in tools:
+        line = tool.canonical_json()
+        digests.append(hashlib.sha256(line.encode("utf-8", "surrogatepass")).hexdigest())
+        yield line
+
+
+def _field_terms(tools: Sequence[Tool], digests: Sequence[str], cache: ResultCache | None) -> list[bytes]:
     """Return the counted terms of each tool.
 
-    :param lines: the JSON of each tool.
+    :param digests: of the JSON of each tool.
     """
     if cache is None:
-        return [field_terms(tool) for tool in tools]
+        return list(map(field_terms, tools))
     code = code_digest("retrieval.index", "ontology")
-    keys = [hashlib.sha256(f"{code}{line}".encode()).hexdigest() for line in lines]
+    keys = [f"{code[:32]}{digest}" for digest in digests]
     known = cache.get_many(_TERMS_KIND, keys)
     fresh = {key: field_terms(tool) for key, tool in zip(keys, tools, strict=True) if key not in known}
     cache.put_many(_TERMS_KIND, fresh)
-    known |= fresh
-    return [known[key] for key in keys]
+    return [known.get(key) or fresh[key] for key in keys]
 
 
 def _node_order(content: SnapshotContent) -> list[str]:
@@ -167,8 +176,26 @@ def _write_edges(
         len(numbers),
         [(head, tail, known[data["predicate"]], data["confidence"]) for head, tail, _, data in rows],
     )
-    write_records(folder / EDGES, (EdgeRecord.of(key, data).to_json() for _, _, key, data in rows))
+    write_records(folder / EDGES, (_edge_row(key, data) for _, _, key, data in rows))
     return Counter(data["predicate"] for *_, data in rows)
+
+
+def _node_row(node: NodeAttributes) -> dict[str, Any]:
+    """Return the JSON form of a node; a tool's text comes from its own record."""
+    forms = [[form, count] for form, count in node["surface_forms"]]
+    row = {"type": node["type"], "name": node["name"], "text": "" if node["type"] == "tool" else node["text"]}
+    aliases = {"aliases": [list(alias) for alias in node["aliases"]]} if node.get("aliases") else {}
+    return {**row, "forms": forms, **aliases}
+
+
+def _edge_row(key: str, edge: EdgeAttributes) -> dict[str, Any]:
+    """Return the JSON form of an edge, without empty fields."""
+    row: dict[str, Any] = {name: value for name in EDGE_DETAILS if (value := edge.get(name)) not in ("", None)}
+    if edge["phrases"]:
+        row["phrases"] = edge["phrases"]
+    if edge["provenance"]:
+        row["provenance"] = list(map(_PLACE, edge["provenance"]))
+    return {"key": key, **row}
 
 
 def _ngram_entries(nodes: Sequence[NodeAttributes]) -> Iterator[tuple[str, int]]:

@@ -178,8 +178,7 @@ def _validated(tools: Sequence[Tool], extractor: Extractor, ontology: Ontology) 
     """Yield the extractions with only their valid triples; the others are among the rejected ones."""
     for tool, extraction in zip(tools, extractor.extract(tools), strict=True):
         checked = validate(tool, extraction.triples, ontology)
-        rejected = (*extraction.rejected, *checked.rejected)
-        yield replace(extraction, triples=tuple(checked.kept), rejected=rejected)
+        yield replace(extraction, triples=checked.triples, rejected=(*extraction.rejected, *checked.rejected))
 
 
 def _stored(extractions: Iterable[Extraction], keys: Sequence[str], cache: ResultCache) -> Iterator[Extraction]:

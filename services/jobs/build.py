@@ -423,7 +423,7 @@ def _examine(tools: tuple[Tool, ...], store: Path, policy: str) -> Examined:
         approvals=read_approvals(store),
         keep=_is_whole(store),
     )
-    write_record(store, examined.record.without(published, {tool.id for tool in tools}))
+    write_record(store, examined.record)
     if examined.refused is not None:
         raise examined.refused
     return examined

@@ -180,7 +180,7 @@ def _extractions(
         for tool, extraction in zip(missing, extractor.extract(missing), strict=True):
             checked = validate(tool, extraction.triples, ontology)
             rejected = (*extraction.rejected, *checked.rejected)
-            yield replace(extraction, triples=tuple(checked.kept), rejected=rejected)
+            yield replace(extraction, triples=checked.triples, rejected=rejected)
 
     depends_on = f"{extractor.fingerprint}\n{ontology.digest}\n{code_digest(*_RULES)}"
     # The next build tries a failed one again.

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 
 from ingest.word_lists import word_list
 from ontology.names import is_noun, noun_lemma, stop_words, verb_lemma
@@ -28,17 +29,15 @@ __all__ = [
     "TRANSPARENT_HEADS",
     "Sentence",
     "action",
+    "is_listed",
     "sentence_spans",
     "sentences",
     "vocabulary",
 ]
 
 
-def vocabulary(name: str) -> frozenset[str]:
-    """Return one list of ``extract_words.yaml``; raise KeyError for an unknown list."""
-    return word_list("extract", name)
-
-
+vocabulary = partial(word_list, "extract")
+"""From the name of a list of ``extract_words.yaml`` to its words; KeyError for an unknown list."""
 ACTIONS = vocabulary("actions")
 ALSO_NOUNS = vocabulary("also_nouns")
 DEPENDENT_NAMES = vocabulary("dependent_names")
@@ -53,6 +52,11 @@ def action(word: str) -> str:
     """Return the base form of an operation's verb (``fetch`` for ``Fetches``), or empty for another word."""
     base = verb_lemma(word.lower())
     return base if base in ACTIONS else ""
+
+
+def is_listed(word: str, listed: frozenset[str]) -> bool:
+    """Whether a word or its singular is in a list."""
+    return word in listed or noun_lemma(word) in listed
 
 
 MAX_DESCRIPTION_CHARS = 600

@@ -14,7 +14,7 @@ from services.cli.options import Json, Store
 from services.jobs.plans import DEFAULT_STORE
 
 if TYPE_CHECKING:
-    from ingest.trust.finding import Finding
+    from ingest.trust.examine import Finding
     from retrieval.snapshot.reader import Snapshot
     from retrieval.snapshot.snapshot_diff import SnapshotDiff
 

@@ -431,7 +431,7 @@ def _examine(tools: tuple[Tool, ...], store: Path, policy: str, cache: ToolCache
         unchanged=cache.unchanged(published.snapshot_id, tools),
         cache=cache,
     )
-    write_record(store, examined.record.without(published, {tool.id for tool in tools}))
+    write_record(store, examined.record)
     if examined.refused is not None:
         raise examined.refused
     return examined

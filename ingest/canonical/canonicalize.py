@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, TypeAlias
 
 from ingest.extract.extractor import RejectedTriple
@@ -107,49 +107,42 @@ def canonicalize(
     raw = list(triples)
     abbreviations = _read_abbreviations(tools, ontology)
     apart = abbreviations.in_tool.keys() | synonyms.keys()
-
-    def ends(triple: Triple) -> tuple[_Surface, _Surface]:
-        own = triple.provenance.tool_id if triple.provenance.tool_id in apart else ""
-        return _Surface(triple.head_type, triple.head, own), _Surface(triple.tail_type, triple.tail, own)
-
-    counts = Counter(end for triple in raw for end in ends(triple) if end.type != "tool")
+    ends, signatures = _ends(raw, apart), list(map(_signature, raw))
+    counts = Counter(end for pair in ends for end in pair if end.type != "tool")
     named = {surface: _named(surface, abbreviations, synonyms) for surface in counts}
-
-    def node(surface: _Surface) -> _Node:
-        return (surface.type, surface.text if surface.type == "tool" else named[surface].name)
-
+    node = {
+        surface: (surface.type, surface.text if surface.type == "tool" else named[surface].name)
+        for surface in dict.fromkeys(end for pair in ends for end in pair)
+    }
     nodes: Counter[_Node] = Counter()
     for surface, count in counts.items():
-        nodes[node(surface)] += count
-    predicates = _resolve_predicates(map(_signature, raw), ontology)
+        nodes[node[surface]] += count
+    predicates = _resolve_predicates(signatures, ontology)
     edges = {
-        (node(head), predicates[_signature(triple)].predicate, node(tail))
-        for triple in raw
-        for head, tail in (ends(triple),)
+        (node[head], predicates[signature].predicate, node[tail])
+        for (head, tail), signature in zip(ends, signatures, strict=True)
     }
     types = _one_type(nodes, edges, ontology)
     spellings = _other_spellings(nodes, types)
-
-    def final(surface: _Surface) -> _Node:
-        kind, name = node(surface)
+    final: dict[_Surface, _Node] = {}
+    for surface, (kind, name) in node.items():
         kind = types.get((kind, name), kind)
-        return kind, spellings.get((kind, name), name)
-
-    forms = _surface_forms((final(surface), surface.text, count) for surface, count in counts.items())
+        final[surface] = kind, spellings.get((kind, name), name)
+    forms = _surface_forms((final[surface], surface.text, count) for surface, count in counts.items())
     kept, rejected = [], []
-    for triple in raw:
-        head, tail = map(final, ends(triple))
+    for triple, pair, signature in zip(raw, ends, signatures, strict=True):
+        head, tail = final[pair[0]], final[pair[1]]
         if not head[1] or not tail[1]:
             rejected.append(RejectedTriple(triple, "no-name", "one end has no letter or digit"))
         elif head == tail:
             rejected.append(RejectedTriple(triple, "self-loop", f"both ends became the {head[0]} {head[1]!r}"))
         else:
-            kept.append(_renamed(triple, head, predicates[_signature(triple)].predicate, tail))
-    merges = list(_predicate_merges(raw, predicates))
+            kept.append(_renamed(triple, head, predicates[signature].predicate, tail))
+    merges = list(_predicate_merges(signatures, predicates))
     seen: dict[tuple[str, str, str, str], Merge] = {}
     for surface, count in sorted(counts.items()):
         if named[surface].name:
-            shared = len(forms[node_key(*final(surface))]) > 1
+            shared = len(forms[node_key(*final[surface])]) > 1
             for merge in _name_merges(surface, named[surface], count, shared, abbreviations, types, spellings):
                 seen.setdefault((merge.kind, merge.entity_type, merge.surface, merge.canonical), merge)
     merges += seen.values()
@@ -174,10 +167,31 @@ def _surface_forms(found: Iterable[tuple[_Node, str, int]]) -> dict[str, tuple[t
     }
 
 
+def _ends(triples: Iterable[Triple], apart: Collection[str]) -> list[tuple[_Surface, _Surface]]:
+    """Return the surface forms of head and tail of each triple; equal ones are one object.
+
+    :param apart: ids of the tools in which abbreviations or synonyms mean something of their own.
+    """
+    known: dict[_Surface, _Surface] = {}
+    found = []
+    for triple in triples:
+        own = triple.provenance.tool_id if triple.provenance.tool_id in apart else ""
+        head, tail = _Surface(triple.head_type, triple.head, own), _Surface(triple.tail_type, triple.tail, own)
+        found.append((known.setdefault(head, head), known.setdefault(tail, tail)))
+    return found
+
+
 def _renamed(triple: Triple, head: _Node, predicate: str, tail: _Node) -> Triple:
-    phrase = triple.phrase or ("" if predicate == triple.predicate else triple.predicate)
-    ends = {"head_type": head[0], "head": head[1], "tail_type": tail[0], "tail": tail[1]}
-    return replace(triple, predicate=predicate, phrase=phrase, **ends)
+    return Triple(  # dataclasses.replace takes several times as long, and there are many
+        head=head[1],
+        head_type=head[0],
+        predicate=predicate,
+        tail=tail[1],
+        tail_type=tail[0],
+        confidence=triple.confidence,
+        provenance=triple.provenance,
+        phrase=triple.phrase or ("" if predicate == triple.predicate else triple.predicate),
+    )
 
 
 def _name_merges(
@@ -487,8 +501,13 @@ def _base(phrase: str) -> str:
     return " ".join(verb_lemma(word) if word.endswith("s") else word for word in kept)
 
 
-def _predicate_merges(raw: Iterable[Triple], predicates: Mapping[_Signature, _Resolution]) -> Iterator[Merge]:
-    counts = Counter((triple.phrase or triple.predicate, predicates[_signature(triple)]) for triple in raw)
+def _predicate_merges(
+    signatures: Iterable[_Signature], predicates: Mapping[_Signature, _Resolution]
+) -> Iterator[Merge]:
+    counts: Counter[tuple[str, _Resolution]] = Counter()
+    for signature, count in Counter(signatures).items():
+        predicate, phrase, *_ = signature
+        counts[phrase or predicate, predicates[signature]] += count
     for (phrase, found), count in counts.items():
         if found.kind is not None:
             yield Merge(

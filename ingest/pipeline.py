@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from ingest.canonical.canonicalize import Canonicalization, canonicalize
@@ -25,7 +23,7 @@ from ontology.files import code_digest
 from ontology.ontology import Ontology
 from ontology.reporting import Progress, no_progress, timed
 from ontology.tool import CONTEXT_PARAMETERS, OVERLAY_ORIGINS, Tool
-from ontology.tool_graph import Provenance, Triple
+from ontology.tool_graph import Triple
 from ontology.value_shape import ShapeUse
 
 if TYPE_CHECKING:
@@ -184,49 +182,9 @@ def _extractions(
 
     depends_on = f"{extractor.fingerprint}\n{ontology.digest}\n{code_digest(*_RULES)}"
     # The next build tries a failed one again.
-    return cache.each("extraction.v2", depends_on, tools, make, _ExtractionRows, keep=lambda each: not each.error)
-
-
-class _ExtractionRows:
-    """The JSON form of extractions in the cache: a row a triple, which is a fourth of the bytes of its fields by name."""
-
-    @staticmethod
-    def dump_json(extraction: Extraction) -> bytes:
-        rejected = [[*_row(each.triple), each.reason, each.detail] for each in extraction.rejected]
-        found = [extraction.tool_id, list(map(_row, extraction.triples)), rejected, extraction.error]
-        return json.dumps(found, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
-
-    @staticmethod
-    def validate_json(stored: bytes) -> Extraction:
-        tool_id, triples, rejected, error = json.loads(stored.decode("utf-8", "surrogatepass"))
-        return Extraction(
-            tool_id=tool_id,
-            triples=tuple(map(_triple, triples)),
-            rejected=tuple(RejectedTriple(_triple(row[:-2]), *row[-2:]) for row in rejected),
-            error=error,
-        )
-
-
-def _row(triple: Triple) -> tuple[Any, ...]:
-    return (*_ENDS(triple), *_PLACE(triple.provenance))
-
-
-def _triple(row: Sequence[Any]) -> Triple:
-    head, head_type, predicate, tail, tail_type, confidence, phrase, *place = row
-    return Triple(
-        head=head,
-        head_type=head_type,
-        predicate=predicate,
-        tail=tail,
-        tail_type=tail_type,
-        confidence=confidence,
-        phrase=phrase,
-        provenance=Provenance(*place),
+    return cache.each(
+        "validated-extraction.v1", depends_on, tools, make, _codec(Extraction), keep=lambda each: not each.error
     )
-
-
-_ENDS = attrgetter("head", "head_type", "predicate", "tail", "tail_type", "confidence", "phrase")
-_PLACE = attrgetter("tool_id", "field", "extractor", "start", "end")
 
 
 @cache

@@ -101,12 +101,8 @@ class ToolCache:
         if results is None:
             yield from (Cached(value, False) for value in make(tools))
             return
-        start = hashlib.sha256(depends_on.encode())
-        keys = []
-        for tool in tools:
-            key = start.copy()
-            key.update(self.digest(tool))
-            keys.append(key.hexdigest())
+        start = hashlib.sha256(depends_on.encode()).digest()
+        keys = [hashlib.sha256(start + self.digest(tool)).hexdigest() for tool in tools]
         chunks = [keys[at : at + _CHUNK] for at in range(0, len(keys), _CHUNK)]
         # Twice, because the values of all tools together would take much of the memory of a build.
         there = {key for chunk in chunks for key in results.get_many(kind, chunk)}

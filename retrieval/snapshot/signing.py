@@ -16,8 +16,9 @@ import os
 import re
 import stat
 from collections.abc import Callable, Iterator, Mapping
+from io import BufferedReader
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from ontology.errors import InvalidArgumentError, SnapshotSignatureError, StorageError
 from ontology.files import flush_to_disk, replacing
@@ -46,10 +47,9 @@ _NAME = re.compile(r"manifest\.[0-9a-f]{16}\.sig")
 _UNFINISHED = re.compile(r"\.manifest\.[0-9a-f]{16}\.sig\.[0-9]+")  # as ontology.files.replacing names it
 _PEM = re.compile(rb"-----BEGIN [A-Z ]+-----.*?-----END [A-Z ]+-----", re.DOTALL)
 _MAX_KEY_FILE = 64 * 1024
-_K = TypeVar("_K")
 
 
-def regular_file(path: Path) -> IO[bytes]:
+def regular_file(path: Path) -> BufferedReader:
     """Open a file of a store to be read. Links are not followed, and a pipe or a device is not read, which may have no end.
 
     :raises OSError: when it cannot be opened, or is no regular file.
@@ -122,7 +122,10 @@ def load_signing_key(path: Path | None = None) -> Ed25519PrivateKey | None:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
     from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
-    return _key(file, _content(file), lambda pem: load_pem_private_key(pem, None), Ed25519PrivateKey, "private")
+    key: Ed25519PrivateKey = _key(
+        file, _content(file), lambda pem: load_pem_private_key(pem, None), Ed25519PrivateKey, "private"
+    )
+    return key
 
 
 def load_trusted_keys() -> TrustedKeys | None:
@@ -153,8 +156,8 @@ def _content(path: Path) -> bytes:
         raise _no_key(path, f"the key cannot be read: {error.strerror or error}") from error
 
 
-def _key(file: Path, pem: bytes, load: Callable[[bytes], Any], wanted: type[_K], kind: str) -> _K:
-    """Return the key of a text in PEM form; the error never has the text."""
+def _key(file: Path, pem: bytes, load: Callable[[bytes], Any], wanted: Any, kind: str) -> Any:
+    """Return the key of a text in PEM form, of the wanted class; the error never has the text."""
     try:
         key = load(pem)
     except (ValueError, TypeError) as error:

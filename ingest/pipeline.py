@@ -17,7 +17,7 @@ from ingest.extract.triple_validation import validate
 from ingest.graph import build_graph
 from ingest.linking.derive import derive_links
 from ingest.linking.shape_uses import ObservedShapes, shape_uses
-from ingest.overlay.declarations import NOTHING, Declarations, node_aliases
+from ingest.overlay.apply_overlay import NOTHING, Declarations, node_aliases
 from ingest.phrases import Phrases, with_phrases
 from ontology.files import code_digest
 from ontology.ontology import Ontology
@@ -104,7 +104,7 @@ def build_tool_graph(
         progress("canonicalize", len(canonical.triples), len(kept))
     with timed(seconds, "link"):
         links = derive_links(tools, ontology, declared.links)
-        named = node_aliases(declared.systems, declared.synonyms, canonical.surface_forms, ontology)
+        named = node_aliases(declared, canonical.surface_forms, ontology)
         derived = system_aliases(tools, canonical.triples, aliases, abbreviations=canonical.abbreviations)
         graph = build_graph(
             tools,

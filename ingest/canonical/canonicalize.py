@@ -176,8 +176,16 @@ def _surface_forms(found: Iterable[tuple[_Node, str, int]]) -> dict[str, tuple[t
 
 def _renamed(triple: Triple, head: _Node, predicate: str, tail: _Node) -> Triple:
     phrase = triple.phrase or ("" if predicate == triple.predicate else triple.predicate)
-    ends = {"head_type": head[0], "head": head[1], "tail_type": tail[0], "tail": tail[1]}
-    return replace(triple, predicate=predicate, phrase=phrase, **ends)
+    (head_type, head_name), (tail_type, tail_name) = head, tail
+    return replace(
+        triple,
+        head=head_name,
+        head_type=head_type,
+        predicate=predicate,
+        tail=tail_name,
+        tail_type=tail_type,
+        phrase=phrase,
+    )
 
 
 def _name_merges(

@@ -60,14 +60,6 @@ def _text(value: Any) -> Located:
     return value
 
 
-def _name(value: Any) -> Located:
-    if not value:
-        raise _fault("an entry has an empty name", "write a name or a pattern")
-    if redact_document_text(value) != value:
-        raise _fault("a name looks like a secret", "leave it out: it is shown and kept")
-    return _text(value)
-
-
 def _alias(value: Any) -> Located:
     if not 1 <= len(words(_text(value))) <= _MAX_ALIAS_WORDS:
         raise _fault(f"the alias {str(value)!r} does not have 1 to 3 words", "requests match names of up to 3")
@@ -100,7 +92,6 @@ def _tool_alone(value: Any) -> Any:
 
 
 _Text: TypeAlias = Annotated[Located, PlainValidator(_text)]
-_Name: TypeAlias = Annotated[Located, PlainValidator(_name)]
 _Flag: TypeAlias = Annotated[bool, PlainValidator(_flag)]
 _NOTHING = Located()
 
@@ -109,11 +100,14 @@ class _Rules(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class ParameterRule(_Rules):
-    """New texts of an input or output; empty ones change nothing, ``append_description`` stands after the description."""
-
+class _Texts(_Rules):
     description: _Text = _NOTHING
     append_description: _Text = _NOTHING
+
+
+class ParameterRule(_Texts):
+    """New texts of an input or output; empty ones change nothing, ``append_description`` stands after the description."""
+
     example: _Text = _NOTHING
 
 
@@ -139,7 +133,7 @@ class Precondition(_Rules):
     state: _Text
 
 
-class ToolRule(_Rules):
+class ToolRule(_Texts):
     """What is said of the tools that a pattern matches: ids and names of tools, and ids without the namespace. None: nothing is said.
 
     :param boost: standard deviations of the scores that are added to a candidate's score, in [-1, 1].
@@ -150,10 +144,8 @@ class ToolRule(_Rules):
     deprecated: _Flag | None = None
     boost: Annotated[float | None, PlainValidator(_boost)] = None
     title: _Text = _NOTHING
-    description: _Text = _NOTHING
-    append_description: _Text = _NOTHING
-    parameters: dict[_Name, ParameterRule] = {}
-    returns: dict[_Name, ParameterRule] = {}
+    parameters: dict[_Text, ParameterRule] = {}
+    returns: dict[_Text, ParameterRule] = {}
     depends_on: tuple[Annotated[Requirement, BeforeValidator(_tool_alone)], ...] = ()
     preconditions: tuple[Precondition, ...] = ()
     requests: Annotated[None, BeforeValidator(_refuse_requests)] = None
@@ -168,15 +160,15 @@ class NamespaceRules(_Rules):
     :param tools: pattern, as :mod:`fnmatch` reads it → rule.
     """
 
-    synonyms: dict[_Name, _Text] = {}
+    synonyms: dict[_Text, _Text] = {}
     context_parameters: tuple[_Text, ...] = ()
     not_context_parameters: tuple[_Text, ...] = ()
-    tools: dict[_Name, ToolRule] = {}
+    tools: dict[_Text, ToolRule] = {}
 
 
 class _File(_Rules):
-    systems: dict[_Name, tuple[Annotated[Located, PlainValidator(_alias)], ...]] = {}
-    namespaces: dict[_Name, NamespaceRules] = {}
+    systems: dict[_Text, tuple[Annotated[Located, PlainValidator(_alias)], ...]] = {}
+    namespaces: dict[_Text, NamespaceRules] = {}
 
 
 class Overlay(_File):
@@ -248,8 +240,9 @@ def check_overlay(path: Path) -> CheckedOverlay:
         reader.faults += map(reader.fault_of, error.errors())
     except OverflowError as error:
         reader.faults = [Fault(1, str(error), "write what its anchors stand for out")]
-    if reader.faults:
-        return CheckedOverlay(None, sorted(set(reader.faults)))
+    if reader.faults:  # none shows a secret that the file has
+        shown = {Fault(one.line, redact_document_text(one.problem), one.remedy) for one in reader.faults}
+        return CheckedOverlay(None, sorted(shown))
     named = {"name": path.name, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
     return CheckedOverlay(overlay.model_copy(update=named), [])
 
@@ -328,35 +321,28 @@ def _what(loc: tuple[object, ...]) -> str:
 def _faults_between(values: Any) -> Iterator[Fault]:
     """Yield the faults of synonyms and context parameters that are seen only beside the others of their namespace."""
 
-    def mapping(value: Any, key: str) -> dict[Located, Any]:
+    def part(value: Any, key: str, of: type) -> Any:
         found = value.get(key) if isinstance(value, dict) else None
-        return found if isinstance(found, dict) else {}
+        return found if isinstance(found, of) else of()
 
     def fault(text: Located, problem: str, remedy: str) -> Fault:
         return Fault(int(text.origin.rpartition(":")[2]), problem, remedy)
 
-    for rules in mapping(values, "namespaces").values():
-        synonyms = {
-            name: text for name, text in mapping(rules, "synonyms").items() if isinstance(text, Located) and text
-        }
-        replaced = {canonical_name(name) for name in synonyms}
-        for name, text in synonyms.items():
-            old, new = canonical_name(name), canonical_name(text)
-            if not old or not new:
-                yield fault(text, "a synonym has a name without letters", "write NAME: NAME")
-            elif old == new:
-                yield fault(text, f"{str(name)!r} and {str(text)!r} are one name already", "leave it out")
-            elif new in replaced:
-                remedy = "write the last name of the chain"
-                yield fault(text, f"{str(text)!r} is itself replaced by another name", remedy)
-        lists = [
-            rules.get(key) if isinstance(rules, dict) else ()
-            for key in ("context_parameters", "not_context_parameters")
+    for rules in part(values, "namespaces", dict).values():
+        synonyms = [
+            (old, new) for old, new in part(rules, "synonyms", dict).items() if isinstance(new, Located) and new
         ]
-        context, excluded = (
-            [one for one in listed or () if isinstance(one, Located)] if isinstance(listed, list) else []
-            for listed in lists
-        )
-        for one in excluded:
-            if one in context:
+        replaced = {canonical_name(old) for old, _ in synonyms}
+        for old, new in synonyms:
+            names = canonical_name(old), canonical_name(new)
+            if not all(names):
+                yield fault(new, "a synonym has a name without letters", "write NAME: NAME")
+            elif names[0] == names[1]:
+                yield fault(new, f"{str(old)!r} and {str(new)!r} are one name already", "leave it out")
+            elif names[1] in replaced:
+                problem, remedy = f"{str(new)!r} is itself replaced by another name", "write the last name of the chain"
+                yield fault(new, problem, remedy)
+        context = part(rules, "context_parameters", list)
+        for one in part(rules, "not_context_parameters", list):
+            if one in context and isinstance(one, Located):
                 yield fault(one, f"{str(one)!r} is also in context_parameters", "keep it in one")

@@ -150,7 +150,8 @@ class _Applied:
         origins.update(dict.fromkeys(changed, origin))
         if changed:
             self._tools[id_] = _with_texts(tool, rule)
-        self._requirements += ((id_, one) for one in (*rule.depends_on, *rule.preconditions))
+        self._requirements += ((id_, one) for one in rule.depends_on)
+        self._requirements += ((id_, one) for one in rule.preconditions)
 
     def result(self, overlays: Sequence[Overlay]) -> AppliedOverlays:
         """Return the catalogue after all rules."""

@@ -16,7 +16,7 @@ from ingest.extract.triple_validation import validate
 from ingest.graph import build_graph
 from ingest.linking.derive import Links, derive_links, link_signature
 from ingest.linking.shape_uses import ObservedShapes, shape_uses
-from ingest.overlay.declarations import NOTHING, Declarations, node_aliases
+from ingest.overlay.apply_overlay import NOTHING, Declarations, node_aliases
 from ingest.phrases import Phrases, with_phrases
 from ingest.tool_cache import Cached, ToolCache
 from ontology.files import code_digest
@@ -107,7 +107,7 @@ def build_tool_graph(
         kept.clear()  # with the canonical triples, most of the memory of a build
     with timed(seconds, "link"):
         links, value_shapes = _linked(tools, ontology, declared, observed, cache)
-        named = node_aliases(declared.systems, declared.synonyms, canonical.surface_forms, ontology)
+        named = node_aliases(declared, canonical.surface_forms, ontology)
         derived = system_aliases(tools, canonical.triples, aliases, abbreviations=canonical.abbreviations)
         graph = build_graph(
             tools,

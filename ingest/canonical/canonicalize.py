@@ -63,7 +63,7 @@ class Canonicalization:
     :param rejected: triples that are invalid after merging (``self-loop``, ``no-name``).
     :param abbreviations: map from abbreviation to expansion in the whole catalogue, from the ontology and the documents;
         requests must be parsed with the same map.
-    :param warnings: declared abbreviations that are not used everywhere, one sentence each.
+    :param warnings: declared abbreviations that are not used, one sentence each.
     """
 
     triples: tuple[Triple, ...]
@@ -75,7 +75,7 @@ class Canonicalization:
 
 
 class _Surface(NamedTuple):
-    """An end of a raw triple as it was read; ``tool`` is the tool id where words have a meaning of their own there, else empty."""
+    """An end of a raw triple as it was read; ``tool`` is the tool id where names have synonyms of their own there, else empty."""
 
     type: str
     text: str
@@ -106,8 +106,7 @@ def canonicalize(
     """
     raw = list(triples)
     abbreviations = _read_abbreviations(tools, ontology)
-    apart = abbreviations.in_tool.keys() | synonyms.keys()
-    ends, signatures = _ends(raw, apart), list(map(_signature, raw))
+    ends, signatures = _ends(raw, synonyms), list(map(_signature, raw))
     counts = Counter(end for pair in ends for end in pair if end.type != "tool")
     named = {surface: _named(surface, abbreviations, synonyms) for surface in counts}
     node = {
@@ -151,7 +150,7 @@ def canonicalize(
         surface_forms=forms,
         merges=tuple(sorted(merges, key=lambda m: (m.kind, m.entity_type, m.canonical, m.surface, m.evidence))),
         rejected=tuple(rejected),
-        abbreviations=abbreviations.everywhere,
+        abbreviations=abbreviations.expansions,
         warnings=abbreviations.warnings,
     )
 
@@ -170,7 +169,7 @@ def _surface_forms(found: Iterable[tuple[_Node, str, int]]) -> dict[str, tuple[t
 def _ends(triples: Iterable[Triple], apart: Collection[str]) -> list[tuple[_Surface, _Surface]]:
     """Return the surface forms of head and tail of each triple; equal ones are one object.
 
-    :param apart: ids of the tools in which abbreviations or synonyms mean something of their own.
+    :param apart: ids of the tools in which synonyms mean something of their own.
     """
     known: dict[_Surface, _Surface] = {}
     found = []
@@ -233,7 +232,7 @@ _NAME_SEPARATORS = frozenset(" _-./,:;'’()[]&")
 def _named(surface: _Surface, abbreviations: _Abbreviations, synonyms: Mapping[str, Synonyms]) -> _Named:
     if surface.type == "value":
         return _Named(_value_name(surface.text))
-    name = canonical_name(surface.text, abbreviations.of(surface.tool))
+    name = canonical_name(surface.text, abbreviations.expansions)
     verb, rest = "", name
     if surface.type == "capability":  # of a capability the object is replaced
         first, space, rest = name.partition(" ")
@@ -257,11 +256,11 @@ def _change(surface: _Surface, name: str, abbreviations: _Abbreviations) -> tupl
     tokens = words(surface.text)
     if " ".join(tokens) == name or (surface.type == "value" and surface.text.casefold() == name):
         return "case", "upper and lower case, separators"
-    expanded = [
-        f"{word} = {meaning} ({abbreviations.source(word, surface.tool)})"
-        for word, meaning in expansions(tokens, abbreviations.of(surface.tool))
-        if word != meaning
-    ]
+    expanded = []
+    for word, meaning in expansions(tokens, abbreviations.expansions):
+        by = abbreviations.declared_by.get(word)
+        source = f"declared in the document of {by}" if by else "the ontology's list"
+        expanded += [f"{word} = {meaning} ({source})"] if word != meaning else []
     if expanded and surface.type != "value":
         return "abbreviation", ", ".join(expanded)
     return "inflection", "singular and base forms"
@@ -270,79 +269,52 @@ def _change(surface: _Surface, name: str, abbreviations: _Abbreviations) -> tupl
 # Abbreviations that documents declare: "Purchase Order (PO)", "bill of materials (BOMs)"; and in reverse order "PO (purchase order)".
 
 _LONG_SHORT = re.compile(r"((?:[^\W\d_][\w'’/-]*[ \t]+){1,8})\(\s*([A-Z][A-Z0-9&]{1,5})s?\s*\)")
+_IN_BRACKETS = re.compile(r"\(\s*[A-Z][A-Z0-9&]{1,5}s?\s*\)")  # found many times as fast as what stands before it
 _SHORT_LONG = re.compile(r"\b([A-Z][A-Z0-9&]{1,5})s?[ \t]*\(\s*((?:[^\W\d_][\w'’/-]*[ \t]*){2,8})\)")
 _LOWER_WORD = re.compile(r"(?<![\w.`'\"_<{])[a-z][a-z0-9]{1,5}(?![\w`'\"=:>}])")
 _SMALL = word_list("canonical", "abbreviation_small_words")
 _MAX_CHARS = 20_000
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Abbreviations:
-    """Abbreviations with their expansions, and the scope of each.
+class _Abbreviations(NamedTuple):
+    """The expansions of lower-case abbreviations, the ids of the tools that declare those of documents, and those that are not used."""
 
-    :param everywhere: map from lower-case abbreviation to its expansion in the whole catalogue.
-    :param in_tool: map from tool id to all expansions in its document, for documents that differ from ``everywhere``.
-    :param declared_by: map from abbreviation to the id of the first tool that declares the expansion used everywhere.
-    """
-
-    everywhere: Mapping[str, str]
-    in_tool: Mapping[str, Mapping[str, str]]
-    declared_by: Mapping[str, str]
+    expansions: dict[str, str]
+    declared_by: dict[str, str]
     warnings: tuple[str, ...]
-
-    def of(self, tool_id: str) -> Mapping[str, str]:
-        """Return the expansions in one tool's document."""
-        return self.in_tool.get(tool_id, self.everywhere)
-
-    def source(self, abbreviation: str, tool_id: str) -> str:
-        """Return the source of an expansion, one clause."""
-        own = self.of(tool_id).get(abbreviation) != self.everywhere.get(abbreviation)
-        declared = tool_id if own else self.declared_by.get(abbreviation)
-        return f"declared in the document of {declared}" if declared else "the ontology's list"
 
 
 def _read_abbreviations(tools: Sequence[Tool], ontology: Ontology) -> _Abbreviations:
-    """Collect the abbreviations of the documents and of the ontology.
-
-    An expansion is used in the document that declares it. It is used everywhere when no other document and no entry of the
-    ontology has another one, and when the abbreviation is no ordinary word in the catalogue's descriptions.
+    """Collect the abbreviations of the ontology and of the documents. One of a document is used when nobody means something else by it:
+    another document, the ontology, or the descriptions, where it is an ordinary word.
     """
-    meanings: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+    meanings: dict[str, dict[str, str]] = defaultdict(dict)
     for tool in tools:
         for short, meaning in sorted(set(_declared(tool))):
-            meanings[short][meaning].append(tool.id)
-    listed, everywhere = ontology.abbreviations, dict(ontology.abbreviations)
-    ordinary = _ordinary_words(tools, meanings.keys() - listed.keys())
+            meanings[short].setdefault(meaning, tool.id)
+    known = dict(ontology.abbreviations)
+    ordinary = _ordinary_words(tools, meanings.keys() - known.keys())
     declared_by: dict[str, str] = {}
     warnings: list[str] = []
-    own: dict[str, dict[str, str]] = defaultdict(dict)
     for short, found in sorted(meanings.items()):
-        outcome = ""
-        if short in listed:
-            if found.keys() != {canonical_name(listed[short])}:
-                outcome = f"the ontology's list says {listed[short]!r} and holds elsewhere"
-        elif len(found) > 1:
-            outcome = "it holds in those documents only"
-        elif short in ordinary:
-            outcome = "it is also an ordinary word, so it holds in those documents only"
+        if short in known:
+            other = (
+                f"the ontology's list says {known[short]!r}" if found.keys() != {canonical_name(known[short])} else ""
+            )
         else:
-            ((everywhere[short], by),) = found.items()
-            declared_by[short] = by[0]
-        if outcome:
-            declarations = "; ".join(f"{meaning!r} in {by[0]}" for meaning, by in sorted(found.items()))
-            warnings.append(f"the abbreviation {short!r} is declared as {declarations}: {outcome}")
-        for meaning, by in sorted(found.items()):
-            if canonical_name(everywhere.get(short, "")) != meaning:
-                for tool_id in by:
-                    own[tool_id].setdefault(short, meaning)
-    in_tool = {tool_id: {**everywhere, **local} for tool_id, local in own.items()}
-    return _Abbreviations(everywhere=everywhere, in_tool=in_tool, declared_by=declared_by, warnings=tuple(warnings))
+            other = "documents differ" if len(found) > 1 else "it is also an ordinary word" if short in ordinary else ""
+            if not other:
+                ((known[short], declared_by[short]),) = found.items()
+        if other:
+            declarations = "; ".join(f"{meaning!r} in {by}" for meaning, by in sorted(found.items()))
+            warnings.append(f"the abbreviation {short!r} is declared as {declarations}: this is not used, {other}")
+    return _Abbreviations(known, declared_by, tuple(warnings))
 
 
 def _declared(tool: Tool) -> Iterator[tuple[str, str]]:
     for text in _texts(tool):
         if "(" in text:
-            for match in _LONG_SHORT.finditer(text):
+            for match in _LONG_SHORT.finditer(text) if _IN_BRACKETS.search(text) else ():
                 if meaning := _meaning(match[2], match[1], at_end=True):
                     yield match[2].lower(), meaning
             for match in _SHORT_LONG.finditer(text):

@@ -2,56 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import Protocol, TypeAlias
 
 from ontology.tool import Tool
 from ontology.tool_graph import Provenance, Triple
 
-__all__ = ["Evidence", "Extraction", "Extractor", "Fault", "Node", "Partition", "RejectedTriple", "partition"]
+__all__ = ["Evidence", "Extraction", "Extractor", "RejectedTriple"]
 
 Node: TypeAlias = tuple[str, str]
 """An end of a triple: ``(name, type)``."""
 
 
-class Fault(NamedTuple):
-    """The reason to reject a triple.
-
-    :param reason: its code, for counts: ``outside-domain``, ``no-evidence``, ``self-loop``, …
-    :param detail: one sentence.
-    """
-
-    reason: str
-    detail: str
-
-
 @dataclass(frozen=True, slots=True)
 class RejectedTriple:
-    """A triple that is not in the graph, and the reason."""
+    """A triple that is not in the graph.
+
+    :param reason: a code, for counts: ``outside-domain``, ``no-evidence``, ``self-loop``, …
+    :param detail: one sentence.
+    """
 
     triple: Triple
     reason: str
     detail: str
-
-
-class Partition(NamedTuple):
-    """The accepted and the rejected triples of a document, each in their original order."""
-
-    kept: list[Triple]
-    rejected: list[RejectedTriple]
-
-
-def partition(triples: Iterable[Triple], fault_of: Callable[[Triple], Fault | None]) -> Partition:
-    """Divide triples into those without a fault (``kept``) and those with one (``rejected``)."""
-    result = Partition([], [])
-    for triple in triples:
-        fault = fault_of(triple)
-        if fault is None:
-            result.kept.append(triple)
-        else:
-            result.rejected.append(RejectedTriple(triple, *fault))
-    return result
 
 
 @dataclass(frozen=True, slots=True)

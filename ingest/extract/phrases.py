@@ -6,15 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ingest.extract.sentences import (
-    GENERIC_HEADS,
-    MOSTLY_NOUNS,
-    STOP_WORDS,
-    TRANSPARENT_HEADS,
-    action,
-    is_listed,
-    vocabulary,
-)
+from ingest.extract.sentences import STOP_WORDS, action, is_listed, vocabulary
 from ingest.extract.structure import path_objects
 from ontology.names import canonical_name, is_noun, words
 from ontology.tool import Tool
@@ -24,8 +16,16 @@ __all__ = ["MAX_OBJECT_WORDS", "Title", "names_nothing", "naming_words", "parse_
 MAX_OBJECT_WORDS = 4
 _WORD = re.compile(r"[^\W\d_][\w.+]*(?:[-/&'’][\w.+]+)*\Z")
 _EMPTY_HEADS = vocabulary("empty_heads")
+_TRANSPARENT_HEADS = vocabulary("transparent_heads")
+_GENERIC_HEADS = _TRANSPARENT_HEADS | vocabulary("generic_heads")
+_MOSTLY_NOUNS = vocabulary("mostly_nouns")
 _HTTP_METHODS = frozenset(("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"))
 _MAX_WORD_CHARS, _LONGEST_ACRONYM = 30, 6
+
+
+def is_generic(word: str) -> bool:
+    """Whether a lower-case head noun names no business object alone."""
+    return is_listed(word, _GENERIC_HEADS)
 
 
 def naming_words(tokens: Sequence[str]) -> tuple[int, int]:
@@ -43,7 +43,7 @@ def naming_words(tokens: Sequence[str]) -> tuple[int, int]:
 def names_nothing(tokens: Sequence[str]) -> bool:
     """Whether the words name no business object: all are generic, or the only word is neither a known noun nor capitalised."""
     lower = [token.lower() for token in tokens if token not in _HTTP_METHODS]
-    if all(word in STOP_WORDS or is_listed(word, GENERIC_HEADS) for word in lower):
+    if all(word in STOP_WORDS or is_generic(word) for word in lower):
         return True
     if len(lower) > 1:
         return False
@@ -105,7 +105,7 @@ def parse_title(name: str, abbreviations: Mapping[str, str]) -> Title:
     if objects:
         target = named[0] if named else ""
     else:  # of generic words only: the date for ``get_current_date``
-        kept = [token for token in tokens if token.isalpha() and token not in STOP_WORDS | TRANSPARENT_HEADS]
+        kept = [token for token in tokens if token.isalpha() and token not in STOP_WORDS | _TRANSPARENT_HEADS]
         target = _noun_name(kept[-2:], {})
     return _title(verbs, target, objects)
 
@@ -128,7 +128,7 @@ def parse_path(tool: Tool) -> Title | None:
     if inner:
         objects = [name for name in objects if name not in _PATH_VERBS]
         verb = inner[-1]
-    elif len(objects) > 1 and not path.endswith("}") and objects[-1] not in MOSTLY_NOUNS:
+    elif len(objects) > 1 and not path.endswith("}") and objects[-1] not in _MOSTLY_NOUNS:
         if action(objects[-1]) == objects[-1]:
             verb = objects.pop()  # /orders/{order_id}/cancel
     verb = action(verb)
@@ -142,7 +142,7 @@ def _title(verbs: Sequence[str], target: str, objects: Sequence[str]) -> Title:
 
 def _leading_verbs(tokens: list[str]) -> tuple[list[str], list[str]]:
     """Return the verb at the start of a name, or both verbs of "create or update", and the remaining words."""
-    if not tokens or not action(tokens[0]) or (tokens[0] in MOSTLY_NOUNS and len(tokens) > 1):
+    if not tokens or not action(tokens[0]) or (tokens[0] in _MOSTLY_NOUNS and len(tokens) > 1):
         return [], tokens
     if len(tokens) > 2 and tokens[1] in ("or", "and") and action(tokens[2]):
         return [action(tokens[0]), action(tokens[2])], tokens[3:]

@@ -8,17 +8,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from ingest.extract.phrases import MAX_OBJECT_WORDS, names_nothing, naming_words
-from ingest.extract.sentences import (
-    GENERIC_HEADS,
-    LINKING_VERBS,
-    STOP_WORDS,
-    TRANSPARENT_HEADS,
-    Sentence,
-    action,
-    is_listed,
-    vocabulary,
-)
+from ingest.extract.phrases import MAX_OBJECT_WORDS, is_generic, names_nothing, naming_words
+from ingest.extract.sentences import STOP_WORDS, Sentence, action, is_listed, vocabulary
 from ontology.errors import ModelError
 from ontology.names import SPACY_MODELS, canonical_name, is_noun, verb_lemma
 
@@ -204,7 +195,7 @@ def _phrase(words: Sequence[_Word], text: str) -> Phrase | None:
     kept = words[start:end]
     if not kept or names_nothing([word.text for word in kept]):
         return None
-    if all(is_listed(word.text.lower(), GENERIC_HEADS) for word in kept if word.tag in _NOUN_TAGS):
+    if all(is_generic(word.text.lower()) for word in kept if word.tag in _NOUN_TAGS):
         return None  # "immediate attention": a generic noun with an adjective names no object either
     core = len(kept) - 1
     while core > 0 and _in_core(kept[core - 1]):
@@ -230,6 +221,8 @@ _VERB_PREPOSITIONS = vocabulary("verb_prepositions")
 _LOOKUP_VERBS = vocabulary("lookup_verbs")
 _ACTION_NOUNS = vocabulary("deed_nouns")
 _LIGHT_VERBS = vocabulary("light_verbs")
+_LINKING_VERBS = vocabulary("linking_verbs")
+_TRANSPARENT_HEADS = vocabulary("transparent_heads")
 _OBLIGATIONS = vocabulary("obligations")
 _ERROR = re.compile(r"\b(?:errors?|exceptions?)\b", re.IGNORECASE)
 _MAX_DEPTH, _MAX_CHAIN, _MAX_CONJUNCTS = (
@@ -271,7 +264,7 @@ class _Tree:
             if verb.idx < self.prefix_chars or not verb.tag_.startswith("VB") or not self._has_tool_subject(verb):
                 continue
             base = self._action(verb)
-            only_links = base in LINKING_VERBS and _children(verb, "xcomp", "ccomp")
+            only_links = base in _LINKING_VERBS and _children(verb, "xcomp", "ccomp")
             if not base or only_links or _children(verb, "neg"):
                 continue
             for target in self._objects(verb):
@@ -293,11 +286,11 @@ class _Tree:
                 obliged = any(child.lower_ in _OBLIGATIONS for child in _children(verb, "aux"))
                 if subject.lower_ in ("user", "users") and obliged:
                     return False  # "The user will receive an email" is no action of the tool
-                if subject.dep_ == "nsubjpass" and verb_lemma(verb.lower_) not in LINKING_VERBS:
+                if subject.dep_ == "nsubjpass" and verb_lemma(verb.lower_) not in _LINKING_VERBS:
                     return False
                 is_tool = subject.idx < self.prefix_chars or subject.lower_ in _TOOL_SUBJECTS
                 return is_tool and verb.dep_ != "relcl"
-            linked = verb.dep_ in ("xcomp", "ccomp") and verb_lemma(verb.head.lower_) in LINKING_VERBS
+            linked = verb.dep_ in ("xcomp", "ccomp") and verb_lemma(verb.head.lower_) in _LINKING_VERBS
             if not (linked or verb.dep_ == "conj") or not verb.head.tag_.startswith("VB"):
                 return False
             verb = verb.head
@@ -342,7 +335,7 @@ class _Tree:
         """Return the phrase with this head; for a container noun ("a list of orders") the phrase after it; else None."""
         if token.i in self.phrases:
             return self.phrases[token.i]
-        if depth and is_listed(token.lower_, TRANSPARENT_HEADS):
+        if depth and is_listed(token.lower_, _TRANSPARENT_HEADS):
             for preposition in _children(token, "prep"):
                 for inner in _children(preposition, "pobj") if preposition.lower_ in _ABOUT else ():
                     return self._named(inner, depth - 1)
@@ -390,8 +383,8 @@ class _Tree:
     def _clause(self, verb: Any) -> Iterator[Relation]:
         """Yield the relations between subject and object of a verb, also of a participle ("orders containing items")."""
         base = verb_lemma(verb.lower_)
-        is_complement = verb.dep_ in ("ccomp", "xcomp") and verb_lemma(verb.head.lower_) in LINKING_VERBS
-        if base in _LIGHT_VERBS or base in LINKING_VERBS or is_complement:
+        is_complement = verb.dep_ in ("ccomp", "xcomp") and verb_lemma(verb.head.lower_) in _LINKING_VERBS
+        if base in _LIGHT_VERBS or base in _LINKING_VERBS or is_complement:
             return
         subject = verb.head if verb.dep_ == "acl" and verb.tag_ == "VBG" else self._subject(verb)
         no_object = _TOOL_SUBJECTS - {"which", "that", "user", "users"}

@@ -10,7 +10,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from ingest.extract.extractor import Evidence
-from ingest.extract.sentences import DEPENDENT_NAMES, STOP_WORDS, action, vocabulary
+from ingest.extract.sentences import STOP_WORDS, action, vocabulary
 from ontology.names import canonical_name, identified_entity, is_noun, noun_lemma, words
 from ontology.ontology import Ontology
 from ontology.tool import Parameter, Tool
@@ -117,7 +117,8 @@ _IDENTIFIER_NAMES = vocabulary("identifier_names")
 _IN_PATH = _IDENTIFIER_NAMES | vocabulary("path_identifier_names")
 _WEAK_TAILS = vocabulary("weak_identifier_tails")
 _NAMING_TAILS = vocabulary("naming_tails")
-_ATTRIBUTES = DEPENDENT_NAMES | vocabulary("attributes")
+_DEPENDENT_NAMES = vocabulary("dependent_names")
+_ATTRIBUTES = _DEPENDENT_NAMES | vocabulary("attributes")
 _ALSO_OBJECTS = vocabulary("attributes_and_objects")
 _SHORT_OBJECTS = vocabulary("short_objects")
 _ROLES = vocabulary("role_words")
@@ -198,7 +199,7 @@ def documented_name(parameter: Parameter, context: PathContext, *, output: bool 
     segments = [segment.replace("[]", "").strip() for segment in parameter.name.split(".")]
     *parents, last = [segment for segment in segments if segment] or [parameter.name]
     tokens = words(last)
-    if not tokens or len(tokens) > 2 or not all(word in DEPENDENT_NAMES for word in tokens):
+    if not tokens or len(tokens) > 2 or not all(word in _DEPENDENT_NAMES for word in tokens):
         return last
     for parent in reversed(parents):
         owner = canonical_name(parent)

@@ -10,8 +10,8 @@ from dataclasses import replace
 from functools import cached_property, lru_cache
 from typing import TypeAlias
 
-from ingest.extract.extractor import Extraction, Fault, partition
-from ingest.extract.sentences import ACTIONS, ALSO_NOUNS
+from ingest.extract.extractor import Extraction, RejectedTriple
+from ingest.extract.sentences import vocabulary
 from ingest.extract.structure import declared_metadata, document_texts, documented_name, field_texts, path_context
 from ontology.names import canonical_name, expand, identified_entity, noun_lemma, verb_lemma, words
 from ontology.ontology import Ontology
@@ -21,6 +21,7 @@ from ontology.tool_graph import Triple
 __all__ = ["validate"]
 
 _TOOL, _PARAMETER = "tool", "parameter"
+_PLAIN_ACTIONS = vocabulary("actions") - vocabulary("also_nouns")
 _EXCLUSIVE = frozenset(
     ("has_line_of_business", "has_department", "has_system")
 )  # declared in full: another value contradicts
@@ -42,10 +43,17 @@ def validate(tool: Tool, triples: Iterable[Triple], ontology: Ontology) -> Extra
     :param triples: raw triples in document order; the tool may be named by its id, name or title.
     """
     document = _Document(tool, ontology)
-    checked = partition(map(document.with_tool_id, triples), document.fault_of)
-    unique = document.most_confident(checked.kept)
+    kept: list[Triple] = []
+    rejected: list[RejectedTriple] = []
+    for triple in map(document.with_tool_id, triples):
+        fault = document.fault_of(triple)
+        if fault is None:
+            kept.append(triple)
+        else:
+            rejected.append(RejectedTriple(triple, *fault))
+    unique = document.most_confident(kept)
     connected = document.most_confident([*unique, *document.missing_entities(unique)])
-    return Extraction(tool_id=tool.id, triples=tuple(connected), rejected=tuple(checked.rejected))
+    return Extraction(tool_id=tool.id, triples=tuple(connected), rejected=tuple(rejected))
 
 
 class _Document:
@@ -81,7 +89,7 @@ class _Document:
         return named
 
     @cached_property
-    def words(self) -> set[str]:
+    def evidence(self) -> set[str]:
         """The words of the document, in any inflection, abbreviations written out too."""
         found: set[str] = set()
         left = _MAX_EVIDENCE_CHARS
@@ -124,34 +132,35 @@ class _Document:
                 if is_entity and (kind, self.canonical(name, kind)) not in connected:
                     yield replace(template, tail=name, tail_type=kind)
 
-    def fault_of(self, triple: Triple) -> Fault | None:
+    def fault_of(self, triple: Triple) -> tuple[str, str] | None:
+        """Return the reason to reject a triple, and a sentence; None for a valid one."""
         head_type, head, _, tail_type, tail = self.key(triple)
         evidence = triple.provenance
         if not head or not tail:
-            return Fault("empty-name", "one end has no letter or digit")
+            return ("empty-name", "one end has no letter or digit")
         if not 0.0 <= triple.confidence <= 1.0:
-            return Fault("confidence-range", f"the confidence {triple.confidence} is not between 0 and 1")
+            return ("confidence-range", f"the confidence {triple.confidence} is not between 0 and 1")
         if evidence.tool_id != self.tool.id or not evidence.extractor or not evidence.field:
-            return Fault("foreign-provenance", "the provenance does not name this tool, a field of it and an extractor")
+            return ("foreign-provenance", "the provenance does not name this tool, a field of it and an extractor")
         if fault := self._outside_ontology(triple):
             return fault
         if misplaced := self._misplaced(triple, {head: head_type, tail: tail_type}):
-            return Fault("tool-misplaced", misplaced)
+            return ("tool-misplaced", misplaced)
         # The parameter `city` that refers to the business object "city" is no loop: they are two nodes.
         if head == tail and (head_type == tail_type or _PARAMETER not in (head_type, tail_type)):
-            return Fault("self-loop", f"head and tail are both {head!r}")
+            return ("self-loop", f"head and tail are both {head!r}")
         texts, span = self.texts.get(evidence.field), (evidence.start, evidence.end)
         if not texts:
-            return Fault("span-outside-field", f"the tool has no field {evidence.field!r}")
+            return ("span-outside-field", f"the tool has no field {evidence.field!r}")
         if span != (-1, -1) and not (0 <= span[0] < span[1] <= max(map(len, texts))):
             detail = f"characters {span[0]} to {span[1]} are not inside {evidence.field!r}"
-            return Fault("span-outside-field", detail)
+            return ("span-outside-field", detail)
         if conflict := self._conflict(triple):
-            return Fault("contradicts-declared", conflict)
+            return ("contradicts-declared", conflict)
         for name, kind in _ends(triple):
             for word in expand(words(name), self.ontology.abbreviations) if kind != _TOOL else ():
-                if self.words.isdisjoint(_lemmas(word)):
-                    return Fault("no-evidence", f"{word!r} of {name!r} is not in the document")
+                if self.evidence.isdisjoint(_lemmas(word)):
+                    return ("no-evidence", f"{word!r} of {name!r} is not in the document")
         return None
 
     def _misplaced(self, triple: Triple, ends: Mapping[str, str]) -> str:
@@ -167,18 +176,18 @@ class _Document:
                 return f"{name!r} is the tool itself, not an entity"
         return ""
 
-    def _outside_ontology(self, triple: Triple) -> Fault | None:
+    def _outside_ontology(self, triple: Triple) -> tuple[str, str] | None:
         for kind in (triple.head_type, triple.tail_type):
             if kind not in self.ontology.entity_types:
-                return Fault("unknown-type", f"the ontology has no entity type {kind!r}")
+                return ("unknown-type", f"the ontology has no entity type {kind!r}")
         predicate = self.ontology.predicates.get(triple.predicate)
         if predicate is None:
-            return Fault("unknown-predicate", f"the ontology has no predicate {triple.predicate!r}")
+            return ("unknown-predicate", f"the ontology has no predicate {triple.predicate!r}")
         if predicate.derived:
-            return Fault("derived-predicate", "egotools derives this predicate between tools; no document states it")
+            return ("derived-predicate", "egotools derives this predicate between tools; no document states it")
         if not self.ontology.allows(triple.head_type, triple.predicate, triple.tail_type):
             detail = f"{triple.predicate!r} is not allowed from {triple.head_type!r} to {triple.tail_type!r}"
-            return Fault("outside-domain", detail)
+            return ("outside-domain", detail)
         return None
 
     def _conflict(self, triple: Triple) -> str:
@@ -210,7 +219,7 @@ def _ends(triple: Triple) -> tuple[tuple[str, str], tuple[str, str]]:
 
 def _is_action(name: str) -> bool:
     tokens = words(name)
-    return len(tokens) > 1 and tokens[0] in ACTIONS and tokens[0] not in ALSO_NOUNS
+    return len(tokens) > 1 and tokens[0] in _PLAIN_ACTIONS
 
 
 @lru_cache(maxsize=1 << 12)  # the tools of one document repeat the descriptions of their fields

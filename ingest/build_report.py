@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -13,7 +14,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import TypeAdapter, ValidationError
 
-from ingest.duplicate_tools import near_duplicates
 from ingest.overlay.apply_overlay import AppliedOverlays
 from ingest.overlay.overlay_file import Overlay
 from ingest.phrases import PhraseReport
@@ -23,6 +23,7 @@ from ingest.sources.catalog import DocumentReport, named_sources
 from ingest.trust.quarantine import FindingsReport
 from ontology.errors import InvalidArgumentError, StorageError
 from ontology.files import write_file
+from ontology.names import words
 from ontology.tool import NamedSource, Tool
 
 if TYPE_CHECKING:
@@ -32,7 +33,6 @@ __all__ = [
     "BuildReport",
     "Counts",
     "NamespaceHealth",
-    "RejectedTriples",
     "ReuseReport",
     "build_report_from",
     "catalog_health",
@@ -44,6 +44,10 @@ __all__ = [
     "read_build_report",
     "report_file",
 ]
+
+_LOG = logging.getLogger(__name__)
+_EXAMPLES = 20
+_LEAST_HUB = 10  # tools: in a small catalogue each object belongs to most of them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,41 +79,6 @@ class NamespaceHealth:
     cut: tuple[str, ...] = ()
 
 
-def catalog_health(tools: Iterable[Tool]) -> tuple[NamespaceHealth, ...]:
-    """Return the health of each namespace, sorted by namespace. Time is linear in the tools."""
-    by_namespace: defaultdict[str, list[Tool]] = defaultdict(list)
-    for tool in tools:
-        by_namespace[tool.namespace].append(tool)
-    return tuple(_health(namespace, found) for namespace, found in sorted(by_namespace.items()))
-
-
-def _health(namespace: str, tools: Sequence[Tool]) -> NamespaceHealth:
-    def ids(holds: Callable[[Tool], bool]) -> tuple[str, ...]:
-        return tuple(sorted(tool.id for tool in tools if holds(tool)))
-
-    owner = next((str(tool.metadata["owner"]) for tool in tools if tool.metadata.get("owner")), "")
-    return NamespaceHealth(
-        namespace=namespace,
-        owner=owner,
-        tools=len(tools),
-        without_description=ids(lambda tool: not tool.description.strip()),
-        without_outputs=ids(lambda tool: not tool.returns and not _deletes(tool)),
-        near_duplicates=near_duplicates(tools),
-        deprecated=ids(lambda tool: tool.metadata.get("deprecated") is True),
-        cut=ids(lambda tool: bool(tool.metadata.get("cut"))),
-    )
-
-
-def _deletes(tool: Tool) -> bool:
-    """Whether a successful call has nothing to answer."""
-    return tool.call is not None and tool.call.method == "DELETE"
-
-
-_LISTED = 20
-_MIN_TOOLS = 10
-"""Objects of fewer tools are not reported: in a small catalogue each object belongs to most tools."""
-
-
 class Hub(NamedTuple):
     """An object of many tools of a namespace.
 
@@ -123,27 +92,6 @@ class Hub(NamedTuple):
     share: float
 
 
-def find_hubs(graph: nx.MultiDiGraph[str], tools: Sequence[Tool]) -> tuple[Hub, ...]:
-    """Return the at most 20 objects with most tools in one namespace, the biggest first."""
-    sizes = Counter(tool.namespace for tool in tools)
-    counts = Counter(
-        (tool.namespace, graph.nodes[key]["id"])
-        for tool in tools
-        for key in graph.successors(f"tool:{tool.id}")
-        if graph.nodes[key]["type"] == "business_object"
-    )
-    hubs = (
-        Hub(namespace, entity, count, round(count / sizes[namespace], 3))
-        for (namespace, entity), count in counts.items()
-        if count >= _MIN_TOOLS
-    )
-    return tuple(sorted(hubs, key=lambda hub: (-hub.tools, hub.namespace, hub.entity))[:_LISTED])
-
-
-_EXAMPLES = 20
-_LOG = logging.getLogger(__name__)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RejectedTools:
     """The records of documents that were rejected; ``all`` has (subject, reason, detail)."""
@@ -152,26 +100,19 @@ class RejectedTools:
     all: tuple[tuple[str, str, str], ...]
 
 
-class RejectedTriples(NamedTuple):
-    """How many triples of a predicate were rejected for a reason."""
-
-    predicate: str
-    reason: str
-    triples: int
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TripleReport:
     """The triples.
 
     :param kept: predicate → count, before equal triples were merged.
+    :param rejected_by_predicate_and_reason: (predicate, reason, count).
     :param rejected_examples: (head, predicate, tail, reason, detail), at most 20.
     :param tools_failed: tool id → why its extraction failed.
     """
 
     kept: dict[str, int]
     rejected_by_reason: dict[str, int]
-    rejected_by_predicate_and_reason: tuple[RejectedTriples, ...]
+    rejected_by_predicate_and_reason: tuple[tuple[str, str, int], ...]
     rejected_examples: tuple[tuple[str, ...], ...]
     tools_failed: dict[str, str]
 
@@ -213,16 +154,13 @@ class ReuseReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BuildReport:
-    """What a build did. Its JSON form is printed by ``--json``, and kept in ``reports/<snapshot id>.json`` of the
-    store.
+    """What a build did. Its JSON form is printed by ``--json``, and kept in ``reports/<snapshot id>.json`` of the store.
 
     :param folder: of the published snapshot.
     :param sources: the named sources, as in the manifest of the snapshot.
     :param tools: number of tools.
     :param renamed: (id in its document, id in the catalogue) of tools whose ids clash between documents.
     :param context_parameters: (namespace, input, number of tools that take it) of the inputs that name the surroundings.
-    :param overlay: what the overlay files did; None without any.
-    :param phrases: what became of everyday phrases; None where none were asked for.
     :param hubs: the objects that most tools of a namespace have, the biggest first.
     :param health: what the owners of the tools can improve, by namespace.
     :param findings: places in documents that could mislead a model, and the tools that were left out for them.
@@ -263,25 +201,21 @@ def _codec() -> TypeAdapter[BuildReport]:
     return TypeAdapter(BuildReport)
 
 
-def keep_report(store: Path, name: str, text: str) -> Path | None:
-    """Write a report beside the snapshots: it holds times, so it cannot be a part of them. None where that fails, which stops
-    nothing.
+# In the store.
 
-    :param name: of the file, ``<snapshot id>.json`` for a build report.
-    """
+
+def report_file(store: Path, name: str) -> Path:
+    """Return the path of a report in a store; ``<snapshot id>.json`` is the name of a build report."""
+    return store / "reports" / name
+
+
+def keep_report(store: Path, name: str, text: str) -> Path | None:
+    """Write a report beside the snapshots: it holds times, so it cannot be a part of them. None where that fails, which stops nothing."""
     try:
         return write_file(report_file(store, name), text)
     except StorageError as error:
         _LOG.warning("the report could not be written: %s", error)
         return None
-
-
-def report_file(store: Path, name: str) -> Path:
-    """Return the path of a report in a store.
-
-    :param name: as for :func:`keep_report`.
-    """
-    return store / "reports" / name
 
 
 def keep_build_report(store: Path, report: BuildReport) -> None:
@@ -295,10 +229,8 @@ def read_build_report(store: Path, snapshot_id: str) -> BuildReport | None:
     :raises InvalidArgumentError: when it is of another snapshot, or is no build report.
     """
     path = report_file(store, f"{snapshot_id}.json")
-    if not path.is_file():
-        return None
     try:
-        row = json.loads(path.read_text(encoding="utf-8"))
+        row = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
     except (OSError, ValueError) as error:
         _LOG.warning("%s: the build report cannot be read, so rejected records and merges are unknown: %s", path, error)
         return None
@@ -324,6 +256,9 @@ def build_report_from(row: Any) -> BuildReport:
         raise InvalidArgumentError(problem, subject=subject, remedy="Build again") from error
 
 
+# Of a build.
+
+
 def make_report(
     *,
     snapshot_id: str,
@@ -339,7 +274,10 @@ def make_report(
     weights: str = "",
 ) -> BuildReport:
     """Make the report of a build from the results of its stages."""
-    merges = build.canonical.merges
+    merges, rejected = build.canonical.merges, build.rejected
+    namespaces = {tool.id: tool.namespace for tool in build.tools}
+    context = Counter((namespaces[tool], name) for tool, names in build.context_parameters.items() for name in names)
+    by_both = Counter((one.triple.predicate, one.reason) for one in rejected)
     return BuildReport(
         snapshot_id=snapshot_id,
         folder=folder,
@@ -351,14 +289,20 @@ def make_report(
             by_reason=catalog.rejected_by_reason(),
             all=tuple((record.subject, record.reason, record.detail) for record in catalog.rejected),
         ),
-        triples=_triples(build),
+        triples=TripleReport(
+            kept=dict(sorted(build.kept.items())),
+            rejected_by_reason=_counts(one.reason for one in rejected),
+            rejected_by_predicate_and_reason=tuple((*both, count) for both, count in sorted(by_both.items())),
+            rejected_examples=tuple((*one.triple.key, one.reason, one.detail) for one in rejected[:_EXAMPLES]),
+            tools_failed=build.failed,
+        ),
         merges=MergeReport(
             by_kind=_counts(merge.kind for merge in merges),
             all=tuple((merge.kind, merge.surface, merge.canonical, merge.evidence, merge.score) for merge in merges),
             warnings=tuple(build.canonical.warnings),
         ),
         graph=Counts(nodes=build.graph.number_of_nodes(), edges=build.graph.number_of_edges()),
-        context_parameters=_context_parameters(build),
+        context_parameters=tuple((*key, count) for key, count in sorted(context.items())),
         overlay=overlay,
         phrases=phrases,
         hubs=find_hubs(build.graph, build.tools),
@@ -375,6 +319,10 @@ def make_report(
     )
 
 
+def _counts(names: Iterable[str]) -> dict[str, int]:
+    return dict(sorted(Counter(names).items()))
+
+
 def overlay_report(overlays: Sequence[Overlay], applied: AppliedOverlays, build: GraphBuild) -> OverlayReport | None:
     """Return what overlay files did; None without any."""
     if not overlays:
@@ -387,26 +335,92 @@ def overlay_report(overlays: Sequence[Overlay], applied: AppliedOverlays, build:
     )
 
 
-def _triples(build: GraphBuild) -> TripleReport:
-    by_predicate = Counter((rejected.triple.predicate, rejected.reason) for rejected in build.rejected)
-    return TripleReport(
-        kept=dict(sorted(build.kept.items())),
-        rejected_by_reason=_counts(rejected.reason for rejected in build.rejected),
-        rejected_by_predicate_and_reason=tuple(
-            RejectedTriples(*pair, count) for pair, count in sorted(by_predicate.items())
-        ),
-        rejected_examples=tuple(
-            (*rejected.triple.key, rejected.reason, rejected.detail) for rejected in build.rejected[:_EXAMPLES]
-        ),
-        tools_failed=build.failed,
+def find_hubs(graph: nx.MultiDiGraph[str], tools: Sequence[Tool]) -> tuple[Hub, ...]:
+    """Return the at most 20 objects with most tools in one namespace, the biggest first."""
+    sizes = Counter(tool.namespace for tool in tools)
+    nodes = ((tool.namespace, graph.nodes[key]) for tool in tools for key in graph.successors(f"tool:{tool.id}"))
+    counts = Counter((namespace, node["id"]) for namespace, node in nodes if node["type"] == "business_object")
+    hubs = [
+        Hub(namespace, entity, count, round(count / sizes[namespace], 3))
+        for (namespace, entity), count in counts.items()
+        if count >= _LEAST_HUB
+    ]
+    return tuple(sorted(hubs, key=lambda hub: (-hub.tools, hub.namespace, hub.entity))[:_EXAMPLES])
+
+
+# What the owners of the tools can improve.
+
+
+def catalog_health(tools: Iterable[Tool]) -> tuple[NamespaceHealth, ...]:
+    """Return the health of each namespace, sorted by namespace. Time is linear in the tools."""
+    by_namespace: defaultdict[str, list[Tool]] = defaultdict(list)
+    for tool in sorted(tools, key=lambda tool: tool.id):
+        by_namespace[tool.namespace].append(tool)
+    return tuple(
+        NamespaceHealth(
+            namespace=namespace,
+            owner=next((str(tool.metadata["owner"]) for tool in found if tool.metadata.get("owner")), ""),
+            tools=len(found),
+            without_description=tuple(tool.id for tool in found if not tool.description.strip()),
+            without_outputs=tuple(tool.id for tool in found if not tool.returns and not _deletes(tool)),
+            near_duplicates=_near_duplicates(found),
+            deprecated=tuple(tool.id for tool in found if tool.metadata.get("deprecated") is True),
+            cut=tuple(tool.id for tool in found if tool.metadata.get("cut")),
+        )
+        for namespace, found in sorted(by_namespace.items())
     )
 
 
-def _counts(names: Iterable[str]) -> dict[str, int]:
-    return dict(sorted(Counter(names).items()))
+def _deletes(tool: Tool) -> bool:
+    """Whether a successful call has nothing to answer."""
+    return tool.call is not None and tool.call.method == "DELETE"
 
 
-def _context_parameters(build: GraphBuild) -> tuple[tuple[str, str, int], ...]:
-    namespaces = {tool.id: tool.namespace for tool in build.tools}
-    counts = Counter((namespaces[tool], name) for tool, names in build.context_parameters.items() for name in names)
-    return tuple((namespace, name, count) for (namespace, name), count in sorted(counts.items()))
+_FEWEST_WORDS = 5  # a shorter text says too little to be compared
+_ARTICLES = frozenset("a an the of to in for".split())  # others (not, all, before) tell tools apart
+_VERSION = re.compile(r"v\d+(?:(?:alpha|beta|preview)\d*)?|alpha|beta")  # a preview alone is another object
+_READS = ("GET", "HEAD")
+
+
+def _near_duplicates(tools: Sequence[Tool]) -> tuple[tuple[str, ...], ...]:
+    """Return the groups of tools of one namespace that have the same name and inputs, or the same words in title and description, but for
+    spelling, articles and versions. What reads where the other changes, or has a further segment in its path, is another tool.
+
+    :param tools: sorted by id.
+    """
+    groups: dict[object, list[Tool]] = {}
+    for tool in tools:
+        inputs = frozenset(" ".join(words(parameter.name)) for parameter in tool.parameters)
+        content = frozenset(
+            _telling(f"{tool.title} {tool.description}" if tool.title != tool.name else tool.description)
+        )
+        keys: list[object] = [(tuple(sorted(_telling(tool.name))), inputs)]
+        if tool.description and len(content) >= _FEWEST_WORDS:
+            keys.append(content)
+        group = next((groups[key] for key in keys if key in groups and not _calls_differ(groups[key][0], tool)), [])
+        group.append(tool)
+        for key in keys:
+            groups.setdefault(key, group)
+    found = {tuple(tool.id for tool in group) for group in groups.values() if len(group) > 1}
+    return tuple(sorted(found))
+
+
+def _telling(text: str) -> list[str]:
+    return [word for word in words(text) if word not in _ARTICLES and not _VERSION.fullmatch(word)]
+
+
+def _calls_differ(one: Tool, other: Tool) -> bool:
+    methods = {str(tool.metadata.get("method", "")).upper() for tool in (one, other)} - {
+        "",
+        "POST",
+    }  # POST may do anything
+    short, long = sorted((_segments(one), _segments(other)), key=len)
+    rest = iter(long)
+    is_part = len(short) < len(long) and short[:1] == long[:1] and all(segment in rest for segment in short)
+    return is_part or (len(methods) > 1 and not methods <= set(_READS))
+
+
+def _segments(tool: Tool) -> list[str]:
+    """Return the segments of a path without versions, placeholders as ``{}``; empty without a path."""
+    parts = re.sub(r"\{[^}]*\}", "{}", str(tool.metadata.get("path", ""))).lower().split("/")
+    return [part for part in parts if part and not _VERSION.fullmatch(part)]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import TYPE_CHECKING, TypeAlias, TypedDict
 
 from ingest.linking.derived_edge import DerivedEdge
@@ -24,6 +26,7 @@ EXTRACTOR = "derived.v1"
 MAX_PROVENANCE = 8
 """Maximum number of provenances on an edge; ``evidence_count`` is their number before this limit."""
 
+_PLACE = attrgetter("tool_id", "field", "extractor", "start", "end")
 _EdgeKey: TypeAlias = tuple[str, str, str]
 
 
@@ -42,13 +45,13 @@ class _Evidence:
 
     predicate: str
     confidence: float = 0.0
-    provenance: set[Provenance] = field(default_factory=set)
+    provenance: list[Provenance] = field(default_factory=list)
     phrases: set[str] = field(default_factory=set)
     details: _Details = field(default_factory=_Details)
 
     def add(self, triple: Triple) -> None:
         self.confidence = max(self.confidence, triple.confidence)
-        self.provenance.add(triple.provenance)
+        self.provenance.append(triple.provenance)
         if triple.phrase:
             self.phrases.add(triple.phrase)
 
@@ -59,20 +62,21 @@ class _Evidence:
         consumer, producer = edge.source, edge.target
         if edge.predicate == "supplies":
             consumer, producer = producer, consumer
-        self.provenance = {
+        self.provenance = [
             Provenance(consumer, _consumer_field(edge), EXTRACTOR),
             Provenance(producer, f"returns.{edge.output}" if edge.output else "name", EXTRACTOR),
-        }
+        ]
         if edge.origin:
-            self.provenance = {Provenance(consumer, edge.origin, OVERLAY)}
+            self.provenance = [Provenance(consumer, edge.origin, OVERLAY)]
         self.details = _Details(parameter=edge.parameter, output=edge.output, entity=edge.entity, field=edge.field)
 
     def attributes(self) -> EdgeAttributes:
+        places = self.provenance if len(self.provenance) == 1 else sorted(set(self.provenance), key=_PLACE)
         return {
             "predicate": self.predicate,
             "confidence": self.confidence,
-            "provenance": tuple(sorted(self.provenance)[:MAX_PROVENANCE]),
-            "evidence_count": len(self.provenance),
+            "provenance": tuple(places[:MAX_PROVENANCE]),
+            "evidence_count": len(places),
             "phrases": tuple(sorted(self.phrases)),
             **self.details,
         }
@@ -119,14 +123,18 @@ def build_graph(
         if (triple.head_type == "tool" and head not in nodes) or (triple.tail_type == "tool" and tail not in nodes):
             unknown += 1
             continue
-        edges.setdefault((head, tail, triple.predicate), _Evidence(triple.predicate)).add(triple)
+        key = (head, tail, triple.predicate)
+        found = edges.get(key)
+        if found is None:
+            found = edges[key] = _Evidence(triple.predicate)
+        found.add(triple)
     if unknown:
         _LOG.warning("%d triple(s) name a tool that is not in the catalogue; they are not in the graph", unknown)
     _add_declared_details(tools, edges)
     for (consumer, producer), origin in origins.items():
         declared = edges.get((node_key("tool", consumer), node_key("tool", producer), "depends_on"))
         if declared is not None:
-            declared.provenance = {Provenance(consumer, origin, OVERLAY)}
+            declared.provenance = [Provenance(consumer, origin, OVERLAY)]
     for edge in derived:
         key = (node_key("tool", edge.source), node_key("tool", edge.target), edge.key)
         edges.setdefault(key, _Evidence(edge.predicate)).derive(edge)
@@ -135,11 +143,14 @@ def build_graph(
     graph: nx.MultiDiGraph[str] = nx.MultiDiGraph(ontology=ontology.name, ontology_hash=ontology.digest)
     graph.add_nodes_from((key, dict(attributes)) for key, attributes in nodes.items())
     position = {key: number for number, key in enumerate(nodes)}
+    degrees: Counter[str] = Counter()
     for head, tail, edge_key in sorted(edges, key=lambda edge: (position[edge[0]], position[edge[1]], edge[2])):
-        graph.add_edge(head, tail, key=edge_key, **edges[head, tail, edge_key].attributes())
+        graph.add_edge(head, tail, key=edge_key, **edges.pop((head, tail, edge_key)).attributes())
+        degrees[head] += 1
+        degrees[tail] += 1
     for named in aliases.keys() & nodes.keys():
         graph.nodes[named]["aliases"] = aliases[named]
-    for node, degree in graph.degree():
+    for node, degree in degrees.items():
         graph.nodes[node]["degree"] = degree
     return graph
 

@@ -1,4 +1,4 @@
-"""Neo4j over Bolt: addresses, sessions, errors without passwords; and a tool graph written into a database (``egotools build --graph-store``)."""
+"""Neo4j over Bolt: addresses, errors without passwords; and a tool graph written into a database (``egotools export neo4j:…``)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 __all__ = [
     "BoltAddress",
     "bolt_errors",
-    "bolt_session",
     "driver_options",
     "parse_bolt_address",
     "shown_error",
@@ -30,6 +29,7 @@ __all__ = [
 _SCHEMES = ("bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc")
 _TIMEOUT_S = 10.0
 """Seconds for a connection, and for repeated attempts of a transaction; chosen as several times what a loaded server takes."""
+_ROWS_A_BATCH = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,20 +60,24 @@ def parse_bolt_address(url: str, *, feature: str) -> BoltAddress:
     parts = urlsplit(url)
     user, password = unquote(parts.username or ""), unquote(parts.password or "")
     host = f"[{parts.hostname}]" if parts.hostname and ":" in parts.hostname else parts.hostname or ""
+    masked = f"{user}:***@" if password else f"{user}@" if user else ""
     try:
         port = f":{parts.port}" if parts.port else ""
+        shown, is_address = (
+            f"{parts.scheme}://{masked}{host}{port}{parts.path}",
+            parts.scheme in _SCHEMES and bool(host),
+        )
     except ValueError:  # a "/" in the password may stand before the end of the user's part
-        raise _not_an_address(redacted_url(url)) from None
-    masked = f"{user}:***@" if password else f"{user}@" if user else ""
-    shown = f"{parts.scheme}://{masked}{host}{port}{parts.path}"
-    if parts.scheme not in _SCHEMES or not host:
-        raise _not_an_address(shown)
+        port, shown, is_address = "", redacted_url(url), False
+    if not is_address:
+        problem, remedy = (
+            "the address of a Neo4j must be bolt://user:password@host:port",
+            f"Begin it with one of: {', '.join(_SCHEMES)}",
+        )
+        raise InvalidArgumentError(problem, subject=shown, remedy=remedy)
+    database = parts.path.strip("/") or None
     return BoltAddress(
-        uri=f"{parts.scheme}://{host}{port}",
-        user=user,
-        password=password,
-        database=parts.path.strip("/") or None,
-        shown=shown,
+        uri=f"{parts.scheme}://{host}{port}", user=user, password=password, database=database, shown=shown
     )
 
 
@@ -84,23 +88,6 @@ def driver_options(address: BoltAddress) -> dict[str, Any]:
         "connection_timeout": _TIMEOUT_S,
         "max_transaction_retry_time": _TIMEOUT_S,
     }
-
-
-@contextlib.contextmanager
-def bolt_session(address: BoltAddress) -> Iterator[Any]:
-    """Open a session.
-
-    :raises StorageError: when the server cannot be reached, or refuses what is asked of it.
-    """
-    from neo4j import GraphDatabase
-
-    with (
-        bolt_errors(address),
-        GraphDatabase.driver(address.uri, **driver_options(address)) as driver,
-        driver.session(database=address.database) as session,
-    ):
-        driver.verify_connectivity()  # fail at once when the server is down, not after all retries
-        yield session
 
 
 @contextlib.contextmanager
@@ -127,15 +114,12 @@ def shown_error(error: BaseException, address: BoltAddress) -> str:
     return problem.replace(address.password, "***") if address.password else problem
 
 
-def _not_an_address(shown: str) -> InvalidArgumentError:
-    return InvalidArgumentError(
-        "the address of a Neo4j must be bolt://user:password@host:port",
-        subject=shown,
-        remedy=f"Begin it with one of: {', '.join(_SCHEMES)}",
-    )
-
-
-_ROWS_A_BATCH = 1_000
+_UNIQUE = f"CREATE CONSTRAINT egotools_node_key IF NOT EXISTS FOR (n:{NODE_LABEL}) REQUIRE n.key IS UNIQUE"
+_MERGE_NODES = f"UNWIND $rows AS row MERGE (n:{NODE_LABEL} {{key: row.key}}) SET n = row SET n.build = $build"
+_MERGE_EDGES = (
+    f"UNWIND $rows AS row MATCH (head:{NODE_LABEL} {{key: row.head}}) MATCH (tail:{NODE_LABEL} {{key: row.tail}}) "
+    "MERGE (head)-[e:%s {key: row.properties.key}]->(tail) SET e = row.properties SET e.build = $build"
+)
 _REMOVE = (
     f"MATCH (:{NODE_LABEL})-[e]->(:{NODE_LABEL}) WHERE e.build <> $build WITH e LIMIT 10000 DELETE e RETURN count(e) AS removed",
     f"MATCH (n:{NODE_LABEL}) WHERE n.build <> $build WITH n LIMIT 10000 DETACH DELETE n RETURN count(n) AS removed",
@@ -151,30 +135,30 @@ def write_neo4j(address: BoltAddress, graph: nx.MultiDiGraph[str]) -> None:
 
     All nodes and edges are merged with the hash of this graph, then those of another are removed: a reader sees at least the old graph.
 
-    :raises StorageError: when writing fails, or the database then holds another number of nodes or edges.
+    :raises StorageError: when the server cannot be reached, writing fails, or the database then holds another number of nodes or edges.
     """
+    from neo4j import GraphDatabase
+
     build = _hash(graph)
-    with bolt_session(address) as session:
-        session.run(
-            f"CREATE CONSTRAINT egotools_node_key IF NOT EXISTS FOR (n:{NODE_LABEL}) REQUIRE n.key IS UNIQUE"
-        ).consume()
-        merge = f"UNWIND $rows AS row MERGE (n:{NODE_LABEL} {{key: row.key}}) SET n = row SET n.build = $build"
+    with (
+        bolt_errors(address),
+        GraphDatabase.driver(address.uri, **driver_options(address)) as driver,
+        driver.session(database=address.database) as session,
+    ):
+        driver.verify_connectivity()  # fail at once when the server is down, not after all retries
+        session.run(_UNIQUE).consume()
         for batch in batches(node_rows(graph), _ROWS_A_BATCH):
-            session.execute_write(_consume, merge, {"rows": list(batch), "build": build})
+            session.execute_write(_run, _MERGE_NODES, {"rows": batch, "build": build})
         for name in relations(graph):
-            merge = (
-                f"UNWIND $rows AS row MATCH (head:{NODE_LABEL} {{key: row.head}}) MATCH (tail:{NODE_LABEL} {{key: row.tail}}) "
-                f"MERGE (head)-[e:{name} {{key: row.properties.key}}]->(tail) SET e = row.properties SET e.build = $build"
-            )
             rows = (
                 {"head": row.pop("head"), "tail": row.pop("tail"), "properties": row} for row in edge_rows(graph, name)
             )
             for batch in batches(rows, _ROWS_A_BATCH):
-                session.execute_write(_consume, merge, {"rows": list(batch), "build": build})
+                session.execute_write(_run, _MERGE_EDGES % name, {"rows": batch, "build": build})
         for statement in _REMOVE:
-            while session.execute_write(_single, statement, {"build": build}):
+            while session.execute_write(_run, statement, {"build": build}):
                 pass
-        found = [session.execute_read(_single, statement, {}) for statement in _COUNT]
+        found = [session.execute_read(_run, statement, {}) for statement in _COUNT]
     expected = [graph.number_of_nodes(), graph.number_of_edges()]
     if found != expected:
         raise StorageError(
@@ -184,12 +168,10 @@ def write_neo4j(address: BoltAddress, graph: nx.MultiDiGraph[str]) -> None:
         )
 
 
-def _consume(transaction: Any, statement: str, parameters: dict[str, Any]) -> None:
-    transaction.run(statement, parameters).consume()
-
-
-def _single(transaction: Any, statement: str, parameters: dict[str, Any]) -> int:
-    return int(transaction.run(statement, parameters).single()[0])
+def _run(transaction: Any, statement: str, parameters: dict[str, Any]) -> int:
+    """Run a statement; return the number that it counts, 0 where it counts none."""
+    rows = list(transaction.run(statement, parameters))
+    return int(rows[0][0]) if rows else 0
 
 
 def _hash(graph: nx.MultiDiGraph[str]) -> str:

@@ -1,8 +1,8 @@
 """Everyday phrases of tools, written by a language model or a person: what colleagues say who do not know a tool's own words.
 
 A model reads one document and the names of the tools beside it, and nothing else. What it writes is checked: a phrase is short, has no
-number, no address and no name of a system, speaks to nobody, and must not fit another tool clearly better than its own
-(:class:`PhraseCheck`), so that a document cannot send the requests of other tools to its own. What fails is dropped with its reason; a
+number, no address and no name of a system, speaks to nobody, and must not fit another tool clearly better than its own, so that a
+document cannot send the requests of other tools to its own. What fails is dropped with its reason; a
 tool without phrases is scored by its document alone, and loses places to tools that have some.
 """
 
@@ -13,7 +13,7 @@ import json
 import logging
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -24,21 +24,13 @@ from inference.chat import ChatModel, Message
 from inference.encoder import Encoder
 from inference.result_cache import ResultCache
 from inference.retry import concurrent_map
-from inference.structured_chat import FailureBudget, SchemaParser, StructuredChat, StructuredRequest
+from inference.structured_chat import FailureBudget, SchemaParser, StructuredAnswer, StructuredChat, StructuredRequest
 from ontology.errors import InvalidArgumentError, ModelError
 from ontology.files import read_bounded, write_file
 from ontology.names import words
 from ontology.tool import PHRASES, Tool, tool_text
 
-__all__ = [
-    "PhraseCheck",
-    "PhraseReport",
-    "PhraseWriter",
-    "Phrases",
-    "collect_phrases",
-    "read_phrases_file",
-    "with_phrases",
-]
+__all__ = ["PhraseReport", "Phrases", "collect_phrases", "read_phrases_file", "with_phrases"]
 
 MAX_PHRASES, MAX_WORDS, MAX_CHARS = 4, 12, 100
 MARGIN = 0.35
@@ -76,7 +68,7 @@ _SCHEMA: Mapping[str, Any] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Phrases:
     """The phrases of one tool.
 
@@ -126,194 +118,6 @@ class PhraseReport:
             examples.append(what[:MAX_CHARS])
 
 
-def document_digest(tool: Tool) -> str:
-    """The SHA-256 (hex) of what phrases are written from: the document of a tool."""
-    return hashlib.sha256(_document(tool).encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def read_phrases_file(path: Path, tools: Mapping[str, Tool], report: PhraseReport) -> list[Phrases]:
-    """The phrases of a file of JSON lines: ``{"tool": "hr/listLeave", "phrases": ["who is away"], "not_for": "…", "by": "…"}``.
-
-    A row of a tool that the catalogue does not have, of another state of its document, or without phrases is dropped with its reason.
-
-    :raises InvalidArgumentError: when the file cannot be read, or none of its lines is a row.
-    """
-    try:
-        lines = read_bounded(path, _MAX_FILE_BYTES).decode("utf-8").splitlines()
-    except (OSError, ValueError) as error:
-        raise InvalidArgumentError(f"the phrases cannot be read: {error}", subject=str(path), remedy=_ROWS) from error
-    rows = [(number, _row(line)) for number, line in enumerate(lines, 1) if line.strip()]
-    if rows and not any(row for _, row in rows):
-        raise InvalidArgumentError("no line of the file is a row of phrases", subject=str(path), remedy=_ROWS)
-    found: dict[str, Phrases] = {}
-    for number, row in rows:
-        place = f"{path.name}:{number}"
-        if row is None:
-            report.drop("not-a-row", place)
-        elif row.tool not in tools:
-            report.drop("unknown-tool", f"{place} {row.tool}")
-        elif row.document and row.document != document_digest(tools[row.tool]):
-            report.drop("other-document", f"{place} {row.tool}")
-        else:
-            found[row.tool] = row if row.by else replace(row, by=path.name)
-    return list(found.values())
-
-
-def _row(line: str) -> Phrases | None:
-    try:
-        row = json.loads(line)
-        texts = row["phrases"]
-        given = [row["tool"], *texts, *(row.get(key, "") for key in ("not_for", "by", "document"))]
-    except (ValueError, KeyError, TypeError, RecursionError):
-        return None
-    if not isinstance(texts, list) or not texts or not all(isinstance(each, str) for each in given):
-        return None
-    return Phrases(tool=given[0], texts=tuple(texts), not_for=given[-3], by=given[-2], document=given[-1])
-
-
-class PhraseWriter:
-    """Asks a chat model for the phrases of tools. Answers are cached by prompt and model: a tool is asked for again where its document,
-    or a name beside it, has changed.
-
-    :param model: the chat model, with its own retries and budget.
-    :param cache: of the answers; None keeps none.
-    :raises MissingExtraError: when jsonschema is not installed.
-    """
-
-    def __init__(self, model: ChatModel, *, cache: ResultCache | None = None) -> None:
-        self._model = model
-        self._parser = SchemaParser(_SCHEMA, feature="--phrases")
-        self._chat = StructuredChat(
-            model,
-            kind=_CACHE_KIND,
-            cache=cache,
-            repair_prompt=lambda fault: f"This answer cannot be used: {fault}. Answer with the JSON object alone.",
-        )
-
-    def write(self, tools: Sequence[Tool], report: PhraseReport) -> Iterator[Phrases]:
-        """Yield the phrases of the tools that the model answers for, unchecked, in order.
-
-        :raises ModelError: when three calls in a row failed after their retries, or all did.
-        :raises BudgetExceededError: when the budget is used up; finished answers are in the cache.
-        """
-        names = defaultdict(list)
-        for tool in tools:
-            names[tool.namespace].append(tool.name)
-        failures = FailureBudget()
-        answers = concurrent_map(
-            tools, lambda tool: self._answer(tool, names[tool.namespace]), concurrency=_CONCURRENCY
-        )
-        for tool, answer in answers:
-            failures.record(answer.failure)
-            if answer.value is None:
-                report.failed += 1
-                _LOG.warning("%s: no phrases: %s", tool.id, answer.problem)
-                continue
-            texts = tuple(" ".join(each.split()) for each in answer.value["phrases"])
-            not_for, by = " ".join(answer.value["not_for"].split()), f"model {self._model.name}"
-            yield Phrases(tool=tool.id, texts=texts, not_for=not_for, by=by, document=document_digest(tool))
-
-    def _answer(self, tool: Tool, names: Sequence[str]) -> Any:
-        at = names.index(tool.name)
-        beside = [name for name in names[max(0, at - _MAX_SIBLINGS // 2) :] if name != tool.name][:_MAX_SIBLINGS]
-        text = f"{_document(tool)}\n\nTools beside it: {', '.join(beside) or 'none'}"
-        messages = (Message(role="system", content=_INSTRUCTIONS), Message(role="user", content=text))
-        request = StructuredRequest(messages=messages, schema=_SCHEMA, schema_name="phrases", max_tokens=400)
-        return self._chat.call(request, request.key(self._model.name, _PROMPT_VERSION), self._parser.parse)
-
-
-def _document(tool: Tool) -> str:
-    inputs = ", ".join(parameter.name for parameter in tool.parameters if "." not in parameter.name)
-    text = f"name: {tool.name}\ntitle: {tool.title}\ndescription: {tool.description}\ninputs: {inputs}"
-    return text[:_MAX_DOCUMENT_CHARS]
-
-
-_ADDRESS = re.compile(r"https?:|www\.|[\w.]+@\w|[<>{}`\\|]|\w\.\w")
-_TO_A_MODEL = re.compile(
-    r"\b(?:ignore|disregard|assistant|system prompt|always (?:use|call)|instead of|must (?:use|call))\b", re.IGNORECASE
-)
-
-
-class PhraseCheck:
-    """Checks phrases against the catalogue.
-
-    :param encoder: of the snapshot; by its cosines a phrase must not fit another tool better than its own by :data:`MARGIN`.
-    """
-
-    def __init__(self, tools: Sequence[Tool], encoder: Encoder) -> None:
-        self._encoder = encoder
-        self._place = {tool.id: place for place, tool in enumerate(tools)}
-        self._tools_TD = encoder.encode([tool_text(tool) for tool in tools])
-        self._systems = {tool.namespace.casefold() for tool in tools if len(tool.namespace) > 2} - _everyday(tools)
-        self._names = {tool.name.casefold() for tool in tools if re.search(r"[_./:-]|[a-z][A-Z]", tool.name)}
-
-    def checked(self, found: Iterable[Phrases], report: PhraseReport) -> list[Phrases]:
-        """The phrases that pass; what does not is counted in the report."""
-        asked = [each for each in found if each.tool in self._place]
-        formed = [(each, text) for each in asked for text in self._formed(each, report)]
-        good: dict[str, list[str]] = {each.tool: [] for each in asked}
-        for (each, text), fits in zip(formed, self._fit(formed), strict=True):
-            if fits:
-                good[each.tool].append(text)
-            else:
-                report.drop("fits-another-tool", f"{each.tool}: {text}")
-        kept = [
-            replace(each, texts=tuple(good[each.tool]), not_for=self._line(each.not_for))
-            for each in asked
-            if good[each.tool]
-        ]
-        report.tools, report.phrases = len(kept), sum(len(each.texts) for each in kept)
-        return kept
-
-    def _formed(self, each: Phrases, report: PhraseReport) -> Iterator[str]:
-        seen: set[str] = set()
-        for text in each.texts[: 4 * MAX_PHRASES]:
-            fault = "too-many" if len(seen) == MAX_PHRASES else self.fault_of(text)
-            if fault or text.casefold() in seen:
-                report.drop(fault or "repeated", f"{each.tool}: {text}")
-                continue
-            seen.add(text.casefold())
-            yield text
-        for text in each.texts[4 * MAX_PHRASES :]:
-            report.drop("too-many", f"{each.tool}: {text}")
-
-    def fault_of(self, text: str) -> str:
-        """Why a phrase cannot be used, in one word; empty where it can."""
-        tokens = text.casefold().split()
-        if not text.strip() or not words(text):
-            return "empty"
-        if len(tokens) > MAX_WORDS or len(text) > MAX_CHARS:
-            return "too-long"
-        if any(character.isdigit() for character in text):
-            return "number"
-        if _ADDRESS.search(text) or not text.isprintable():
-            return "address"
-        if _TO_A_MODEL.search(text):
-            return "instruction"
-        named = {token.strip(".,;:!?\"'()") for token in tokens}
-        return "name" if named & self._systems or named & self._names else ""
-
-    def _line(self, text: str) -> str:
-        cut = text[:MAX_CHARS]  # that it is long, or has a number, is no fault of it
-        return "" if _ADDRESS.search(cut) or not cut.isprintable() or _TO_A_MODEL.search(cut) else cut
-
-    def _fit(self, formed: Sequence[tuple[Phrases, str]]) -> Iterator[bool]:
-        """Whether each phrase fits its tool; compared in blocks, as one by one would read all tools for each phrase."""
-        encoded_PD = self._encoder.encode([text for _, text in formed])
-        own_P = np.array([self._place[each.tool] for each, _ in formed], dtype=np.int64)
-        for start in range(0, len(formed), _BLOCK):
-            own_B = own_P[start : start + _BLOCK]
-            cosines_BT = encoded_PD[start : start + _BLOCK] @ self._tools_TD.T
-            yield from (cosines_BT.max(axis=1) - cosines_BT[np.arange(len(own_B)), own_B] <= MARGIN).tolist()
-
-
-def _everyday(tools: Sequence[Tool]) -> set[str]:
-    """The namespaces that the descriptions of their own tools use as a word: ``events``, ``travel``."""
-    return {
-        tool.namespace.casefold() for tool in tools if tool.namespace.casefold() in words(tool.description.casefold())
-    }
-
-
 def collect_phrases(
     tools: Sequence[Tool],
     encoder: Encoder,
@@ -328,18 +132,19 @@ def collect_phrases(
     What the model writes is added to the file, for a person to review. A model that fails or whose budget is used up costs the phrases
     that it did not write, not the build; the report says so.
 
+    :param encoder: of the snapshot; by its cosines a phrase must not fit another tool better than its own by :data:`MARGIN`.
     :param file: JSON lines; need not exist where there is a model.
+    :param cache: of the model's answers, by prompt and model: a tool is asked for again where its document, or a name beside it, has changed.
     :raises InvalidArgumentError: when the file cannot be read.
     :raises StorageError: when it cannot be written.
+    :raises MissingExtraError: when there is a model, and jsonschema is not installed.
     """
     by_id = {tool.id: tool for tool in tools}
     found = read_phrases_file(file, by_id, report) if file is not None and (model is None or file.exists()) else []
     if model is not None:
         having, written = {each.tool for each in found}, ""
         try:
-            for each in PhraseWriter(model, cache=cache).write(
-                [tool for tool in tools if tool.id not in having], report
-            ):
+            for each in _written([tool for tool in tools if tool.id not in having], model, cache, report):
                 found.append(each)
                 written += json.dumps(each.to_json(), ensure_ascii=False) + "\n"
         except ModelError as error:
@@ -349,7 +154,7 @@ def collect_phrases(
             before = file.read_text(encoding="utf-8") if file.exists() else ""
             # An editor may have left the last row without its line break.
             write_file(file, before + ("\n" if before and not before.endswith("\n") else "") + written)
-    return {each.tool: each for each in PhraseCheck(tools, encoder).checked(found, report)}
+    return _checked([each for each in found if each.tool in by_id], tools, encoder, report)
 
 
 def with_phrases(phrases: Phrases | None) -> dict[str, Any]:
@@ -358,3 +163,177 @@ def with_phrases(phrases: Phrases | None) -> dict[str, Any]:
         return {}
     row = {"texts": list(phrases.texts), "not_for": phrases.not_for, "by": phrases.by}
     return {PHRASES: {key: value for key, value in row.items() if value}}
+
+
+# Of a file.
+
+
+def read_phrases_file(path: Path, tools: Mapping[str, Tool], report: PhraseReport) -> list[Phrases]:
+    """The phrases of a file of JSON lines: ``{"tool": "hr/listLeave", "phrases": ["who is away"], "not_for": "…", "by": "…"}``.
+
+    A row of a tool that the catalogue does not have, of another state of its document, or without phrases is dropped with its reason.
+
+    :raises InvalidArgumentError: when the file cannot be read, or none of its lines is a row.
+    """
+    try:
+        lines = read_bounded(path, _MAX_FILE_BYTES).decode("utf-8").splitlines()
+    except (OSError, ValueError) as error:
+        raise InvalidArgumentError(f"the phrases cannot be read: {error}", subject=str(path), remedy=_ROWS) from error
+    rows = [(f"{path.name}:{number}", _row(line)) for number, line in enumerate(lines, 1) if line.strip()]
+    if rows and not any(row for _, row in rows):
+        raise InvalidArgumentError("no line of the file is a row of phrases", subject=str(path), remedy=_ROWS)
+    found: dict[str, Phrases] = {}
+    for place, row in rows:
+        if row is None:
+            report.drop("not-a-row", place)
+        elif row.tool not in tools:
+            report.drop("unknown-tool", f"{place} {row.tool}")
+        elif row.document and row.document != _digest(tools[row.tool]):
+            report.drop("other-document", f"{place} {row.tool}")
+        else:
+            found[row.tool] = row if row.by else replace(row, by=path.name)
+    return list(found.values())
+
+
+def _row(line: str) -> Phrases | None:
+    try:
+        row = json.loads(line)
+        texts = row["phrases"]
+        others = [row.get(key, "") for key in ("not_for", "by", "document")]
+        given = [row["tool"], *texts, *others]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
+    if not isinstance(texts, list) or not texts or not all(isinstance(each, str) for each in given):
+        return None
+    return Phrases(row["tool"], tuple(texts), *others)
+
+
+# Of a model.
+
+
+def _written(
+    tools: Sequence[Tool], model: ChatModel, cache: ResultCache | None, report: PhraseReport
+) -> Iterator[Phrases]:
+    """Yield the phrases of the tools that the model answers for, unchecked, in order.
+
+    :raises ModelError: when three calls in a row failed after their retries.
+    :raises BudgetExceededError: when the budget is used up; finished answers are in the cache.
+    """
+    parser = SchemaParser(_SCHEMA, feature="--phrases")
+    chat = StructuredChat(
+        model,
+        kind=_CACHE_KIND,
+        cache=cache,
+        repair_prompt=lambda fault: f"This answer cannot be used: {fault}. Answer with the JSON object alone.",
+    )
+    names: dict[str, list[str]] = defaultdict(list)
+    for tool in tools:
+        names[tool.namespace].append(tool.name)
+
+    def answer(tool: Tool) -> StructuredAnswer[Any]:
+        others = names[tool.namespace]
+        first = max(0, others.index(tool.name) - _MAX_SIBLINGS // 2)
+        beside = [name for name in others[first:] if name != tool.name][:_MAX_SIBLINGS]
+        text = f"{_document(tool)}\n\nTools beside it: {', '.join(beside) or 'none'}"
+        messages = (Message(role="system", content=_INSTRUCTIONS), Message(role="user", content=text))
+        request = StructuredRequest(messages=messages, schema=_SCHEMA, schema_name="phrases", max_tokens=400)
+        return chat.call(request, request.key(model.name, _PROMPT_VERSION), parser.parse)
+
+    failures = FailureBudget()
+    for tool, given in concurrent_map(tools, answer, concurrency=_CONCURRENCY):
+        failures.record(given.failure)
+        if given.value is None:
+            report.failed += 1
+            _LOG.warning("%s: no phrases: %s", tool.id, given.problem)
+        else:
+            texts = tuple(" ".join(each.split()) for each in given.value["phrases"])
+            not_for = " ".join(given.value["not_for"].split())
+            yield Phrases(tool.id, texts, not_for, f"model {model.name}", _digest(tool))
+
+
+def _document(tool: Tool) -> str:
+    inputs = ", ".join(parameter.name for parameter in tool.parameters if "." not in parameter.name)
+    text = f"name: {tool.name}\ntitle: {tool.title}\ndescription: {tool.description}\ninputs: {inputs}"
+    return text[:_MAX_DOCUMENT_CHARS]
+
+
+def _digest(tool: Tool) -> str:
+    """The SHA-256 (hex) of what phrases are written from."""
+    return hashlib.sha256(_document(tool).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+# The check.
+
+_ADDRESS = re.compile(r"https?:|www\.|[\w.]+@\w|[<>{}`\\|]|\w\.\w")
+_TO_A_MODEL = re.compile(
+    r"\b(?:ignore|disregard|assistant|system prompt|always (?:use|call)|instead of|must (?:use|call))\b", re.IGNORECASE
+)
+
+
+def _checked(
+    found: Sequence[Phrases], tools: Sequence[Tool], encoder: Encoder, report: PhraseReport
+) -> dict[str, Phrases]:
+    """The phrases that pass, by tool id; what does not is counted in the report."""
+    names = {tool.name.casefold() for tool in tools if re.search(r"[_./:-]|[a-z][A-Z]", tool.name)}
+    systems = {tool.namespace.casefold() for tool in tools if len(tool.namespace) > 2}
+    # What descriptions of its own tools use as a word is no name: ``events``, ``travel``.
+    everyday = {space for tool in tools if (space := tool.namespace.casefold()) in words(tool.description.casefold())}
+    formed = [(each.tool, text) for each in found for text in _formed(each, names | (systems - everyday), report)]
+    good: dict[str, list[str]] = {each.tool: [] for each in found}
+    for (tool, text), fits in zip(formed, _fit(formed, tools, encoder), strict=True):
+        if fits:
+            good[tool].append(text)
+        else:
+            report.drop("fits-another-tool", f"{tool}: {text}")
+    kept = {
+        each.tool: replace(each, texts=tuple(good[each.tool]), not_for=_line(each.not_for))
+        for each in found
+        if good[each.tool]
+    }
+    report.tools, report.phrases = len(kept), sum(len(each.texts) for each in kept.values())
+    return kept
+
+
+def _formed(each: Phrases, names: Collection[str], report: PhraseReport) -> Iterator[str]:
+    seen: set[str] = set()
+    for number, text in enumerate(each.texts):
+        too_many = len(seen) == MAX_PHRASES or number >= 4 * MAX_PHRASES
+        fault = "too-many" if too_many else _fault_of(text, names)
+        if fault or text.casefold() in seen:
+            report.drop(fault or "repeated", f"{each.tool}: {text}")
+        else:
+            seen.add(text.casefold())
+            yield text
+
+
+def _fault_of(text: str, names: Collection[str]) -> str:
+    """Why a phrase cannot be used, in one word; empty where it can."""
+    tokens = text.casefold().split()
+    if not words(text):
+        return "empty"
+    if len(tokens) > MAX_WORDS or len(text) > MAX_CHARS:
+        return "too-long"
+    if any(character.isdigit() for character in text):
+        return "number"
+    if _ADDRESS.search(text) or not text.isprintable():
+        return "address"
+    if _TO_A_MODEL.search(text):
+        return "instruction"
+    return "name" if any(token.strip(".,;:!?\"'()") in names for token in tokens) else ""
+
+
+def _line(text: str) -> str:
+    cut = text[:MAX_CHARS]  # that it is long, or has a number, is no fault of it
+    return "" if _ADDRESS.search(cut) or not cut.isprintable() or _TO_A_MODEL.search(cut) else cut
+
+
+def _fit(formed: Sequence[tuple[str, str]], tools: Sequence[Tool], encoder: Encoder) -> Iterator[bool]:
+    """Whether each phrase fits its tool; compared in blocks, as one by one would read all tools for each phrase."""
+    place = {tool.id: at for at, tool in enumerate(tools)}
+    tools_TD = encoder.encode([tool_text(tool) for tool in tools])
+    encoded_PD = encoder.encode([text for _, text in formed])
+    own_P = np.array([place[tool] for tool, _ in formed], dtype=np.int64)
+    for start in range(0, len(formed), _BLOCK):
+        own_B = own_P[start : start + _BLOCK]
+        cosines_BT = encoded_PD[start : start + _BLOCK] @ tools_TD.T
+        yield from (cosines_BT.max(axis=1) - cosines_BT[np.arange(len(own_B)), own_B] <= MARGIN).tolist()

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from inference.result_cache import ResultCache
 from ingest.canonical.canonicalize import Canonicalization, canonicalize
 from ingest.canonical.system_aliases import system_aliases
 from ingest.extract.extractor import Extraction, Extractor, RejectedTriple
 from ingest.extract.triple_validation import validate
 from ingest.graph import build_graph
-from ingest.linking.derive import derive_links
+from ingest.linking.derive import Links, derive_links, link_signature
 from ingest.linking.shape_uses import ObservedShapes, shape_uses
-from ingest.overlay.declarations import NOTHING, Declarations, node_aliases
+from ingest.overlay.apply_overlay import NOTHING, Declarations, node_aliases
 from ingest.phrases import Phrases, with_phrases
+from ingest.tool_cache import Cached, ToolCache
 from ontology.files import code_digest
 from ontology.ontology import Ontology
 from ontology.reporting import Progress, no_progress, timed
@@ -31,9 +31,8 @@ if TYPE_CHECKING:
 
 __all__ = ["GraphBuild", "build_tool_graph"]
 
-_CACHE_KIND = "validated-extraction.v1"
 _RULES = ("ingest.extract", "ontology")  # a changed rule or word list extracts again
-_CHUNK = 512  # extractions written to the cache together; a crash loses at most this number
+_READ_BY_LINKS = ("ingest", "ontology")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,6 +40,7 @@ class GraphBuild:
     """A tool graph and the report of its build.
 
     :param tools: the tools, each with its context parameters and the origins of its overlay rules in the metadata.
+    :param canonical: without its triples, which are in the graph.
     :param context_parameters: map from tool id to the names of its context parameters.
     :param value_shapes: the parameters whose values have a shape, sorted.
     :param kept: map from predicate to the number of accepted triples, before equal ones are merged.
@@ -69,7 +69,7 @@ def build_tool_graph(
     ontology: Ontology,
     extractor: Extractor,
     *,
-    cache: ResultCache | None = None,
+    cache: ToolCache | None = None,
     declared: Declarations = NOTHING,
     aliases: Mapping[str, Sequence[str]] = {},
     observed: ObservedShapes | None = None,
@@ -78,13 +78,14 @@ def build_tool_graph(
 ) -> GraphBuild:
     """Build the tool graph of a catalogue.
 
-    :param cache: cache of extractions; unchanged documents are read from it.
+    :param cache: what was made of unchanged tools is taken from it.
     :param declared: what overlay files declare of these tools.
     :param aliases: map from namespace to other names of its system, which its owner gives.
     :param observed: the shapes of values that were observed in use.
     :param phrases: everyday phrases by tool id.
     :raises ModelError: when the extractor's model is unavailable; finished extractions stay in the cache.
     """
+    cache = cache or ToolCache(None)
     seconds: dict[str, float] = {}
     kept: list[Triple] = []
     rejected: list[RejectedTriple] = []
@@ -102,9 +103,11 @@ def build_tool_graph(
     with timed(seconds, "canonicalize"):
         canonical = canonicalize(kept, tools, ontology, synonyms=declared.links.synonyms)
         progress("canonicalize", len(canonical.triples), len(kept))
+        kept_by_predicate = Counter(triple.predicate for triple in canonical.triples)
+        kept.clear()  # with the canonical triples, most of the memory of a build
     with timed(seconds, "link"):
-        links = derive_links(tools, ontology, declared.links)
-        named = node_aliases(declared.systems, declared.synonyms, canonical.surface_forms, ontology)
+        links, value_shapes = _linked(tools, ontology, declared, observed, cache)
+        named = node_aliases(declared, canonical.surface_forms, ontology)
         derived = system_aliases(tools, canonical.triples, aliases, abbreviations=canonical.abbreviations)
         graph = build_graph(
             tools,
@@ -115,7 +118,6 @@ def build_tool_graph(
             aliases={key: (*named.aliases.get(key, ()), *derived.get(key, ())) for key in named.aliases | derived},
             origins=declared.dependencies,
         )
-        value_shapes = shape_uses(tools, ontology, observed)
         progress("link", len(links.edges), len(links.edges))
     return GraphBuild(
         graph=graph,
@@ -125,8 +127,8 @@ def build_tool_graph(
         ],
         context_parameters=links.context,
         value_shapes=value_shapes,
-        canonical=canonical,
-        kept=Counter(triple.predicate for triple in canonical.triples),
+        canonical=replace(canonical, triples=()),
+        kept=kept_by_predicate,
         rejected=(*rejected, *canonical.rejected),
         failed=failed,
         reused=reused,
@@ -147,63 +149,47 @@ def _with_links(tool: Tool, context: Sequence[str], origins: Mapping[str, str], 
     return replace(tool, metadata={**tool.metadata, **added}) if added else tool
 
 
-class _Extracted(NamedTuple):
-    """An extraction, and whether it was read from the cache."""
+def _linked(
+    tools: Sequence[Tool],
+    ontology: Ontology,
+    declared: Declarations,
+    observed: ObservedShapes | None,
+    cache: ToolCache,
+) -> tuple[Links, Sequence[ShapeUse]]:
+    """Return the links between the tools, and the shapes of their values; those of the last build where nothing changed that they depend on."""
 
-    extraction: Extraction
-    cached: bool
+    def make() -> tuple[Links, Sequence[ShapeUse]]:
+        return derive_links(tools, ontology, declared.links), shape_uses(tools, ontology, observed)
+
+    if observed:
+        return make()
+    digest = hashlib.sha256(f"{ontology.digest}\n{code_digest(*_READ_BY_LINKS)}\n{declared.links!r}".encode())
+    for tool in tools:
+        digest.update(link_signature(tool).encode("utf-8", "surrogatepass"))
+    return cache.last("links.v1", digest.digest(), make, _codec(tuple[Links, Sequence[ShapeUse]]))
 
 
 def _extractions(
-    tools: Sequence[Tool], extractor: Extractor, ontology: Ontology, cache: ResultCache | None
-) -> Iterator[_Extracted]:
-    """Yield one validated extraction for each tool, in order."""
-    if cache is None:
-        yield from (_Extracted(extraction, False) for extraction in _validated(tools, extractor, ontology))
-        return
-    fingerprint = f"{extractor.fingerprint}\n{ontology.digest}\n{code_digest(*_RULES)}"
-    keys = [_key(tool, fingerprint) for tool in tools]
-    known = cache.get_many(_CACHE_KIND, keys)
-    missing = [(tool, key) for tool, key in zip(tools, keys, strict=True) if key not in known]
-    extracted = _validated([tool for tool, _ in missing], extractor, ontology)
-    fresh = _stored(extracted, [key for _, key in missing], cache)
-    for key in keys:
-        if key in known:
-            yield _Extracted(_codec().validate_json(known.pop(key)), True)
-        else:
-            yield _Extracted(next(fresh), False)
+    tools: Sequence[Tool], extractor: Extractor, ontology: Ontology, cache: ToolCache
+) -> Iterator[Cached[Extraction]]:
+    """Yield one extraction for each tool, in order, with only its valid triples; the others are among the rejected ones."""
 
+    def make(missing: Sequence[Tool]) -> Iterator[Extraction]:
+        for tool, extraction in zip(missing, extractor.extract(missing), strict=True):
+            checked = validate(tool, extraction.triples, ontology)
+            rejected = (*extraction.rejected, *checked.rejected)
+            yield replace(extraction, triples=checked.triples, rejected=rejected)
 
-def _validated(tools: Sequence[Tool], extractor: Extractor, ontology: Ontology) -> Iterator[Extraction]:
-    """Yield the extractions with only their valid triples; the others are among the rejected ones."""
-    for tool, extraction in zip(tools, extractor.extract(tools), strict=True):
-        checked = validate(tool, extraction.triples, ontology)
-        rejected = (*extraction.rejected, *checked.rejected)
-        yield replace(extraction, triples=tuple(checked.kept), rejected=rejected)
-
-
-def _stored(extractions: Iterable[Extraction], keys: Sequence[str], cache: ResultCache) -> Iterator[Extraction]:
-    """Yield the extractions, and write them to the cache in chunks; the last chunk also when the consumer stops early."""
-    pending: dict[str, bytes] = {}
-    try:
-        for extraction, key in zip(extractions, keys, strict=True):
-            if not extraction.error:  # the next build tries a failed one again
-                pending[key] = _codec().dump_json(extraction)
-            if len(pending) >= _CHUNK:
-                cache.put_many(_CACHE_KIND, pending)
-                pending = {}
-            yield extraction
-    finally:
-        cache.put_many(_CACHE_KIND, pending)
+    depends_on = f"{extractor.fingerprint}\n{ontology.digest}\n{code_digest(*_RULES)}"
+    # The next build tries a failed one again.
+    return cache.each(
+        "validated-extraction.v1", depends_on, tools, make, _codec(Extraction), keep=lambda each: not each.error
+    )
 
 
 @cache
-def _codec() -> Any:
+def _codec(type_: Any) -> Any:
     """Return the encoder and decoder of the JSON form in the cache."""
     from pydantic import TypeAdapter
 
-    return TypeAdapter(Extraction)
-
-
-def _key(tool: Tool, fingerprint: str) -> str:
-    return hashlib.sha256(f"{fingerprint}\n{tool.canonical_json()}".encode()).hexdigest()
+    return TypeAdapter(type_)

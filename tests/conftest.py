@@ -103,7 +103,7 @@ def _kept_models() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(onnx_model, "SESSIONS", {})
-        patch.setattr(spacy_parser, "load_parser", lambda model: kept(model, get_ident()) if model else load(model))
+        patch.setattr(spacy_parser, "load_parser", lambda model: kept(model, get_ident()))
         yield
 
 

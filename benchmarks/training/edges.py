@@ -3,7 +3,7 @@
     python -m benchmarks.training.edges draw DOCUMENT... --count 100 --seed 1 --out sample.jsonl
     python -m benchmarks.training.edges score benchmarks/training/edge_verdicts/calibration.jsonl
     python -m benchmarks.training.edges recall DOCUMENT... --dependencies examples/real/true_dependencies.jsonl
-    python -m benchmarks.training.edges calibrate benchmarks/training/edge_verdicts/calibration.jsonl --out ingest/linking/confidence.yaml
+    python -m benchmarks.training.edges calibrate benchmarks/training/edge_verdicts/calibration.jsonl
 
 ``draw`` takes one edge of each document in turn, so a large one does not outweigh the others. A reader adds ``"true": true`` or ``false``
 and a reason to each row after reading the two documents. The dependencies of the split ``test`` are read once, after the last change of a rule.
@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-import yaml
 
 from ingest.linking.derive import derive_edges
 from ingest.linking.derived_edge import DerivedEdge
@@ -92,16 +91,11 @@ def recall(
 @app.command()
 def calibrate(
     verdicts: Annotated[list[Path], typer.Argument(help="judged rows, with the confidence before calibration")],
-    out: Annotated[Path, typer.Option(help="the data file of the bins")],
 ) -> None:
-    """Fit a monotone map from the score of an edge to the share of true edges, and write it."""
+    """Fit a monotone map from the score of an edge to the share of true edges, and print its points for ``ingest/linking/edges.py``."""
     rows = _judged(verdicts)
-    bins = {
-        name: fit_bins([row for row in rows if row["predicate"] == name])
-        for name in sorted({row["predicate"] for row in rows})
-    }
-    head = f"# {len(rows)} judged edges: {', '.join(path.name for path in verdicts)}.\n"
-    out.write_text(head + yaml.safe_dump({"bins": bins}, sort_keys=False), encoding="utf-8")
+    for name in sorted({row["predicate"] for row in rows}):
+        typer.echo(f"{name}: {fit_bins([row for row in rows if row['predicate'] == name])}")
 
 
 def draw_edges(tools: Sequence[Tool], edges: Iterable[DerivedEdge], count: int, seed: int) -> list[Row]:

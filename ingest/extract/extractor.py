@@ -1,54 +1,66 @@
-"""The interface ``Extractor``: extract raw triples with provenance from tool documents."""
+"""The interface ``Extractor``: raw triples with provenance from tool documents."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Protocol, TypeAlias
 
 from ontology.tool import Tool
-from ontology.tool_graph import Triple
+from ontology.tool_graph import Provenance, Triple
 
-__all__ = ["Extraction", "Extractor", "Fault", "Partition", "RejectedTriple", "partition"]
+__all__ = ["Evidence", "Extraction", "Extractor", "RejectedTriple"]
 
-
-class Fault(NamedTuple):
-    """The reason to reject a triple.
-
-    :param reason: its code, for counts: ``outside-domain``, ``no-evidence``, ``self-loop``, …
-    :param detail: one sentence.
-    """
-
-    reason: str
-    detail: str
+Node: TypeAlias = tuple[str, str]
+"""An end of a triple: ``(name, type)``."""
 
 
 @dataclass(frozen=True, slots=True)
 class RejectedTriple:
-    """A triple that is not in the graph, and the reason."""
+    """A triple that is not in the graph.
+
+    :param reason: a code, for counts: ``outside-domain``, ``no-evidence``, ``self-loop``, …
+    :param detail: one sentence.
+    """
 
     triple: Triple
     reason: str
     detail: str
 
 
-class Partition(NamedTuple):
-    """The accepted and the rejected triples of a document, each in their original order."""
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """A field of a tool's document from which an extractor reads triples.
 
-    kept: list[Triple]
-    rejected: list[RejectedTriple]
+    :param offset: what is added to the spans of the evidence, in characters.
+    """
 
+    tool_id: str
+    extractor: str
+    field: str
+    offset: int = 0
 
-def partition(triples: Iterable[Triple], fault_of: Callable[[Triple], Fault | None]) -> Partition:
-    """Divide triples into those without a fault (``kept``) and those with one (``rejected``)."""
-    result = Partition([], [])
-    for triple in triples:
-        fault = fault_of(triple)
-        if fault is None:
-            result.kept.append(triple)
-        else:
-            result.rejected.append(RejectedTriple(triple, *fault))
-    return result
+    def triple(
+        self,
+        head: Node,
+        predicate: str,
+        tail: Node,
+        confidence: float = 1.0,
+        span: tuple[int, int] = (-1, -1),
+        phrase: str = "",
+    ) -> Triple:
+        """Return a triple; the span is (-1, -1) where the evidence is the whole field, or a name."""
+        start, end = (-1, -1) if span[1] < 0 else (self.offset + span[0], self.offset + span[1])
+        return Triple(
+            head=head[0],
+            head_type=head[1],
+            predicate=predicate,
+            tail=tail[0],
+            tail_type=tail[1],
+            confidence=confidence,
+            provenance=Provenance(self.tool_id, self.field, self.extractor, start, end),
+            phrase=phrase,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +88,7 @@ class Extractor(Protocol):
         """A hash of everything that changes the triples of a document: name, ontology, model, settings."""
 
     def extract(self, tools: Sequence[Tool]) -> Iterator[Extraction]:
-        """Yield one Extraction for each tool, in order; each depends on its tool alone.
+        """Yield one Extraction for each tool, in order; each depends on its tool alone. The build validates the triples.
 
         :raises ModelError: when a model is needed and unavailable.
         :raises BudgetExceededError: when the budget is used up; the extractions yielded before are valid.

@@ -10,34 +10,34 @@ import hashlib
 import json
 import logging
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from inference.chat import ChatModel, Message
 from inference.result_cache import ResultCache
 from inference.retry import concurrent_map
 from inference.structured_chat import FailureBudget, SchemaParser, StructuredAnswer, StructuredChat, StructuredRequest
-from ingest.extract.extractor import Extraction, Fault, Partition, partition
-from ingest.extract.structure import field_texts, parameter_texts, structural_triples
-from ingest.extract.triple_validation import apply_triple_rules
+from ingest.extract.extractor import Evidence, Extraction, RejectedTriple
+from ingest.extract.structure import field_texts, structural_triples
 from ontology.errors import InvalidArgumentError, ModelError
 from ontology.names import canonical_name, words
 from ontology.ontology import Ontology, Predicate
-from ontology.tool import Parameter, Tool
-from ontology.tool_graph import Provenance, Triple
+from ontology.tool import Tool
 
 __all__ = ["LlmExtractor"]
 
-PROMPT_VERSION = "1"
-MAX_TRIPLES = 24
-"""Maximum number of triples in one answer."""
-
-_MAX_DESCRIPTION_CHARS = 6_000
-_MAX_PARAMETERS = 60
-_MAX_PARAMETER_CHARS = 200
-_MAX_ERROR_CHARS = 400
+_LOG = logging.getLogger(__name__)
+_NAME, _PROMPT_VERSION = "llm.v1", "1"
+_CACHE_KIND = "llm-answer"
+_CONCURRENCY = 4
+_MAX_TRIPLES = 24  # in one answer
+_MAX_DESCRIPTION_CHARS, _MAX_PARAMETERS, _MAX_PARAMETER_CHARS, _MAX_ERROR_CHARS = 6_000, 60, 200, 400
+_MAX_NAME_CHARS = 80  # a longer text is prose, not a name
+_MAX_QUOTE_CHARS = 400
+_QUOTED, _UNQUOTED = 0.7, 0.5  # confidence of a triple, by whether its evidence is in the document
 # Entity types that the structure of a document declares. The model does not extract edges between these types only.
 _STRUCTURE = frozenset(("tool", "parameter", "value"))
+_FIELDS = ("head", "head_type", "predicate", "tail", "tail_type", "evidence")
 
 _RULES = """You read the documentation of one software tool and write down what it says as triples for a knowledge graph.
 
@@ -53,7 +53,7 @@ Rules:
 1. Say only what the document says. Every head and tail is a name that stands in the document: one to four plain words, in the singular.
 2. "evidence" is the shortest passage that shows the triple, copied letter by letter from the document.
 3. Split a long sentence into its single statements; write one triple for each. Most documents hold 2 to 10 triples; write at most {most}.
-4. The tool itself is {tool!r}, of type tool. Only has_ predicates start from it, and no triple ends at it.
+4. The tool itself is 'the tool', of type tool. Only has_ predicates start from it, and no triple ends at it.
 5. A capability is a verb and its object in plain words. It is the tail of has_capability and the head of acts_on, nothing else.
 6. Name each thing the same way every time. No triple twice. Head and tail are never the same thing.
 7. A thing of the business that takes part in no other triple gets has_entity from the tool.
@@ -62,7 +62,7 @@ Rules:
 
 Answer with one JSON object and nothing else: {{"triples": [{{"head": …, "head_type": …, "predicate": …, "tail": …, "tail_type": …, "evidence": …}}]}}
 {example}"""
-_TOOL_IN_RULES = "the tool"
+_TOOL_NAMES = ("the tool", "tool", "this tool")
 
 _EXAMPLE_DOCUMENT = """name: post goods receipt
 description: Posts a goods receipt for a delivery. Each delivery belongs to a warehouse and is managed by the stock clerk.
@@ -74,206 +74,6 @@ _EXAMPLE = (
     ("delivery", "business_object", "part_of", "warehouse", "business_object", "delivery belongs to a warehouse"),
     ("delivery", "business_object", "managed_by", "stock clerk", "user_role", "is managed by the stock clerk"),
 )
-
-
-def extractable_predicates(ontology: Ontology) -> list[Predicate]:
-    """Return the predicates that a model may use: not derived, and not declared by a document's structure or metadata."""
-    return [
-        predicate
-        for predicate in ontology.predicates.values()
-        if not predicate.derived
-        and not predicate.metadata
-        and not _STRUCTURE.issuperset((*predicate.domain, *predicate.range))
-    ]
-
-
-def answer_schema(ontology: Ontology) -> dict[str, Any]:
-    """Return the JSON schema of an answer; it allows only the types and predicates of the ontology."""
-    types = {"type": "string", "enum": [name for name in ontology.entity_types if name != "value"]}
-    text = {"type": "string"}
-    fields: dict[str, Any] = {
-        "head": text,
-        "head_type": types,
-        "predicate": {"type": "string", "enum": [predicate.name for predicate in extractable_predicates(ontology)]},
-        "tail": text,
-        "tail_type": types,
-        "evidence": text,
-    }
-    triple = {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}
-    return {
-        "type": "object",
-        "properties": {"triples": {"type": "array", "items": triple, "maxItems": MAX_TRIPLES}},
-        "required": ["triples"],
-        "additionalProperties": False,
-    }
-
-
-def instructions(ontology: Ontology) -> str:
-    """Return the system message. It is the same for every tool, so that a server can cache the prompt prefix."""
-    types = [
-        f"- {name}{f', a kind of {one.is_a}' if one.is_a else ''}: {one.description}"
-        for name, one in ontology.entity_types.items()
-        if name != "value"
-    ]
-    predicates = [
-        f"- {one.name} ({' | '.join(one.domain)} -> {' | '.join(one.range)}): {one.description}"
-        for one in extractable_predicates(ontology)
-    ]
-    return _RULES.format(
-        types="\n".join(types),
-        predicates="\n".join(predicates),
-        tool=_TOOL_IN_RULES,
-        most=MAX_TRIPLES,
-        example=_example(ontology),
-    )
-
-
-def document(tool: Tool) -> str:
-    """Return a tool's document as text with limited length; inputs and outputs without a description are left out."""
-    lines = [f"name: {' '.join(words(tool.name))}"]
-    if tool.title != tool.name:
-        lines.append(f"title: {tool.title}")
-    lines.append(f"description: {tool.description[:_MAX_DESCRIPTION_CHARS]}")
-    for label, listed in (("input", tool.parameters), ("output", tool.returns)):
-        described = [parameter for parameter in listed if parameter.description.strip()]
-        lines.extend(f"{label} {_parameter(parameter)}" for parameter in described[:_MAX_PARAMETERS])
-    return "\n".join(lines)
-
-
-def repair_prompt(problem: str) -> str:
-    """Return the message that asks for a new answer after an invalid one."""
-    return (
-        f"This answer cannot be used: {problem[:_MAX_ERROR_CHARS]}. "
-        "Answer again: one complete JSON object as described, with fewer triples if it was too long, and nothing else."
-    )
-
-
-def is_tool_name(name: str) -> bool:
-    """Whether a head is the name that the instructions use for the tool."""
-    return name.strip().casefold() in (_TOOL_IN_RULES, "tool", "this tool")
-
-
-def _parameter(parameter: Parameter) -> str:
-    text = " ".join(parameter.description[: 4 * _MAX_PARAMETER_CHARS].split())[:_MAX_PARAMETER_CHARS]
-    return f"{parameter.name}: {text}"
-
-
-def _example(ontology: Ontology) -> str:
-    known = [one for one in _EXAMPLE if ontology.allows(one[1], one[2], one[4])]
-    if not known:
-        return ""
-    keys = ("head", "head_type", "predicate", "tail", "tail_type", "evidence")
-    answer: Mapping[str, Any] = {"triples": [dict(zip(keys, one, strict=True)) for one in known]}
-    return f"\nFor example, of the document\n\n{_EXAMPLE_DOCUMENT}\nthe answer is\n\n{json.dumps(answer)}\n"
-
-
-_QUOTED, _UNQUOTED = 0.7, 0.5  # confidence of a triple, by whether its evidence is in the document
-_MAX_NAME_CHARS = 80  # a longer text is prose, not a name
-_MAX_QUOTE_CHARS = 400
-
-
-class AnswerParser:
-    """Parser of answers with one schema.
-
-    :raises MissingExtraError: when jsonschema is not installed.
-    """
-
-    def __init__(self, schema: Mapping[str, Any]) -> None:
-        self._parser = SchemaParser(schema, feature="the llm extractor")
-
-    def parse(self, text: str) -> list[dict[str, str]]:
-        """Return the answer's rows; the text must be exactly one JSON object of the schema.
-
-        :raises UnusableAnswerError: for another text.
-        """
-        rows: list[dict[str, str]] = self._parser.parse(text)["triples"]
-        return rows
-
-
-class _EvidenceSpan(NamedTuple):
-    """The field of a document with the evidence, and its span; -1 when the evidence is the whole field."""
-
-    field: str
-    start: int
-    end: int
-
-
-def answer_triples(
-    rows: Iterable[Mapping[str, str]], tool: Tool, structure: Iterable[Triple], extractor: str
-) -> Partition:
-    """Return the triples of an answer; triples with an unknown parameter, or with prose as a name, are rejected.
-
-    :param rows: rows that match the schema.
-    :param structure: the tool's structural triples; parameters get their names from these.
-    :param extractor: versioned name of the extractor, for the provenance.
-    """
-    parameters = _parameters(tool, structure)
-    known = set(parameters.values())
-    return partition((_triple(row, tool, parameters, extractor) for row in rows), lambda one: _fault(one, known))
-
-
-def _triple(row: Mapping[str, str], tool: Tool, parameters: Mapping[str, str], extractor: str) -> Triple:
-    span = _find(row["evidence"], tool)
-    return Triple(
-        head=_node_name(row["head"], row["head_type"], tool, parameters),
-        head_type=row["head_type"],
-        predicate=row["predicate"],
-        tail=_node_name(row["tail"], row["tail_type"], tool, parameters),
-        tail_type=row["tail_type"],
-        confidence=_QUOTED if span.start >= 0 else _UNQUOTED,
-        provenance=Provenance(tool.id, span.field, extractor, span.start, span.end),
-    )
-
-
-def _fault(triple: Triple, known: Collection[str]) -> Fault | None:
-    for name, kind in ((triple.head, triple.head_type), (triple.tail, triple.tail_type)):
-        if len(name) > _MAX_NAME_CHARS and kind != "tool":
-            return Fault("long-name", f"{name[:40]!r}… has {len(name)} characters: prose, not a name")
-        if kind == "parameter" and name not in known:
-            return Fault("unknown-parameter", f"the tool has no input or output {name!r}")
-    return None
-
-
-def _parameters(tool: Tool, structure: Iterable[Triple]) -> dict[str, str]:
-    """Map from canonical name to the name of the parameter in the structural triples."""
-    names: dict[str, str] = {}
-    for triple in structure:
-        if triple.tail_type == "parameter":
-            names.setdefault(canonical_name(triple.tail), triple.tail)
-            names.setdefault(canonical_name(triple.provenance.field.partition(".")[2]), triple.tail)
-    return names
-
-
-def _node_name(name: str, kind: str, tool: Tool, parameters: Mapping[str, str]) -> str:
-    if kind == "tool" and is_tool_name(name):
-        return tool.id
-    name = " ".join(name.split())
-    return parameters.get(canonical_name(name), name) if kind == "parameter" else name
-
-
-def _find(quote: str, tool: Tool) -> _EvidenceSpan:
-    """Find a quote in the document, ignoring case and separators; without a match, return the whole description."""
-    words = quote[:_MAX_QUOTE_CHARS].strip().strip("\"'“”…").split()
-    if words:
-        pattern = re.compile(r"[\s_./-]*".join(map(re.escape, words)), re.IGNORECASE)
-        for field, texts in _fields(tool):
-            # Two inputs with the same name have two texts, so an offset would be ambiguous.
-            match = pattern.search(texts[0]) if len(texts) == 1 else None
-            if match:
-                return _EvidenceSpan(field, match.start(), match.end())
-    return _EvidenceSpan("description", -1, -1)
-
-
-def _fields(tool: Tool) -> Iterator[tuple[str, list[str]]]:
-    yield from ((field, field_texts(tool, field)) for field in ("description", "name", "metadata.title"))
-    yield from parameter_texts(tool).items()
-
-
-_LOG = logging.getLogger(__name__)
-_NAME = "llm.v1"
-CACHE_KIND = "llm-answer"
-"""Kind of the cache entries: the model's answers as JSON text."""
-_CONCURRENCY = 4
 
 
 class LlmExtractor:
@@ -302,11 +102,11 @@ class LlmExtractor:
             )
         self._ontology = ontology
         self._model = model
-        self._chat = StructuredChat(model, kind=CACHE_KIND, repair_prompt=repair_prompt, cache=cache)
         self._concurrency = concurrency
-        self._schema = answer_schema(ontology)
-        self._instructions = instructions(ontology)
-        self._parser = AnswerParser(self._schema)
+        self._chat = StructuredChat(model, kind=_CACHE_KIND, repair_prompt=_repair_prompt, cache=cache)
+        self._schema = _answer_schema(ontology)
+        self._instructions = _instructions(ontology)
+        self._parser = SchemaParser(self._schema, feature="the llm extractor")
 
     @property
     def name(self) -> str:
@@ -316,7 +116,7 @@ class LlmExtractor:
     @property
     def fingerprint(self) -> str:
         """SHA-256 (hex) of the ontology, the model name, and the prompt."""
-        names = (_NAME, PROMPT_VERSION, self._ontology.digest, self._model.name)
+        names = (_NAME, _PROMPT_VERSION, self._ontology.digest, self._model.name)
         prompt = (self._instructions, json.dumps(self._schema, sort_keys=True))
         return hashlib.sha256(repr((names, prompt)).encode()).hexdigest()
 
@@ -327,12 +127,10 @@ class LlmExtractor:
         :raises BudgetExceededError: when the budget is used up; finished answers are in the cache.
         """
         fingerprint = self.fingerprint
-        failures = FailureBudget()
-        answered = False
+        failures, answered = FailureBudget(), False
         last: ModelError | None = None
-        for tool, answer in concurrent_map(
-            tools, lambda tool: self._answer(tool, fingerprint), concurrency=self._concurrency
-        ):
+        answers = concurrent_map(tools, lambda tool: self._answer(tool, fingerprint), concurrency=self._concurrency)
+        for tool, answer in answers:
             if answer.failure is None:
                 answered = True
             else:
@@ -343,22 +141,118 @@ class LlmExtractor:
         if last is not None and not answered:
             raise last
 
-    def _answer(self, tool: Tool, fingerprint: str) -> StructuredAnswer[list[dict[str, str]]]:
+    def _answer(self, tool: Tool, fingerprint: str) -> StructuredAnswer[Any]:
         content = f"{fingerprint}\n{tool.canonical_json()}".encode("utf-8", "surrogatepass")
-        messages = (
-            Message(role="system", content=self._instructions),
-            Message(role="user", content=document(tool)),
-        )
-        request = StructuredRequest(messages=messages, schema=self._schema, schema_name="triples")
+        system, user = Message(role="system", content=self._instructions), Message(role="user", content=_document(tool))
+        request = StructuredRequest(messages=(system, user), schema=self._schema, schema_name="triples")
         return self._chat.call(request, hashlib.sha256(content).hexdigest(), self._parser.parse)
 
-    def _extraction(self, tool: Tool, answer: StructuredAnswer[list[dict[str, str]]]) -> Extraction:
-        structure = structural_triples(tool, self._ontology, _NAME)
-        answered = answer_triples(answer.value or [], tool, structure, _NAME)
-        finished = apply_triple_rules(tool, [*structure, *answered.kept], self._ontology)
-        return Extraction(
-            tool_id=tool.id,
-            triples=finished.triples,
-            rejected=(*answered.rejected, *finished.rejected),
-            error=answer.problem,
-        )
+    def _extraction(self, tool: Tool, answer: StructuredAnswer[Any]) -> Extraction:
+        """The declared structure, and what the model answered; prose in place of a name is rejected."""
+        triples = structural_triples(tool, self._ontology, _NAME)
+        texts = field_texts(tool)
+        named: dict[str, str] = {}  # what the structure calls an input or output, by the names that it may be given
+        for triple in triples:
+            if triple.tail_type == "parameter":
+                named.setdefault(canonical_name(triple.tail), triple.tail)
+                named.setdefault(canonical_name(triple.provenance.field.partition(".")[2]), triple.tail)
+        rejected: list[RejectedTriple] = []
+        for row in answer.value["triples"] if answer.value is not None else ():
+            field, span = _find(row["evidence"], texts)
+            head, tail = (
+                (_node_name(row[end], row[f"{end}_type"], tool, named), row[f"{end}_type"]) for end in ("head", "tail")
+            )
+            confidence = _UNQUOTED if span[1] < 0 else _QUOTED
+            triple = Evidence(tool.id, _NAME, field).triple(head, row["predicate"], tail, confidence, span)
+            prose = next((name for name, kind in (head, tail) if len(name) > _MAX_NAME_CHARS and kind != "tool"), "")
+            if prose:
+                detail = f"{prose[:40]!r}… has {len(prose)} characters: prose, not a name"
+                rejected.append(RejectedTriple(triple, "long-name", detail))
+            else:
+                triples.append(triple)
+        return Extraction(tool_id=tool.id, triples=tuple(triples), rejected=tuple(rejected), error=answer.problem)
+
+
+def _node_name(name: str, kind: str, tool: Tool, parameters: Mapping[str, str]) -> str:
+    if kind == "tool" and name.strip().casefold() in _TOOL_NAMES:
+        return tool.id
+    name = " ".join(name.split())
+    return parameters.get(canonical_name(name), name) if kind == "parameter" else name
+
+
+def _find(quote: str, texts: Mapping[str, Sequence[str]]) -> tuple[str, tuple[int, int]]:
+    """Find a quote in the document, ignoring case and separators: its field and span; without a match, the whole description."""
+    quoted = quote[:_MAX_QUOTE_CHARS].strip().strip("\"'“”…").split()
+    if quoted:
+        pattern = re.compile(r"[\s_./-]*".join(map(re.escape, quoted)), re.IGNORECASE)
+        for field, found in texts.items():
+            # Two inputs with the same name have two texts, so an offset would be ambiguous.
+            match = pattern.search(found[0]) if len(found) == 1 else None
+            if match:
+                return field, match.span()
+    return "description", (-1, -1)
+
+
+# The prompt.
+
+
+def _extractable(ontology: Ontology) -> list[Predicate]:
+    """Return the predicates that a model may use: not derived, and not declared by a document's structure or metadata."""
+    return [
+        one
+        for one in ontology.predicates.values()
+        if not one.derived and not one.metadata and not _STRUCTURE.issuperset((*one.domain, *one.range))
+    ]
+
+
+def _answer_schema(ontology: Ontology) -> dict[str, Any]:
+    """Return the JSON schema of an answer; it allows only the types and predicates of the ontology."""
+    types = {"type": "string", "enum": [name for name in ontology.entity_types if name != "value"]}
+    fields: dict[str, Any] = {key: {"type": "string"} for key in _FIELDS}
+    fields |= {"head_type": types, "tail_type": types}
+    fields["predicate"] = {"type": "string", "enum": [predicate.name for predicate in _extractable(ontology)]}
+    triple = {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}
+    return {
+        "type": "object",
+        "properties": {"triples": {"type": "array", "items": triple, "maxItems": _MAX_TRIPLES}},
+        "required": ["triples"],
+        "additionalProperties": False,
+    }
+
+
+def _instructions(ontology: Ontology) -> str:
+    """Return the system message. It is the same for every tool, so that a server can cache the prompt prefix."""
+    types = [
+        f"- {name}{f', a kind of {one.is_a}' if one.is_a else ''}: {one.description}"
+        for name, one in ontology.entity_types.items()
+        if name != "value"
+    ]
+    predicates = [
+        f"- {one.name} ({' | '.join(one.domain)} -> {' | '.join(one.range)}): {one.description}"
+        for one in _extractable(ontology)
+    ]
+    known = [dict(zip(_FIELDS, one, strict=True)) for one in _EXAMPLE if ontology.allows(one[1], one[2], one[4])]
+    answer = json.dumps({"triples": known})
+    example = f"\nFor example, of the document\n\n{_EXAMPLE_DOCUMENT}\nthe answer is\n\n{answer}\n" if known else ""
+    return _RULES.format(types="\n".join(types), predicates="\n".join(predicates), most=_MAX_TRIPLES, example=example)
+
+
+def _document(tool: Tool) -> str:
+    """Return a tool's document as text with limited length; inputs and outputs without a description are left out."""
+    lines = [f"name: {' '.join(words(tool.name))}"]
+    if tool.title != tool.name:
+        lines.append(f"title: {tool.title}")
+    lines.append(f"description: {tool.description[:_MAX_DESCRIPTION_CHARS]}")
+    for label, listed in (("input", tool.parameters), ("output", tool.returns)):
+        described = [parameter for parameter in listed if parameter.description.strip()]
+        for parameter in described[:_MAX_PARAMETERS]:
+            text = " ".join(parameter.description[: 4 * _MAX_PARAMETER_CHARS].split())[:_MAX_PARAMETER_CHARS]
+            lines.append(f"{label} {parameter.name}: {text}")
+    return "\n".join(lines)
+
+
+def _repair_prompt(problem: str) -> str:
+    return (
+        f"This answer cannot be used: {problem[:_MAX_ERROR_CHARS]}. "
+        "Answer again: one complete JSON object as described, with fewer triples if it was too long, and nothing else."
+    )

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from concurrent.futures import Executor, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass, replace
+from contextlib import closing
+from dataclasses import replace
 from functools import partial
-from itertools import islice
 from multiprocessing import get_context
 
-from ingest.extract.extractor import Extraction
-from ingest.extract.relations import Finding, Relation, Title, parse_path, parse_title
+from ingest.extract.extractor import Evidence, Extraction
+from ingest.extract.phrases import Title, parse_path, parse_title
 from ingest.extract.sentences import (
     MAX_DESCRIPTION_CHARS,
     MAX_PARAMETER_CHARS,
@@ -22,29 +21,27 @@ from ingest.extract.sentences import (
     Sentence,
     sentences,
 )
-from ingest.extract.spacy_parser import Language, find_model
+from ingest.extract.spacy_parser import Finding, SentenceParser, find_model
 from ingest.extract.structure import structural_triples
-from ingest.extract.triple_validation import apply_triple_rules
 from ontology.errors import CatalogError, InvalidArgumentError
 from ontology.names import verb_lemma, words
 from ontology.ontology import Ontology
 from ontology.tool import Tool
-from ontology.tool_graph import Provenance, Triple
+from ontology.tool_graph import Triple
 
-__all__ = ["CHUNK", "MAX_PARSED_PARAMETERS", "MAX_SEQUENTIAL_TOOLS", "RulesExtractor"]
+__all__ = ["CHUNK", "MAX_SEQUENTIAL_TOOLS", "RulesExtractor"]
 
 _NAME = "rules.v1"
-MAX_PARSED_PARAMETERS = 40  # maximum number of inputs with parsed descriptions; the structure of all inputs is read
+_MAX_PARSED_PARAMETERS = 40  # maximum number of inputs with parsed descriptions; the structure of all inputs is read
 CHUNK = 256  # tools whose sentences are parsed together; the unit of work of a process
 # Maximum number of tools for one process: to start more processes, which load the model, would take longer than the work.
 MAX_SEQUENTIAL_TOOLS = 3 * CHUNK
 _MAX_LOSSES = 3  # of processes, one after another at the same tools
 _TITLE, _DESCRIPTION, _PARAMETER = 0.8, 0.7, 0.5  # confidence of an entity, by the field that names it
 _CAPABILITY_IN_TITLE, _CAPABILITY_IN_TEXT = 0.85, 0.8
-_PARAMETER_DISCOUNT = 0.8
-_PART_DISCOUNT = 0.05
+_PARAMETER_DISCOUNT, _CORE_DISCOUNT, _KNOWN_BONUS = 0.8, 0.05, 0.1
 _CAMEL_CASE = re.compile(r"[a-z][A-Z]")
-_KNOWN_BONUS = 0.1
+_OBJECT = "business_object"
 _processes = partial(ProcessPoolExecutor, mp_context=get_context("spawn"))
 
 
@@ -56,19 +53,12 @@ class RulesExtractor:
     declared structure.
 
     :param workers: number of processes, at least 1; it does not change the output or its order.
-    :param model: package name of the spaCy model, None for the first one installed, or empty for none.
     :param pool: makes what runs the work, from the number of workers, ``initializer`` and ``initargs``; None for processes of this
         machine, where they pay. It does not change the output either.
+    :raises ModelError: when no English model of spaCy is installed.
     """
 
-    def __init__(
-        self,
-        ontology: Ontology,
-        *,
-        workers: int = 1,
-        model: str | None = None,
-        pool: Callable[..., Executor] | None = None,
-    ) -> None:
+    def __init__(self, ontology: Ontology, *, workers: int = 1, pool: Callable[..., Executor] | None = None) -> None:
         if workers < 1:
             raise InvalidArgumentError(
                 f"workers must be at least 1, not {workers}", subject="workers", remedy="Use 1 or more processes"
@@ -76,7 +66,7 @@ class RulesExtractor:
         self._ontology = ontology
         self._workers = workers
         self._pool = pool
-        self._model, self._version = find_model() if model is None else (model, find_model([model])[1] if model else "")
+        self._model, self._version = find_model()
         self._extractor: _ChunkExtractor | None = None
 
     @property
@@ -87,64 +77,39 @@ class RulesExtractor:
     @property
     def fingerprint(self) -> str:
         """SHA-256 (hex) of the version of the rules, the ontology, the language model and the limits."""
-        limits = (MAX_DESCRIPTION_CHARS, MAX_PARAMETER_CHARS, MAX_PARSED_PARAMETERS)
+        limits = (MAX_DESCRIPTION_CHARS, MAX_PARAMETER_CHARS, _MAX_PARSED_PARAMETERS)
         parts = (_NAME, self._ontology.digest, self._model, self._version, limits)
         return hashlib.sha256(repr(parts).encode()).hexdigest()
 
     def extract(self, tools: Sequence[Tool]) -> Iterator[Extraction]:
         """Yield one Extraction for each tool, in order."""
-        chunks = (tools[start : start + CHUNK] for start in range(0, len(tools), CHUNK))
+        chunks = [tools[start : start + CHUNK] for start in range(0, len(tools), CHUNK)]
         if self._pool is None and (self._workers == 1 or len(tools) <= MAX_SEQUENTIAL_TOOLS):
             self._extractor = self._extractor or _ChunkExtractor(self._ontology, self._model)
             for chunk in chunks:
                 yield from self._extractor.extract(chunk)
-            return
-        yield from self._extract_parallel(chunks)
+        else:
+            yield from self._extract_in_pool(chunks)
 
-    def _extract_parallel(self, chunks: Iterator[Sequence[Tool]]) -> Iterator[Extraction]:
-        """Extract in processes. Where one is killed, all are started again, and only what they had not finished is done again."""
-        waiting: deque[Sequence[Tool]] = deque()
-        losses = 0
-        while True:
-            # At most two chunks per process are submitted, so that a slow consumer needs little memory.
-            waiting.extend(islice(chunks, 2 * self._workers - len(waiting)))
-            if not waiting:
-                return
+    def _extract_in_pool(self, chunks: list[Sequence[Tool]]) -> Iterator[Extraction]:
+        """Extract in processes. Where one is killed, all are started again, and only what was not yielded is done again."""
+        make, losses = self._pool or _processes, 0
+        while chunks:
             try:
-                for done in self._extract_in_pool(waiting, chunks):
-                    losses = 0
-                    yield from done
+                with make(self._workers, initializer=_init, initargs=(self._ontology, self._model)) as pool:
+                    with closing(pool.map(_extract, list(chunks))) as results:  # type: ignore[type-var]
+                        for extractions in results:
+                            yield from extractions
+                            del chunks[0]
+                            losses = 0
             except BrokenProcessPool as error:
                 losses += 1
                 if losses > _MAX_LOSSES:
                     raise CatalogError(
                         f"the processes that extract were killed {losses} times at the same tools",
-                        subject=", ".join(tool.id for tool in waiting[0][:1]),
+                        subject=chunks[0][0].id,
                         remedy="Give the build more memory, or use fewer --workers",
                     ) from error
-
-    def _extract_in_pool(
-        self, waiting: deque[Sequence[Tool]], chunks: Iterator[Sequence[Tool]]
-    ) -> Iterator[list[Extraction]]:
-        """Yield what each waiting chunk gives, in order, and fill up from ``chunks``; what is done no longer waits.
-
-        :raises BrokenProcessPool: when a process was killed.
-        """
-        make = self._pool or _processes
-        with make(self._workers, initializer=_init, initargs=(self._ontology, self._model)) as pool:
-            running: deque[Future[list[Extraction]]] = deque()
-            try:
-                running.extend(pool.submit(_extract, chunk) for chunk in waiting)
-                while running:
-                    done = running.popleft().result()
-                    waiting.popleft()
-                    yield done  # before a submission that may fail
-                    for chunk in islice(chunks, 1):
-                        waiting.append(chunk)
-                        running.append(pool.submit(_extract, chunk))
-            finally:
-                for future in running:
-                    future.cancel()
 
 
 _extractor: list[_ChunkExtractor] = []  # of the worker process
@@ -163,26 +128,27 @@ class _ChunkExtractor:
 
     def __init__(self, ontology: Ontology, model: str) -> None:
         self.ontology = ontology
-        self.language = Language(model)
-        self.predicates = _lemma_index(ontology)
+        self.parser = SentenceParser(model)
+        self.predicates = _predicates_by_lemmas(ontology)
 
     def extract(self, tools: Sequence[Tool]) -> Iterator[Extraction]:
         by_tool = [list(_sentences(tool)) for tool in tools]
-        found = self.language.parse(sentence for listed in by_tool for _, sentence in listed)
+        found = self.parser.parse(sentence for listed in by_tool for _, sentence in listed)
         for tool, listed in zip(tools, by_tool, strict=True):
             triples = [*structural_triples(tool, self.ontology, _NAME), *self._title_triples(tool)]
             for field, sentence in listed:
-                triples += self._sentence_triples(tool, field, sentence, found[sentence.text, sentence.prefix_chars])
-            yield apply_triple_rules(tool, triples, self.ontology)
+                finding = found[sentence.text, sentence.prefix_chars]
+                triples += self._sentence_triples(tool, field, sentence.start, finding)
+            yield Extraction(tool_id=tool.id, triples=tuple(triples))
 
     def _title_triples(self, tool: Tool) -> Iterator[Triple]:
         for field, title in self._titles(tool):
-            source = _Evidence(tool, field)
+            source = Evidence(tool.id, _NAME, field)
             for name in (title.target, *title.others):
                 if name:
-                    yield source.entity(name, _TITLE)
+                    yield source.triple((tool.id, "tool"), "has_entity", (name, _OBJECT), _TITLE)
             for capability in title.capabilities:
-                yield from source.capability(capability, title.target, _CAPABILITY_IN_TITLE)
+                yield from _capability(source, capability, title.target, _CAPABILITY_IN_TITLE)
 
     def _titles(self, tool: Tool) -> Iterator[tuple[str, Title]]:
         """Yield the names in code style or path style; names in prose are parsed as sentences."""
@@ -195,97 +161,58 @@ class _ChunkExtractor:
         if isinstance(title, str) and title and title != tool.name and " " not in title.strip():
             yield "metadata.title", parse_title(title, self.ontology.abbreviations)
 
-    def _sentence_triples(self, tool: Tool, field: str, sentence: Sentence, finding: Finding) -> Iterator[Triple]:
+    def _sentence_triples(self, tool: Tool, field: str, start: int, finding: Finding) -> Iterator[Triple]:
         is_input = field.startswith("parameters.")
         confidence = _PARAMETER if is_input else _DESCRIPTION if field == "description" else _TITLE
-        source = _Evidence(tool, field, sentence.start)
-        inputs = _camel_case_inputs(tool)
+        source, head = Evidence(tool.id, _NAME, field, start), (tool.id, "tool")
+        # In prose, a camel-case name of an input is the input, not an object.
+        inputs = {one.name.lower() for one in tool.parameters if _CAMEL_CASE.search(one.name)}
         for phrase in finding.phrases:
             if inputs.isdisjoint(phrase.name.lower().split()):
-                yield source.entity(phrase.name, confidence, phrase.start, phrase.end)
+                yield source.triple(head, "has_entity", (phrase.name, _OBJECT), confidence, (phrase.start, phrase.end))
                 if phrase.core != phrase.name:
-                    core = round(confidence - _PART_DISCOUNT, 2)
-                    yield source.entity(phrase.core, core, phrase.core_start, phrase.end)
+                    core, span = round(confidence - _CORE_DISCOUNT, 2), (phrase.core_start, phrase.end)
+                    yield source.triple(head, "has_entity", (phrase.core, _OBJECT), core, span)
         for found in () if is_input else finding.capabilities:
-            yield from source.capability(found.name, found.target, _CAPABILITY_IN_TEXT, found.start, found.end)
+            yield from _capability(source, found.name, found.target, _CAPABILITY_IN_TEXT, found.span)
         for relation in finding.relations:
             if inputs.isdisjoint(f"{relation.head} {relation.tail}".lower().split()):
-                yield self._relation(source, relation, _PARAMETER_DISCOUNT if is_input else 1.0)
-
-    def _relation(self, source: _Evidence, relation: Relation, discount: float) -> Triple:
-        predicate = self._predicate(relation.phrase)
-        confidence = relation.confidence + (_KNOWN_BONUS if predicate else -_KNOWN_BONUS)
-        return source.triple(
-            (relation.head, "business_object"),
-            predicate or self.ontology.fallback,
-            (relation.tail, "business_object"),
-            round(confidence * discount, 2),
-            relation.start,
-            relation.end,
-            relation.phrase,
-        )
+                known = self._predicate(relation.phrase)
+                confidence = relation.confidence + (_KNOWN_BONUS if known else -_KNOWN_BONUS)
+                yield source.triple(
+                    (relation.head, _OBJECT),
+                    known or self.ontology.fallback,
+                    (relation.tail, _OBJECT),
+                    round(confidence * (_PARAMETER_DISCOUNT if is_input else 1.0), 2),
+                    relation.span,
+                    relation.phrase,
+                )
 
     def _predicate(self, phrase: str) -> str:
         """Return the predicate of a phrase, or empty when it is not allowed between two business objects."""
         name = self.ontology.predicate_for(phrase) or self.predicates.get(_lemmas(phrase), "")
-        return name if name and self.ontology.allows("business_object", name, "business_object") else ""
+        return name if name and self.ontology.allows(_OBJECT, name, _OBJECT) else ""
 
 
-@dataclass(frozen=True, slots=True)
-class _Evidence:
-    """The field that triples are extracted from.
-
-    :param offset: index of the sentence's first character in the field's text.
-    """
-
-    tool: Tool
-    field: str
-    offset: int = 0
-
-    def entity(self, name: str, confidence: float, start: int = -1, end: int = -1) -> Triple:
-        tail = (name, "business_object")
-        return self.triple((self.tool.id, "tool"), "has_entity", tail, confidence, start, end)
-
-    def capability(self, name: str, target: str, confidence: float, start: int = -1, end: int = -1) -> Iterator[Triple]:
-        capability = (name, "capability")
-        yield self.triple((self.tool.id, "tool"), "has_capability", capability, confidence, start, end)
-        yield self.triple(capability, "acts_on", (target, "business_object"), confidence, start, end)
-
-    def triple(
-        self,
-        head: tuple[str, str],
-        predicate: str,
-        tail: tuple[str, str],
-        confidence: float,
-        start: int,
-        end: int,
-        phrase: str = "",
-    ) -> Triple:
-        """Return a triple of two ``(name, type)`` ends; the span is -1 when the evidence is a whole name."""
-        span = (-1, -1) if end < 0 else (self.offset + start, self.offset + end)
-        return Triple(
-            head=head[0],
-            head_type=head[1],
-            predicate=predicate,
-            tail=tail[0],
-            tail_type=tail[1],
-            confidence=confidence,
-            provenance=Provenance(self.tool.id, self.field, _NAME, *span),
-            phrase=phrase,
-        )
+def _capability(
+    source: Evidence, name: str, target: str, confidence: float, span: tuple[int, int] = (-1, -1)
+) -> Iterator[Triple]:
+    capability = (name, "capability")
+    yield source.triple((source.tool_id, "tool"), "has_capability", capability, confidence, span)
+    yield source.triple(capability, "acts_on", (target, _OBJECT), confidence, span)
 
 
 def _sentences(tool: Tool) -> Iterator[tuple[str, Sentence]]:
+    """Yield the sentences that are parsed, each with its field."""
     for field, text in (("name", tool.name), ("metadata.title", tool.metadata.get("title"))):
         if isinstance(text, str) and " " in text.strip():
             # "Service: Operation": the service is in the metadata.
             operation = text.rpartition(": ")[2]
-            offset = len(text) - len(operation)
             for sentence in sentences(operation, MAX_PARAMETER_CHARS):
-                yield field, replace(sentence, start=sentence.start + offset)
+                yield field, replace(sentence, start=sentence.start + len(text) - len(operation))
     for sentence in sentences(tool.description, MAX_DESCRIPTION_CHARS):
         yield "description", sentence
-    for parameter in tool.parameters[:MAX_PARSED_PARAMETERS]:
+    for parameter in tool.parameters[:_MAX_PARSED_PARAMETERS]:
         # The first sentence describes the input, the next ones its format. A short label is no sentence.
         for sentence in sentences(parameter.description, MAX_PARAMETER_CHARS, operation=False):
             yield f"parameters.{parameter.name}", sentence
@@ -293,12 +220,7 @@ def _sentences(tool: Tool) -> Iterator[tuple[str, Sentence]]:
                 break
 
 
-def _camel_case_inputs(tool: Tool) -> frozenset[str]:
-    """Return the camel-case names of inputs in lower case; in prose such a word is the input, not an object."""
-    return frozenset(p.name.lower() for p in tool.parameters if _CAMEL_CASE.search(p.name))
-
-
-def _lemma_index(ontology: Ontology) -> Mapping[str, str]:
+def _predicates_by_lemmas(ontology: Ontology) -> Mapping[str, str]:
     """Map from the base forms of a predicate's name or synonym to the predicate: "sends to" matches the synonym "sent to"."""
     index: dict[str, str] = {}
     for predicate in ontology.predicates.values():

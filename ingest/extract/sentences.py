@@ -10,49 +10,41 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 
 from ingest.word_lists import word_list
 from ontology.names import is_noun, noun_lemma, stop_words, verb_lemma
 
 __all__ = [
-    "ACTIONS",
-    "ALSO_NOUNS",
-    "DEPENDENT_NAMES",
-    "GENERIC_HEADS",
-    "LINKING_VERBS",
     "MAX_DESCRIPTION_CHARS",
     "MAX_PARAMETER_CHARS",
     "MIN_SENTENCE_CHARS",
-    "MOSTLY_NOUNS",
     "STOP_WORDS",
-    "TRANSPARENT_HEADS",
     "Sentence",
     "action",
-    "sentence_spans",
+    "is_listed",
     "sentences",
     "vocabulary",
 ]
 
-
-def vocabulary(name: str) -> frozenset[str]:
-    """Return one list of ``extract_words.yaml``; raise KeyError for an unknown list."""
-    return word_list("extract", name)
-
-
-ACTIONS = vocabulary("actions")
-ALSO_NOUNS = vocabulary("also_nouns")
-DEPENDENT_NAMES = vocabulary("dependent_names")
-LINKING_VERBS = vocabulary("linking_verbs")
-MOSTLY_NOUNS = vocabulary("mostly_nouns")
+vocabulary = partial(word_list, "extract")
+"""From the name of a list of ``extract_words.yaml`` to its words; KeyError for an unknown list."""
+_ACTIONS = vocabulary("actions")
+_ALSO_NOUNS = vocabulary("also_nouns")
+_LINKING_VERBS = vocabulary("linking_verbs")
+_MOSTLY_NOUNS = vocabulary("mostly_nouns")
 STOP_WORDS = stop_words("name_edges")
-TRANSPARENT_HEADS = vocabulary("transparent_heads")
-GENERIC_HEADS = TRANSPARENT_HEADS | vocabulary("generic_heads")
 
 
 def action(word: str) -> str:
     """Return the base form of an operation's verb (``fetch`` for ``Fetches``), or empty for another word."""
     base = verb_lemma(word.lower())
-    return base if base in ACTIONS else ""
+    return base if base in _ACTIONS else ""
+
+
+def is_listed(word: str, listed: frozenset[str]) -> bool:
+    """Whether a word or its singular is in a list."""
+    return word in listed or noun_lemma(word) in listed
 
 
 MAX_DESCRIPTION_CHARS = 600
@@ -80,7 +72,6 @@ _BREAK = re.compile(
     r"(?<=[.!?。;])\s+|\n\s*\n|\n(?=\s*[-*•\d#|])|(?:(?<!\s)|(?<=\n))\s++(?<=[\r\n])(?=[A-Z])|(?<=[a-z]):\s*\n"
 )
 _FIRST = re.compile(r"\s*([A-Za-z]+)\b(?![-/'.])")
-_SUBJECT_S, _SUBJECT_BASE, _SUBJECT_ING, _SUBJECT_ED = "It ", "You can ", "It is ", "It is "
 _DETERMINERS = re.compile(
     r"\s+(?:a|an|the|all|any|one|your|this|each|some|specific|new|current|existing|multiple|for|up)\b", re.I
 )
@@ -108,48 +99,31 @@ def sentences(text: str, limit: int, *, operation: bool = True) -> Iterator[Sent
 
     :param operation: whether the text describes an operation, so that "Search" in "Search products" is a verb.
     """
-    window = text[:limit] if len(text) <= limit else text[:limit].rpartition(" ")[0] or text[:limit]
+    window = _cut(text, limit)
     for pattern in _MARKUP:
-        window = pattern.sub(_blank, window)
+        window = pattern.sub(lambda match: " " * len(match[0]), window)
+    breaks = [match.span() for match in _BREAK.finditer(window)]
+    starts, ends = [0, *(end for _, end in breaks)], [*(start for start, _ in breaks), len(window)]
     first = True
-    for start, end in sentence_spans(window):
-        cut = end == len(window) and len(text) > limit
-        if not (cut and not first):
-            prepared = _prepare(window[start:end], start, operation)
-            if prepared is not None:
-                yield prepared
-                first = False
+    for start, end in zip(starts, ends, strict=True):
+        raw = window[start:end].lstrip()
+        body = _cut(raw.rstrip(), _MAX_SENTENCE_CHARS)
+        is_cut = end == len(window) and len(text) > limit
+        if (first or not is_cut) and _is_english(body):
+            subject, body = _add_subject(_lower_title_case(body), _MOSTLY_NOUNS if operation else _ALSO_NOUNS)
+            yield Sentence(text=subject + body, start=end - len(raw), prefix_chars=len(subject))
+            first = False
 
 
-def sentence_spans(text: str) -> Iterator[tuple[int, int]]:
-    """Yield ``[start, end)`` of each sentence of a text, without the white space between two."""
-    start = 0
-    for found in _BREAK.finditer(text):
-        yield start, found.start()
-        start = found.end()
-    yield start, len(text)
+def _cut(text: str, limit: int) -> str:
+    """Return the words in the first characters of a text."""
+    return text if len(text) <= limit else text[:limit].rpartition(" ")[0] or text[:limit]
 
 
 def _is_english(text: str) -> bool:
-    """Whether most letters are Latin; the parser knows no other script."""
+    """Whether there are a few letters, and most are Latin; the parser knows no other script."""
     letters = [character for character in text if character.isalpha()]
-    return bool(letters) and sum(character < "ɐ" for character in letters) * 2 > len(letters)
-
-
-def _blank(match: re.Match[str]) -> str:
-    return " " * (match.end() - match.start())
-
-
-def _prepare(raw: str, offset: int, operation: bool) -> Sentence | None:
-    stripped = raw.lstrip()
-    start = offset + len(raw) - len(stripped)
-    body = stripped.rstrip()
-    if len(body) > _MAX_SENTENCE_CHARS:
-        body = body[:_MAX_SENTENCE_CHARS].rpartition(" ")[0] or body[:_MAX_SENTENCE_CHARS]
-    if sum(map(str.isalpha, body)) < _MIN_LETTERS or not _is_english(body):
-        return None
-    prefix_chars, body = _add_subject(_lower_title_case(body), MOSTLY_NOUNS if operation else ALSO_NOUNS)
-    return Sentence(text=prefix_chars + body, start=start, prefix_chars=len(prefix_chars))
+    return len(letters) >= _MIN_LETTERS and sum(character < "ɐ" for character in letters) * 2 > len(letters)
 
 
 def _lower_title_case(body: str) -> str:
@@ -162,30 +136,30 @@ def _lower_title_case(body: str) -> str:
 
 
 def _add_subject(body: str, nouns: frozenset[str]) -> tuple[str, str]:
-    """Return the subject to insert before a sentence that begins with an operation's verb, or empty, and the sentence."""
+    """Return the subject to insert before a sentence that begins with an operation's verb, or empty, and the sentence.
+
+    :param nouns: verbs that are nouns at the front, unless the next word shows that they have an object ("Order status").
+    """
     match = _FIRST.match(body)
     if match is None:
         return "", body
-    word = match[1].lower()
-    following = body[match.end() :]
+    word, following = match[1].lower(), body[match.end() :]
     base = verb_lemma(word)
-    if not (action(word) or (base in LINKING_VERBS and base != "be")) or not following.strip(" .!?"):
+    if not (action(word) or (base in _LINKING_VERBS and base != "be")) or not following.strip(" .!?"):
+        return "", body
+    has_object, is_noun_here = _DETERMINERS.match(following), _NOUN_FOLLOWS.match(following)
+    if word == base:
+        subject = "" if (word in nouns and not has_object) or (word in _ALSO_NOUNS and is_noun_here) else "You can "
+    elif word.endswith("ing"):
+        subject = "" if is_noun(word) and not has_object else "It is "
+    elif word.endswith("s") and noun_lemma(word) == base:
+        # "Tracks lease dates" describes an operation; "Orders to return" describes the value of a parameter.
+        is_value = base in _ALSO_NOUNS and not has_object and (nouns is _ALSO_NOUNS or is_noun_here)
+        subject = "" if is_value else "It "
+    else:
+        subject = "It is " if _USED.match(body) else ""
+    if not subject:
         return "", body
     # The parser reads "You can get played tracks" as a passive; "see" has the same length and does not cause this.
     verb = {"get": "see", "gets": "sees"}.get(word, word)
-    lowered = body[: match.start(1)] + verb + following
-    if word == base:
-        # "Order status", "Search results", "Report date": a noun, unless the next word shows that it has an object.
-        ambiguous = word in nouns and not _DETERMINERS.match(following)
-        ambiguous = ambiguous or (word in ALSO_NOUNS and _NOUN_FOLLOWS.match(following) is not None)
-        return ("", body) if ambiguous else (_SUBJECT_BASE, lowered)
-    if word.endswith("ing"):
-        return ("", body) if is_noun(word) and not _DETERMINERS.match(following) else (_SUBJECT_ING, lowered)
-    if word.endswith("s") and noun_lemma(word) == base:
-        # "Tracks lease dates" describes an operation; "Orders to return" describes the value of a parameter.
-        ambiguous = base in ALSO_NOUNS and not _DETERMINERS.match(following)
-        ambiguous = ambiguous and (nouns is ALSO_NOUNS or _NOUN_FOLLOWS.match(following) is not None)
-        return ("", body) if ambiguous else (_SUBJECT_S, lowered)
-    if _USED.match(body):
-        return _SUBJECT_ED, lowered
-    return "", body
+    return subject, body[: match.start(1)] + verb + following

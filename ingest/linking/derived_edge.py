@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ontology.tool_graph import Synonyms
 
@@ -33,11 +33,11 @@ class DerivedEdge:
     source: str
     predicate: str
     target: str
-    parameter: str
-    output: str
-    entity: str
-    field: str
     confidence: float
+    parameter: str = ""
+    output: str = ""
+    entity: str = ""
+    field: str = ""
     score: float = 0.0
     stated: bool = False
     origin: str = ""
@@ -48,19 +48,8 @@ class DerivedEdge:
 
         :param origin: where the owner declares it; without one a sentence of the consumer's description states it.
         """
-        return cls(
-            source=consumer,
-            predicate="depends_on",
-            target=producer,
-            parameter="",
-            output="",
-            entity=state,
-            field="",
-            confidence=confidence,
-            score=confidence,
-            stated=True,
-            origin=origin,
-        )
+        edge = cls(source=consumer, predicate="depends_on", target=producer, entity=state, confidence=confidence)
+        return replace(edge, score=confidence, stated=True, origin=origin)
 
     @property
     def key(self) -> str:

@@ -1,19 +1,22 @@
-"""Find which parameters identify which entity, with a confidence.
-Evidence is the name (``purchase_order_id``), the position in an HTTP path (``/albums/{id}``), the format of the schema (``uuid``),
-and the description ("ID of the customer").
+"""What a parameter holds: the family of its type, the kinds of value, and the entity that it identifies.
+
+Evidence for an entity is the name (``purchase_order_id``), the position in an HTTP path (``/albums/{id}``), the format of the schema
+(``uuid``), and the description ("ID of the customer").
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from ingest.linking.tool_subjects import CanonicalNames, PathStep, Subject, canonical_names, path_steps, subject_of
-from ingest.word_lists import word_groups, word_list
+from ingest.linking.subjects import CanonicalNames, PathStep, Subject, canonical_names, path_steps, subject_of
+from ingest.word_lists import word_groups, word_list, word_patterns
 from ontology.names import identified_entity, words
 from ontology.ontology import Ontology
 from ontology.tool import Parameter, Tool
+from ontology.value_shape import kind_of_value
 
 __all__ = [
     "CONTAINER_NAMES",
@@ -21,32 +24,14 @@ __all__ = [
     "RESOURCE_NAME",
     "Identifier",
     "IdentifierReader",
-    "named_collection",
+    "Kinds",
+    "agreement",
+    "innermost",
+    "kinds_of",
     "split_identifier",
     "type_family",
     "type_fit",
 ]
-
-RESOURCE_NAME = "resource name"
-"""The field of an entity that is a path."""
-
-_PLACE = r"(?:\[\^/\]\+|\{[^{}/]*\}|\[[A-Za-z_-]+\]|<[a-z_-]+>|\.\*|\*\*?)"
-_IN_PATTERN = re.compile(rf"(?P<collection>[A-Za-z]\w*)/{_PLACE}\$?$")
-_AFTER_FORMAT = re.compile(rf"[Ff]ormat(?: is)?(?: of)?:? *`?(?P<collection>[A-Za-z]\w*)/{_PLACE}(?![/\w])")
-_IN_TEXT = re.compile(rf"(?<![\w/])(?:[A-Za-z]\w*/{_PLACE}/)+(?P<collection>[A-Za-z]\w*)/{_PLACE}(?!/?\w)")
-
-
-@lru_cache(maxsize=50_000)
-def named_collection(pattern: str, description: str) -> str:
-    """Return the last collection of the path that a value is (``snapshots``), or empty where it is no such path."""
-    if "/" in pattern:
-        match = _IN_PATTERN.search(pattern)
-        return match["collection"] if match else ""
-    if "/" not in description:
-        return ""
-    found = {match["collection"] for rule in (_IN_TEXT, _AFTER_FORMAT) for match in rule.finditer(description)}
-    return found.pop() if len(found) == 1 else ""
-
 
 _FAMILY_OF = {name: family for family, names in word_groups("linking", "type_families").items() for name in names}
 
@@ -55,10 +40,8 @@ _FAMILY_OF = {name: family for family, names in word_groups("linking", "type_fam
 def type_family(type_: str) -> str:
     """Return ``string``, ``integer``, ``number``, ``boolean``, ``array``, ``object``, ``time``, or empty for an unknown type."""
     text = type_.strip().lower()
-    if not text:
-        return "string"
-    if text in _FAMILY_OF:
-        return _FAMILY_OF[text]
+    if not text or text in _FAMILY_OF:
+        return _FAMILY_OF.get(text, "string")
     if text.endswith("[]"):
         return "array"
     head = re.split(r"[<\[(,| ]", text, maxsplit=1)[0].rsplit(".", 1)[-1]
@@ -78,6 +61,86 @@ def type_fit(given: str, needed: str, *, identifier: bool) -> float:
     if "array" in pair or pair == {"string", "time"}:
         return 0.9
     return 0.5 if "object" in pair or "" in pair else 0.4
+
+
+Kinds = frozenset[str]
+"""The kinds that a value may have; empty where the document does not tell."""
+_SURE = word_list("linking", "sure_kinds")
+_OPEN = word_list("linking", "open_kinds")
+_OF_FORMAT = {word: kind for kind, row in word_groups("linking", "kind_formats").items() for word in row}
+_OF_WORD = {word: kind for kind, row in word_groups("linking", "kind_words").items() for word in row}
+_OF_PHRASE = {("email", "address"): "email", ("mail", "address"): "email"} | {
+    (word, "number"): "phone" for word in ("phone", "telephone", "mobile", "fax")
+}
+_ARTICLES = r"^(?:\W|required|optional|output only|immutable|the|an?|this|its|your|unique|list of|\[output only\])*"
+_DESCRIBED_AS = [
+    (kind, re.compile(_ARTICLES + pattern))
+    for kind, _, pattern in (row.partition(" ") for row in word_patterns("linking", "kinds_described"))
+]
+_OR_KIND = re.compile(
+    r"^[^.,;:]{0,60}?\bor (?:the |an? |full |its )*(?P<kind>amazon resource name|arn|id|name|url|uuid|key|email)\b"
+)
+# Kinds of an example in which the kind is sure, and integers.
+_OF_EXAMPLE = {kind: kind for kind in ("uuid", "arn", "email", "phone", "url", "date", "integer", "currency")} | {
+    "date-time": "date"
+}
+_WEAK = 0.3
+
+
+def kinds_of(parameter: Parameter) -> Kinds:
+    """Return the kinds of value that a parameter may hold."""
+    said = parameter.description[:160].lower()
+    return _kinds(parameter.name.rsplit(".", 1)[-1], parameter.type, parameter.format, parameter.example, said)
+
+
+@lru_cache(maxsize=100_000)
+def _kinds(name: str, type_: str, format_: str, example: str, description: str) -> Kinds:
+    found = {_OF_FORMAT[text] for text in (format_.lower(), type_.lower()) if text in _OF_FORMAT}
+    shown = _OF_EXAMPLE.get(kind_of_value(example), "")
+    if shown and not (shown == "integer" and type_.lower() == "string"):
+        found.add(shown)
+    tail = words(name)[-2:]
+    kind = _OF_PHRASE.get(tuple(tail)) or _OF_WORD.get(tail[-1] if tail else "")
+    named = {kind} if kind else set()
+    said = {kind for kind, pattern in _DESCRIBED_AS if pattern.match(description)}
+    if said and (also := _OR_KIND.match(description)):
+        said.add("arn" if also["kind"] == "amazon resource name" else also["kind"])
+    # A description is more exact than a name: "FunctionName: the name or ARN of the function".
+    if said and (not named or named & said or not named & _SURE):
+        return frozenset(found | said | (named if named & _OPEN or said & named else set()))
+    return frozenset(found | named)
+
+
+def agreement(given: Kinds, needed: Kinds) -> float:
+    """Return how well two values agree in kind, in [0, 1]: 0 where they cannot be the same value."""
+    if not given or not needed or given & needed:
+        return 1.0
+    one, other = given & _SURE, needed & _SURE
+    if one or other:
+        rest = needed if one else given
+        return 1.0 if not (one and other) and "uuid" in one | other and rest & _OPEN else 0.0
+    plain = _OPEN | {"integer"}
+    return 1.0 if given & plain and needed & plain else _WEAK
+
+
+RESOURCE_NAME = "resource name"
+"""The field of an entity that is a path."""
+_PLACE = r"(?:\[\^/\]\+|\{[^{}/]*\}|\[[A-Za-z_-]+\]|<[a-z_-]+>|\.\*|\*\*?)"
+_IN_PATTERN = re.compile(rf"(?P<collection>[A-Za-z]\w*)/{_PLACE}\$?$")
+_AFTER_FORMAT = re.compile(rf"[Ff]ormat(?: is)?(?: of)?:? *`?(?P<collection>[A-Za-z]\w*)/{_PLACE}(?![/\w])")
+_IN_TEXT = re.compile(rf"(?<![\w/])(?:[A-Za-z]\w*/{_PLACE}/)+(?P<collection>[A-Za-z]\w*)/{_PLACE}(?!/?\w)")
+
+
+@lru_cache(maxsize=50_000)
+def _named_collection(pattern: str, description: str) -> str:
+    """Return the last collection of the path that a value is (``snapshots``), or empty where it is no such path."""
+    if "/" in pattern:
+        match = _IN_PATTERN.search(pattern)
+        return match["collection"] if match else ""
+    if "/" not in description:
+        return ""
+    found = {match["collection"] for rule in (_IN_TEXT, _AFTER_FORMAT) for match in rule.finditer(description)}
+    return found.pop() if len(found) == 1 else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,29 +181,39 @@ _LINKS = re.compile(r"\]\([^)]*\)|[\[\]`*_<>\"']")
 
 
 class IdentifierReader:
-    """Finds the identifiers of one tool. The tool's subject and path are parsed once for all parameters."""
+    """Finds the identifiers of one tool; its subject and its path are read once for all parameters."""
 
     def __init__(self, tool: Tool, ontology: Ontology) -> None:
         self.tool = tool
         self.names: CanonicalNames = canonical_names(ontology)
-        self.subject: Subject = subject_of(tool, ontology)
         self.steps: tuple[PathStep, ...] = path_steps(tool, self.names)
+        self.subject: Subject = subject_of(tool, self.steps, self.names)
         self._lists = any("[]" in output.name for output in tool.returns)
 
     def identifier(self, parameter: Parameter) -> Identifier | None:
         """Return the entity that a parameter identifies, or None."""
-        if parameter.enum or type_family(parameter.type) in ("boolean", "time", "object"):
-            return None
+        family = type_family(parameter.type)
         tokens = words(parameter.name.rsplit(".", 1)[-1])
-        if not tokens or (type_family(parameter.type) == "number" and _FIELD_OF.get(tokens[-1]) != "id"):
+        if not tokens or parameter.enum or family in ("boolean", "time", "object"):
             return None
-        if collection := named_collection(parameter.pattern, parameter.description):
+        if family == "number" and _FIELD_OF.get(tokens[-1]) != "id":
+            return None
+        if collection := _named_collection(parameter.pattern, parameter.description):
             return Identifier(self.names.canonical(collection), RESOURCE_NAME, 0.9, ("path",))
-        if _is_bare(tokens):
-            found = self._bare(parameter, _FIELD_OF.get(tokens[-1], "name"))
+        fields = [_FIELD_OF.get(token) for token in tokens]
+        if fields[-1] in _BARE and all(f in _BARE or token in _ROLES for f, token in zip(fields, tokens, strict=True)):
+            found = self._bare(parameter, fields[-1])
         else:
             found = self._by_name(parameter) or self._by_path(parameter, tokens) or self._by_document(parameter, tokens)
-        return _with_format(found, parameter)
+        if found is None or "format" in found.evidence or parameter.format not in ("uuid", "guid"):
+            return found
+        return replace(found, confidence=_combined(found.confidence, 0.5), evidence=(*found.evidence, "format"))
+
+    def step(self, parameter: Parameter) -> PathStep | None:
+        """Return the placeholder of an input in the path, or None."""
+        if parameter.location not in ("path", ""):
+            return None
+        return next((step for step in self.steps if step.placeholder and step.text == parameter.name), None)
 
     def _by_name(self, parameter: Parameter) -> Identifier | None:
         """Identify by the name: ``purchase_order_id``."""
@@ -148,16 +221,16 @@ class IdentifierReader:
         if not entity:
             return None
         confidence, evidence = _NAME_CONFIDENCE[field], ["name"]
-        step = self._step(parameter)
+        step = self.step(parameter)
         if step is not None:
             if entity.startswith(f"{step.collection} "):  # /subscriptions/{subscription_exposed_id}
                 entity = step.collection
             agrees = step.collection == entity or entity in step.collection.split()
             confidence = _combined(confidence, 0.7 if agrees else 0.3)
             evidence.append("path")
-        named = described(parameter.description, self.names)
-        longer = next((one for one in (named, self._parent(parameter.name)) if _is_kind_of(one, entity)), "")
-        entity = longer or entity  # GroupId: "the ID of the security group", SecurityGroups[].GroupId
+        named = _described(parameter.description, self.names)
+        # GroupId: "the ID of the security group", SecurityGroups[].GroupId
+        entity = next((each for each in (named, self._parent(parameter.name)) if _is_kind_of(each, entity)), entity)
         if named == entity:
             confidence = _combined(confidence, 0.5)
             evidence.append("description")
@@ -165,35 +238,33 @@ class IdentifierReader:
 
     def _bare(self, parameter: Parameter, field: str) -> Identifier | None:
         """Identify a bare ``id`` by its path, its parent, its description or the tool's subject."""
-        step = self._step(parameter)
-        named = described(parameter.description, self.names)
+        step = self.step(parameter)
+        named = _described(parameter.description, self.names)
         if step is not None and step.collection:
             agrees = named == step.collection
             evidence = ("path", "description") if agrees else ("path",)
             return Identifier(step.collection, field, 0.95 if agrees else 0.9, evidence)
-        parent = self._parent(parameter.name)
-        if parent:
+        if parent := self._parent(parameter.name):
             return Identifier(parent, field, 0.8, ("parent",))
-        if named and "." not in parameter.name:
+        outermost = "." not in parameter.name
+        if named and outermost:
             return Identifier(named, field, 0.7, ("description",))
-        echo = self._echo(parameter)
-        if echo:
-            return Identifier(echo, field, 0.6, ("echo",))
-        if self.subject.entity:
-            return Identifier(self.subject.entity, field, 0.6, ("tool",))
-        return None
+        last = self.steps[-2:]
+        if outermost and self._lists and len(last) == 2 and last[0].placeholder and not last[1].placeholder:
+            if last[0].collection:  # the movie for ``id`` of ``/movie/{movie_id}/keywords``
+                return Identifier(last[0].collection, field, 0.6, ("echo",))
+        return Identifier(self.subject.entity, field, 0.6, ("tool",)) if self.subject.entity else None
 
     def _by_path(self, parameter: Parameter, tokens: list[str]) -> Identifier | None:
         """Identify by the position in the path: ``/repos/{owner}/{repo}``, ``/users/{username}``, ``/pods/{name}``."""
-        step = self._step(parameter)
+        step = self.step(parameter)
         if step is None or tokens[-1] in _NOT_KEYS:
             return None
         name = self.names.join(tokens)
         if step.collection and step.collection == name:
             return Identifier(name, "id", 0.8, ("name", "path"))
         if step.collection and (name in _KEY_LIKE or (tokens[-1].endswith("name") and step.collection in tokens[0])):
-            field = "name" if name.endswith("name") else "id"
-            return Identifier(step.collection, field, 0.7, ("path",))
+            return Identifier(step.collection, "name" if name.endswith("name") else "id", 0.7, ("path",))
         return Identifier(name, "id", 0.45, ("path",))
 
     def _by_document(self, parameter: Parameter, tokens: list[str]) -> Identifier | None:
@@ -203,7 +274,7 @@ class IdentifierReader:
             return None
         if "." in parameter.name and len(tokens) < 2:
             return None
-        if _IS_ID.match(_without_links(parameter.description[:120])):
+        if _IS_ID.match(_plain(parameter.description[:120])):
             return Identifier(name, "id", 0.7, ("description",))
         if parameter.format in ("uuid", "guid") or parameter.type.lower() in ("uuid", "guid", "edm.guid"):
             return Identifier(name, "id", 0.6, ("format",))
@@ -212,25 +283,15 @@ class IdentifierReader:
             return Identifier(name, "id", 0.6, ("tool",))
         return None
 
-    def _step(self, parameter: Parameter) -> PathStep | None:
-        if parameter.location not in ("path", "") or not self.steps:
-            return None
-        return next((step for step in self.steps if step.placeholder and step.text == parameter.name), None)
-
     def _parent(self, name: str) -> str:
         """Return the entity of the innermost enclosing object that is no container, or empty."""
-        for segment in reversed(name.replace("[]", "").split(".")[:-1]):
-            parent = self.names.canonical(segment)
-            if parent and parent not in CONTAINER_NAMES:
-                return parent
-        return ""
+        return innermost(name.rpartition(".")[0], self.names)
 
-    def _echo(self, parameter: Parameter) -> str:
-        """Return the entity whose id the response repeats, or empty: the movie for ``id`` of ``/movie/{movie_id}/keywords``."""
-        if "." in parameter.name or not self._lists or len(self.steps) < 2:
-            return ""
-        last, before = self.steps[-1], self.steps[-2]
-        return before.collection if before.placeholder and not last.placeholder else ""
+
+def innermost(prefix: str, names: CanonicalNames) -> str:
+    """Return the innermost name of a place in an object that is no container (``data[].customer``), or empty."""
+    found = (names.canonical(segment) for segment in reversed(prefix.replace("[]", "").split(".")))
+    return next((name for name in found if name and name not in CONTAINER_NAMES), "")
 
 
 def _is_kind_of(name: str, entity: str) -> bool:
@@ -260,19 +321,6 @@ def split_identifier(name: str, names: CanonicalNames) -> tuple[str, str]:
     return names.join(entity), field
 
 
-def described(description: str, names: CanonicalNames) -> str:
-    """Return the entity in an identifier's description, or empty: customer for "The ID of the customer who owns it"."""
-    match = _DESCRIBED.search(_without_links(description[:300]))
-    if match is None:
-        return ""
-    phrase: list[str] = []
-    for word in match["entity"].split():
-        if word in _PHRASE_ENDS:
-            break
-        phrase.append(word)
-    return names.join(words(" ".join(phrase))) if 0 < len(phrase) <= 3 else ""
-
-
 @lru_cache(maxsize=50_000)
 def _split_word(word: str) -> list[str]:
     entity = identified_entity(word)
@@ -280,22 +328,18 @@ def _split_word(word: str) -> list[str]:
     return [entity, tail] if entity and tail else [word]
 
 
-def _is_bare(tokens: list[str]) -> bool:
-    return (
-        all(_FIELD_OF.get(token) in _BARE or token in _ROLES for token in tokens) and _FIELD_OF.get(tokens[-1]) in _BARE
-    )
+def _described(description: str, names: CanonicalNames) -> str:
+    """Return the entity in an identifier's description, or empty: customer for "The ID of the customer who owns it"."""
+    match = _DESCRIBED.search(_plain(description[:300]))
+    phrase: Sequence[str] = match["entity"].split() if match else ()
+    end = next((i for i, word in enumerate(phrase) if word in _PHRASE_ENDS), len(phrase))
+    return names.join(words(" ".join(phrase[:end]))) if 0 < end <= 3 else ""
 
 
-def _without_links(text: str) -> str:
+def _plain(text: str) -> str:
     return _LINKS.sub(" ", text).lower()
 
 
 def _combined(first: float, second: float) -> float:
     """Return the confidence of two independent pieces of evidence: 1 - (1 - first)(1 - second)."""
     return round(1 - (1 - first) * (1 - second), 4)
-
-
-def _with_format(found: Identifier | None, parameter: Parameter) -> Identifier | None:
-    if found is None or "format" in found.evidence or parameter.format not in ("uuid", "guid"):
-        return found
-    return replace(found, confidence=_combined(found.confidence, 0.5), evidence=(*found.evidence, "format"))

@@ -6,13 +6,13 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple
 
-from ingest.linking.identifiers import GENERIC_NAMES, Identifier, IdentifierReader
-from ingest.linking.tool_values import kinds_of
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from ingest.linking.identifiers import GENERIC_NAMES, Identifier, IdentifierReader, kinds_of
 from ontology.errors import DocumentError
 from ontology.names import canonical_name
 from ontology.ontology import Ontology
@@ -42,6 +42,7 @@ class ShownShape(NamedTuple):
 
 _MAX_ENUM = 50  # a longer list holds values of another system: countries, media types
 _MAX_CHARS = 1_000
+_MAX_BYTES = 1 << 26  # chosen, not tuned
 _MAX_SHOWN = 4
 _OWN = ("pattern", "example", "enum")  # sources that are not compared with the values that a document shows
 _NUMBERS = frozenset(("integer", "int", "int32", "int64", "long", "number", "float", "double"))
@@ -78,19 +79,19 @@ def shown_shapes(parameter: Parameter) -> tuple[ShownShape, ...]:
     """
     found: dict[ValueShape, ShownShape] = {}
     for shown in _shapes(parameter):
-        if is_specific(shown.shape) and (shown.source in _OWN or is_possible(shown.shape, parameter)):
+        if is_specific(shown.shape) and (shown.source in _OWN or _is_possible(shown.shape, parameter)):
             found.setdefault(shown.shape, shown)
     if not found:
         kinds = kinds_of(parameter)
         named = (KIND_SHAPES[kind] for kind in _NAMED_KINDS if kind in kinds)
-        found = {shape: ShownShape(shape, "kind") for shape in named if is_possible(shape, parameter)}
+        found = {shape: ShownShape(shape, "kind") for shape in named if _is_possible(shape, parameter)}
     examples = _parts(parameter.example)
     if examples and not any(_has(value, shape) for value in examples for shape in found):
         return ()
     return tuple(found.values())
 
 
-def is_possible(shape: ValueShape, parameter: Parameter) -> bool:
+def _is_possible(shape: ValueShape, parameter: Parameter) -> bool:
     """Whether the type of a parameter, its example, its default and its allowed values agree with a shape."""
     type_ = parameter.type.lower()
     if type_ in _NO_VALUES or (type_ in _NUMBERS and not facts_of(shape).digits_only):
@@ -151,40 +152,42 @@ def _is_code(value: str) -> bool:
     return shape_of(value) is not None and not kind_of_value(value) and not value.isdigit()
 
 
-_MAX_BYTES = 1 << 26  # chosen, not tuned
+class _Row(BaseModel):
+    """One row of a file of observed values."""
 
-
-_SOURCE = "observed"
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    value: str = Field(min_length=1)
+    parameter: str = ""
+    tool: str = ""
+    entity: str = ""
 
 
 class ObservedShapes:
     """The shapes of observed values, by parameter and by entity.
 
-    :param rows: objects with ``value`` and one of ``parameter`` (a name; with ``tool``, of that tool alone) and ``entity``.
+    :param rows: each with ``value`` and one of ``parameter`` (a name; with ``tool``, of that tool alone) and ``entity``.
     """
 
-    def __init__(self, rows: Iterable[dict[str, Any]] = ()) -> None:
+    def __init__(self, rows: Iterable[_Row] = ()) -> None:
         self._shapes: defaultdict[tuple[str, str, str], dict[ShownShape, None]] = defaultdict(dict)
         for row in rows:
-            shape = shape_of(row["value"])
+            shape = shape_of(row.value)
             if shape is not None and is_specific(shape):
-                key = (row.get("tool", ""), row.get("parameter", "").lower(), canonical_name(row.get("entity", "")))
-                self._shapes[key][ShownShape(shape, _SOURCE)] = None
+                key = row.tool, row.parameter.lower(), canonical_name(row.entity)
+                self._shapes[key][ShownShape(shape, "observed")] = None
 
     def __bool__(self) -> bool:
         return bool(self._shapes)
 
     def of(self, tool: Tool, parameter: Parameter, entity: str) -> Iterator[ShownShape]:
         """Yield the shapes of a parameter that identifies an entity, which may be empty."""
-        if not self._shapes:
-            return
         name = parameter.name.rsplit(".", 1)[-1].removesuffix("[]").lower()
         for key in ((tool.id, name, ""), ("", name, ""), ("", "", entity)):
             yield from self._shapes.get(key, ())
 
 
 def read_observed_values(path: Path) -> ObservedShapes:
-    """Read the file.
+    """Read a file of JSON Lines: ``{"value": "INC0012345", "parameter": "incident_id"}``, or ``entity`` for ``parameter``.
 
     :raises DocumentError: when it cannot be read, or with the line of a row that is invalid.
     """
@@ -200,41 +203,46 @@ def read_observed_values(path: Path) -> ObservedShapes:
     return ObservedShapes(_row(line, f"{path}:{number}") for number, line in enumerate(lines, start=1) if line.strip())
 
 
-def _row(line: str, place: str) -> dict[str, Any]:
+def _row(line: str, place: str) -> _Row:
     try:
-        row: Any = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise DocumentError("an observed value is no JSON", subject=place) from error
-    known = {"value", "parameter", "tool", "entity"}
-    is_text = isinstance(row, dict) and set(row) <= known and all(isinstance(one, str) for one in row.values())
-    if not is_text or not row.get("value") or bool(row.get("parameter")) == bool(row.get("entity")):
+        row = _Row.model_validate_json(line)
+    except ValidationError:
+        row = None
+    if row is None or bool(row.parameter) == bool(row.entity):
         raise DocumentError(
             "an observed value must be an object of texts",
             subject=place,
             remedy='Write {"value": "INC0012345", "parameter": "incident_id"}, or "entity" for "parameter"',
         )
-    return dict(row)
+    return row
 
 
-_Field: TypeAlias = tuple[str, str, str]
-"""Namespace, entity and field of an identifier."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """A parameter of a tool, and what it identifies."""
+class _Place(NamedTuple):
+    """A parameter of a tool, what it identifies, and the shapes that the document shows."""
 
     tool: Tool
     parameter: Parameter
     output: bool
-    shapes: tuple[ShownShape, ...]
     identifier: Identifier | None
     name: str
+    shapes: Sequence[ShownShape]
 
     @property
-    def field(self) -> _Field | None:
+    def field(self) -> tuple[str, str, str] | None:
+        """Namespace, entity and field of an identifier."""
         known = self.identifier
         return (self.tool.namespace, known.entity, known.field) if known and known.entity not in GENERIC_NAMES else None
+
+    def use(self, shown: ShownShape, source: str) -> ShapeUse:
+        return ShapeUse(
+            shape=shown.shape,
+            tool=self.tool.id,
+            parameter=self.parameter.name,
+            entity=self.identifier.entity if self.identifier else self.name,
+            output=self.output,
+            source=source,
+            is_widened=shown.is_widened,
+        )
 
 
 def shape_uses(tools: Sequence[Tool], ontology: Ontology, observed: ObservedShapes | None = None) -> list[ShapeUse]:
@@ -242,54 +250,37 @@ def shape_uses(tools: Sequence[Tool], ontology: Ontology, observed: ObservedShap
 
     Where a document shows an identifier once, other inputs of the same identifier in its namespace have the same shape, unless what the
     document says of them contradicts it.
-    A number without given digits is only kept for an identifier: elsewhere it is a time, a size or a position.
     """
     found: list[ShapeUse] = []
-    shown_of: defaultdict[_Field, dict[ShownShape, None]] = defaultdict(dict)
-    silent: list[tuple[_Field, _Place]] = []
+    shown_of: defaultdict[tuple[str, str, str], dict[ShownShape, None]] = defaultdict(dict)
+    silent: list[tuple[tuple[str, str, str], _Place]] = []
     for place in _places(tools, ontology, observed or ObservedShapes()):
-        shapes = [shown for shown in place.shapes if place.identifier is not None or not _is_bare_number(shown.shape)]
-        found.extend(_use(place, shown, shown.source) for shown in shapes)
-        if place.field is not None:
-            shown_of[place.field].update(dict.fromkeys(shown for shown in shapes if shown.source != "kind"))
-            if not place.output and all(shown.source == "kind" for shown in shapes):
-                silent.append((place.field, place))
+        found.extend(place.use(shown, shown.source) for shown in place.shapes)
+        if (field := place.field) is not None:
+            stated = [shown for shown in place.shapes if shown.source != "kind"]
+            shown_of[field].update(dict.fromkeys(stated))
+            if not place.output and not stated:
+                silent.append((field, place))
     for field, place in silent:
-        possible = (shown for shown in shown_of[field] if is_possible(shown.shape, place.parameter))
-        found.extend(_use(place, shown, "entity") for shown in possible)
-    return sorted(set(found), key=_order)
+        found.extend(place.use(one, "entity") for one in shown_of[field] if _is_possible(one.shape, place.parameter))
+    return sorted(set(found), key=lambda use: (use.shape.pattern, use.tool, use.parameter, use.output, use.source))
+
+
+def _places(tools: Iterable[Tool], ontology: Ontology, observed: ObservedShapes) -> Iterator[_Place]:
+    """Yield the parameters. A number without given digits is only a shape of an identifier: elsewhere it is a time, a size or a position."""
+    for tool in tools:
+        reader = IdentifierReader(tool, ontology)
+        for parameter, output in (*((one, False) for one in tool.parameters), *((one, True) for one in tool.returns)):
+            shapes = shown_shapes(parameter)
+            if output and not shapes and not observed:
+                continue
+            found = reader.identifier(parameter)
+            seen = (*shapes, *observed.of(tool, parameter, found.entity if found else ""))
+            name = reader.names.canonical(parameter.name.replace("[]", "").rsplit(".", 1)[-1])
+            kept = [one for one in seen if found is not None or not _is_bare_number(one.shape)]
+            yield _Place(tool, parameter, output, found, name, kept)
 
 
 def _is_bare_number(shape: ValueShape) -> bool:
     facts = facts_of(shape)
     return facts.digits_only and not facts.prefix
-
-
-def _places(tools: Iterable[Tool], ontology: Ontology, observed: ObservedShapes) -> Iterator[_Place]:
-    for tool in tools:
-        reader = IdentifierReader(tool, ontology)
-        for output, parameters in ((False, tool.parameters), (True, tool.returns)):
-            for parameter in parameters:
-                shapes = shown_shapes(parameter)
-                if output and not shapes and not observed:
-                    continue
-                identifier = reader.identifier(parameter)
-                seen = observed.of(tool, parameter, identifier.entity if identifier else "")
-                name = reader.names.canonical(parameter.name.replace("[]", "").rsplit(".", 1)[-1])
-                yield _Place(tool, parameter, output, (*shapes, *seen), identifier, name)
-
-
-def _use(place: _Place, shown: ShownShape, source: str) -> ShapeUse:
-    return ShapeUse(
-        shape=shown.shape,
-        tool=place.tool.id,
-        parameter=place.parameter.name,
-        entity=place.identifier.entity if place.identifier else place.name,
-        output=place.output,
-        source=source,
-        is_widened=shown.is_widened,
-    )
-
-
-def _order(use: ShapeUse) -> tuple[str, str, str, bool, str]:
-    return use.shape.pattern, use.tool, use.parameter, use.output, use.source

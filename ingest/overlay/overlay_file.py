@@ -3,150 +3,193 @@
 from __future__ import annotations
 
 import hashlib
-import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, TypeAlias
 
 import yaml
+from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainValidator, ValidationError
+from pydantic_core import ErrorDetails, PydanticCustomError
 
-from ingest.sources.yaml_nodes import YamlNodes, compose_file
+from ingest.sources.yaml_nodes import compose_file
 from ontology.errors import OverlayFileError
 from ontology.names import canonical_name, words
 from ontology.ontology import Fault
 from ontology.redaction import redact_document_text
 
 __all__ = [
-    "NamePattern",
+    "Located",
     "NamespaceRules",
     "Overlay",
+    "ParameterRule",
+    "Precondition",
     "Requirement",
-    "SystemAliases",
-    "TextRule",
     "ToolRule",
     "check_overlay",
     "is_overlay_file",
     "load_overlays",
 ]
 
+MAX_BOOST = 1.0
+"""Largest boost, in standard deviations of the scores; chosen, not tuned: a boost may decide between tools that are close."""
+_MAX_ALIAS_WORDS = 3  # requests are matched with names of up to three words
+_MAX_DEPTH, _MAX_VALUES = 20, 200_000  # of a file, with what its anchors stand for written out
+_SNIFFED_BYTES = 2**20
 
-class NamePattern(NamedTuple):
-    """A name or a pattern of names, as :mod:`fnmatch` reads it."""
 
-    text: str
-    origin: str
+class Located(str):
+    """A text of the file; ``origin`` is its place, ``overlay.yaml:12``."""
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TextRule:
-    """New texts of a tool, an input or an output; empty ones change nothing.
-
-    :param description: replaces the description.
-    :param appended: stands after the description.
-    :param example: replaces the example of an input or output.
-    """
-
-    description: str = ""
-    appended: str = ""
-    example: str = ""
     origin: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Requirement:
+def _fault(problem: str, remedy: str = "") -> PydanticCustomError:
+    """A fault of a value; ``{}`` in the problem stands for what the value is."""
+    return PydanticCustomError("fault", "fault", {"problem": problem, "remedy": remedy})
+
+
+def _text(value: Any) -> Located:
+    """A text that will be shown and kept: a secret in it is a fault."""
+    if not isinstance(value, Located):
+        raise _fault("{} must be a text")
+    if not value:
+        raise _fault("{} is empty", "write a text, or leave the key out")
+    if redact_document_text(value) != value:
+        raise _fault("{} looks like a secret", "leave it out: it is shown and kept")
+    return value
+
+
+def _alias(value: Any) -> Located:
+    if not 1 <= len(words(_text(value))) <= _MAX_ALIAS_WORDS:
+        raise _fault(f"the alias {str(value)!r} does not have 1 to 3 words", "requests match names of up to 3")
+    return _text(value)
+
+
+def _flag(value: Any) -> bool:
+    if str(value).lower() not in ("true", "false"):
+        raise _fault("{} must be true or false")
+    return str(value).lower() == "true"
+
+
+def _boost(value: Any) -> float:
+    try:
+        boost = float(_text(value))
+    except ValueError:
+        boost = MAX_BOOST + 1
+    if not -MAX_BOOST <= boost <= MAX_BOOST:
+        raise _fault(f"{{}} must be a number from {-MAX_BOOST:g} to {MAX_BOOST:g}", "write boost: 0.5")
+    return boost
+
+
+def _refuse_requests(value: Any) -> Any:  # of earlier versions
+    remedy = "write the words that people use into append_description, which is ranked by"
+    raise _fault("a tool has requests, which were shown and not ranked by", remedy)
+
+
+def _tool_alone(value: Any) -> Any:
+    return {"tool": value} if isinstance(value, Located) else value
+
+
+_Text: TypeAlias = Annotated[Located, PlainValidator(_text)]
+_Flag: TypeAlias = Annotated[bool, PlainValidator(_flag)]
+_NOTHING = Located()
+
+
+class _Rules(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class _Texts(_Rules):
+    description: _Text = _NOTHING
+    append_description: _Text = _NOTHING
+
+
+class ParameterRule(_Texts):
+    """New texts of an input or output; empty ones change nothing, ``append_description`` stands after the description."""
+
+    example: _Text = _NOTHING
+
+
+class Requirement(_Rules):
     """Another tool that must be called first.
 
     :param tool: its id, or its name in the same namespace.
     :param parameter: the input that it fills, or empty.
     :param output: its output that fills it, or empty.
-    :param state: of a precondition: the state that it brings about.
-    :param required: False where the tool can only be called after it.
+    :param required: False where the tool can also be called without it.
     """
 
-    tool: str
-    parameter: str = ""
-    output: str = ""
-    state: str = ""
-    required: bool = True
-    origin: str = ""
+    tool: _Text
+    parameter: _Text = _NOTHING
+    output: _Text = _NOTHING
+    required: _Flag = True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolRule:
-    """What is said of the tools that a pattern matches. None: nothing is said.
+class Precondition(_Rules):
+    """A state that another tool brings about."""
 
-    :param pattern: matches ids and names of tools, and ids without the namespace.
-    :param title: replaces the title.
+    tool: _Text
+    state: _Text
+
+
+class ToolRule(_Texts):
+    """What is said of the tools that a pattern matches: ids and names of tools, and ids without the namespace. None: nothing is said.
+
     :param boost: standard deviations of the scores that are added to a candidate's score, in [-1, 1].
     :param parameters: input → its new texts; likewise ``returns``.
     """
 
-    pattern: NamePattern
-    hidden: bool | None = None
-    deprecated: bool | None = None
-    boost: float | None = None
-    title: str = ""
-    text: TextRule = TextRule()
-    parameters: Mapping[str, TextRule] = field(default_factory=dict)
-    returns: Mapping[str, TextRule] = field(default_factory=dict)
-    depends_on: tuple[Requirement, ...] = ()
-    preconditions: tuple[Requirement, ...] = ()
+    hidden: _Flag | None = None
+    deprecated: _Flag | None = None
+    boost: Annotated[float | None, PlainValidator(_boost)] = None
+    title: _Text = _NOTHING
+    parameters: dict[_Text, ParameterRule] = {}
+    returns: dict[_Text, ParameterRule] = {}
+    depends_on: tuple[Annotated[Requirement, BeforeValidator(_tool_alone)], ...] = ()
+    preconditions: tuple[Precondition, ...] = ()
+    requests: Annotated[None, BeforeValidator(_refuse_requests)] = None
 
 
-class SystemAliases(NamedTuple):
-    """A system, and other names of it."""
-
-    name: str
-    aliases: tuple[str, ...]
-    origin: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NamespaceRules:
+class NamespaceRules(_Rules):
     """What is said of the namespaces that a pattern matches.
 
-    :param synonyms: (name, the name that replaces it, origin).
+    :param synonyms: name → the name that replaces it.
     :param context_parameters: inputs that name the surroundings of a call.
     :param not_context_parameters: inputs that do not, whatever their frequency says.
+    :param tools: pattern, as :mod:`fnmatch` reads it → rule.
     """
 
-    pattern: NamePattern
-    synonyms: tuple[tuple[str, str, str], ...] = ()
-    context_parameters: tuple[NamePattern, ...] = ()
-    not_context_parameters: tuple[NamePattern, ...] = ()
-    tools: tuple[ToolRule, ...] = ()
+    synonyms: dict[_Text, _Text] = {}
+    context_parameters: tuple[_Text, ...] = ()
+    not_context_parameters: tuple[_Text, ...] = ()
+    tools: dict[_Text, ToolRule] = {}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Overlay:
-    """The content of one overlay file.
+class _File(_Rules):
+    systems: dict[_Text, tuple[Annotated[Located, PlainValidator(_alias)], ...]] = {}
+    namespaces: dict[_Text, NamespaceRules] = {}
+
+
+class Overlay(_File):
+    """The content of one overlay file: aliases of systems, and rules by a pattern of namespaces.
 
     :param name: of the file, without its folder.
     :param sha256: of its bytes, hexadecimal.
     """
 
-    name: str
-    sha256: str
-    systems: tuple[SystemAliases, ...] = ()
-    namespaces: tuple[NamespaceRules, ...] = ()
+    name: str = ""
+    sha256: str = ""
 
 
-MAX_BOOST = 1.0
-"""Largest boost, in standard deviations of the scores; chosen, not tuned: a boost may decide between tools that are close."""
-_MAX_ALIAS_WORDS = 3  # requests are matched with names of up to three words
-_TOP_KEYS = frozenset(("systems", "namespaces"))
-_NAMESPACE_KEYS = frozenset(("synonyms", "context_parameters", "not_context_parameters", "tools"))
-_TEXT_KEYS = frozenset(("description", "append_description"))
-_PARAMETER_KEYS = _TEXT_KEYS | {"example"}
-_TOOL_KEYS = _TEXT_KEYS | {
-    *("hidden", "deprecated", "boost", "title", "requests", "parameters", "returns", "depends_on", "preconditions")
+_OF_CONTAINERS: dict[object, type[_Rules]] = {
+    "namespaces": NamespaceRules,
+    "tools": ToolRule,
+    "parameters": ParameterRule,
+    "returns": ParameterRule,
+    "depends_on": Requirement,
+    "preconditions": Precondition,
 }
-_DEPENDENCY_KEYS = frozenset(("tool", "parameter", "output", "required"))
-_PRECONDITION_KEYS = frozenset(("tool", "state"))
-_LEAVE_OUT = "leave it out: it is shown and kept"
-_SNIFFED_BYTES = 2**20
 
 
 class CheckedOverlay(NamedTuple):
@@ -189,162 +232,117 @@ def check_overlay(path: Path) -> CheckedOverlay:
     if isinstance(root, Fault):
         return CheckedOverlay(None, [root])
     reader = _Reader(path.name)
-    overlay = reader.overlay(root, hashlib.sha256(path.read_bytes()).hexdigest())
-    return CheckedOverlay(None if reader.faults else overlay, sorted(reader.faults))
+    try:
+        values = reader.plain(root, ())
+        reader.faults += _faults_between(values)
+        overlay = Overlay.model_validate(values)
+    except ValidationError as error:
+        reader.faults += map(reader.fault_of, error.errors())
+    except OverflowError as error:
+        reader.faults = [Fault(1, str(error), "write what its anchors stand for out")]
+    if reader.faults:  # none shows a secret that the file has
+        shown = {Fault(one.line, redact_document_text(one.problem), one.remedy) for one in reader.faults}
+        return CheckedOverlay(None, sorted(shown))
+    named = {"name": path.name, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
+    return CheckedOverlay(overlay.model_copy(update=named), [])
 
 
-class _Reader(YamlNodes):
-    """Reader of the rules of one file."""
+class _Reader:
+    """Makes plain values of YAML nodes; the texts know their lines."""
 
     def __init__(self, file: str) -> None:
-        super().__init__()
+        self.faults: list[Fault] = []
         self._file = file
+        self._lines: dict[tuple[object, ...], int] = {}
+        self._left = _MAX_VALUES
 
-    def overlay(self, root: yaml.Node, sha256: str) -> Overlay:
-        """Return the overlay; with faults too."""
-        top = self.mapping(root, "the file", _TOP_KEYS)
-        return Overlay(
-            name=self._file,
-            sha256=sha256,
-            systems=tuple(self._systems(top.get("systems"))),
-            namespaces=tuple(
-                self._namespace(name, node) for name, node in self._named(top.get("namespaces"), "namespaces")
-            ),
-        )
+    def plain(self, node: yaml.Node, place: tuple[object, ...]) -> Any:
+        """Return the value of a node; all scalars are texts.
 
-    def _systems(self, node: Any) -> Iterator[SystemAliases]:
-        for name, value in self._named(node, "systems"):
-            aliases = self._prose_list(value, f"the aliases of {name.text!r}")
-            for alias in aliases:
-                if not 1 <= len(words(alias)) <= _MAX_ALIAS_WORDS:
-                    self.fault(
-                        value, f"the alias {alias!r} does not have 1 to 3 words", "requests match names of up to 3"
-                    )
-            yield SystemAliases(name.text, aliases, name.origin)
+        :raises OverflowError: when the file is too large or too deep with its anchors written out.
+        """
+        self._left -= 1
+        if self._left < 0 or len(place) > _MAX_DEPTH:
+            raise OverflowError("the file is too large or too deep with its anchors written out")
+        self._lines.setdefault(place, node.start_mark.line + 1)
+        if isinstance(node, yaml.SequenceNode):
+            return [self.plain(item, (*place, number)) for number, item in enumerate(node.value)]
+        if isinstance(node, yaml.ScalarNode):
+            return self._located("" if node.tag == "tag:yaml.org,2002:null" else node.value, node)
+        values: dict[Located, Any] = {}
+        for key, value in node.value:
+            name = self._located(key.value if isinstance(key, yaml.ScalarNode) else "<<", key)
+            if name == "<<" or name in values:
+                problem = f"has the key {str(name)!r} twice" if name in values else f"has an unknown key {str(name)!r}"
+                remedy = "keep one of them" if name in values else "write its entries out"
+                self.faults.append(Fault(key.start_mark.line + 1, f"{_what(place)} {problem}", remedy))
+            else:
+                self._lines[*place, name] = key.start_mark.line + 1
+                values[name] = self.plain(value, (*place, name))
+        return values
 
-    def _namespace(self, pattern: NamePattern, node: yaml.Node) -> NamespaceRules:
-        values = self.mapping(node, f"the namespace {pattern.text!r}", _NAMESPACE_KEYS)
-        context = self._patterns(values.get("context_parameters"), "context_parameters")
-        excluded = self._patterns(values.get("not_context_parameters"), "not_context_parameters")
-        for both in sorted({one.text for one in context} & {one.text for one in excluded}):
-            self.fault(values["not_context_parameters"], f"{both!r} is also in context_parameters", "keep it in one")
-        return NamespaceRules(
-            pattern=pattern,
-            synonyms=tuple(self._synonyms(values.get("synonyms"))),
-            context_parameters=context,
-            not_context_parameters=excluded,
-            tools=tuple(self._tool(name, value) for name, value in self._named(values.get("tools"), "tools")),
-        )
+    def _located(self, text: object, node: yaml.Node) -> Located:
+        located = Located(str(text).strip())
+        located.origin = f"{self._file}:{node.start_mark.line + 1}"
+        return located
 
-    def _synonyms(self, node: Any) -> Iterator[tuple[str, str, str]]:
-        names = list(self._named(node, "synonyms"))
-        replaced = {canonical_name(name.text) for name, _ in names}
-        for name, value in names:
-            target = self._prose(value, f"the synonym {name.text!r}")
-            if not canonical_name(name.text) or (target and not canonical_name(target)):
-                self.fault(value, "a synonym has a name without letters", "write NAME: NAME")
-            elif canonical_name(target) == canonical_name(name.text):
-                self.fault(value, f"{name.text!r} and {target!r} are one name already", "leave it out")
-            elif canonical_name(target) in replaced:
-                self.fault(value, f"{target!r} is itself replaced by another name", "write the last name of the chain")
-            yield name.text, target, name.origin
+    def fault_of(self, error: ErrorDetails) -> Fault:
+        """Return an error of pydantic in the words of the file."""
+        loc = tuple(step for step in error["loc"] if step != "[key]")
+        line = next(self._lines[loc[:end]] for end in range(len(loc), -1, -1) if loc[:end] in self._lines)
+        what, key, container = _what(loc), loc[-1] if loc else "", loc[-3] if len(loc) > 2 else ""
+        match error["type"]:
+            case "fault":
+                problem = error["ctx"]["problem"]
+                return Fault(line, problem.replace("{}", what), error["ctx"]["remedy"])
+            case "extra_forbidden":
+                known = _OF_CONTAINERS.get(container, _File).model_fields.keys() - {"requests"}
+                return Fault(
+                    line, f"{_what(loc[:-1])} has an unknown key {key!r}", f"known: {', '.join(sorted(known))}"
+                )
+            case "missing":
+                return Fault(line, f"{_what(loc[:-1])} has no {key}", f"add `{key}: …`")
+            case "tuple_type":
+                return Fault(line, f"{what} must be a list", "write [one, two]")
+            case _:
+                return Fault(line, f"{what} must be a mapping", "write `key: value`")
 
-    def _tool(self, pattern: NamePattern, node: yaml.Node) -> ToolRule:
-        what = f"the tool {pattern.text!r}"
-        values = self.mapping(node, what, _TOOL_KEYS)
-        if "requests" in values:  # of earlier versions
-            remedy = "write the words that people use into append_description, which is ranked by"
-            self.fault(values["requests"], f"{what} has requests, which were shown and not ranked by", remedy)
-        return ToolRule(
-            pattern=pattern,
-            hidden=self._flag(values.get("hidden"), "hidden"),
-            deprecated=self._flag(values.get("deprecated"), "deprecated"),
-            boost=self._boost(values.get("boost")),
-            title=self._prose(values.get("title"), "title"),
-            text=self._text_rule(values, pattern.origin),
-            parameters=self._parameters(values.get("parameters"), "parameters"),
-            returns=self._parameters(values.get("returns"), "returns"),
-            depends_on=tuple(self._requirements(values.get("depends_on"), "depends_on", _DEPENDENCY_KEYS)),
-            preconditions=tuple(self._requirements(values.get("preconditions"), "preconditions", _PRECONDITION_KEYS)),
-        )
 
-    def _text_rule(self, values: dict[str, yaml.Node], origin: str) -> TextRule:
-        return TextRule(
-            description=self._prose(values.get("description"), "description"),
-            appended=self._prose(values.get("append_description"), "append_description"),
-            example=self._prose(values.get("example"), "example"),
-            origin=origin,
-        )
+def _what(loc: tuple[object, ...]) -> str:
+    if not loc:
+        return "the file"
+    if isinstance(loc[-1], int):
+        return f"an item of {loc[-2]}"
+    return (
+        f"{loc[-2]}.{loc[-1]}" if len(loc) > 1 and loc[-2] in (*_OF_CONTAINERS, "systems", "synonyms") else str(loc[-1])
+    )
 
-    def _parameters(self, node: Any, key: str) -> dict[str, TextRule]:
-        return {
-            name.text: self._text_rule(self.mapping(value, f"{key}.{name.text}", _PARAMETER_KEYS), name.origin)
-            for name, value in self._named(node, key)
-        }
 
-    def _requirements(self, node: Any, key: str, known: frozenset[str]) -> Iterator[Requirement]:
-        for item in self.items(node, key):
-            if isinstance(item, yaml.ScalarNode) and "state" not in known:
-                yield Requirement(tool=self._prose(item, key), origin=self._origin(item))
-                continue
-            values = self.mapping(item, f"an item of {key}", known)
-            for needed in ("tool", *(("state",) if "state" in known else ())):
-                if needed not in values and isinstance(item, yaml.MappingNode):
-                    self.fault(item, f"an item of {key} has no {needed}", f"add `{needed}: …`")
-            yield Requirement(
-                **{name: self._prose(values.get(name), name) for name in ("tool", "parameter", "output", "state")},
-                required=self._flag(values.get("required"), "required") is not False,
-                origin=self._origin(item),
-            )
+def _faults_between(values: Any) -> Iterator[Fault]:
+    """Yield the faults of synonyms and context parameters that are seen only beside the others of their namespace."""
 
-    def _flag(self, node: Any, key: str) -> bool | None:
-        text = self.text(node, key).lower()
-        if text and text not in ("true", "false"):
-            self.fault(node, f"{key} must be true or false")
-        return {"true": True, "false": False}.get(text)
+    def part(value: Any, key: str, of: type) -> Any:
+        found = value.get(key) if isinstance(value, dict) else None
+        return found if isinstance(found, of) else of()
 
-    def _boost(self, node: Any) -> float | None:
-        text = self.text(node, "boost")
-        if not text:
-            return None
-        try:
-            boost = float(text)
-        except ValueError:
-            boost = math.nan
-        if not -MAX_BOOST <= boost <= MAX_BOOST:
-            self.fault(node, f"boost must be a number from {-MAX_BOOST:g} to {MAX_BOOST:g}", "write boost: 0.5")
-            return None
-        return boost
+    def fault(text: Located, problem: str, remedy: str) -> Fault:
+        return Fault(int(text.origin.rpartition(":")[2]), problem, remedy)
 
-    def _patterns(self, node: Any, key: str) -> tuple[NamePattern, ...]:
-        return tuple(
-            NamePattern(text, self._origin(item)) for item in self.items(node, key) if (text := self._prose(item, key))
-        )
-
-    def _named(self, node: Any, what: str) -> Iterator[tuple[NamePattern, yaml.Node]]:
-        """Yield the entries of a mapping, each with the line of its key."""
-        if node is None:
-            return
-        values = self.mapping(node, what)
-        lines = {str(key.value): key for key, _ in node.value} if isinstance(node, yaml.MappingNode) else {}
-        for name, value in values.items():
-            if not name.strip():
-                self.fault(lines[name], f"an entry of {what} has an empty name", "write a name or a pattern")
-            if redact_document_text(name) != name:
-                self.fault(lines[name], f"an entry of {what} looks like a secret", _LEAVE_OUT)
-                continue
-            yield NamePattern(name.strip(), self._origin(lines[name])), value
-
-    def _prose_list(self, node: Any, what: str) -> tuple[str, ...]:
-        return tuple(text for item in self.items(node, what) if (text := self._prose(item, f"an item of {what}")))
-
-    def _prose(self, node: Any, what: str) -> str:
-        """Return a text that will be shown and kept: a secret in it is a fault."""
-        text = self.text(node, what)
-        if redact_document_text(text) != text:
-            self.fault(node, f"{what} looks like a secret", _LEAVE_OUT)
-            return ""
-        return text
-
-    def _origin(self, node: yaml.Node) -> str:
-        return f"{self._file}:{node.start_mark.line + 1}"
+    for rules in part(values, "namespaces", dict).values():
+        synonyms = [
+            (old, new) for old, new in part(rules, "synonyms", dict).items() if isinstance(new, Located) and new
+        ]
+        replaced = {canonical_name(old) for old, _ in synonyms}
+        for old, new in synonyms:
+            names = canonical_name(old), canonical_name(new)
+            if not all(names):
+                yield fault(new, "a synonym has a name without letters", "write NAME: NAME")
+            elif names[0] == names[1]:
+                yield fault(new, f"{str(old)!r} and {str(new)!r} are one name already", "leave it out")
+            elif names[1] in replaced:
+                problem, remedy = f"{str(new)!r} is itself replaced by another name", "write the last name of the chain"
+                yield fault(new, problem, remedy)
+        context = part(rules, "context_parameters", list)
+        for one in part(rules, "not_context_parameters", list):
+            if one in context and isinstance(one, Located):
+                yield fault(one, f"{str(one)!r} is also in context_parameters", "keep it in one")

@@ -1,186 +1,42 @@
-"""Examine tools: all findings of a list of tools, in their order."""
+"""Examine tools: what in their documents could mislead a model or its user. All rules are exact: no wording counts."""
 
 from __future__ import annotations
 
+import ipaddress
 import json
 import re
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+import unicodedata
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from ingest.trust.finding import QUARANTINE, REPORT, Finding, FindingKind, Severity, visible
-from ingest.trust.hidden_characters import bidirectional_runs, hidden_text, invisible_runs
-from ingest.trust.look_alikes import look_alikes
-from ingest.trust.risky_values import hosts_in, is_documentation, risky_values, site_of
+from ingest.tool_cache import ToolCache
+from ingest.trust.hidden_characters import (
+    bidirectional_runs,
+    hidden_text,
+    invisible_runs,
+    is_mixed,
+    skeleton,
+    visible,
+    without_hidden,
+)
+from ingest.word_lists import word_list
+from ontology.files import code_digest
 from ontology.json_values import JsonObject
 from ontology.tool import Parameter, Tool
 
-__all__ = ["findings_of"]
+__all__ = ["Finding", "findings_of"]
 
-Role: TypeAlias = Literal["name", "label", "prose", "value"]
-"""A name of a tool or parameter; a title, or another text of the metadata; a description; a default, example or allowed value."""
-
-# Written by egotools, or places and hashes.
-_OWN_METADATA = frozenset(("format", "source", "method", "path", "cut", "overlay", "source_id"))
-_NAMES = frozenset(("namespace", "owner"))  # of all tools of a source: what changes there is no change of a tool
-_VALUES = frozenset(("default", "example", "examples", "enum", "const", "x-example", "x-examples"))
-_LABELS = frozenset(("title", "summary"))
-_PROSE = frozenset(("description",))
-
-
-class FieldText(NamedTuple):
-    """A text of a tool and its place in the tool's JSON form."""
-
-    field: str
-    text: str
-    role: Role
-
-
-def tool_fields(tool: Tool) -> Iterator[FieldText]:
-    """Yield the texts of a tool, each text once: descriptions in a schema that are also those of a parameter come as the latter."""
-    seen: set[str] = set()
-    for each in _all_fields(tool):
-        if each.text and each.text not in seen:
-            seen.add(each.text)
-            yield each
-
-
-def _all_fields(tool: Tool) -> Iterator[FieldText]:
-    yield FieldText("id", tool.id, "name")
-    yield FieldText("name", tool.name, "name")
-    yield FieldText("description", tool.description, "prose")
-    for title, parameters in (("parameters", tool.parameters), ("returns", tool.returns)):
-        for number, parameter in enumerate(parameters):
-            yield from _parameter_fields(f"{title}[{number}]", parameter)
-    for key, value in tool.metadata.items():
-        if key not in _OWN_METADATA:
-            yield from _walk(f"metadata.{key}", value, "name" if key in _NAMES else "label")
-    for number, dependency in enumerate(tool.depends_on):
-        yield FieldText(f"depends_on[{number}].reason", dependency.reason, "label")
-    for title, schema in (("input_schema", tool.input_schema), ("output_schema", tool.output_schema)):
-        if isinstance(schema, JsonObject):
-            for name, definition in schema.definitions:
-                place = f"{title}.$defs.{name}"
-                yield from (each._replace(field=f"{place}{each.field}") for each in _schema_fields(definition))
-            yield from (each._replace(field=f"{title}{each.field}") for each in _schema_fields(schema.own_text))
-        elif schema is not None:
-            yield from _walk(title, schema, "label")
-
-
-def _parameter_fields(place: str, parameter: Parameter) -> Iterator[FieldText]:
-    yield FieldText(f"{place}.name", parameter.name, "name")
-    yield FieldText(f"{place}.type", parameter.type, "name")
-    yield FieldText(f"{place}.description", parameter.description, "prose")
-    for key in ("default", "example"):
-        yield FieldText(f"{place}.{key}", getattr(parameter, key), "value")
-    for number, value in enumerate(parameter.enum):
-        yield FieldText(f"{place}.enum[{number}]", value, "value")
-
-
-@lru_cache(maxsize=1 << 14)
-def _schema_fields(text: str) -> tuple[FieldText, ...]:
-    """The texts of a JSON Schema, each once; definitions that many schemas have are read once."""
-    return tuple({each.text: each for each in _walk("", json.loads(text), "label")}.values())
-
-
-def _walk(place: str, value: Any, role: Role) -> Iterator[FieldText]:
-    """Yield the strings of a JSON value, and its keys where these are names of properties."""
-    if isinstance(value, str):
-        yield FieldText(place, value, role)
-    elif isinstance(value, (Mapping, JsonObject)):
-        for key, inner in value.items():
-            if len(key) > _LONG_KEY or not key.isascii():
-                yield FieldText(f"{place}.{key}", key, "name")
-            if key == "properties" and isinstance(inner, Mapping):
-                for name, schema in inner.items():
-                    yield FieldText(f"{place}.properties.{name}", name, "name")
-                    yield from _walk(f"{place}.properties.{name}", schema, role)
-            else:
-                yield from _walk(f"{place}.{key}", inner, _role(key, role))
-    elif isinstance(value, (list, tuple)):
-        for number, inner in enumerate(value):
-            yield from _walk(f"{place}[{number}]", inner, role)
-
-
-_LONG_KEY = 60  # chosen, not tuned: a key that long is a text
-
-
-def _role(key: str, role: Role) -> Role:
-    if key in _VALUES or role == "value":
-        return "value"
-    return "prose" if key in _PROSE else "label" if key in _LABELS else role
-
-
-class Change(NamedTuple):
-    """A changed text of a tool: ``text[start:end]`` of a field was not there before. It is severe where it names a new host."""
-
-    field: str
-    text: str
-    start: int
-    end: int
-    severe: bool
-    rule: str
-    why: str
-
-
-_END = re.compile(r"[.!?](?=\s|$)|[;\n。！？；]")
-
-
-def changes(tool: Tool, before: Tool) -> Iterator[Change]:
-    """Yield what was added to a tool since it was published."""
-    old = {each.text for each in tool_fields(before)}
-    known = {_plain(text[start:end]) for text in old for start, end in _sentences(text)}
-    sites = {site_of(host) for text in old for host in hosts_in(text)}
-    inputs = {parameter.name for parameter in before.parameters}
-    for each in tool_fields(tool):
-        if each.text in old or (each.role == "name" and not each.field.startswith("parameters[")):
-            continue
-        if each.field.startswith("parameters[") and _parameter(tool, each.field) not in inputs:
-            if each.field.endswith(".name"):
-                yield Change(
-                    each.field,
-                    each.text,
-                    0,
-                    len(each.text),
-                    False,
-                    "input",
-                    "an input was added since it was published",
-                )
-            continue
-        spans = [(0, len(each.text))] if each.role == "value" else list(_sentences(each.text))
-        added = [
-            (start, end)
-            for start, end in spans
-            if each.text[start:end].strip() and _plain(each.text[start:end]) not in known
-        ]
-        if not added:
-            continue
-        start, end = added[0][0], added[-1][1]
-        hosts = (host for one, other in added for host in hosts_in(each.text[one:other].rstrip(" .!?\n")))
-        severe = any(site_of(host) not in sites and not is_documentation(host) for host in hosts)
-        why = f"the {'value' if each.role == 'value' else 'text'} was changed since it was published{': it names a new host' if severe else ''}"
-        yield Change(each.field, each.text, start, end, severe, "value" if each.role == "value" else "text", why)
-
-
-def _sentences(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the spans of the sentences of a text; linear."""
-    start = 0
-    for match in _END.finditer(text):
-        yield start, match.end()
-        start = match.end()
-    if start < len(text):
-        yield start, len(text)
-
-
-def _plain(sentence: str) -> str:
-    return " ".join(re.findall(r"\w+", sentence.casefold()))
-
-
-def _parameter(tool: Tool, field: str) -> str:
-    return tool.parameters[int(field.partition("[")[2].partition("]")[0])].name
-
-
+FindingKind: TypeAlias = Literal[
+    "instruction-to-model",  # of earlier versions, in records of stores
+    "invisible-characters",
+    "bidirectional-characters",
+    "look-alike-name",
+    "changed-description",
+    "exfiltrating-value",
+]
 _REMEDIES: Mapping[FindingKind, str] = {
     "invisible-characters": "Ask the owner why the characters are there; take them out",
     "bidirectional-characters": "Compare what is shown with what is stored; take the controls out",
@@ -188,98 +44,504 @@ _REMEDIES: Mapping[FindingKind, str] = {
     "changed-description": "Compare it with what was published before, and approve it if the owner meant it",
     "exfiltrating-value": "Check where the value sends data; ask for another default, or set one by an overlay",
 }
-_MOST_OF_A_FIELD = 20  # findings
 _SHARE_OF_SITE = 3  # tools of a catalogue that are called at a site, from which on it is the catalogue's own
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One place in a tool's document that could mislead a model or its user.
+
+    :param severity: ``quarantine`` where an operator may want to hold the tool back, else ``report``.
+    :param tool: id of the tool.
+    :param field: the place in its JSON form (``description``, ``parameters[2].default``).
+    :param start: of the span in the field's text, in characters; 0 and the length of the text where all of it is meant.
+    :param end: after its last character.
+    :param quote: the text of the span with everything invisible escaped, at most 120 characters.
+    :param rule: versioned name of the rule.
+    :param why: what was found, one sentence without a full stop.
+    :param remedy: what to do, likewise.
+    """
+
+    kind: FindingKind
+    severity: Literal["report", "quarantine"]
+    tool: str
+    field: str
+    start: int
+    end: int
+    quote: str
+    rule: str
+    why: str
+    remedy: str
+
+    @property
+    def is_severe(self) -> bool:
+        """Whether an operator may want to hold the tool back for it."""
+        return self.severity == "quarantine"
+
+    def to_json(self) -> dict[str, Any]:
+        """The finding as JSON values."""
+        return asdict(self)
+
+
 def findings_of(
-    tools: Sequence[Tool], previous: Mapping[str, Tool] | None = None, *, beside: Sequence[Tool] = ()
+    tools: Sequence[Tool],
+    previous: Mapping[str, Tool] | None = None,
+    *,
+    beside: Sequence[Tool] = (),
+    unchanged: Collection[str] = (),
+    cache: ToolCache | None = None,
 ) -> list[Finding]:
     """Return the findings of tools, sorted by tool in their order, then by field and span.
 
     :param tools: of one catalogue, with unique ids; names are compared among them.
     :param beside: the other tools of the catalogue, whose names are compared too; nothing is said of them.
     :param previous: id → tool as it was published last; nothing is compared without it.
+    :param unchanged: ids of tools that are known to be as they were published.
+    :param cache: what was found in unchanged tools is taken from it.
     """
     before = previous or {}
     order = {tool.id: at for at, tool in enumerate(tools)}
     among = [*tools, *(tool for tool in beside if tool.id not in order)]
-    own = _sites_of(among)
-    found = [finding for tool in tools for finding in _of_tool(tool, before.get(tool.id), own)]
-    for alike in look_alikes(among, frozenset(before) | {tool.id for tool in beside}):
-        if alike.tool.id not in order:
-            continue
-        text = {"name": alike.tool.name, "id": alike.tool.id}.get(alike.field, alike.tool.namespace)
-        field, span = FieldText(alike.field, text, "name"), (alike.start, alike.end)
-        found.append(_finding("look-alike-name", QUARANTINE, alike.tool, field, span, alike.rule, alike.why))
-    return sorted(
-        set(found), key=lambda each: (order[each.tool], each.field, each.start, each.end, each.kind, each.rule)
-    )
+    own = _own_sites(among)
+
+    def make(missing: Sequence[Tool]) -> Iterator[list[Finding]]:
+        for tool in missing:
+            hidden = (each for field in _fields(tool) for each in _hidden_characters(tool, field))
+            yield [*hidden, *_risky_values(tool, own)]
+
+    depends_on = f"{code_digest('ingest', 'ontology')}\n{sorted(own)}"
+    made = (cache or ToolCache(None)).each("findings.v1", depends_on, tools, make, _codec())
+    found = {finding for each in made for finding in each.value}
+    for tool in tools:
+        if tool.id in before and tool.id not in unchanged and before[tool.id] != tool:
+            found.update(_changes(tool, before[tool.id]))
+    published = before.keys() | {tool.id for tool in beside}
+    found.update(finding for finding in _look_alikes(among, published) if finding.tool in order)
+    return sorted(found, key=lambda each: (order[each.tool], each.field, each.start, each.end, each.kind, each.rule))
 
 
-def _sites_of(tools: Sequence[Tool]) -> frozenset[str]:
-    """The sites at which several tools of the catalogue are called."""
-    servers: Counter[str] = Counter(
-        server for tool in tools if tool.call is not None for server in tool.call.servers[:1]
-    )
-    sites: Counter[str] = Counter()
-    for server, number in servers.items():
-        for host in hosts_in(server)[:1]:
-            sites[site_of(host)] += number
-    return frozenset(site for site, number in sites.items() if number >= _SHARE_OF_SITE)
+@lru_cache(maxsize=1)
+def _codec() -> Any:
+    from pydantic import TypeAdapter
 
-
-def _of_tool(tool: Tool, before: Tool | None, own: frozenset[str]) -> Iterator[Finding]:
-    for field in tool_fields(tool):
-        yield from _of_text(tool, field)
-    for value in risky_values(tool, own):
-        severity = QUARANTINE if value.field.startswith("parameters") else REPORT
-        field, span = FieldText(value.field, value.text, "value"), (value.start, value.end)
-        yield _finding("exfiltrating-value", severity, tool, field, span, value.rule, value.why)
-    if before is not None and before != tool:
-        for change in changes(tool, before):
-            severity = QUARANTINE if change.severe else REPORT
-            field, span = FieldText(change.field, change.text, "prose"), (change.start, change.end)
-            yield _finding("changed-description", severity, tool, field, span, change.rule, change.why)
-
-
-def _of_text(tool: Tool, field: FieldText) -> Iterator[Finding]:
-    text = field.text
-    if not text.isascii():
-        for run in invisible_runs(text)[:_MOST_OF_A_FIELD]:
-            spelled = hidden_text(text[run.start : run.end])
-            why = f"characters that nobody sees stand in the text{f' and spell: {visible(spelled, 80)}' if spelled else ''}"
-            severity = QUARANTINE if run.severe or field.role in {"name", "value"} else REPORT
-            yield _finding("invisible-characters", severity, tool, field, (run.start, run.end), "hidden", why)
-        for run in bidirectional_runs(text)[:_MOST_OF_A_FIELD]:
-            severity = QUARANTINE if run.severe or field.role in {"name", "value"} else REPORT
-            yield _finding(
-                "bidirectional-characters",
-                severity,
-                tool,
-                field,
-                (run.start, run.end),
-                "reordered",
-                "controls show the text in another order than it is stored",
-            )
+    return TypeAdapter(list[Finding])
 
 
 def _finding(
-    kind: FindingKind, severity: Severity, tool: Tool, field: FieldText, span: tuple[int, int], rule: str, why: str
+    kind: FindingKind, tool: Tool, field: str, text: str, span: tuple[int, int], rule: str, why: str, *, severe: bool
 ) -> Finding:
     start, end = span
-    shown = field.text[start:end]
-    if kind in {"invisible-characters", "bidirectional-characters"}:  # some of what stands around it
-        shown = field.text[max(0, start - 20) : end + 20]
+    around = 20 if kind in {"invisible-characters", "bidirectional-characters"} else 0
     return Finding(
         kind=kind,
-        severity=severity,
+        severity="quarantine" if severe else "report",
         tool=tool.id,
-        field=field.field,
+        field=field,
         start=start,
         end=end,
-        quote=visible(shown.strip(" \n")),
+        quote=visible(text[max(0, start - around) : end + around].strip(" \n")),
         rule=f"{kind}.{rule}.v1",
         why=why,
         remedy=_REMEDIES[kind],
     )
+
+
+# The texts of a tool.
+
+_Role: TypeAlias = Literal["name", "label", "prose", "value"]
+"""A name of a tool or parameter; a title, or another text of the metadata; a description; a default, example or allowed value."""
+_OWN_METADATA = frozenset(
+    ("format", "source", "method", "path", "cut", "overlay", "source_id")
+)  # egotools', places and hashes
+_NAMES = frozenset(("namespace", "owner"))  # of all tools of a source: what changes there is no change of a tool
+_ROLES: Mapping[str, _Role] = {
+    **dict.fromkeys(("default", "example", "examples", "enum", "const", "x-example", "x-examples"), "value"),
+    **dict.fromkeys(("title", "summary"), "label"),
+    "description": "prose",
+}
+_LONG_KEY = 60  # chosen, not tuned: a key that long is a text
+
+
+class _Field(NamedTuple):
+    """A text of a tool and its place in the tool's JSON form."""
+
+    field: str
+    text: str
+    role: _Role
+
+
+def _fields(tool: Tool) -> Iterable[_Field]:
+    """The texts of a tool, each text once: descriptions in a schema that are also those of a parameter come as the latter."""
+    texts: dict[str, _Field] = {}
+    for each in _all_fields(tool):
+        texts.setdefault(each.text, each)
+    texts.pop("", None)
+    return texts.values()
+
+
+def _all_fields(tool: Tool) -> Iterator[_Field]:
+    yield _Field("id", tool.id, "name")
+    yield _Field("name", tool.name, "name")
+    yield _Field("description", tool.description, "prose")
+    for title, parameters in (("parameters", tool.parameters), ("returns", tool.returns)):
+        for number, parameter in enumerate(parameters):
+            place = f"{title}[{number}]"
+            yield _Field(f"{place}.name", parameter.name, "name")
+            yield _Field(f"{place}.type", parameter.type, "name")
+            yield _Field(f"{place}.description", parameter.description, "prose")
+            yield _Field(f"{place}.default", parameter.default, "value")
+            yield _Field(f"{place}.example", parameter.example, "value")
+            yield from (_Field(f"{place}.enum[{at}]", value, "value") for at, value in enumerate(parameter.enum))
+    for key, value in tool.metadata.items():
+        if key not in _OWN_METADATA:
+            yield from _walk(f"metadata.{key}", value, "name" if key in _NAMES else "label")
+    for number, dependency in enumerate(tool.depends_on):
+        yield _Field(f"depends_on[{number}].reason", dependency.reason, "label")
+    for title, schema in (("input_schema", tool.input_schema), ("output_schema", tool.output_schema)):
+        if isinstance(schema, JsonObject):
+            parts = [*((f".$defs.{name}", text) for name, text in schema.definitions), ("", schema.own_text)]
+            for place, text in parts:
+                yield from (each._replace(field=f"{title}{place}{each.field}") for each in _schema_fields(text))
+        elif schema is not None:
+            yield from _walk(title, schema, "label")
+
+
+@lru_cache(maxsize=1 << 14)
+def _schema_fields(text: str) -> tuple[_Field, ...]:
+    """The texts of a JSON Schema, each once; definitions that many schemas have are read once."""
+    return tuple({each.text: each for each in _walk("", json.loads(text), "label")}.values())
+
+
+def _walk(place: str, value: Any, role: _Role) -> Iterator[_Field]:
+    """Yield the strings of a JSON value, and its keys where these are names of properties."""
+    if isinstance(value, str):
+        yield _Field(place, value, role)
+    elif isinstance(value, (Mapping, JsonObject)):
+        for key, inner in value.items():
+            if len(key) > _LONG_KEY or not key.isascii():
+                yield _Field(f"{place}.{key}", key, "name")
+            if key == "properties" and isinstance(inner, Mapping):
+                for name, schema in inner.items():
+                    yield _Field(f"{place}.properties.{name}", name, "name")
+                    yield from _walk(f"{place}.properties.{name}", schema, role)
+            else:
+                yield from _walk(f"{place}.{key}", inner, role if role == "value" else _ROLES.get(key, role))
+    elif isinstance(value, (list, tuple)):
+        for number, inner in enumerate(value):
+            yield from _walk(f"{place}[{number}]", inner, role)
+
+
+# Hidden characters.
+
+_MOST_OF_A_FIELD = 20  # findings
+
+
+def _hidden_characters(tool: Tool, field: _Field) -> Iterator[Finding]:
+    place, text, role = field
+    if text.isascii():
+        return
+    for start, end, severe in invisible_runs(text)[:_MOST_OF_A_FIELD]:
+        spelled = hidden_text(text[start:end])
+        told = f" and spell: {visible(spelled, 80)}" if spelled else ""
+        why, severe = f"characters that nobody sees stand in the text{told}", severe or role in ("name", "value")
+        yield _finding("invisible-characters", tool, place, text, (start, end), "hidden", why, severe=severe)
+    for start, end, severe in bidirectional_runs(text)[:_MOST_OF_A_FIELD]:
+        why, severe = "controls show the text in another order than it is stored", severe or role in ("name", "value")
+        yield _finding("bidirectional-characters", tool, place, text, (start, end), "reordered", why, severe=severe)
+
+
+# What was added to a tool since it was published.
+
+_END = re.compile(r"[.!?](?=\s|$)|[;\n。！？；]")
+
+
+def _changes(tool: Tool, before: Tool) -> Iterator[Finding]:
+    old = {each.text for each in _fields(before)}
+    known = {_plain(text[start:end]) for text in old for start, end in _sentences(text)}
+    sites = {_site_of(host) for text in old for host in _hosts_in(text)}
+    inputs = {parameter.name for parameter in before.parameters}
+    for place, text, role in _fields(tool):
+        of_input = place.startswith("parameters[")
+        if text in old or (role == "name" and not of_input):
+            continue
+        if of_input and tool.parameters[int(place[11 : place.index("]")])].name not in inputs:
+            if place.endswith(".name"):
+                why, span = "an input was added since it was published", (0, len(text))
+                yield _finding("changed-description", tool, place, text, span, "input", why, severe=False)
+            continue
+        spans = [(0, len(text))] if role == "value" else _sentences(text)
+        added = [
+            (start, end) for start, end in spans if text[start:end].strip() and _plain(text[start:end]) not in known
+        ]
+        if added:
+            what = "value" if role == "value" else "text"
+            hosts = [host for start, end in added for host in _hosts_in(text[start:end].rstrip(" .!?\n"))]
+            severe = any(_site_of(host) not in sites and not _is_documentation(host) for host in hosts)
+            why = f"the {what} was changed since it was published{': it names a new host' if severe else ''}"
+            span = (added[0][0], added[-1][1])
+            yield _finding("changed-description", tool, place, text, span, what, why, severe=severe)
+
+
+def _sentences(text: str) -> list[tuple[int, int]]:
+    """The spans of the sentences of a text; linear."""
+    ends = [match.end() for match in _END.finditer(text)]
+    starts = [0, *ends]
+    return [(start, end) for start, end in zip(starts, [*ends, len(text)], strict=True) if start < end]
+
+
+def _plain(sentence: str) -> str:
+    return " ".join(re.findall(r"\w+", sentence.casefold()))
+
+
+# Names that are taken for other names: letters of another script or form, and names that look like others.
+
+_HARD_SPACE = re.compile("(?:^|(?<=[\\x21-\\x7e]))[\u00a0\u2000-\u200a\u202f\u205f](?:$|(?=[\\x21-\\x7e]))")
+_WORD_OR_DASH = re.compile(r"[^\W_]+|[\u2010-\u2015\u2212\uff0d\uff3f\u2024\u2044\u2215]")
+_WIDE_SCRIPTS = re.compile(
+    "[\u3040-\u9fff\uac00-\ud7af]"
+)  # Chinese, Japanese, Korean: wide letters are usual among them
+_ODD = re.compile(r"(?<=[^\W\d_])[015|](?=[^\W\d_])|vv|rn|I(?=[a-z])|(?<=[a-z])I(?![A-Za-z])|[^\x00-\x7f]")
+
+
+def _look_alikes(tools: Sequence[Tool], published: Collection[str]) -> Iterator[Finding]:
+    """Yield the look-alikes among the tools of a catalogue, one a tool; near linear in their number.
+
+    :param published: ids of tools that were published before: among two alike, the other one is the look-alike.
+    """
+    found: dict[str, Finding] = {}
+    for tool in tools:
+        found.update((finding.tool, finding) for finding in _foreign_letters(tool))
+    spaces: dict[str, list[Tool]] = defaultdict(list)
+    for tool in tools:
+        spaces[_space_of(tool).lower()].append(tool)
+    spaces.pop("", None)
+    imitations = _imitations({tool.id: tool.id for tool in tools}, published)
+    pairs = [("name", tool, imitations[tool.id]) for tool in tools if tool.id in imitations]
+    of_spaces = _imitations({first.id: _space_of(first) for first, *_ in spaces.values()}, published)
+    for first, *others in spaces.values():
+        pairs += [("id", tool, of_spaces[first.id]) for tool in (first, *others) if first.id in of_spaces]
+    for field, tool, other in pairs:
+        if tool.id not in found:
+            text, why = getattr(tool, field), f"it looks like {other}, and is written otherwise"
+            span = (0, len(text))
+            found[tool.id] = _finding("look-alike-name", tool, field, text, span, "same-look", why, severe=True)
+    yield from found.values()
+
+
+def _space_of(tool: Tool) -> str:
+    """The namespace of a tool, else the first part of its id."""
+    return tool.namespace or tool.id.rpartition("/")[0]
+
+
+def _foreign_letters(tool: Tool) -> Iterator[Finding]:
+    """A name that mixes scripts in a word, or has letters in another form, or a dash that is not the hyphen."""
+    for field, text in (("metadata.namespace", tool.namespace), ("id", tool.id), ("name", tool.name)):
+        space = None if field == "metadata.namespace" else _HARD_SPACE.search(text)
+        if space is not None:
+            why = "it has a space that is not the usual one"
+            yield _finding("look-alike-name", tool, field, text, space.span(), "hard-space", why, severe=True)
+        elif not text.isascii() and " " not in text.strip():
+            shown = without_hidden(text)
+            match = next((each for each in _WORD_OR_DASH.finditer(shown) if _is_foreign(each[0], shown)), None)
+            if match is not None:
+                why = f"its letters are not those that they look like ({skeleton(text)})"
+                yield _finding("look-alike-name", tool, field, text, match.span(), "foreign-letters", why, severe=True)
+
+
+def _is_foreign(word: str, text: str) -> bool:
+    compatible = unicodedata.normalize("NFKC", word)
+    return (
+        is_mixed(word)
+        or (not word[0].isalnum() and skeleton(word).isascii())
+        or (compatible != word and compatible.isascii() and _WIDE_SCRIPTS.search(text) is None)
+    )
+
+
+def _imitations(names: Mapping[str, str], published: Collection[str]) -> dict[str, str]:
+    """Map from id to the id that it imitates: of names that look alike, those that are written less plainly or were not published.
+
+    :param names: id → the name that is compared.
+    """
+
+    def joined(text: str) -> str:
+        return re.sub(r"[\s_.-]+", "_", text)
+
+    by_look: dict[str, list[str]] = defaultdict(list)
+    for id_, name in names.items():
+        by_look[joined(skeleton(name))].append(id_)
+    found: dict[str, str] = {}
+    for alike in by_look.values():
+        if len(alike) > 1:
+            model, *others = sorted(alike, key=lambda id_: (id_ not in published, len(_ODD.findall(names[id_])), id_))
+            form = joined(without_hidden(names[model])).lower()
+            found.update((id_, model) for id_ in others if joined(without_hidden(names[id_])).lower() != form)
+    return found
+
+
+# Values that a document proposes for a call and that would send data elsewhere: defaults, examples and allowed values.
+
+_SECRET = r"secret|password|passwd|token|credential|api[_-]?key|access[_-]?key|private[_-]?key|auth|cookie|session|aws_|env\b|environ"
+_VALUE_RULES = (
+    (
+        re.compile(
+            r"^\s{0,20}(?:(?:java|vb|live)script:|data:(?:text/html|application/(?:x-)?javascript)[;,])\S",
+            re.IGNORECASE,
+        ),
+        "code",
+        "it is an address that runs a program",
+    ),
+    (
+        re.compile(
+            r"(?:[a-z][a-z0-9+.-]{1,20}://|@)(?:[\w-]{1,63}\.){0,5}xn--[\w-]{1,60}\.[\w.-]{2,60}", re.IGNORECASE
+        ),
+        "punycode",
+        "its host is written with letters that are taken for others",
+    ),
+    (
+        re.compile(
+            r"\$\(\s?[a-z][^)]{2,200}\)|`\s?(?:cat|curl|wget|env|printenv|whoami|bash|sh|nc|base64)\b[^`]{0,200}`|"
+            r"(?:[;|&]\s?|^)(?:curl|wget|nc|bash|sh|powershell|rm -rf|python3? -c)\s[^\s]|\|\s?(?:bash|sh)\b"
+        ),
+        "shell",
+        "it runs a command",
+    ),
+    (
+        re.compile(
+            r"\.ssh/|\bid_(?:rsa|ed25519|ecdsa)\b|/etc/(?:passwd|shadow|sudoers)|\.aws/credentials|\.docker/config\.json|\.kube/config|"
+            r"\.netrc\b|\.pgpass|\.git-credentials|\.npmrc|\.bash_history|/proc/self/environ|/var/run/secrets|(?:^|[/\s\"'])\.env\b",
+            re.IGNORECASE,
+        ),
+        "secret-file",
+        "it names a file that holds secrets",
+    ),
+    (
+        re.compile(rf"(?:\{{\{{|\$\{{|<%=?|%|\$)[^{{}}%\s]{{0,100}}(?:{_SECRET})", re.IGNORECASE),
+        "secret-placeholder",
+        "a client that fills placeholders puts a secret there",
+    ),
+)
+_LONGEST = 20_000
+_SHORT_WORD = 3  # a word that short stands in many others
+
+
+def _risky_values(tool: Tool, own: Collection[str]) -> Iterator[Finding]:
+    """Yield the values that would send data elsewhere; of an output they are not severe.
+
+    :param own: sites that are the catalogue's own.
+    """
+    servers = [*(tool.call.servers if tool.call is not None else ())]
+    servers += [str(tool.metadata.get(key, "")) for key in ("server", "base_url", "baseUrl", "url", "host")]
+    known = {*own, *(_site_of(host) for server in servers for host in _hosts_in(server))}
+    words = frozenset(re.findall(r"[a-z]{3,}", f"{tool.namespace} {tool.id.rpartition('/')[0]}".lower()))
+    for title, parameters in (("parameters", tool.parameters), ("returns", tool.returns)):
+        for number, parameter in enumerate(parameters):
+            for key, value, is_sent in _values_of(parameter):
+                text = value[:_LONGEST]
+                found = [
+                    (match.span(), rule, why) for pattern, rule, why in _VALUE_RULES if (match := pattern.search(text))
+                ]
+                for span, rule, why in [*found, *(_foreign_hosts(text, known, words) if is_sent else ())]:
+                    place, severe = f"{title}[{number}].{key}", title == "parameters"
+                    yield _finding("exfiltrating-value", tool, place, text, span, rule, why, severe=severe)
+
+
+def _values_of(parameter: Parameter) -> Iterator[tuple[str, str, bool]]:
+    """The place of each value, the value, and whether a call has it unless the caller gives another."""
+    if parameter.default:
+        yield "default", parameter.default, True
+    if parameter.example and parameter.example != parameter.default:
+        yield "example", parameter.example, False
+    for at, value in enumerate(parameter.enum):
+        yield f"enum[{at}]", value, len(parameter.enum) == 1 and value != parameter.default
+
+
+def _foreign_hosts(
+    value: str, own: Collection[str], words: Collection[str]
+) -> Iterator[tuple[tuple[int, int], str, str]]:
+    """The first address of a value that is neither a placeholder, nor the tool's own, nor named as its namespace is."""
+    for host, span, is_mail in _addresses_in(value):
+        related = any(word in host.split(".") or (len(word) > _SHORT_WORD and word in host) for word in words)
+        if _site_of(host) not in own and not _is_documentation(host) and not related:
+            if is_mail:
+                yield span, "mail-address", "a person whom the caller did not name gets the data"
+            else:
+                yield span, "foreign-host", "data goes to a host that is none of the tool's servers"
+            return
+
+
+# Hosts.
+
+_URL = re.compile(
+    r"[a-z][a-z0-9+.-]{1,20}://(?:[^\s/@\"'<>]{1,200}@)?(?P<host>[\w.-]{1,253}|\[[0-9a-f:.]{2,45}\])[^\s\"'<>]{0,2000}",
+    re.IGNORECASE,
+)
+_MAIL = re.compile(r"(?<![\w.+-])[\w.+-]{1,64}@(?P<host>[\w-]{1,63}(?:\.[\w-]{1,63}){1,5})", re.IGNORECASE)
+_BARE = re.compile(
+    r"(?<![\w.@/-])(?P<host>(?:[\w-]{1,63}\.){1,6}[a-z]{2,24})(?::\d{2,5})?(?=$|[\s/,;\"'\]])", re.IGNORECASE
+)
+_TOP_LEVELS = word_list("trust", "top_levels")
+_FILE_ENDINGS = word_list("trust", "no_top_level")
+_TWO_LEVELS = frozenset(("co", "com", "org", "net", "ac", "gov", "edu", "or", "ne"))
+_HARMLESS_SITES = word_list("trust", "harmless_sites")
+_LOCAL_ENDS = word_list("trust", "local_ends")
+_PLACEHOLDERS = word_list("trust", "placeholder_labels")
+
+
+class _Address(NamedTuple):
+    """A host that ``text[span]`` names, by a mail address or otherwise."""
+
+    host: str
+    span: tuple[int, int]
+    is_mail: bool = False
+
+
+def _addresses_in(text: str) -> list[_Address]:
+    """The addresses of a text: URLs, then mail addresses that are no part of one, or bare host names where it has neither."""
+    found = (
+        [_Address(match["host"].lower().rstrip("."), match.span()) for match in _URL.finditer(text)]
+        if "://" in text
+        else []
+    )
+    has_url = bool(found)
+    for match in _MAIL.finditer(text) if "@" in text else ():
+        if not has_url or "://" not in text[max(0, match.start() - 100) : match.start()]:
+            found.append(_Address(match["host"].lower(), match.span(), is_mail=True))
+    for match in _BARE.finditer(text) if not found and "." in text else ():
+        host = match["host"].lower()
+        end = host.rpartition(".")[2]
+        is_host = end in _TOP_LEVELS or (len(end) == 2 and end not in _FILE_ENDINGS)
+        if is_host and (host.count(".") > 1 or "-" in host or "/" in text or ":" in text):
+            found.append(_Address(host, match.span()))
+    return found
+
+
+def _hosts_in(text: str) -> list[str]:
+    return [address.host for address in _addresses_in(text)]
+
+
+def _site_of(host: str) -> str:
+    """The registrable part of a host name, by rule of thumb (``api.shop.co.uk`` → ``shop.co.uk``)."""
+    labels = host.lower().strip(".").split(".")
+    keep = 3 if len(labels) > 2 and labels[-2] in _TWO_LEVELS and len(labels[-1]) == 2 else 2
+    return ".".join(labels[-keep:])
+
+
+def _is_documentation(host: str) -> bool:
+    """Whether data cannot leave to a host: it is reserved for documents, local, a placeholder, or names a vocabulary."""
+    if ("." not in host and ":" not in host) or "{" in host or "<" in host:
+        return True
+    try:
+        return not ipaddress.ip_address(host.strip("[]")).is_global
+    except ValueError:
+        labels = host.split(".")
+        return _site_of(host) in _HARMLESS_SITES or labels[-1] in _LOCAL_ENDS or not _PLACEHOLDERS.isdisjoint(labels)
+
+
+def _own_sites(tools: Iterable[Tool]) -> frozenset[str]:
+    """The sites at which several tools of the catalogue are called."""
+    servers = Counter(server for tool in tools if tool.call is not None for server in tool.call.servers[:1])
+    sites: Counter[str] = Counter()
+    for server, number in servers.items():
+        for host in _hosts_in(server)[:1]:
+            sites[_site_of(host)] += number
+    return frozenset(site for site, number in sites.items() if number >= _SHARE_OF_SITE)

@@ -1,4 +1,6 @@
-"""Characters that a reader does not see or that move what he sees: zero-width, tags, fillers, bidirectional controls."""
+"""Characters that a reader does not see or that move what he sees: zero-width, tags, fillers, bidirectional controls; and letters that
+are taken for others.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,17 @@ import re
 import unicodedata
 from typing import NamedTuple
 
-__all__ = ["bidirectional_runs", "hidden_text", "invisible_runs", "is_mixed", "skeleton", "without_hidden"]
+from ingest.word_lists import word_groups
+
+__all__ = [
+    "bidirectional_runs",
+    "hidden_text",
+    "invisible_runs",
+    "is_mixed",
+    "skeleton",
+    "visible",
+    "without_hidden",
+]
 
 # Not the joiners between emoji or in Indic and Arabic words, nor a single variation selector after a sign: see ``_is_innocent``.
 _INVISIBLE = re.compile(
@@ -15,14 +27,15 @@ _INVISIBLE = re.compile(
 )
 _BIDIRECTIONAL = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]+")
 _ANY = re.compile(f"(?:{_INVISIBLE.pattern}|{_BIDIRECTIONAL.pattern})+")
+_NEVER_TYPED = re.compile("[\U000e0000-\U000e0fff\u180e\u2061-\u2064\ufeff]")
+_BITS_RUN = re.compile("[\u200b-\u200d\u2060-\u2064\ufeff]{16,}")
 _REORDERING = frozenset("\u202a\u202b\u202d\u202e\u2066\u2067\u2068")
-_JOINERS = "\u200c\u200d"
+_OVERRIDES = frozenset("\u202d\u202e")
+_FLAG, _TAG_END = "\U0001f3f4", "\U000e007f"
 _FEW = 3  # zero-width spaces that an editor leaves between words
-_FLAG = "\U0001f3f4"
-_TAG_END = "\U000e007f"
 _LEAST_FILLERS = 16  # of the blank Braille pattern and the like, which a table in Braille has now and then
-_RIGHT_TO_LEFT = ("R", "AL", "AN")
 _BITS = 8
+_QUOTED_CHARS = 120
 
 
 class HiddenRun(NamedTuple):
@@ -35,13 +48,8 @@ class HiddenRun(NamedTuple):
 
 def invisible_runs(text: str) -> list[HiddenRun]:
     """The runs of invisible characters, without those of ordinary writing (emoji, joined letters, a mark at the text's start)."""
-    if text.isascii():
-        return []
-    return [
-        HiddenRun(match.start(), match.end(), severe=_is_severe(text, match.start(), match.end()))
-        for match in _INVISIBLE.finditer(text)
-        if not _is_innocent(text, match.start(), match.end())
-    ]
+    found = () if text.isascii() else (match.span() for match in _INVISIBLE.finditer(text))
+    return [HiddenRun(*span, severe=_is_severe(text, *span)) for span in found if not _is_innocent(text, *span)]
 
 
 def _is_innocent(text: str, start: int, end: int) -> bool:
@@ -50,23 +58,32 @@ def _is_innocent(text: str, start: int, end: int) -> bool:
         return bool(before) and (not before.isascii() or before in "#*0123456789")
     if len(run) == 1 and "\U000e0100" <= run <= "\U000e01ef":  # a form of an ideograph
         return "\u3400" <= before <= "\u9fff"
-    if run in {"\ufe0f\u200d", "\u200d"} and ((before and _is_symbol(before)) or (after and _is_symbol(after))):
+    if run in {"\ufe0f\u200d", "\u200d"} and any(map(_is_symbol, before + after)):
         return True
-    if len(run) == 1 and run in _JOINERS and before and after and _joins(before) and _joins(after):
+    if run in ("\u200c", "\u200d") and before and after and _joins(before) and _joins(after):
         return True
     if run[-1] == _TAG_END and before == _FLAG and len(run) <= _BITS:
         return True
     return run == "\ufeff" and start == 0 and end < len(text)
 
 
+def _is_symbol(char: str) -> bool:
+    return unicodedata.category(char) in {"So", "Sk"} or char == "\ufe0f"
+
+
+def _joins(char: str) -> bool:
+    """Whether a letter is of a script that is written with joiners (Arabic, Indic scripts, Khmer, …)."""
+    return "\u0600" <= char <= "\u08ff" or "\u0900" <= char <= "\u109f" or "\u1780" <= char <= "\u18af"
+
+
 def _is_severe(text: str, start: int, end: int) -> bool:
     """Whether a run hides something: it is long, or it stands inside a word, or it is of a kind that is never typed."""
     run = text[start:end]
-    if any("\U000e0000" <= char <= "\U000e0fff" or char in "\u180e\u2061\u2062\u2063\u2064\ufeff" for char in run):
+    inside = text[start - 1 : start].isalnum() and text[end : end + 1].isalnum()
+    if _NEVER_TYPED.search(run):
         return True
     if set(run) <= {"\u2800", "\u3164", "\uffa0"}:
         return len(run) >= _LEAST_FILLERS
-    inside = text[start - 1 : start].isalnum() and text[end : end + 1].isalnum()
     if run == "\u00ad":  # a place where a word may be divided; of one such place nobody is misled
         return text.count(run) > 2 and inside
     if all("\ue000" <= char <= "\uf8ff" for char in run):  # signs of a font, as symbols of lists
@@ -78,28 +95,20 @@ def bidirectional_runs(text: str) -> list[HiddenRun]:
     """The runs of bidirectional controls; not severe where marks stand in a text with letters that run from right to left."""
     if text.isascii():
         return []
-    right_to_left = any(unicodedata.bidirectional(char) in _RIGHT_TO_LEFT for char in text if char > "\u058f")
-    found = []
-    for match in _BIDIRECTIONAL.finditer(text):
-        reorders = not _REORDERING.isdisjoint(match[0])
-        overrides = "\u202d" in match[0] or "\u202e" in match[0]
-        found.append(HiddenRun(match.start(), match.end(), overrides or (reorders and not right_to_left)))
-    return found
+    right_to_left = any(unicodedata.bidirectional(char) in ("R", "AL", "AN") for char in text if char > "\u058f")
+    mild = _OVERRIDES if right_to_left else _REORDERING
+    return [HiddenRun(*match.span(), not mild.isdisjoint(match[0])) for match in _BIDIRECTIONAL.finditer(text)]
 
 
 def hidden_text(text: str) -> str:
     """The readable text that invisible characters spell: tags, variation selectors as bytes, two zero-width signs as bits."""
     tags = "".join(chr(ord(char) - 0xE0000) for char in text if "\U000e0020" <= char <= "\U000e007e")
     selectors = "".join(chr(ord(char) - 0xE0100 + 16) for char in text if "\U000e0100" <= char <= "\U000e01ef")
-    return " ".join(filter(None, (tags, selectors, *map(_from_bits, _zero_width_runs(text)))))
-
-
-def _zero_width_runs(text: str) -> list[str]:
-    return [run for run in re.findall("[\u200b-\u200d\u2060-\u2064\ufeff]{16,}", text) if len(set(run)) == 2]
+    return " ".join(filter(None, (tags, selectors, *map(_from_bits, _BITS_RUN.findall(text)))))
 
 
 def _from_bits(run: str) -> str:
-    for zero in sorted(set(run)):
+    for zero in sorted(set(run)) if len(set(run)) == 2 else ():
         bits = "".join("0" if char == zero else "1" for char in run)
         letters = "".join(chr(int(bits[at : at + _BITS], 2)) for at in range(0, len(bits) - _BITS + 1, _BITS))
         if letters.isascii() and letters.isprintable():
@@ -112,73 +121,32 @@ def without_hidden(text: str) -> str:
     return text if text.isascii() else _ANY.sub("", text)
 
 
-def _is_symbol(char: str) -> bool:
-    return unicodedata.category(char) in {"So", "Sk"} or char == "\ufe0f"
+def visible(text: str, limit: int = _QUOTED_CHARS) -> str:
+    """Return the text with an escape sequence for every character that is not seen or that moves others, cut to ``limit`` characters."""
+    shown = "".join(map(_shown, text[: limit + 1]))
+    if len(shown) <= limit:
+        return shown
+    kept = ""
+    for char in text:
+        if len(kept) + len(_shown(char)) > limit - 1:
+            break
+        kept += _shown(char)
+    return f"{kept}…"
 
 
-def _joins(char: str) -> bool:
-    """Whether a letter is of a script that is written with joiners (Arabic, Indic scripts, Khmer, …)."""
-    return "\u0600" <= char <= "\u08ff" or "\u0900" <= char <= "\u109f" or "\u1780" <= char <= "\u18af"
+def _shown(char: str) -> str:
+    is_seen = (
+        char.isprintable() if char.isascii() else unicodedata.category(char)[0] in "LNPS" and char not in "\u2800\u3164"
+    )
+    return char if is_seen else char.encode("unicode_escape").decode()
 
 
-# Letters of other scripts that look like Latin ones, after the confusables of Unicode Technical Standard 39; chosen by hand: the
-# letters that a font draws alike.
-_ALIKE = {
-    "a": "аɑαа",
-    "b": "ЬᏏƅ",
-    "c": "сϲᴄⅽ",
-    "d": "ԁɗⅾ",
-    "e": "еҽєҿ℮",
-    "f": "ƒſẝ",
-    "g": "ɡցɢ",
-    "h": "һհ",
-    "i": "іıɩιⅰӏɪ",
-    "j": "јϳʝ",
-    "k": "κкᴋ",
-    "l": "ⅼǀ|ӀІⵏ",
-    "m": "ⅿмᴍ",
-    "n": "пոռɴ",
-    "o": "оοօσᴏσ০๐",
-    "p": "рρϼ⍴",
-    "q": "ԛգզ",
-    "r": "гᴦɾʀ",
-    "s": "ѕƽꜱ",
-    "t": "тτᴛ",
-    "u": "υսʋᴜц",
-    "v": "νѵᴠⅴ",
-    "w": "ѡԝաᴡ",
-    "x": "хχⅹ×",
-    "y": "уγүʏყ",
-    "z": "ᴢʐ",
-    "A": "АΑᎪ",
-    "B": "ВΒᏴ",
-    "C": "СϹⅭ",
-    "D": "ᎠⅮ",
-    "E": "ЕΕᎬ",
-    "H": "НΗᎻ",
-    "I": "ІΙⅠ",
-    "J": "ЈᎫ",
-    "K": "КΚᏦ",
-    "L": "ᏞⅬ",
-    "M": "МΜⅯ",
-    "N": "Ν",
-    "O": "ОΟՕ",
-    "P": "РΡᏢ",
-    "S": "ЅᏚ",
-    "T": "ТΤᎢ",
-    "V": "ѴⅤᏙ",
-    "W": "Ꮃ",
-    "X": "ХΧⅩ",
-    "Y": "ҮΥ",
-    "Z": "ΖᏃ",
-    "-": "‐‑‒–—−﹣－ー⁃˗",
-    "_": "＿‗",
-    ".": "․。",
-    "/": "⁄∕⧸",
-}
-_LATIN = str.maketrans({other: letter for letter, others in _ALIKE.items() for other in others if other != "|"})
+# Letters that are taken for others.
+
+_LATIN = str.maketrans(
+    {other: letter for letter, others in word_groups("trust", "look_alikes").items() for other in others}
+)
 _TYPED = str.maketrans({"0": "o", "1": "l", "|": "l", "I": "l", "5": "s"})
-_PAIRS = (("rn", "m"), ("vv", "w"))
 
 
 def is_mixed(word: str) -> bool:
@@ -192,7 +160,4 @@ def skeleton(name: str) -> str:
     if not name.isascii():
         name = unicodedata.normalize("NFKC", without_hidden(name).translate(_LATIN)).translate(_LATIN)
         name = "".join(char for char in unicodedata.normalize("NFD", name) if not unicodedata.combining(char))
-    lower = name.translate(_TYPED).lower()
-    for pair, letter in _PAIRS:
-        lower = lower.replace(pair, letter)
-    return lower
+    return name.translate(_TYPED).lower().replace("rn", "m").replace("vv", "w")

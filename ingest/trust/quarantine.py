@@ -1,4 +1,4 @@
-"""What a build does with findings: report them, leave tools out, or refuse; and the record of it in the store."""
+"""What a build does with findings: report them, leave tools out, or refuse; the operator's approvals; and the record in the store."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ import hashlib
 import json
 import logging
 import os
-from collections import Counter
+from collections import ChainMap, Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, cast
 
 from pydantic import TypeAdapter, ValidationError
 
-from ingest.trust.examine import findings_of
-from ingest.trust.finding import QUARANTINE, Finding
-from ontology.errors import CatalogError, InvalidArgumentError, StorageError
+from ingest.tool_cache import ToolCache
+from ingest.trust.examine import Finding, findings_of
+from ontology.errors import CatalogError, InvalidArgumentError
 from ontology.files import append, disk_errors, flush_to_disk, lock_within, write_file
 from ontology.tool import Tool
 
@@ -37,12 +37,15 @@ __all__ = [
     "write_record",
 ]
 
-APPROVALS = "approvals.jsonl"
-"""The name of the file in a store."""
+APPROVALS, FINDINGS = "approvals.jsonl", "findings.json"
+"""The names of the files in a store: what was released, and the record of the last examination."""
+POLICIES: Final = ("report", "quarantine", "refuse")
 Audit: TypeAlias = Callable[[str, str, str, str, str], object]
 """Is told of each approval: action, actor, tenant, subject, outcome."""
 _LOG = logging.getLogger(__name__)
 _LOCK_S = 10.0
+_LISTED, _NAMED = 1_000, 10  # findings in a report, tools in an error
+_LEFT = 500  # tools that are no longer among the documents
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,9 +87,7 @@ def approve(
     :raises StorageError: when they cannot be written; none counts then.
     """
     at = datetime.now(UTC).isoformat(timespec="seconds")
-    made = [
-        Approval(tool=tool, sha256=sha256, reason=reason, by=by, at=at, rules=rules) for tool, sha256, rules in tools
-    ]
+    made = [Approval(tool=id_, sha256=hash_, reason=reason, by=by, at=at, rules=rules) for id_, hash_, rules in tools]
     path = store / APPROVALS
     lines = "".join(json.dumps(asdict(each), sort_keys=True) + "\n" for each in made).encode()
     with disk_errors(path), open(path, "a+b") as file:
@@ -95,8 +96,8 @@ def approve(
         torn = end and os.pread(file.fileno(), 1, end - 1) != b"\n"  # a crash has cut off the last line
         append(file.fileno(), b"\n" * bool(torn) + lines, end)
         flush_to_disk(store)
-    for each in made:
-        if audit is not None:
+    if audit is not None:
+        for each in made:
             audit("findings.approve", by, "", f"{each.tool}@sha256:{each.sha256}", "ok")
     return made
 
@@ -107,11 +108,8 @@ def read_approvals(store: Path) -> list[Approval]:
     :raises StorageError: when the file is there and cannot be read.
     """
     path = store / APPROVALS
-    try:
+    with disk_errors(path, remedy="Check its permissions"):
         lines = path.read_bytes().splitlines() if path.is_file() else []
-    except OSError as error:
-        problem = f"it cannot be read: {error.strerror}"
-        raise StorageError(problem, subject=str(path), remedy="Check its permissions") from error
     found = []
     for number, line in enumerate(lines, 1):
         try:
@@ -120,14 +118,6 @@ def read_approvals(store: Path) -> list[Approval]:
         except (ValueError, TypeError, AttributeError) as error:
             _LOG.warning("%s:%d: no approval: %s", path, number, type(error).__name__)
     return found
-
-
-FINDINGS = "findings.json"
-"""The name of the record in a store."""
-POLICIES: Final = ("report", "quarantine", "refuse")
-_LISTED = 1_000  # findings in a report
-_NAMED = 10
-_LEFT = 500  # tools that are no longer among the documents
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,9 +151,8 @@ class TrustRecord:
     :param findings: all of them.
     :param hashes: tool id → content hash, of the tools with findings.
     :param quarantined: ids of the tools whose documents were held back.
-    :param baseline: their documents as they were last published, so that a later build still compares with them; rows of
-        ``tools.jsonl``.
-    :param left: such rows of the tools that are no longer among the documents, the newest last: one that comes back is compared too.
+    :param baseline: documents as they were last published, rows of ``tools.jsonl``, so that a later build still compares with them: of the
+        last 500 tools that left the documents, the newest last, then of the tools that are held back.
     """
 
     policy: str = "report"
@@ -171,31 +160,15 @@ class TrustRecord:
     hashes: dict[str, str] = field(default_factory=dict)
     quarantined: tuple[str, ...] = ()
     baseline: tuple[dict[str, Any], ...] = ()
-    left: tuple[dict[str, Any], ...] = ()
-
-    def severe(self) -> int:
-        """Number of tools with severe findings."""
-        return len({each.tool for each in self.findings if each.severity == QUARANTINE})
 
     def matching(self, pattern: str) -> list[str]:
         """Ids of the tools with findings that a pattern with ``*``, ``?`` and ``[…]`` names: the one of exactly this id, where there is it."""
         return [pattern] if pattern in self.hashes else [id_ for id_ in self.hashes if fnmatchcase(id_, pattern)]
 
     def releases(self, ids: Iterable[str]) -> list[tuple[str, str, tuple[str, ...]]]:
-        """What :func:`ingest.trust.quarantine.approve` takes, of tools with findings; raise KeyError for others."""
-        rules: dict[str, dict[str, None]] = {}
-        for each in self.findings:
-            rules.setdefault(each.tool, {})[each.rule] = None
-        return [(id_, self.hashes[id_], tuple(rules.get(id_, ()))) for id_ in ids]
-
-    def without(self, published: Mapping[str, Tool], ids: Collection[str]) -> TrustRecord:
-        """The record after a build without some published tools, of which the last 500 that left are kept.
-
-        :param ids: of the tools that are among the documents.
-        """
-        gone = {id_: tool.to_json() for id_, tool in published.items() if id_ not in ids}
-        stay = (row for row in self.left if row["id"] not in gone)
-        return replace(self, left=(*stay, *gone.values())[-_LEFT:])
+        """What :func:`approve` takes, of tools with findings; raise KeyError for others."""
+        rules = {id_: dict.fromkeys(each.rule for each in self.findings if each.tool == id_) for id_ in ids}
+        return [(id_, self.hashes[id_], tuple(found)) for id_, found in rules.items()]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -222,6 +195,8 @@ def examine(
     earlier: TrustRecord | None = None,
     approvals: Iterable[Approval] = (),
     keep: bool = True,
+    unchanged: Collection[str] = (),
+    cache: ToolCache | None = None,
 ) -> Examined:
     """Examine the tools of a catalogue and decide which are left out.
 
@@ -231,29 +206,36 @@ def examine(
     :param previous: the tools as they were published last, by id.
     :param earlier: what the store remembers of the last examination.
     :param keep: False where the published documents are not known to be whole: then they are compared with, and not kept.
+    :param unchanged: as for :func:`findings_of`, like ``cache``.
     :raises InvalidArgumentError: for an unknown policy.
     """
     if policy not in POLICIES:
         problem = f"there is no policy {policy!r}"
         raise InvalidArgumentError(problem, subject="--findings", remedy=f"Use {', '.join(POLICIES)}")
-    earlier = earlier or TrustRecord()
-    baseline = {str(row["id"]): row for row in earlier.baseline}
+    published, baseline = previous or {}, {str(row["id"]): row for row in (earlier or TrustRecord()).baseline}
+    # The published tools come first, and are not decoded before they are asked for.
+    remembered = {id_: Tool.from_json(row) for id_, row in baseline.items()}
+    before: Mapping[str, Tool] = ChainMap(cast("dict[str, Tool]", published), remembered)
     by_id = {tool.id: tool for tool in tools}
-    remembered = {**{str(row["id"]): row for row in earlier.left if row["id"] in by_id}, **baseline}
-    before = {**{id_: Tool.from_json(row) for id_, row in remembered.items()}, **(previous or {})}
-    findings = findings_of(tools, before)
-    hashes = {id_: content_hash(by_id[id_]) for id_ in dict.fromkeys(finding.tool for finding in findings)}
+    findings = findings_of(tools, before, unchanged=unchanged, cache=cache)
+    hashes = {id_: content_hash(by_id[id_]) for id_ in dict.fromkeys(each.tool for each in findings)}
     released = {(approval.tool, approval.sha256) for approval in approvals}
-    severe = dict.fromkeys(finding.tool for finding in findings if finding.severity == QUARANTINE)
+    severe = list(dict.fromkeys(each.tool for each in findings if each.is_severe))
     approved = tuple(id_ for id_ in severe if (id_, hashes[id_]) in released)
-    held = [id_ for id_ in severe if id_ not in set(approved)]
-    kept = _kept(held, tools, previous or {}, released) if keep and policy == "quarantine" else {}
-    findings = [_of_kept(each) if each.tool in kept and each.severity == QUARANTINE else each for each in findings]
-    left_out = frozenset(held).difference(kept) if policy == "quarantine" else frozenset()
-    reasons = {id_: _reason(id_, findings) for id_ in held}
-    held_back = frozenset(held) if policy != "report" else frozenset()
-    rows = {id_: before[id_].to_json() for id_ in held_back if id_ in before}
-    still = {id_: row for id_, row in baseline.items() if id_ not in by_id or id_ in held_back}
+    reasons = {id_: _reason(id_, findings) for id_ in severe if id_ not in approved}
+    quarantines = policy == "quarantine"
+    kept = (
+        _kept([id_ for id_ in reasons if id_ in published], tools, published, released) if keep and quarantines else {}
+    )
+    left_out = frozenset(reasons).difference(kept) if quarantines else frozenset()
+    held_back = tuple(reasons) if policy != "report" else ()
+    remedy = "; until then the document published before it stays in use"
+    findings = [
+        replace(each, remedy=each.remedy + remedy) if each.tool in kept and each.is_severe else each
+        for each in findings
+    ]
+    gone = {id_: published[id_].to_json() for id_ in published if id_ not in by_id}
+    left = [row for id_, row in baseline.items() if id_ not in by_id and id_ not in gone]
     return Examined(
         left_out=left_out,
         kept=kept,
@@ -263,7 +245,7 @@ def examine(
             tools=len(hashes),
             severe=len(severe),
             by_kind=dict(sorted(Counter(kind for _, kind in {(each.tool, each.kind) for each in findings}).items())),
-            quarantined={id_: reasons[id_] for id_ in held if policy == "quarantine"},
+            quarantined=reasons if quarantines else {},
             kept=tuple(kept),
             approved=approved,
             findings=tuple(findings[:_LISTED]),
@@ -272,29 +254,27 @@ def examine(
             policy=policy,
             findings=tuple(findings),
             hashes=hashes,
-            quarantined=tuple(id_ for id_ in held if id_ in held_back),
-            baseline=tuple(row for _, row in sorted({**still, **rows}.items())),
-            left=tuple(row for row in earlier.left if row["id"] not in by_id),
+            quarantined=held_back,
+            baseline=(
+                *[*left, *gone.values()][-_LEFT:],
+                *(before[id_].to_json() for id_ in held_back if id_ in before),
+            ),
         ),
     )
 
 
 def _kept(
-    held: Sequence[str], tools: Sequence[Tool], previous: Mapping[str, Tool], released: Collection[tuple[str, str]]
+    held: Sequence[str], tools: Sequence[Tool], published: Mapping[str, Tool], released: set[tuple[str, str]]
 ) -> dict[str, Tool]:
     """The published documents of tools that are held back, without those that would be held back themselves."""
-    old = {id_: previous[id_] for id_ in held if id_ in previous}
-    others = [tool for tool in tools if tool.id not in old]
-    severe = {each.tool for each in findings_of(list(old.values()), old, beside=others) if each.severity == QUARANTINE}
+    old = {id_: published[id_] for id_ in held}
+    found = findings_of(list(old.values()), old, beside=[tool for tool in tools if tool.id not in old])
+    severe = {each.tool for each in found if each.is_severe}
     return {id_: tool for id_, tool in old.items() if id_ not in severe or (id_, content_hash(tool)) in released}
 
 
-def _of_kept(finding: Finding) -> Finding:
-    return replace(finding, remedy=f"{finding.remedy}; until then the document published before it stays in use")
-
-
 def _reason(tool: str, findings: Iterable[Finding]) -> str:
-    first = next(each for each in findings if each.tool == tool and each.severity == QUARANTINE)
+    first = next(each for each in findings if each.tool == tool and each.is_severe)
     return f"{first.kind} in {first.field}: {first.why}"
 
 
@@ -311,12 +291,12 @@ def _refused(policy: str, reasons: Mapping[str, str], left: int) -> CatalogError
 def admitted(tools: Iterable[Tool], examined: Examined) -> tuple[Tool, ...]:
     """The tools that may be in the snapshot, as they may be in it, without their dependencies on those that are left out."""
     left_out = examined.left_out
+    stay = (examined.kept.get(tool.id, tool) for tool in tools if tool.id not in left_out)
     return tuple(
         replace(tool, depends_on=tuple(each for each in tool.depends_on if each.tool not in left_out))
         if any(each.tool in left_out for each in tool.depends_on)
         else tool
-        for tool in (examined.kept.get(tool.id, tool) for tool in tools)
-        if tool.id not in left_out
+        for tool in stay
     )
 
 
@@ -328,16 +308,8 @@ def write_record(store: Path, record: TrustRecord) -> None:
     if record == TrustRecord():
         with disk_errors(store):
             (store / FINDINGS).unlink(missing_ok=True)
-        return
-    row = {
-        "policy": record.policy,
-        "findings": [finding.to_json() for finding in record.findings],
-        "hashes": record.hashes,
-        "quarantined": list(record.quarantined),
-        "baseline": list(record.baseline),
-        "left": list(record.left),
-    }
-    write_file(store / FINDINGS, json.dumps(row, ensure_ascii=False, sort_keys=True) + "\n")
+    else:
+        write_file(store / FINDINGS, json.dumps(asdict(record), ensure_ascii=False, sort_keys=True) + "\n")
 
 
 def read_record(store: Path) -> TrustRecord:

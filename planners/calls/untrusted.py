@@ -16,8 +16,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from egotools.calling.answer_fence import MAX_SHOWN_BYTES, answer_texts, fenced, left_out_note, shown_answer
 from egotools.calling.invoker import MAX_DEPTH, TOO_DEEP, ToolAnswer
-from ingest.trust.finding import visible
-from ingest.trust.hidden_characters import bidirectional_runs, invisible_runs, without_hidden
+from ingest.trust.hidden_characters import bidirectional_runs, invisible_runs, visible, without_hidden
 
 __all__ = ["FenceMarks", "FencedAnswer", "clean_text", "cleaned", "fence_answer"]
 

@@ -13,8 +13,7 @@ import yaml
 from pydantic import AfterValidator, ConfigDict, TypeAdapter, ValidationError
 
 from ingest.sources.yaml_nodes import compose_file
-from ingest.trust.finding import visible
-from ingest.trust.hidden_characters import bidirectional_runs, invisible_runs, without_hidden
+from ingest.trust.hidden_characters import bidirectional_runs, invisible_runs, visible, without_hidden
 from ontology.errors import InvalidArgumentError
 from ontology.names import words
 from ontology.ontology import Fault

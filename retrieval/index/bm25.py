@@ -35,6 +35,8 @@ __all__ = [
     "Bm25Index",
     "Postings",
     "coverage_scores",
+    "field_postings",
+    "field_terms",
     "filter_pairs",
     "hash_text",
     "hash_texts",
@@ -141,29 +143,39 @@ class Postings:
     weights: NDArray[np.float32]
 
 
+_COUNTED = np.dtype([("term", "<u8"), ("count", "<u4")])
+
+
+def count_terms(document: Iterable[str]) -> NDArray[np.void]:
+    """Return how often a document has each of its terms: records of ``term``, its hash, and ``count``."""
+    counts = Counter(document)
+    counted = np.empty(len(counts), dtype=_COUNTED)
+    counted["term"], counted["count"] = hash_texts(counts), list(counts.values())
+    return counted
+
+
 def make_postings(documents: Iterable[Sequence[str]]) -> Postings:
     """Return the BM25 postings of one field; ``documents`` are the index terms of each tool, in tool order."""
-    postings: dict[str, list[tuple[int, int]]] = {}
-    lengths: list[int] = []
-    for number, document in enumerate(documents):
-        lengths.append(len(document))
-        for term, count in Counter(document).items():
-            postings.setdefault(term, []).append((number, count))
-    total = len(lengths)
-    mean = sum(lengths) / total if total and sum(lengths) else 1.0
-    weighted: dict[str, list[tuple[int, float]]] = {}
-    for term, entries in postings.items():
-        idf = math.log(1.0 + (total - len(entries) + 0.5) / (len(entries) + 0.5))
-        weighted[term] = [(number, term_weight(idf, count, lengths[number], mean)) for number, count in entries]
-    return pack_postings(weighted)
+    return postings_of([count_terms(document) for document in documents])
 
 
-def term_weight(idf: float, count: int, length: int, mean: float) -> float:
-    """Return what a term adds to the score of a tool.
-
-    :param count: how often the tool's field has the term; ``length``: how many terms it has; ``mean``: how many on average.
-    """
-    return idf * count * (_K1 + 1.0) / (count + _K1 * (1.0 - _B + _B * length / mean))
+def postings_of(counted: Sequence[NDArray[np.void]]) -> Postings:
+    """Return the BM25 postings of one field of tools whose terms are counted, by :func:`count_terms`, in tool order."""
+    docs = np.repeat(np.arange(len(counted), dtype=np.int32), np.fromiter(map(len, counted), dtype=np.int64))
+    found = np.concatenate([np.empty(0, dtype=_COUNTED), *counted])
+    lengths = np.bincount(docs, weights=found["count"], minlength=len(counted))
+    mean = float(lengths.mean()) if lengths.any() else 1.0
+    order = np.lexsort((docs, found["term"]))
+    terms, sizes = np.unique(found["term"], return_counts=True)
+    idf = np.repeat(np.asarray([_idf(len(counted), size) for size in sizes.tolist()]), sizes)
+    docs, counts = docs[order], found["count"][order].astype(np.float64)
+    weights = idf * counts * (_K1 + 1.0) / (counts + _K1 * (1.0 - _B + _B * lengths[docs] / mean))
+    return Postings(
+        terms=terms,
+        pointers=np.concatenate(([0], np.cumsum(sizes))).astype(np.int64),
+        docs=docs,
+        weights=weights.astype(np.float32),
+    )
 
 
 def pack_postings(entries: Mapping[str, Sequence[tuple[int, float]]]) -> Postings:
@@ -394,6 +406,29 @@ def _plain(value: Any) -> str | None:
 def name_terms(tool: Tool) -> list[str]:
     """Return the index terms of a tool's title, and of its name where the two differ."""
     return terms(tool.title) + (terms(tool.name) if tool.title != tool.name else [])
+
+
+def field_terms(tool: Tool) -> bytes:
+    """Return the counted terms of all :data:`FIELDS` of a tool; :func:`field_postings` reads them."""
+    counted = [count_terms(terms(text_of(tool))) for text_of in FIELDS.values()]
+    sizes = np.asarray([len(each) for each in counted], dtype="<u4")
+    return sizes.tobytes() + b"".join(each.tobytes() for each in counted)
+
+
+def field_postings(tools: Sequence[bytes]) -> Iterator[tuple[str, Postings]]:
+    """Yield each of the :data:`FIELDS` with its postings.
+
+    :param tools: what :func:`field_terms` gave for each tool, in tool order.
+    :raises ValueError: for other bytes.
+    """
+    head = 4 * len(FIELDS)
+    found = [np.frombuffer(each[head:], dtype=_COUNTED) for each in tools]
+    sizes = np.frombuffer(b"".join(each[:head] for each in tools), dtype="<u4")
+    ends_TF = np.cumsum(sizes.reshape(len(tools), len(FIELDS)), axis=1, dtype=np.int64)
+    for number, name in enumerate(FIELDS):
+        starts = ends_TF[:, number - 1] if number else np.zeros(len(tools), dtype=np.int64)
+        ends = ends_TF[:, number]
+        yield name, postings_of([rows[start:end] for rows, start, end in zip(found, starts, ends, strict=True)])
 
 
 def make_coverage_postings(names: Sequence[Sequence[str]]) -> Postings:

@@ -11,6 +11,7 @@ walked through the many that are not allowed. The indexes are built on one threa
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
@@ -20,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inference.encoder import Floats1d, Floats2d
+from inference.result_cache import ResultCache
 from retrieval.index.records import load_mapped
 
 __all__ = ["Nearest", "NodeVectors", "write_vectors"]
@@ -52,6 +54,7 @@ _EF_CONSTRUCTION = 160  # efConstruction
 _MIN_EF_SEARCH, _MAX_EF_SEARCH, _ROWS_PER_EF_SEARCH = 128, 400, 100
 _EXTRA_PROPOSALS = 30  # proposals in addition to the k neighbours, to be scored exactly
 _BLOCK = 256  # rows of 384 float32: 400 KB
+_INDEX_KIND, _MAX_CACHED = "vector-index.v1", 2**28
 Nearest: TypeAlias = tuple[NDArray[np.int64], Floats1d]
 """Rows, best first, and their cosines."""
 _TOOLS, _OTHERS = "tools", "others"
@@ -65,26 +68,36 @@ def write_vectors(
     tool_count: int = 0,
     exact_limit: int = EXACT_LIMIT,
     with_index: bool = True,
+    cache: ResultCache | None = None,
 ) -> None:
     """Write float16 vectors and, for more than ``exact_limit`` tools or other nodes, an approximate index over them.
 
     :param vectors_ND: L2-normalised rows, or zero rows, float32 [N, D].
     :param tool_count: how many of the first rows are tools.
     :param with_index: False for vectors without nearest-neighbour search.
+    :param cache: keeps the last index of each name and part: it is taken from there where its rows are the same.
     """
     np.save(folder / f"{name}.vectors.npy", vectors_ND.astype(np.float16))
     for part, rows_PD in ((_TOOLS, vectors_ND[:tool_count]), (_OTHERS, vectors_ND[tool_count:])):
         if with_index and len(rows_PD) > exact_limit:
-            _write_index(folder / f"{name}.{part}.hnsw", rows_PD)
+            _write_index(folder / f"{name}.{part}.hnsw", rows_PD, cache)
 
 
-def _write_index(path: Path, rows_PD: Floats2d) -> None:
+def _write_index(path: Path, rows_PD: Floats2d, cache: ResultCache | None) -> None:
     faiss = _faiss()
+    made_with = f"{faiss.__version__} {_NEIGHBOURS} {_EF_CONSTRUCTION} {rows_PD.shape}".encode()
+    digest = hashlib.sha256(made_with + rows_PD.tobytes()).digest()
+    known = cache.get(_INDEX_KIND, path.name) if cache is not None else None
+    if known is not None and known.startswith(digest):
+        path.write_bytes(known[len(digest) :])
+        return
     index = faiss.IndexHNSWSQ(rows_PD.shape[1], faiss.ScalarQuantizer.QT_8bit, _NEIGHBOURS, faiss.METRIC_INNER_PRODUCT)
     index.hnsw.efConstruction = _EF_CONSTRUCTION
     index.train(rows_PD)
     index.add(rows_PD)
     faiss.write_index(index, str(path))
+    if cache is not None and path.stat().st_size <= _MAX_CACHED:
+        cache.put(_INDEX_KIND, path.name, digest + path.read_bytes())
 
 
 class NodeVectors:

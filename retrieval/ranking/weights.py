@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 
 from ontology.errors import InvalidArgumentError, SnapshotCorruptError, SnapshotVersionError
 from retrieval.ranking.features import FEATURES, TEXT_FEATURES
-from retrieval.snapshot.manifest import RankingSection
+from retrieval.snapshot.manifest import MANIFEST, RankingSection
 from retrieval.snapshot.reader import Snapshot
 
 __all__ = ["BASELINE", "BASELINE_FUSION", "FUSION", "SHIPPED", "RankingWeights", "ranking_section", "weights_of"]
@@ -121,7 +121,7 @@ def weights_of(snapshot: Snapshot) -> RankingWeights:
     section = snapshot.manifest.ranking
     if section is None:
         return SHIPPED
-    subject = str(snapshot.layout.manifest)
+    subject = str(snapshot.folder / MANIFEST)
     unknown = sorted(set(section.weights) - set(SHIPPED))
     if section.ranker != FUSION or unknown:
         raise SnapshotVersionError(

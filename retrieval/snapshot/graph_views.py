@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from egotools.values import NamespaceSummary
-from retrieval.snapshot.reader import Snapshot
+from retrieval.snapshot.reader import EDGE_DETAILS, Snapshot
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -149,6 +149,8 @@ def snapshot_graph(snapshot: Snapshot) -> nx.MultiDiGraph[str]:
             key=edge.key,
             predicate=snapshot.predicates[adjacency.predicates[number]],
             confidence=float(adjacency.confidences[number]),
-            **edge.attributes(),
+            phrases=edge.phrases,
+            provenance=edge.provenance,
+            **{name: value for name in EDGE_DETAILS if (value := getattr(edge, name)) not in ("", None)},
         )
     return graph

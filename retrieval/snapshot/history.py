@@ -1,22 +1,51 @@
-"""The history of a store: what was published when and by whom, the snapshots that it still has, and the way back."""
+"""What a store has: its publications, the way back to an earlier one, its snapshots, and the removal of old ones."""
 
 from __future__ import annotations
 
 import contextlib
+import logging
+import secrets
 import shlex
+import shutil
+import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from ontology.errors import EgotoolsError, NotFoundError, SnapshotError, StorageError
-from retrieval.snapshot.manifest import Layout, read_manifest
-from retrieval.snapshot.publish import SNAPSHOTS, Publication, named_id, no_snapshot, publish_again, read_log, readable
+from ontology.errors import EgotoolsError, InvalidArgumentError, NotFoundError, SnapshotError, StorageError
+from ontology.files import disk_errors, flush_to_disk
+from retrieval.snapshot.manifest import read_manifest
+from retrieval.snapshot.publish import (
+    SNAPSHOTS,
+    Publication,
+    confirmed_log,
+    named_id,
+    no_snapshot,
+    publish_again,
+    publishing,
+    readable,
+    remove_pointers,
+    remove_unfinished,
+    unless_served,
+)
 
-__all__ = ["Publication", "StoredSnapshot", "history", "list_snapshots", "rollback", "rollback_target"]
+__all__ = [
+    "Collected",
+    "StoredSnapshot",
+    "collect",
+    "collect_after",
+    "history",
+    "list_snapshots",
+    "rollback",
+    "rollback_target",
+    "tidy",
+]
 
+_LOG = logging.getLogger(__name__)
 _TRIES = 100
+_ASIDE, _REPORTS, _OLD_S = ".collected-", "reports", 86_400.0
 
 
 def history(store: Path) -> tuple[Publication, ...]:
@@ -28,9 +57,9 @@ def history(store: Path) -> tuple[Publication, ...]:
     with readable(store):
         for _ in range(_TRIES):
             current = named_id(store)
-            found = read_log(store, current)
+            found = confirmed_log(store, current)
             if named_id(store) == current:  # nothing was published in between
-                return found
+                return tuple(found)
     raise StorageError("the store is published to without a pause", subject=str(store), remedy="Try again")
 
 
@@ -39,8 +68,7 @@ def rollback(store: Path, snapshot_id: str = "", *, actor: str = "") -> Publicat
 
     Going back twice goes back two publications, never forward again.
 
-    :param snapshot_id: any snapshot of the store; empty for the one that was published before the current one, or where the
-        store does not have it any more, the nearest before it.
+    :param snapshot_id: any snapshot of the store; empty for that of :func:`rollback_target`.
     :param actor: who does it, for the history; ``user@host`` of this process where empty.
     :raises NotFoundError: when there is no earlier snapshot, or none of this id.
     :raises SnapshotError: when it is damaged, or published already; nothing is changed then.
@@ -48,9 +76,8 @@ def rollback(store: Path, snapshot_id: str = "", *, actor: str = "") -> Publicat
     """
     target = snapshot_id or rollback_target(store)
     if target not in _ids(store):
-        raise NotFoundError(
-            "the store has no such snapshot", subject=target, remedy=f"List them with: {_list_command(store)}"
-        )
+        remedy = f"List them with: {_list_command(store)}"
+        raise NotFoundError("the store has no such snapshot", subject=target, remedy=remedy)
     publication = publish_again(store, target, action="rollback", actor=actor)
     if publication is None:
         raise SnapshotError("this snapshot is published already", subject=target, remedy="Name another one")
@@ -58,26 +85,29 @@ def rollback(store: Path, snapshot_id: str = "", *, actor: str = "") -> Publicat
 
 
 def rollback_target(store: Path) -> str:
-    """Return the id that :func:`rollback` goes back to: of the nearest publication before that of what ``CURRENT`` names which the store
-    still has. ``CURRENT`` may have been changed by hand, or come from a backup.
+    """Return the id of the nearest publication before that of what ``CURRENT`` names which the store still has. ``CURRENT`` may have been
+    changed by hand, or come from a backup.
 
     :raises NotFoundError: when there is none, or the history does not tell what was published before.
     """
     with readable(store):
         current = named_id(store)
-    led: dict[str, _Step] = {}  # id → how its last publication came about
-    for entry in history(store):
-        before = led.get(entry.previous_id) or _Step(entry.previous_id, None)
-        taken_back = (step for step in before.line() if entry.action == "rollback" and step.id == entry.snapshot_id)
-        led[entry.snapshot_id] = next(taken_back, None) or _Step(entry.snapshot_id, before)
-    if not led and not current:
+    lines: dict[
+        str, tuple[str, ...]
+    ] = {}  # id → what was published before its last publication and not taken back, latest first
+    entries = history(store)
+    for entry in entries:
+        before = (entry.previous_id, *lines.get(entry.previous_id, ()))
+        taken_back = entry.action == "rollback" and entry.snapshot_id in before
+        lines[entry.snapshot_id] = before[before.index(entry.snapshot_id) + 1 :] if taken_back else before
+    if not entries and not current:
         raise no_snapshot(store)
     there = _ids(store) - {current}
-    found = next((step.id for step in led[current].line() if step.id in there), "") if current in led else ""
+    found = next((each for each in lines.get(current, ()) if each in there), "")
     if not found:
-        told = f"the history does not tell what was published before {current}"
+        untold = f"the history does not tell what was published before {current}"
         raise NotFoundError(
-            "no earlier snapshot was published here" if current in led or not current else told,
+            "no earlier snapshot was published here" if current in lines or not current else untold,
             subject=str(store),
             remedy=f"Name a snapshot, or build one; {_list_command(store)} lists them",
         )
@@ -86,20 +116,6 @@ def rollback_target(store: Path) -> str:
 
 def _list_command(store: Path) -> str:
     return f"egotools admin snapshots --store {shlex.quote(str(store))}"
-
-
-class _Step(NamedTuple):
-    """A publication, and the one before it; without those that were taken back."""
-
-    id: str
-    before: _Step | None
-
-    def line(self) -> Iterator[_Step]:
-        """Yield it and all before it, the latest first."""
-        step: _Step | None = self
-        while step is not None:
-            yield step
-            step = step.before
 
 
 def _ids(store: Path) -> set[str]:
@@ -113,7 +129,6 @@ def _ids(store: Path) -> set[str]:
 class StoredSnapshot:
     """A snapshot of a store.
 
-    :param snapshot_id: its id.
     :param tool_count: number of tools; 0 where its manifest cannot be read.
     :param bytes: size on disk.
     :param published: when it was published last, UTC; None for never.
@@ -134,38 +149,150 @@ class StoredSnapshot:
 
 
 def list_snapshots(store: Path) -> tuple[StoredSnapshot, ...]:
-    """Return the snapshots of a store, newest publication first; those that were never published come last.
+    """Return the snapshots of a store, the published one first, then by their last publication; those that were never published come last.
 
     :raises SnapshotError: when the store or its history cannot be read.
     """
-    entries = history(store)
-    last = {entry.snapshot_id: entry for entry in entries}
+    last = {entry.snapshot_id: entry for entry in history(store)}
     with readable(store):
         current = named_id(store)
-    found = [_stored(store / SNAPSHOTS / name, last.get(name), current) for name in sorted(_ids(store))]
-    order = {name: entry.sequence for name, entry in last.items()}
-    return tuple(sorted(found, key=lambda each: (not each.current, -order.get(each.snapshot_id, 0), each.snapshot_id)))
+    found = []
+    for name in sorted(
+        _ids(store), key=lambda name: (name != current, -last[name].sequence if name in last else 0, name)
+    ):
+        folder, tools, problem = store / SNAPSHOTS / name, 0, ""
+        try:
+            tools = read_manifest(folder).counts.tools
+        except EgotoolsError as error:
+            problem = error.problem
+        size = 0
+        with contextlib.suppress(OSError):
+            size = sum(path.lstat().st_size for path in folder.iterdir())
+        published = last[name].time if name in last else None
+        found.append(
+            StoredSnapshot(
+                snapshot_id=name,
+                tool_count=tools,
+                bytes=size,
+                published=published,
+                current=name == current,
+                problem=problem,
+            )
+        )
+    return tuple(found)
 
 
-def _stored(folder: Path, entry: Publication | None, current: str) -> StoredSnapshot:
-    tools, problem = 0, ""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Collected:
+    """What a collection did.
+
+    :param removed: the snapshots that it removed, oldest first.
+    :param in_use: those that it would have removed, but that a process serves or reads.
+    :param bytes: what the removed ones had on disk.
+    """
+
+    removed: tuple[str, ...] = ()
+    in_use: tuple[str, ...] = ()
+    bytes: int = 0
+
+
+def collect(store: Path, keep: int) -> Collected:
+    """Remove all but the newest snapshots of a store, and what dead processes left.
+
+    Newest is what was published last; a snapshot that was never published counts from when it was made. The published snapshot is
+    never removed, nor one that a process serves or reads.
+
+    :param keep: how many snapshots stay, the published one included, 1 or more; 0 for all.
+    :raises InvalidArgumentError: for a number below 0.
+    :raises SnapshotError: when the store or its history cannot be read; nothing is removed then.
+    :raises StorageError: when the disk fails. A snapshot that was to be removed is then there as a whole, or not any more.
+    """
+    if keep < 0:
+        raise InvalidArgumentError(f"it must be 0 or more, not {keep}", subject="keep")
+    if not (store / SNAPSHOTS).is_dir():
+        return Collected()
+    remedy = "Check permissions, and collect again. The published snapshot is unchanged"
+    with disk_errors(store, remedy=remedy), publishing(store):
+        _remove_litter(store)
+        return _remove_old(store, keep) if keep else Collected()
+
+
+def collect_after(store: Path, keep: int) -> None:
+    """Collect after a publication, which has succeeded: where this fails, it is only logged."""
     try:
-        tools = read_manifest(Layout(folder)).counts.tools
+        collect(store, keep)
     except EgotoolsError as error:
-        problem = error.problem
-    return StoredSnapshot(
-        snapshot_id=folder.name,
-        tool_count=tools,
-        bytes=_size(folder),
-        published=entry.time if entry else None,
-        current=folder.name == current,
-        problem=problem,
+        _LOG.warning("old snapshots were not removed: %s", error)
+
+
+def tidy(store: Path) -> None:
+    """Remove what killed publications and collections left, at the start of a server. A store without such is not written to; where this
+    fails, it is only logged. What belongs to a build that lives stays.
+    """
+    litter = (".building-*", ".CURRENT.*", f"{SNAPSHOTS}/{_ASIDE}*")
+    try:
+        with disk_errors(store):
+            found = any(any(store.glob(pattern)) for pattern in litter) or any(_temporaries(store))
+            if found and (store / SNAPSHOTS).is_dir():
+                with publishing(store, wait_s=0.0):  # who publishes at this moment removes it as well
+                    _remove_litter(store)
+    except EgotoolsError as error:
+        _LOG.warning("what killed processes left was not removed: %s", error)
+
+
+def _remove_old(store: Path, keep: int) -> Collected:
+    def age(each: StoredSnapshot) -> tuple[float, str]:
+        made = 0.0
+        with contextlib.suppress(OSError):
+            made = (store / SNAPSHOTS / each.snapshot_id).stat().st_mtime
+        return each.published.timestamp() if each.published else made, each.snapshot_id
+
+    found = list_snapshots(store)
+    others = sorted((each for each in found if not each.current), key=age, reverse=True)
+    removed: list[StoredSnapshot] = []
+    in_use: list[str] = []
+    for each in reversed(others[keep - (len(others) < len(found)) :]):
+        folder = store / SNAPSHOTS / each.snapshot_id
+        with unless_served(folder) as is_free:
+            if is_free:  # moved away first: half a snapshot must not be found under its name
+                folder.rename(folder.with_name(f"{_ASIDE}{each.snapshot_id}-{secrets.token_hex(4)}"))
+                removed.append(each)
+            else:
+                in_use.append(each.snapshot_id)
+    if removed:
+        flush_to_disk(store / SNAPSHOTS)
+        _finish_removals(store)
+    for each in removed:
+        for report in (store / _REPORTS).glob(f"{each.snapshot_id}.*"):
+            report.unlink(missing_ok=True)
+    return Collected(
+        removed=tuple(each.snapshot_id for each in removed),
+        in_use=tuple(in_use),
+        bytes=sum(each.bytes for each in removed),
     )
 
 
-def _size(folder: Path) -> int:
-    total = 0
-    with contextlib.suppress(OSError):
-        for path in folder.iterdir():
-            total += path.lstat().st_size
-    return total
+def _remove_litter(store: Path) -> None:
+    """Remove what dead processes left; the caller holds the store's lock."""
+    remove_unfinished(store)
+    remove_pointers(store)
+    _finish_removals(store)
+    for file in _temporaries(store):
+        file.unlink(missing_ok=True)
+
+
+def _finish_removals(store: Path) -> None:
+    """Remove what was moved aside, also by a collection that died."""
+    for folder in (store / SNAPSHOTS).glob(f"{_ASIDE}*"):
+        if folder.is_symlink() or not folder.is_dir():  # rmtree refuses these, and nothing would ever be collected
+            folder.unlink(missing_ok=True)
+        else:
+            shutil.rmtree(folder)
+
+
+def _temporaries(store: Path) -> Iterator[Path]:
+    """The temporary files ``.NAME.PID`` of whatever is written in a store, where their writers died a day ago or earlier."""
+    for folder in (store, store / _REPORTS):
+        for file in folder.glob(".?*.*"):
+            if file.suffix[1:].isdigit() and time.time() - file.lstat().st_mtime > _OLD_S:
+                yield file

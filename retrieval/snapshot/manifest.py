@@ -5,29 +5,39 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import stat
 from collections.abc import Mapping
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
-from ontology.errors import SnapshotCorruptError, SnapshotVersionError
+from ontology.errors import SnapshotCorruptError, SnapshotError, SnapshotVersionError
 from ontology.json_values import first_error
 from ontology.tool import NamedSource
-from retrieval.snapshot.signing import TrustedKeys, check_signature, is_signature
+from retrieval.snapshot.signing import (
+    TrustedKeys,
+    check_signature,
+    is_signature,
+    is_unfinished_signature,
+    load_trusted_keys,
+    regular_file,
+)
 
 __all__ = [
+    "EDGES",
     "FORMAT_VERSION",
     "KEYS",
+    "MANIFEST",
     "NAME_VECTORS",
     "NGRAMS",
+    "NODES",
+    "NODE_KEYS",
     "NODE_VECTORS",
+    "TOOLS",
     "Counts",
     "EncoderInfo",
     "FileInfo",
-    "Layout",
     "LearnedSection",
     "Manifest",
     "OntologyVersion",
@@ -36,7 +46,10 @@ __all__ = [
     "RankingSection",
     "content_id",
     "file_digest",
+    "is_whole",
     "read_manifest",
+    "verify_listing",
+    "verify_snapshot",
     "write_manifest",
 ]
 
@@ -46,44 +59,15 @@ FORMAT_VERSION = 6
 4: tools have the JSON Schemas and the call of their source; the file ``filter_values.jsonl``.
 3: ``clause_fusion`` is the name of the weight of clause fusion.
 """
+MANIFEST = "manifest.json"
+TOOLS, NODES, EDGES, NODE_KEYS = "tools", "nodes", "edges", "node_keys"
+"""Records and texts of a snapshot folder, without their extension."""
 NODE_VECTORS, NAME_VECTORS = "nodes", "names"
 NGRAMS, KEYS = "ngrams", "keys"
-
-
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """The paths of one snapshot folder. Paths of records and texts have no extension."""
-
-    folder: Path
-
-    @property
-    def manifest(self) -> Path:
-        """The path of the manifest."""
-        return self.folder / "manifest.json"
-
-    @property
-    def tools(self) -> Path:
-        """The path of the records of the tools."""
-        return self.folder / "tools"
-
-    @property
-    def nodes(self) -> Path:
-        """The path of the records of the nodes."""
-        return self.folder / "nodes"
-
-    @property
-    def edges(self) -> Path:
-        """The path of the records of the edges."""
-        return self.folder / "edges"
-
-    @property
-    def node_keys(self) -> Path:
-        """The path of the keys of the nodes."""
-        return self.folder / "node_keys"
-
-
 _MAX_MANIFEST_BYTES = 256 * 1024 * 1024
 _MAX_NAME_BYTES, _MAX_PROBLEM = 255, 300
+_REMEDY = "Build again, or publish an older snapshot"
+_DELETED_BUT_OPEN = ".nfs"  # what a network file system makes of a deleted file that is still read
 
 
 def _plain_name(name: str) -> str:
@@ -167,10 +151,9 @@ class LearnedSection(_Section):
     """What was learned from use (``egotools learn``), in the files ``use.*`` and ``bm25.use.*``.
 
     :param past_requests: how many past requests it has.
-    :param pairs: of tools that are used together; earlier builds wrote them, and they are no longer read.
     :param reporters: how many reporters the past requests are of.
     :param min_reporters: how many reporters must have used a tool before it counts.
-    :param weights: ``requests``, in standard deviations of the scores; ``pairs`` as above.
+    :param weights: ``requests``, in standard deviations of the scores. ``pairs``, here and above, is no longer read.
     """
 
     past_requests: Annotated[int, Field(ge=0)]
@@ -227,21 +210,25 @@ class Manifest(_Section):
         return self.model_dump(mode="json", exclude={"snapshot_id"}, exclude_none=True)
 
 
-def read_manifest(layout: Layout, trusted: TrustedKeys | None = None) -> Manifest:
-    """Read the manifest of a folder.
+def read_manifest(folder: Path, trusted: TrustedKeys | None = None) -> Manifest:
+    """Read the manifest of a snapshot folder.
 
     :param trusted: the keys of which one must have signed it; None for no signature.
     :raises SnapshotSignatureError: when none of them has.
     :raises SnapshotVersionError: when the snapshot has another format version.
     :raises SnapshotCorruptError: when the manifest is invalid, or its content does not match its id.
     """
-    path = layout.manifest
+    path = folder / MANIFEST
     try:
-        text = _read(path)
+        with regular_file(path) as file:
+            text = file.read(_MAX_MANIFEST_BYTES + 1)
+        if len(text) > _MAX_MANIFEST_BYTES:
+            raise ValueError(f"it has more than {_MAX_MANIFEST_BYTES:,} bytes")
         if trusted is not None:
-            check_signature(layout.folder, text, trusted)
+            check_signature(folder, text, trusted)
         content = json.loads(text.decode("utf-8"))
-        computed_id = _id_of(content)
+        named = isinstance(content, dict) and content.pop("snapshot_id", None)
+        computed = content_id(content) if isinstance(content, dict) else ""
     except (OSError, ValueError, RecursionError) as error:  # a ValueError also for half a surrogate pair
         raise _unreadable(str(error), path) from error
     if not isinstance(content, dict) or not isinstance(content.get("files"), dict) or not content["files"]:
@@ -250,50 +237,31 @@ def read_manifest(layout: Layout, trusted: TrustedKeys | None = None) -> Manifes
     if version != FORMAT_VERSION:
         raise SnapshotVersionError(
             f"the snapshot has format version {str(version)[:40]}; this egotools reads {FORMAT_VERSION}",
-            subject=str(layout.folder),
+            subject=str(folder),
             remedy="Build it again with this egotools, or serve it with the one that wrote it",
         )
-    if computed_id != content.get("snapshot_id"):
+    if computed != named:
         raise SnapshotCorruptError("the manifest was altered", subject=str(path), remedy="Build again")
     try:
-        return Manifest.model_validate_json(json.dumps(content))
+        return Manifest.model_validate_json(json.dumps({**content, "snapshot_id": named}))
     except ValidationError as error:
         raise _unreadable(first_error(error), path) from error
 
 
 def _unreadable(problem: str, path: Path) -> SnapshotCorruptError:
-    return SnapshotCorruptError(
-        f"the manifest cannot be read: {problem[:_MAX_PROBLEM]}", subject=str(path), remedy="Build again"
-    )
+    problem = f"the manifest cannot be read: {problem[:_MAX_PROBLEM]}"
+    return SnapshotCorruptError(problem, subject=str(path), remedy="Build again")
 
 
-def _read(path: Path) -> bytes:
-    """Return the bytes of a regular file of bounded size; raises OSError for a link and anything else."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    with open(descriptor, "rb") as file:
-        state = os.fstat(descriptor)
-        if not stat.S_ISREG(state.st_mode):
-            raise ValueError("it is no file")
-        if state.st_size > _MAX_MANIFEST_BYTES:
-            raise ValueError(f"it has {state.st_size:,} bytes")
-        return file.read()
-
-
-def _id_of(content: Any) -> str:
-    """Return the id that belongs to the JSON value of a manifest; empty for a value that is no object."""
-    if not isinstance(content, dict):
-        return ""
-    return content_id({key: value for key, value in content.items() if key != "snapshot_id"})
-
-
-def write_manifest(folder: Path, manifest: Manifest) -> Manifest:
+def write_manifest(folder: Path, manifest: Manifest, known: Mapping[str, FileInfo] = {}) -> Manifest:
     """Write the manifest of all files in the folder; return it with ``files`` and ``snapshot_id`` computed.
 
     :param manifest: its ``files`` and ``snapshot_id`` are ignored.
+    :param known: the size and hash of files of the folder that were checked already, by name.
     """
-    path = Layout(folder).manifest
+    path = folder / MANIFEST
     files = {
-        each.name: FileInfo(bytes=each.stat().st_size, sha256=file_digest(each))
+        each.name: known.get(each.name) or FileInfo(bytes=each.stat().st_size, sha256=file_digest(each))
         for each in sorted(folder.iterdir())
         if each != path and not is_signature(each.name)
     }
@@ -311,6 +279,75 @@ def content_id(content: Mapping[str, Any]) -> str:
 
 def file_digest(path: Path) -> str:
     """Return the SHA-256 of a file, hexadecimal; raises OSError for a link too."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    with open(descriptor, "rb") as file:
+    with regular_file(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def verify_snapshot(folder: Path, *, digests: bool = True) -> Manifest:
+    """Check signature, manifest and files of a snapshot; return its manifest.
+
+    :param digests: False to check names and sizes of the files only.
+    :raises SnapshotVersionError: when the snapshot has another format version.
+    :raises SnapshotSignatureError: when ``EGOTOOLS_TRUSTED_KEYS`` is set and none of these keys has signed it.
+    :raises SnapshotCorruptError: naming the file that is missing, truncated, altered, or not in the manifest.
+    """
+    manifest = read_manifest(folder, load_trusted_keys())
+    verify_listing(folder, manifest)
+    if digests:
+        _check_digests(folder, manifest)
+    return manifest
+
+
+def is_whole(folder: Path) -> bool:
+    """Whether a folder has every file of its manifest as it was written, whoever signed it."""
+    try:
+        manifest = read_manifest(folder)
+        verify_listing(folder, manifest)
+        _check_digests(folder, manifest)
+    except SnapshotError:
+        return False
+    return True
+
+
+def verify_listing(folder: Path, manifest: Manifest) -> None:
+    """Check that the folder has the files of the manifest in their sizes, all of them files of its own, and no others.
+
+    :raises SnapshotCorruptError: naming the first that differs.
+    """
+    try:
+        with os.scandir(folder) as entries:
+            found = {
+                entry.name: entry.stat(follow_symlinks=False).st_size if entry.is_file(follow_symlinks=False) else -1
+                for entry in entries
+                if not entry.name.startswith(_DELETED_BUT_OPEN)
+            }
+    except OSError as error:
+        raise _differs(folder, f"the snapshot cannot be read: {error.strerror}") from error
+    for name, info in sorted(manifest.files.items()):
+        size = found.get(name)
+        if size is None:
+            raise _differs(folder / name, "the file is missing")
+        if size < 0:
+            raise _differs(folder / name, "it is a link or a folder, not a file")
+        if size != info.bytes:
+            raise _differs(folder / name, f"the file has {size} bytes, not {info.bytes}")
+    for name in sorted(found.keys() - manifest.files.keys() - {MANIFEST}):
+        if not is_signature(name) and not is_unfinished_signature(name):
+            raise _differs(folder / name, "the manifest does not list this file", f"Remove it. {_REMEDY}")
+
+
+def _differs(path: Path, problem: str, remedy: str = _REMEDY) -> SnapshotCorruptError:
+    return SnapshotCorruptError(problem, subject=str(path), remedy=remedy)
+
+
+def _check_digests(folder: Path, manifest: Manifest) -> None:
+    def check(name: str) -> None:
+        try:
+            digest = file_digest(folder / name)
+        except OSError as error:
+            raise _differs(folder / name, f"the file cannot be read: {error.strerror}") from error
+        if digest != manifest.files[name].sha256:
+            raise _differs(folder / name, "the file was altered (SHA-256 differs)")
+
+    with ThreadPoolExecutor(max_workers=2) as pool:  # hashing releases the interpreter lock
+        list(pool.map(check, sorted(manifest.files)))

@@ -1,20 +1,22 @@
-"""Atomic publication: write to a staging folder, fsync, rename, then update the file ``CURRENT``.
+"""Publication in a store: written aside, flushed, renamed, and then named by the file ``CURRENT``.
 
 A store is a folder::
 
     CURRENT                 the id of the published snapshot, one line
-    history.jsonl           the publications, a line each (:mod:`retrieval.snapshot.publish`)
-    snapshots/<id>/         immutable snapshots
+    history.jsonl           the publications, a line each
+    snapshots/<id>/         immutable snapshots, each locked (flock, shared) by whoever serves it
     .building-<n>/          staging folder of a build, locked by it; the next build removes those of dead processes
     .CURRENT.<pid>          the next ``CURRENT`` while it is written; the next publication removes those of dead processes
-    .lock                   locked (flock) by the process that publishes; the system frees it when that process dies
+    .lock                   locked by the process that publishes
 
-At every moment ``CURRENT`` names a complete snapshot or does not exist. One publication at a time checks and changes it.
+At every moment ``CURRENT`` names a complete snapshot or does not exist. The operating system frees a lock when its holder dies, also in
+another container, where process ids say nothing. Machines that share a store need a file system that shares these locks, as NFS 4 does.
 """
 
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import getpass
 import json
 import os
@@ -24,7 +26,8 @@ import shlex
 import shutil
 import socket
 import stat
-from collections.abc import Iterator, Sequence
+import weakref
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from itertools import pairwise
@@ -35,14 +38,14 @@ from pydantic import TypeAdapter, ValidationError
 
 from ontology.errors import NotFoundError, SnapshotCorruptError, SnapshotError, StorageError
 from ontology.files import append, disk_errors, flush_to_disk, lock_within, replacing
-from retrieval.snapshot.lease import serving_lease, unless_served
-from retrieval.snapshot.manifest import Layout
-from retrieval.snapshot.signing import is_signature, load_signing_key, sign_snapshot
-from retrieval.snapshot.verify import is_whole, verify_snapshot
+from retrieval.snapshot.manifest import MANIFEST, is_whole, verify_snapshot
+from retrieval.snapshot.signing import is_signature, load_signing_key, regular_file, sign_snapshot
 
 __all__ = [
     "SNAPSHOTS",
     "Publication",
+    "ServingLease",
+    "confirmed_log",
     "current_snapshot",
     "named_id",
     "no_snapshot",
@@ -50,62 +53,111 @@ __all__ = [
     "publish_again",
     "published_id",
     "publishing",
-    "read_log",
     "readable",
     "remove_pointers",
     "remove_unfinished",
+    "serving_lease",
     "staging_folder",
     "this_actor",
+    "unless_served",
 ]
 
-_LOCK = ".lock"
+SNAPSHOTS = "snapshots"
+"""The folder of a store that holds its snapshots."""
+_CURRENT, _LOG, _LOCK, _STAGING = "CURRENT", "history.jsonl", ".lock", ".building-"
 _LOCK_TIMEOUT_S = 60.0
+_ID, _MAX_NAMED, _MAX_ACTOR = re.compile(r"[0-9A-Za-z_][0-9A-Za-z_.-]{0,99}"), 200, 200
+_REMEDY = "Check permissions and free space, and build again. The published snapshot is unchanged"
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+
+
+class ServingLease(contextlib.AbstractContextManager["ServingLease"]):
+    """A snapshot folder that is in use: it is not collected until this is closed or no longer referred to.
+
+    :param descriptor: of the folder, with a shared lock where the file system has locks.
+    """
+
+    def __init__(self, descriptor: int) -> None:
+        self.close = weakref.finalize(self, os.close, descriptor)
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+
+def serving_lease(folder: Path) -> ServingLease:
+    """Return a lease of a snapshot folder, which many may hold.
+
+    :raises NotFoundError: when the folder is not there, or is being removed.
+    :raises SnapshotError: when it cannot be opened.
+    """
+    gone = NotFoundError("the snapshot is not there any more", subject=str(folder), remedy="Name another, or try again")
+    try:
+        descriptor = os.open(folder, _FOLDER)
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise gone from error
+    except OSError as error:
+        problem, remedy = f"the snapshot cannot be read: {error.strerror}", "Let this user read the store"
+        raise SnapshotError(problem, subject=str(folder), remedy=remedy) from error
+    lease = ServingLease(descriptor)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        if os.path.samestat(os.fstat(descriptor), os.stat(folder)):
+            return lease
+    except (BlockingIOError, FileNotFoundError):
+        pass
+    except OSError:  # a file system without locks
+        return lease
+    lease.close()
+    raise gone  # it is removed at this moment
 
 
 @contextlib.contextmanager
-def publishing(store: Path, *, wait_s: float | None = None) -> Iterator[None]:
-    """Wait until no other thread or process publishes in the store, and keep them waiting until the block ends.
+def unless_served(folder: Path) -> Iterator[bool]:
+    """Yield whether nobody serves a snapshot folder; nobody can begin to before the block ends.
 
-    :param wait_s: how long to wait; None for a minute.
-
-    The operating system frees the lock when its holder dies.
-
-    :raises StorageError: when another holds it for so long, or it is no file.
-    :raises OSError: when it cannot be opened.
+    :raises OSError: when the folder cannot be opened.
     """
-    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-    descriptor = os.open(store / _LOCK, flags, 0o600)
+    descriptor = os.open(folder, _FOLDER | os.O_NOFOLLOW)
     try:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise StorageError(
-                "the lock of the store is no file", subject=str(store / _LOCK), remedy="Remove it and publish again"
-            )
-        lock_within(
-            descriptor,
-            _LOCK_TIMEOUT_S if wait_s is None else wait_s,
-            store / _LOCK,
-            remedy="Wait for it or end it, and publish again",
-        )
-        yield
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:  # it is served, or the file system cannot tell
+            yield False
+        else:
+            yield True
     finally:
         os.close(descriptor)
 
 
-_PREFIX = ".building-"
-_REMEDY = "Check permissions and free space, and build again. The published snapshot is unchanged"
+@contextlib.contextmanager
+def publishing(store: Path, *, wait_s: float = _LOCK_TIMEOUT_S) -> Iterator[None]:
+    """Wait until no other thread or process publishes in the store, and keep them waiting until the block ends.
+
+    :raises StorageError: when another holds the lock for so long, or it is no file.
+    :raises OSError: when it cannot be opened.
+    """
+    path = store / _LOCK
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o600)
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise StorageError(
+                "the lock of the store is no file", subject=str(path), remedy="Remove it and publish again"
+            )
+        lock_within(descriptor, wait_s, path, remedy="Wait for it or end it, and publish again")
+        yield
+    finally:
+        os.close(descriptor)
 
 
 @contextlib.contextmanager
 def staging_folder(store: Path) -> Iterator[Path]:
     """Yield a new staging folder inside the store. It is removed at the end of the block unless it was published.
 
-    Its build holds a lock on it, which the system frees when the build dies. Folders of dead builds are removed first.
-
     :raises StorageError: when the store cannot be written, or an operating-system error ends the build.
     """
     with disk_errors(store, remedy=_REMEDY, network_errors=True):  # a build may ask models
         store.mkdir(parents=True, exist_ok=True)
-        folder = store / f"{_PREFIX}{secrets.token_hex(8)}"
+        folder = store / f"{_STAGING}{secrets.token_hex(8)}"
         with contextlib.ExitStack() as held:
             held.callback(shutil.rmtree, folder, ignore_errors=True)
             with publishing(store):  # nobody takes the folder for a dead one before it is locked
@@ -120,8 +172,8 @@ def remove_unfinished(store: Path) -> None:
 
     :raises OSError: when the store cannot be written.
     """
-    for folder in store.glob(f"{_PREFIX}*"):
-        if folder.is_symlink() or not folder.is_dir():  # of releases that had a file beside each folder
+    for folder in store.glob(f"{_STAGING}*"):
+        if folder.is_symlink() or not folder.is_dir():
             folder.unlink(missing_ok=True)
             continue
         with unless_served(folder) as is_free:
@@ -129,9 +181,14 @@ def remove_unfinished(store: Path) -> None:
                 shutil.rmtree(folder, ignore_errors=True)
 
 
-Action: TypeAlias = Literal["publish", "rollback"]
-LOG = "history.jsonl"
-_MAX_ACTOR = 200
+def remove_pointers(store: Path) -> None:
+    """Remove what killed processes meant to be the next ``CURRENT``. The caller holds the store's lock, so none has a living writer."""
+    for file in store.glob(f".{_CURRENT}.*"):  # as ontology.files.replacing names them
+        if file.suffix[1:].isdigit():
+            file.unlink(missing_ok=True)
+
+
+_Action: TypeAlias = Literal["publish", "rollback"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,8 +196,7 @@ class Publication:
     """One change of the published snapshot.
 
     :param sequence: its number in the store, from 1, without gaps.
-    :param snapshot_id: what was published.
-    :param previous_id: what was published before; empty for nothing.
+    :param snapshot_id: what was published; ``previous_id`` what was before, empty for nothing.
     :param time: when, UTC.
     :param action: whether it was a new publication or a way back.
     :param actor: who did it: ``user@host``, or what the caller named.
@@ -150,7 +206,7 @@ class Publication:
     snapshot_id: str
     previous_id: str
     time: datetime
-    action: Action
+    action: _Action
     actor: str
 
     def to_json(self) -> dict[str, Any]:
@@ -161,43 +217,68 @@ class Publication:
 _PUBLICATION = TypeAdapter(Publication)
 
 
-def read_log(store: Path, current_id: str) -> tuple[Publication, ...]:
-    """Return the publications of a store, oldest first, without those that ``CURRENT`` never confirmed.
+def confirmed_log(store: Path, current_id: str) -> list[Publication]:
+    """Return the publications of a store, oldest first, without those that never took effect: the next one, or ``CURRENT``, says so.
 
     :param current_id: the id that ``CURRENT`` names; empty for none.
     :raises SnapshotCorruptError: for a damaged line that is not the last one.
     """
-    return _confirmed(_parsed(store)[0], current_id)
+    found = _whole_lines(store)[0]
+    kept = [entry for entry, following in pairwise(found) if following.previous_id == entry.snapshot_id]
+    return [*kept, *(entry for entry in found[-1:] if entry.snapshot_id == current_id)]
+
+
+def _whole_lines(store: Path) -> tuple[list[Publication], int]:
+    """Return the entries of the log, and the bytes of its whole lines: a torn last line does not count."""
+    path = store / _LOG
+    try:
+        with regular_file(path) as file:
+            lines = file.read().splitlines(keepends=True)
+    except FileNotFoundError:
+        return [], 0
+    found: list[Publication] = []
+    for number, line in enumerate(lines, 1):
+        try:
+            if not line.endswith(b"\n"):
+                break
+            found.append(_PUBLICATION.validate_json(line))
+        except ValidationError as error:
+            if number == len(lines):
+                break
+            remedy = "Move the file away; the next publication begins a new one. What is published is unchanged"
+            raise SnapshotCorruptError(
+                "a line of the history is damaged", subject=f"{path}:{number}", remedy=remedy
+            ) from error
+    return found, sum(map(len, lines[: len(found)]))
 
 
 @contextlib.contextmanager
-def logged(store: Path, snapshot_id: str, previous_id: str, action: Action, actor: str) -> Iterator[Publication]:
+def _logged(store: Path, snapshot_id: str, previous_id: str, action: _Action, actor: str) -> Iterator[Publication]:
     """Append a publication, and yield it; the line is taken back when the block fails. The caller holds the store's lock.
 
     :raises SnapshotCorruptError: when the log is damaged.
     :raises OSError: when the disk fails; the log is then as before.
     """
-    found, whole_bytes = _parsed(store)
     entry = Publication(
-        sequence=len(_confirmed(found, previous_id)) + 1,
+        sequence=len(confirmed_log(store, previous_id)) + 1,
         snapshot_id=snapshot_id,
         previous_id=previous_id,
         time=datetime.now(UTC),
         action=action,
         actor=(actor or this_actor())[:_MAX_ACTOR],
     )
-    path = store / LOG
+    path, end = store / _LOG, _whole_lines(store)[1]
     existed = path.exists()
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o644)
     try:
-        os.ftruncate(descriptor, whole_bytes)  # a torn last line
-        append(descriptor, _line(entry), whole_bytes)
+        os.ftruncate(descriptor, end)
+        append(descriptor, json.dumps(entry.to_json()).encode() + b"\n", end)
         if not existed:
             flush_to_disk(store)
         yield entry
     except BaseException:
         with contextlib.suppress(OSError):
-            os.ftruncate(descriptor, whole_bytes)
+            os.ftruncate(descriptor, end)
         raise
     finally:
         os.close(descriptor)
@@ -212,64 +293,6 @@ def this_actor() -> str:
     return f"{user}@{socket.gethostname()}"
 
 
-def _line(entry: Publication) -> bytes:
-    row = entry.to_json()
-    return json.dumps(row).encode() + b"\n"
-
-
-def _parsed(store: Path) -> tuple[list[Publication], int]:
-    """Return the entries of the log, and the bytes of its whole lines."""
-    lines = _read(store / LOG).splitlines(keepends=True)
-    found: list[Publication] = []
-    whole_bytes = 0
-    for number, line in enumerate(lines, 1):
-        entry = _entry(line)
-        if entry is None:
-            if number == len(lines):
-                break
-            raise SnapshotCorruptError(
-                "a line of the history is damaged",
-                subject=f"{store / LOG}:{number}",
-                remedy="Move the file away; the next publication begins a new one. What is published is unchanged",
-            )
-        found.append(entry)
-        whole_bytes += len(line)
-    return found, whole_bytes
-
-
-def _read(path: Path) -> bytes:
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except FileNotFoundError:
-        return b""
-    with open(descriptor, "rb") as file:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise SnapshotCorruptError("the history is no file", subject=str(path), remedy="Move it away")
-        return file.read()
-
-
-def _entry(line: bytes) -> Publication | None:
-    """Return the entry of a line; None for a torn or damaged one."""
-    try:
-        return _PUBLICATION.validate_json(line) if line.endswith(b"\n") else None
-    except ValidationError:
-        return None
-
-
-def _confirmed(found: Sequence[Publication], current_id: str) -> tuple[Publication, ...]:
-    """Return the entries that took effect: the next one, or ``CURRENT``, says so."""
-    kept = [entry for entry, following in pairwise(found) if following.previous_id == entry.snapshot_id]
-    if found and found[-1].snapshot_id == current_id:
-        kept.append(found[-1])
-    return tuple(kept)
-
-
-_CURRENT = "CURRENT"
-_ID, _MAX_NAMED = re.compile(r"[0-9A-Za-z_][0-9A-Za-z_.-]{0,99}"), 200
-SNAPSHOTS = "snapshots"
-"""The folder of a store that holds its snapshots."""
-
-
 def publish(
     store: Path,
     folder: Path,
@@ -277,17 +300,15 @@ def publish(
     *,
     current: bool = True,
     replaces: str | None = None,
-    actor: str = "",
     signing_key: Path | None = None,
 ) -> Path:
     """Move a finished staging folder to ``snapshots/`` and make ``CURRENT`` name it; return the snapshot's folder.
 
     :param current: False to leave ``CURRENT`` as it is: the snapshot is only kept.
     :param replaces: the id that ``CURRENT`` must name, empty for none; None for any.
-    :param actor: who publishes, for the history; ``user@host`` of this process where empty.
     :param signing_key: file of the key that signs the snapshot; None for that of ``EGOTOOLS_SIGNING_KEY``, if any.
     :raises InvalidArgumentError: when this is no key.
-    :raises SnapshotError: when it names another, perhaps of a newer catalogue; nothing is changed then.
+    :raises SnapshotError: when ``CURRENT`` names another, perhaps of a newer catalogue; nothing is changed then.
     :raises StorageError: when a write fails; ``CURRENT`` is then unchanged.
     """
     target = store / SNAPSHOTS / snapshot_id
@@ -300,7 +321,7 @@ def publish(
         _move_in(folder, target)
         flush_to_disk(target.parent)
         if current:
-            _name_current(store, snapshot_id, "publish", actor)
+            _name_current(store, snapshot_id, "publish", "")
     return target
 
 
@@ -309,13 +330,14 @@ def publish_again(
     snapshot_id: str,
     *,
     replaces: str | None = None,
-    action: Action = "publish",
+    action: _Action = "publish",
     actor: str = "",
     signing_key: Path | None = None,
 ) -> Publication | None:
     """Make ``CURRENT`` name a snapshot that is in the store already; return the publication, None where it did before.
 
     :param replaces: as for :func:`publish`.
+    :param actor: who publishes, for the history; ``user@host`` of this process where empty.
     :param signing_key: file of a key that signs it too; None for no further signature.
     :raises SnapshotError: as for :func:`publish`; also when a file of it is damaged.
     :raises NotFoundError: when the store does not have it any more.
@@ -334,11 +356,8 @@ def publish_again(
 
 def _require_current(store: Path, replaces: str | None) -> None:
     if replaces is not None and (found := published_id(store)) != replaces:
-        raise SnapshotError(
-            f"another snapshot was published meanwhile ({found}), and this one would hide it",
-            subject=str(store),
-            remedy="Begin again with that one",
-        )
+        problem = f"another snapshot was published meanwhile ({found}), and this one would hide it"
+        raise SnapshotError(problem, subject=str(store), remedy="Begin again with that one")
 
 
 def _move_in(folder: Path, target: Path) -> None:
@@ -357,38 +376,37 @@ def _move_in(folder: Path, target: Path) -> None:
         if is_signature(path.name) and path.is_file() and (keep is target or not (keep / path.name).exists()):
             path.replace(keep / path.name)
     if keep is folder:
-        target.rename(folder.with_name(f"{folder.name}-damaged"))
+        damaged = folder.with_name(f"{folder.name}-damaged")
+        target.rename(damaged)
         folder.rename(target)
-        shutil.rmtree(folder.with_name(f"{folder.name}-damaged"), ignore_errors=True)
+        shutil.rmtree(damaged, ignore_errors=True)
     flush_to_disk(target)
 
 
-def _name_current(store: Path, snapshot_id: str, action: Action, actor: str) -> Publication | None:
+def _name_current(store: Path, snapshot_id: str, action: _Action, actor: str) -> Publication | None:
     """Log the publication, then replace ``CURRENT``. When anything fails, both are as before."""
     remove_pointers(store)
     before = named_id(store)
     if before == snapshot_id:
         flush_to_disk(store)
         return None
-    with logged(store, snapshot_id, before, action, actor) as publication:
-        with replacing(store / _CURRENT) as temporary:
-            temporary.write_text(f"{snapshot_id}\n", encoding="utf-8")
+    with _logged(store, snapshot_id, before, action, actor) as publication:
+        _write_current(store, snapshot_id)
         try:
             flush_to_disk(store)
         except OSError:
-            _restore(store, before)
+            with contextlib.suppress(OSError):
+                if before:
+                    _write_current(store, before)
+                else:
+                    (store / _CURRENT).unlink()
             raise
     return publication
 
 
-def _restore(store: Path, before: str) -> None:
-    """Make ``CURRENT`` what it was, as far as the disk allows."""
-    with contextlib.suppress(OSError):
-        if before:
-            with replacing(store / _CURRENT) as temporary:
-                temporary.write_text(f"{before}\n", encoding="utf-8")
-        else:
-            (store / _CURRENT).unlink()
+def _write_current(store: Path, snapshot_id: str) -> None:
+    with replacing(store / _CURRENT) as temporary:
+        temporary.write_text(f"{snapshot_id}\n", encoding="utf-8")
 
 
 def published_id(store: Path) -> str:
@@ -405,20 +423,19 @@ def current_snapshot(store: Path) -> Path:
     :raises SnapshotError: when ``CURRENT`` is damaged; :class:`NotFoundError` when the store has no published snapshot.
     """
     with readable(store):
-        if Layout(store).manifest.is_file():
+        if (store / MANIFEST).is_file():
             return store
         snapshot_id = named_id(store)
+        folder = store / SNAPSHOTS / snapshot_id
         if not snapshot_id:
             raise no_snapshot(store)
         if not _ID.fullmatch(snapshot_id):
             raise SnapshotError("CURRENT does not name a snapshot", subject=str(store / _CURRENT), remedy="Build again")
-        folder = store / SNAPSHOTS / snapshot_id
         if folder.is_symlink():
             raise SnapshotError("the snapshot is a link", subject=str(folder), remedy="Build again")
-        if not Layout(folder).manifest.is_file():
-            raise NotFoundError(
-                "CURRENT names a snapshot that does not exist", subject=str(folder), remedy="Build again"
-            )
+        if not (folder / MANIFEST).is_file():
+            problem = "CURRENT names a snapshot that does not exist"
+            raise NotFoundError(problem, subject=str(folder), remedy="Build again")
         return folder
 
 
@@ -426,13 +443,12 @@ def no_snapshot(store: Path) -> NotFoundError:
     """Return the error for a store that has published nothing. Its remedy is a command that can be typed as it stands for a folder of
     documents that was named by mistake, and with the documents in place of ``DOCUMENTS`` otherwise.
     """
+    named = shlex.quote(str(store))
     if store.is_dir() and not (store / SNAPSHOTS).is_dir() and any(store.iterdir()):
-        documents = shlex.quote(str(store))
-        remedy = f"If these are documents, type: egotools build {documents} --out store. Then name it: --store store"
-        return NotFoundError(
-            "this folder is no store: no snapshot is published here", subject=str(store), remedy=remedy
-        )
-    remedy = f"Build one with: egotools build DOCUMENTS --out {shlex.quote(str(store))}"
+        problem = "this folder is no store: no snapshot is published here"
+        remedy = f"If these are documents, type: egotools build {named} --out store. Then name it: --store store"
+        return NotFoundError(problem, subject=str(store), remedy=remedy)
+    remedy = f"Build one with: egotools build DOCUMENTS --out {named}"
     return NotFoundError("no snapshot is published here", subject=str(store), remedy=remedy)
 
 
@@ -442,10 +458,9 @@ def readable(store: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
+        problem, subject = f"the store cannot be read: {error.strerror or error}", str(error.filename or store)
         raise SnapshotError(
-            f"the store cannot be read: {error.strerror or error}",
-            subject=str(error.filename or store),
-            remedy="Let this user read the store and its snapshots",
+            problem, subject=subject, remedy="Let this user read the store and its snapshots"
         ) from error
 
 
@@ -462,10 +477,3 @@ def named_id(store: Path) -> str:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):  # a pipe or a device could be read without end
             return ""
         return file.read(_MAX_NAMED).decode("utf-8", "replace").strip()
-
-
-def remove_pointers(store: Path) -> None:
-    """Remove what killed processes meant to be the next ``CURRENT``. The caller holds the store's lock, so none has a living writer."""
-    for file in store.glob(f".{_CURRENT}.*"):  # as ontology.files.replacing names them
-        if file.suffix[1:].isdigit():
-            file.unlink(missing_ok=True)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from inference.encoder import Floats1d
 from ontology.errors import NotFoundError, SnapshotCorruptError
 from ontology.tool import Tool, is_own_profile, may_be_own_profile, tool_text
-from ontology.tool_graph import Aliases, EdgeAttributes, NodeAttributes, Provenance, SurfaceForms
+from ontology.tool_graph import Aliases, Provenance, SurfaceForms
 from retrieval.index.adjacency import Adjacency, read_adjacency
 from retrieval.index.bm25 import FIELDS, NAMES, read_bm25
 from retrieval.index.filters import FilterIndex
@@ -26,12 +26,21 @@ from retrieval.index.records import Records, Texts
 from retrieval.index.value_shapes import ValueShapes
 from retrieval.index.vectors import NodeVectors
 from retrieval.learned import PastRequests, read_past_requests
-from retrieval.snapshot.lease import ServingLease, serving_lease
-from retrieval.snapshot.manifest import KEYS, NAME_VECTORS, NGRAMS, NODE_VECTORS, Layout, Manifest
-from retrieval.snapshot.publish import current_snapshot
-from retrieval.snapshot.verify import verify_snapshot
+from retrieval.snapshot.manifest import (
+    EDGES,
+    KEYS,
+    NAME_VECTORS,
+    NGRAMS,
+    NODE_KEYS,
+    NODE_VECTORS,
+    NODES,
+    TOOLS,
+    Manifest,
+    verify_snapshot,
+)
+from retrieval.snapshot.publish import ServingLease, current_snapshot, serving_lease
 
-__all__ = ["DERIVED", "EdgeRecord", "NodeRecord", "Snapshot", "open_snapshot", "tool_functions"]
+__all__ = ["DERIVED", "EDGE_DETAILS", "EdgeRecord", "NodeRecord", "Snapshot", "open_snapshot", "tool_functions"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,24 +59,6 @@ class NodeRecord:
     text: str
     surface_forms: SurfaceForms
     aliases: Aliases = ()
-
-    @classmethod
-    def of(cls, node: NodeAttributes) -> NodeRecord:
-        """Return the record for a node's attributes in the tool graph."""
-        text = node["text"] if node["type"] != "tool" else ""
-        return cls(
-            type=node["type"],
-            name=node["name"],
-            text=text,
-            surface_forms=node["surface_forms"],
-            aliases=node.get("aliases", ()),
-        )
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the JSON form; ``aliases`` only where there are any."""
-        forms = [[form, count] for form, count in self.surface_forms]
-        row = {"type": self.type, "name": self.name, "text": self.text, "forms": forms}
-        return {**row, "aliases": [list(alias) for alias in self.aliases]} if self.aliases else row
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> NodeRecord:
@@ -106,33 +97,6 @@ class EdgeRecord:
     field: str = ""
 
     @classmethod
-    def of(cls, key: str, edge: EdgeAttributes) -> EdgeRecord:
-        """Return the record for an edge's attributes in the tool graph."""
-        return cls(
-            key=key,
-            phrases=edge["phrases"],
-            provenance=edge["provenance"],
-            evidence_count=edge["evidence_count"],
-            parameter=edge.get("parameter", ""),
-            output=edge.get("output", ""),
-            entity=edge.get("entity", ""),
-            field=edge.get("field", ""),
-        )
-
-    def attributes(self) -> dict[str, Any]:
-        """Return the attributes in the tool graph; empty ones are left out, except ``phrases`` and ``provenance``."""
-        others = {name: getattr(self, name) for name in ("evidence_count", "parameter", "output", "entity", "field")}
-        given = {name: value for name, value in others.items() if value not in ("", None)}
-        return {"phrases": self.phrases, "provenance": self.provenance, **given}
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the JSON form, without empty fields."""
-        row = {name: value for name, value in self.attributes().items() if value != ()}
-        if self.provenance:
-            row["provenance"] = [[p.tool_id, p.field, p.extractor, p.start, p.end] for p in self.provenance]
-        return {"key": self.key, **row}
-
-    @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> EdgeRecord:
         """Return the record for a JSON form."""
         others = {name: value for name, value in row.items() if name not in ("phrases", "provenance")}
@@ -140,6 +104,8 @@ class EdgeRecord:
         return cls(phrases=tuple(row.get("phrases", ())), provenance=provenance, **others)
 
 
+EDGE_DETAILS = ("evidence_count", "parameter", "output", "entity", "field")
+"""What a record of an edge has where it is not empty."""
 DERIVED = ("tool_degrees", "tool_systems", "system_count", "identified")
 """What a snapshot keeps that follows from its edges."""
 
@@ -162,7 +128,7 @@ def open_snapshot(store: Path, *, verify: bool = True) -> Snapshot:
             f"the folder has another snapshot ({manifest.snapshot_id})", subject=str(folder), remedy="Build again"
         )
     try:
-        return Snapshot(Layout(folder), manifest, lease)
+        return Snapshot(folder, manifest, lease)
     except (OSError, ValueError, EOFError, RuntimeError) as error:
         raise SnapshotCorruptError(f"the snapshot cannot be read: {error}", subject=str(folder)) from error
 
@@ -228,23 +194,20 @@ def _learned(folder: Path, manifest: Manifest, tool_count: int) -> PastRequests 
 class Snapshot:
     """Read access to one snapshot. Thread-safe and immutable.
 
-    :param layout: the paths of its files.
-    :param lease: held as long as this is referred to.
+    :param lease: of the folder, held as long as this is referred to.
     """
 
-    def __init__(self, layout: Layout, manifest: Manifest, lease: ServingLease | None = None) -> None:
-        folder = layout.folder
-        self.layout = layout
+    def __init__(self, folder: Path, manifest: Manifest, lease: ServingLease) -> None:
         self._lease = lease
         self.folder = folder
         self.manifest = manifest
         self.id = manifest.snapshot_id
         self.predicates = manifest.predicates
         self.abbreviations: Mapping[str, str] = manifest.abbreviations
-        self.tools = Records(layout.tools, Tool.from_json)
-        self.nodes = Records(layout.nodes, NodeRecord.from_json)
-        self.edges = Records(layout.edges, EdgeRecord.from_json)
-        self._node_keys = Texts(layout.node_keys)
+        self.tools = Records(folder / TOOLS, Tool.from_json)
+        self.nodes = Records(folder / NODES, NodeRecord.from_json)
+        self.edges = Records(folder / EDGES, EdgeRecord.from_json)
+        self._node_keys = Texts(folder / NODE_KEYS)
         self.adjacency = read_adjacency(folder)
         self.vectors = NodeVectors(folder, NODE_VECTORS, tool_count=len(self.tools))
         self.name_vectors = NodeVectors(folder, NAME_VECTORS, tool_count=len(self.tools))
@@ -263,8 +226,7 @@ class Snapshot:
 
     def release(self) -> None:
         """Let the folder be collected from now on, before this object is; twice is harmless. What is open stays readable."""
-        if self._lease is not None:
-            self._lease.close()
+        self._lease.close()
 
     @property
     def tool_count(self) -> int:

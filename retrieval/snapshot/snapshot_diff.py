@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -145,25 +145,18 @@ class SnapshotDiff:
 
     def to_json(self) -> dict[str, Any]:
         """Return the difference as JSON values."""
-        tools = self.tools
-        changed = [{"id": tool.id, "changes": [change._asdict() for change in tool.changes]} for tool in tools.changed]
-        return {
-            "old": self.old,
-            "new": self.new,
-            "same": self.same,
-            "settings": [change._asdict() for change in self.settings],
-            "counts": [change._asdict() for change in self.counts],
-            "tools": {
-                "added": tools.added,
-                "removed": tools.removed,
-                "renamed": tools.renamed,
-                "changed": changed,
-            },
-            "edges_added": [edge._asdict() for edge in self.edges_added],
-            "edges_removed": [edge._asdict() for edge in self.edges_removed],
-            "entities": {kind: asdict(change) for kind, change in self.entities.items()},
-            "context_parameters": [change._asdict() for change in self.context_parameters],
-        }
+        return {"old": self.old, "new": self.new, "same": self.same, **_plain(self)}
+
+
+def _plain(value: Any) -> Any:
+    """A value of this module as JSON values."""
+    if is_dataclass(value):
+        return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, tuple):
+        named = getattr(value, "_fields", ())
+        parts = [_plain(each) for each in value]
+        return dict(zip(named, parts, strict=True)) if named else parts
+    return {key: _plain(each) for key, each in value.items()} if isinstance(value, Mapping) else value
 
 
 def diff_snapshots(old: Snapshot, new: Snapshot) -> SnapshotDiff:
@@ -235,8 +228,8 @@ def _row_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterato
         if change.field.replace("call.arguments.", "inputs.", 1) not in told - {change.field}:
             yield change
     groups = {field.partition(".")[0].partition(" ")[0] for field in told}
-    for key, fields in _SCHEMAS.items():
-        if fields not in groups:
+    for key, flat_fields in _SCHEMAS.items():
+        if flat_fields not in groups:
             yield from json_changes(before.get(key, {}), after.get(key, {}), key)
 
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from inference.encoder import Encoder
+from inference.result_cache import ResultCache
+from ontology.files import code_digest
 from ontology.names import words
 from ontology.ontology import Ontology
 from ontology.tool import PHRASES, NamedSource, Tool
@@ -16,13 +20,12 @@ from ontology.tool_graph import EdgeAttributes, NodeAttributes
 from ontology.value_shape import ShapeUse
 from retrieval.index.adjacency import write_adjacency
 from retrieval.index.bm25 import (
-    FIELDS,
     NAMES,
+    field_postings,
+    field_terms,
     make_coverage_postings,
-    make_postings,
     name_key,
     name_terms,
-    terms,
     write_postings,
 )
 from retrieval.index.filters import write_filters
@@ -32,13 +35,16 @@ from retrieval.index.records import write_lines, write_records, write_texts
 from retrieval.index.value_shapes import write_value_shapes
 from retrieval.index.vectors import write_vectors
 from retrieval.snapshot.manifest import (
+    EDGES,
     KEYS,
     NAME_VECTORS,
     NGRAMS,
+    NODE_KEYS,
     NODE_VECTORS,
+    NODES,
+    TOOLS,
     Counts,
     EncoderInfo,
-    Layout,
     Manifest,
     OntologyVersion,
     OverlayInfo,
@@ -46,12 +52,15 @@ from retrieval.snapshot.manifest import (
     RankingSection,
     write_manifest,
 )
-from retrieval.snapshot.reader import EdgeRecord, NodeRecord
+from retrieval.snapshot.reader import EDGE_DETAILS
 
 if TYPE_CHECKING:
     import networkx as nx
 
 __all__ = ["SnapshotContent", "write_snapshot"]
+
+_PLACE = attrgetter("tool_id", "field", "extractor", "start", "end")
+_TERMS_KIND = "field-terms.v1"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,33 +93,65 @@ class SnapshotContent:
     ranking: RankingSection | None = None
 
 
-def write_snapshot(folder: Path, content: SnapshotContent, *, progress: Callable[[str], None] = lambda _: None) -> str:
-    """Write all files and then the manifest; return the snapshot id. Equal content gives equal bytes."""
-    layout = Layout(folder)
+def write_snapshot(
+    folder: Path,
+    content: SnapshotContent,
+    *,
+    cache: ResultCache | None = None,
+    progress: Callable[[str], None] = lambda _: None,
+) -> str:
+    """Write all files and then the manifest; return the snapshot id. Equal content gives equal bytes, with a cache and without one.
+
+    :param cache: what was made of tools that have not changed is taken from it.
+    """
     order = _node_order(content)
     numbers = {key: number for number, key in enumerate(order)}
     nodes = [cast("NodeAttributes", content.graph.nodes[key]) for key in order]
     progress("tools and graph")
-    write_lines(layout.tools, (tool.canonical_json() for tool in content.tools))
-    write_texts(layout.node_keys, order)
-    write_records(layout.nodes, (NodeRecord.of(node).to_json() for node in nodes))
-    edges = _write_edges(layout, content.graph, numbers, sorted(content.ontology.predicates))
+    digests: list[str] = []
+    write_lines(folder / TOOLS, _lines(content.tools, digests))
+    write_texts(folder / NODE_KEYS, order)
+    write_records(folder / NODES, map(_node_row, nodes))
+    edges = _write_edges(folder, content.graph, numbers, sorted(content.ontology.predicates))
     write_lookup(folder, KEYS, numbers.items())
     write_lookup(folder, NGRAMS, _ngram_entries(nodes))
     write_filters(folder, content.tools)
     write_value_shapes(folder, content.value_shapes, {tool.id: number for number, tool in enumerate(content.tools)})
     progress("lexical indexes")
-    for name, text_of in FIELDS.items():
-        write_postings(folder, name, make_postings(terms(text_of(tool)) for tool in content.tools))
+    for name, postings in field_postings(_field_terms(content.tools, digests, cache)):
+        write_postings(folder, name, postings)
     write_postings(folder, NAMES, make_coverage_postings([name_terms(tool) for tool in content.tools]))
     progress("vectors")
     vectors_ND = content.encoder.encode([node["text"] for node in nodes])
-    write_vectors(folder, NODE_VECTORS, vectors_ND, tool_count=len(content.tools))
+    write_vectors(folder, NODE_VECTORS, vectors_ND, tool_count=len(content.tools), cache=cache)
     names = content.encoder.encode([" ".join(words(tool.title)) for tool in content.tools])
     write_vectors(folder, NAME_VECTORS, names, with_index=False)
     if any(map(phrases_of, content.tools)):
         write_phrases(folder, content.tools, content.encoder, vectors_ND[: len(content.tools)])
     return write_manifest(folder, _manifest(content, edges)).snapshot_id
+
+
+def _lines(tools: Iterable[Tool], digests: list[str]) -> Iterator[str]:
+    """Yield the JSON of each tool, and append its SHA-256 to ``digests``: all lines together would take much of the memory of a build."""
+    for tool in tools:
+        line = tool.canonical_json()
+        digests.append(hashlib.sha256(line.encode("utf-8", "surrogatepass")).hexdigest())
+        yield line
+
+
+def _field_terms(tools: Sequence[Tool], digests: Sequence[str], cache: ResultCache | None) -> list[bytes]:
+    """Return the counted terms of each tool.
+
+    :param digests: of the JSON of each tool.
+    """
+    if cache is None:
+        return list(map(field_terms, tools))
+    code = code_digest("retrieval.index", "ontology")
+    keys = [f"{code[:32]}{digest}" for digest in digests]
+    known = cache.get_many(_TERMS_KIND, keys)
+    fresh = {key: field_terms(tool) for key, tool in zip(keys, tools, strict=True) if key not in known}
+    cache.put_many(_TERMS_KIND, fresh)
+    return [known.get(key) or fresh[key] for key in keys]
 
 
 def _node_order(content: SnapshotContent) -> list[str]:
@@ -120,7 +161,7 @@ def _node_order(content: SnapshotContent) -> list[str]:
 
 
 def _write_edges(
-    layout: Layout, graph: nx.MultiDiGraph[str], numbers: Mapping[str, int], predicates: Sequence[str]
+    folder: Path, graph: nx.MultiDiGraph[str], numbers: Mapping[str, int], predicates: Sequence[str]
 ) -> Counter[str]:
     rows = sorted(
         (
@@ -131,12 +172,30 @@ def _write_edges(
     )
     known = {name: number for number, name in enumerate(predicates)}
     write_adjacency(
-        layout.folder,
+        folder,
         len(numbers),
         [(head, tail, known[data["predicate"]], data["confidence"]) for head, tail, _, data in rows],
     )
-    write_records(layout.edges, (EdgeRecord.of(key, data).to_json() for _, _, key, data in rows))
+    write_records(folder / EDGES, (_edge_row(key, data) for _, _, key, data in rows))
     return Counter(data["predicate"] for *_, data in rows)
+
+
+def _node_row(node: NodeAttributes) -> dict[str, Any]:
+    """Return the JSON form of a node; a tool's text comes from its own record."""
+    forms = [[form, count] for form, count in node["surface_forms"]]
+    row = {"type": node["type"], "name": node["name"], "text": "" if node["type"] == "tool" else node["text"]}
+    aliases = {"aliases": [list(alias) for alias in node["aliases"]]} if node.get("aliases") else {}
+    return {**row, "forms": forms, **aliases}
+
+
+def _edge_row(key: str, edge: EdgeAttributes) -> dict[str, Any]:
+    """Return the JSON form of an edge, without empty fields."""
+    row: dict[str, Any] = {name: value for name in EDGE_DETAILS if (value := edge.get(name)) not in ("", None)}
+    if edge["phrases"]:
+        row["phrases"] = edge["phrases"]
+    if edge["provenance"]:
+        row["provenance"] = list(map(_PLACE, edge["provenance"]))
+    return {"key": key, **row}
 
 
 def _ngram_entries(nodes: Sequence[NodeAttributes]) -> Iterator[tuple[str, int]]:

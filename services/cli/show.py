@@ -20,7 +20,7 @@ from services.cli.options import Json, Store
 from services.jobs.plans import DEFAULT_STORE
 
 if TYPE_CHECKING:
-    from ingest.trust.finding import Finding
+    from ingest.trust.examine import Finding
     from retrieval.index.value_shapes import ShapeMatch
     from retrieval.snapshot.reader import Snapshot
     from retrieval.snapshot.snapshot_diff import SnapshotDiff
@@ -303,9 +303,9 @@ def _kind(path: Path) -> str:
     """What a path is."""
     from ingest.overlay.overlay_file import is_overlay_file
     from ingest.sources.sources_file import is_sources_file
-    from retrieval.snapshot.manifest import Layout
+    from retrieval.snapshot.manifest import MANIFEST
 
-    if (path / "CURRENT").is_file() or Layout(path).manifest.is_file():
+    if (path / "CURRENT").is_file() or (path / MANIFEST).is_file():
         return "snapshot"
     if is_sources_file(path):
         return "sources"

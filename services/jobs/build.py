@@ -41,16 +41,26 @@ from ingest.sources.catalog import named_sources
 from ingest.sources.file_state import FileState, file_state, is_unchanged
 from ingest.sources.read_cache import ReadCache
 from ingest.sources.sources_file import is_sources_file, overlays_of
+from ingest.tool_cache import ToolCache
 from ingest.trust.quarantine import APPROVALS, Examined, admitted, examine, read_approvals, read_record, write_record
 from ontology.errors import CatalogError, EgotoolsError, InvalidArgumentError, NotFoundError
 from ontology.files import code_digest
 from ontology.ontology import Ontology, load_ontology
 from ontology.reporting import Progress, no_progress, now, timed
 from ontology.tool import CONTEXT_PARAMETERS, OVERLAY_ORIGINS, PHRASES, Tool
-from retrieval.index.records import Records
+from retrieval.index.records import Records, Texts
 from retrieval.ranking.weights import weights_of
-from retrieval.snapshot.collect import collect_after
-from retrieval.snapshot.manifest import FORMAT_VERSION, Layout, OverlayInfo, RankingSection, read_manifest
+from retrieval.snapshot.history import collect_after
+from retrieval.snapshot.manifest import (
+    FORMAT_VERSION,
+    NODE_KEYS,
+    TOOLS,
+    OverlayInfo,
+    RankingSection,
+    read_manifest,
+    verify_listing,
+    verify_snapshot,
+)
 from retrieval.snapshot.publish import (
     SNAPSHOTS,
     current_snapshot,
@@ -60,7 +70,6 @@ from retrieval.snapshot.publish import (
 )
 from retrieval.snapshot.reader import open_snapshot
 from retrieval.snapshot.signing import signing_key_file
-from retrieval.snapshot.verify import verify_listing, verify_snapshot
 from retrieval.snapshot.writer import SnapshotContent, write_snapshot
 from services.jobs.plans import BuildPlan, answer_cache, open_chat, phrase_writer
 
@@ -80,65 +89,47 @@ _NAMED = 20
 
 def build(
     plan: BuildPlan,
-    progress: Progress,
+    progress: Progress = no_progress,
     *,
+    encoder: Encoder | None = None,
+    extractor: Extractor | None = None,
+    ontology: Ontology | None = None,
+    phrases: ChatModel | None = None,
     pool: Callable[..., Executor] | None = None,
     complete: Callable[[Catalog], Catalog] | None = None,
 ) -> BuildReport:
-    """Load the models that a plan names, and build.
+    """Build, with the models that a plan names where they are not given.
 
+    :param phrases: writes everyday phrases of the tools.
     :param pool: makes what runs the extraction by rules and an embedded encoder; None for this machine. No byte depends on it.
     :param complete: as for :func:`~ingest.sources.catalog.read_catalog`.
     :raises EgotoolsError: nothing is published then, and the snapshot that was published before is unchanged.
     """
-    ontology = load_ontology(plan.ontology)
-    extractor = _extractor(plan, ontology, pool)
-    encoder: Encoder
-    if pool is not None and plan.encoder in EMBEDDED_MODELS:
+    ontology = ontology or load_ontology(plan.ontology)
+    if encoder is None and pool is not None and plan.encoder in EMBEDDED_MODELS:
         encoder = PooledEncoder(plan.encoder, pool)
-    else:
-        encoder = load_encoder(plan.encoder, workers=plan.workers)
     made = _Build(
         plan=plan,
-        encoder=encoder,
-        extractor=extractor,
+        extractor=extractor or _extractor(plan, ontology, pool),
+        encoder=encoder or load_encoder(plan.encoder, workers=plan.workers),
         ontology=ontology,
-        phrases=phrase_writer(plan.phrases, plan.endpoint),
+        phrases=phrases or phrase_writer(plan.phrases, plan.endpoint),
         progress=progress,
         complete=complete,
     )
     return made.run()
 
 
-def build_snapshot(
-    addresses: Sequence[str],
-    store: Path,
-    *,
-    encoder: Encoder,
-    extractor: Extractor | None = None,
-    ontology: Ontology | None = None,
-    phrases: ChatModel | None = None,
-    progress: Progress = no_progress,
-    **options: Any,
-) -> BuildReport:
-    """Build with parts that are loaded already.
+def build_snapshot(addresses: Sequence[str], store: Path, *, encoder: Encoder, **options: Any) -> BuildReport:
+    """Build with an encoder that is loaded already.
 
-    :param extractor: makes the triples; ``rules.v1`` where None.
-    :param phrases: writes everyday phrases of the tools; None where no model does.
-    :param options: other fields of :class:`~services.jobs.plans.BuildPlan`; one worker where left out.
+    :param options: ``extractor``, ``ontology``, ``phrases`` and ``progress`` as for :func:`build`; the others are fields of
+        :class:`~services.jobs.plans.BuildPlan`; one worker where left out.
     :raises EgotoolsError: as :func:`build`.
     """
+    parts = {name: options.pop(name) for name in ("extractor", "ontology", "phrases", "progress") if name in options}
     plan = BuildPlan(addresses=tuple(addresses), store=store, **{"workers": 1, **options})
-    known = ontology or load_ontology()
-    made = _Build(
-        plan=plan,
-        encoder=encoder,
-        extractor=extractor or _extractor(plan, known),
-        ontology=known,
-        phrases=phrases,
-        progress=progress,
-    )
-    return made.run()
+    return build(plan, encoder=encoder, **parts)
 
 
 def _extractor(plan: BuildPlan, ontology: Ontology, pool: Callable[..., Executor] | None = None) -> Extractor:
@@ -217,12 +208,17 @@ class _Build:
             opened = stack.enter_context(ResultCache(file)) if plan.cached and file.is_file() else None
             documents = ReadCache(opened) if plan.cached else None
             with timed(seconds, "read"):
-                read = self._read(documents)
+                catalog, applied = self._read(documents)
             folder = stack.enter_context(staging_folder(store))
             kept = stack.enter_context(ResultCache(file)) if plan.cached else None
             if documents is not None and kept is not None:
                 documents.write(kept)
-            report = replace(self._write(read, folder, kept, seconds), findings=read.examined.report)
+            tool_cache = ToolCache(kept)
+            with timed(seconds, "examine"):
+                read = self._examined(catalog, applied, tool_cache)
+            seconds["read"] += seconds.pop("examine")
+            report = replace(self._write(read, folder, kept, tool_cache, seconds), findings=read.examined.report)
+            tool_cache.published(report.snapshot_id, read.catalog.tools)
             unfinished = report.phrases and (report.phrases.failed or report.phrases.stopped)
             partial = report.findings.kept or (self.complete and read.catalog.unread) or unfinished
             # A file that changed while it was read was read in a state that the key does not tell.
@@ -265,8 +261,8 @@ class _Build:
             known.append([document.address, document.namespace, *places, source, digest])
         return hashlib.sha256(json.dumps(known).encode()).hexdigest()
 
-    def _read(self, cache: ReadCache | None) -> _Read:
-        """Read the documents, apply the overlays, and examine the tools.
+    def _read(self, cache: ReadCache | None) -> tuple[Catalog, AppliedOverlays]:
+        """Read the documents, and apply the overlays.
 
         :raises CatalogError: when the overlays hide every tool, and as :func:`read_catalog`.
         """
@@ -282,13 +278,20 @@ class _Build:
         if not applied.tools:
             names = ", ".join(overlay.name for overlay in self.overlays)
             raise CatalogError("every tool is hidden", subject=names, remedy="Leave `hidden` out for some tools")
-        examined = _examine(applied.tools, plan.store, plan.findings)
+        return catalog, applied
+
+    def _examined(self, catalog: Catalog, applied: AppliedOverlays, cache: ToolCache) -> _Read:
+        """Examine the tools, and apply the overlays again where some are left out."""
+        plan = self.plan
+        examined = _examine(applied.tools, plan.store, plan.findings, cache)
         if examined.left_out or examined.kept:
             applied = apply_overlays(self.overlays, admitted(catalog.tools, examined), self.ontology)
         observed = read_observed_values(plan.observed) if plan.observed else None
         return _Read(replace(catalog, tools=applied.tools), applied, observed, examined)
 
-    def _write(self, read: _Read, folder: Path, cache: ResultCache | None, seconds: dict[str, float]) -> BuildReport:
+    def _write(
+        self, read: _Read, folder: Path, cache: ResultCache | None, tool_cache: ToolCache, seconds: dict[str, float]
+    ) -> BuildReport:
         """Extract, link, write and publish; the time of each stage is added to ``seconds``."""
         plan, progress = self.plan, self.progress
         encoder = CachedEncoder(self.encoder, cache, progress=lambda done, total: progress("encode", done, total))
@@ -305,7 +308,7 @@ class _Build:
             tools,
             self.ontology,
             self.extractor,
-            cache=cache,
+            cache=tool_cache,
             declared=read.applied.declarations,
             observed=read.observed,
             phrases=phrases,
@@ -336,7 +339,9 @@ class _Build:
                 value_shapes=graph.value_shapes,
                 ranking=weights,
             )
-            snapshot_id = write_snapshot(folder, content, progress=lambda stage: progress(f"write {stage}", 0, 0))
+            snapshot_id = write_snapshot(
+                folder, content, cache=cache, progress=lambda stage: progress(f"write {stage}", 0, 0)
+            )
         seconds["write"] -= encoder.seconds - encoding
         seconds["encode"] = encoder.seconds
         with timed(seconds, "publish"):
@@ -397,14 +402,14 @@ def _earlier_build(cache: ResultCache, key: str, plan: BuildPlan) -> BuildReport
 def _is_built(folder: Path) -> bool:
     """Whether the folder has every file of its manifest, with its content, and no other."""
     try:
-        manifest = read_manifest(Layout(folder))
+        manifest = read_manifest(folder)
         verify_listing(folder, manifest)
     except EgotoolsError:
         return False
     return all(file_state(folder / name).digest == file.sha256 for name, file in manifest.files.items())
 
 
-def _examine(tools: tuple[Tool, ...], store: Path, policy: str) -> Examined:
+def _examine(tools: tuple[Tool, ...], store: Path, policy: str, cache: ToolCache) -> Examined:
     """Examine the tools of a build against what the store published, found and released before.
 
     The record is written before anything is published: a build that is cut off in between must not let a tool that it left out
@@ -412,16 +417,19 @@ def _examine(tools: tuple[Tool, ...], store: Path, policy: str) -> Examined:
 
     :raises CatalogError: under ``refuse``, for a severe finding that was not approved; under ``quarantine``, when no tool is left.
     """
-    published = _published_tools(store)
+    whole = _is_whole(store)
+    published = _Published(store, whole=whole)
     examined = examine(
         tools,
         policy,
         previous=published,
         earlier=read_record(store),
         approvals=read_approvals(store),
-        keep=_is_whole(store),
+        keep=whole,
+        unchanged=cache.unchanged(published.snapshot_id, tools),
+        cache=cache,
     )
-    write_record(store, examined.record.without(published, {tool.id for tool in tools}))
+    write_record(store, examined.record)
     if examined.refused is not None:
         raise examined.refused
     return examined
@@ -436,22 +444,49 @@ def _is_whole(store: Path) -> bool:
     return True
 
 
-def _published_tools(store: Path) -> Mapping[str, Tool]:
-    """The tools of the published snapshot, as they were read, by id; none where there is no snapshot, or a damaged one."""
-    try:
-        return {tool.id: as_read(tool) for tool in Records(Layout(current_snapshot(store)).tools, Tool.from_json)}
-    except NotFoundError:
-        return {}
-    except (EgotoolsError, OSError) as error:
-        problem = "%s: changed descriptions are not found, as the published snapshot cannot be read: %s"
-        _LOG.warning(problem, store, error)
-        return {}
+class _Published(Mapping[str, Tool]):
+    """The tools of the published snapshot, as they were read, by id; none where there is no snapshot, or one that cannot be read.
+
+    :param whole: whether it is as it was published: then each is decoded when it is asked for.
+    """
+
+    def __init__(self, store: Path, *, whole: bool) -> None:
+        self.snapshot_id = ""
+        self._numbers: dict[str, int] = {}
+        try:
+            folder = current_snapshot(store)
+            self._tools: Sequence[Tool] | Records[Tool] = Records(folder / TOOLS, Tool.from_json)
+            if whole:
+                keys = Texts(folder / NODE_KEYS)
+                ids = [keys[number].removeprefix("tool:") for number in range(len(self._tools))]
+                self.snapshot_id = folder.name
+            else:
+                self._tools = list(self._tools)
+                ids = [tool.id for tool in self._tools]
+            self._numbers = {id_: number for number, id_ in enumerate(ids)}
+        except NotFoundError:
+            return
+        except (EgotoolsError, OSError) as error:
+            problem = "%s: changed descriptions are not found, as the published snapshot cannot be read: %s"
+            _LOG.warning(problem, store, error)
+
+    def __getitem__(self, tool_id: str) -> Tool:
+        return as_read(self._tools[self._numbers[tool_id]])
+
+    def __contains__(self, tool_id: object) -> bool:
+        return tool_id in self._numbers
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._numbers)
+
+    def __len__(self) -> int:
+        return len(self._numbers)
 
 
 def _tuned_snapshot(store: Path) -> str:
     """The id of the published snapshot, if it has tuned weights; else an empty text."""
     try:
-        manifest = read_manifest(Layout(current_snapshot(store)))
+        manifest = read_manifest(current_snapshot(store))
     except EgotoolsError:  # none, or a damaged one, which a build replaces
         return ""
     return manifest.snapshot_id if manifest.ranking is not None else ""

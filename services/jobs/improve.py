@@ -19,8 +19,8 @@ from retrieval.engine import open_engine
 from retrieval.graph_retriever import GraphRetriever
 from retrieval.presets import DEFAULT_PRESET
 from retrieval.ranking.weights import SHIPPED, RankingWeights, ranking_section, weights_of
-from retrieval.snapshot.collect import collect_after
-from retrieval.snapshot.manifest import Layout, RankingSection
+from retrieval.snapshot.history import collect_after
+from retrieval.snapshot.manifest import MANIFEST, RankingSection
 from retrieval.snapshot.publish import published_id
 from retrieval.snapshot.publish_version import publish_learned, publish_reweighted, rolled_back, tuned_after
 from retrieval.snapshot.reader import Snapshot, open_snapshot
@@ -109,7 +109,7 @@ def _reweighted(snapshot: Snapshot, section: RankingSection | None, plan: Tuning
 
 
 def _target_store(plan: TuningPlan) -> Path:
-    if plan.out is None and Layout(plan.snapshot).manifest.is_file():
+    if plan.out is None and (plan.snapshot / MANIFEST).is_file():
         problem = "this is the folder of one snapshot, so the new version cannot be published in it"
         raise InvalidArgumentError(problem, subject=str(plan.snapshot), remedy="Name its store, or another with --out")
     return plan.out or plan.snapshot
@@ -172,7 +172,7 @@ def learn_from_use(plan: LearningPlan, progress: Progress, *, encoder: Encoder |
     :raises EgotoolsError: nothing is published then, and the snapshot that was published before is unchanged.
     """
     store, key = plan.store, plan.signing_key
-    if Layout(store).manifest.is_file():
+    if (store / MANIFEST).is_file():
         remedy = "Name the store that it is in"
         raise InvalidArgumentError("this is the folder of one snapshot", subject=str(store), remedy=remedy)
     replaces, published = published_id(store), ""

@@ -73,7 +73,7 @@ def sync_sources(
     :raises SnapshotError: when another snapshot was published meanwhile.
     :raises EgotoolsError: as for :func:`services.jobs.build.build`. The published snapshot stays as it is then.
     """
-    from retrieval.snapshot.collect import collect_after
+    from retrieval.snapshot.history import collect_after
     from retrieval.snapshot.publish import SNAPSHOTS, publish_again
     from retrieval.snapshot.reader import open_snapshot
     from retrieval.snapshot.signing import signing_key_file

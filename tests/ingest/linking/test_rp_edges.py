@@ -173,3 +173,12 @@ def test_the_shipped_catalogue_finds_the_supplier_of_an_invoice() -> None:
     tools = read_catalog([str(ROOT / "examples" / "enterprise" / "catalog")]).tools
     suppliers = {edge.source for edge in links(list(tools)) if edge.target == "finance/recordSupplierInvoice"}
     assert suppliers == {"procurement/searchSuppliers"}
+
+
+def test_a_better_score_is_a_higher_confidence() -> None:
+    """So it stays when the points of the calibration are fitted again."""
+    tools = read_catalog([str(ROOT / "examples" / "enterprise" / "catalog")]).tools
+    for predicate in ("supplies", "resolved_by"):
+        found = sorted({(edge.score, edge.confidence) for edge in links(list(tools), predicate)})
+        assert len(found) > 10
+        assert all(0 < one[1] <= other[1] <= 1 for one, other in pairwise(found))

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ingest.linking.identifiers import named_collection
-from ingest.linking.tool_values import kinds_of
-from ontology import Parameter
+from ingest.linking.identifiers import RESOURCE_NAME, IdentifierReader, kinds_of
+from ontology import Parameter, load_ontology
 from tests.ingest.linking.test_rp_edges import pairs, tool
 
 
@@ -37,12 +36,14 @@ def test_kinds_of_values(parameter: Parameter, kinds: set[str]) -> None:
 @pytest.mark.parametrize(
     ("pattern", "description", "collection"),
     [
-        ("^projects/[^/]+/snapshots/[^/]+$", "", "snapshots"),
-        ("", "Format is `projects/{project}/snapshots/{snap}`.", "snapshots"),
-        ("", "Format: properties/{property_id}", "properties"),
+        ("^projects/[^/]+/snapshots/[^/]+$", "", "snapshot"),
+        ("", "Format is `projects/{project}/snapshots/{snap}`.", "snapshot"),
+        ("", "Format: properties/{property_id}", "property"),
         ("", "Either and/or both.", ""),
         ("[a-z]+", "", ""),
     ],
 )
 def test_resource_names(pattern: str, description: str, collection: str) -> None:
-    assert named_collection(pattern, description) == collection
+    parameter = Parameter(name="parent", pattern=pattern, description=description)
+    found = IdentifierReader(tool("list"), load_ontology()).identifier(parameter)
+    assert (found.entity if found and found.field == RESOURCE_NAME else "") == collection

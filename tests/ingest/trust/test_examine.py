@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from ingest.trust.examine import findings_of
-from ingest.trust.finding import QUARANTINE, Finding, visible
+from ingest.trust.examine import Finding, findings_of
+from ingest.trust.hidden_characters import visible
 from ontology.json_values import JsonObject
 from ontology.tool import Parameter, Tool
 
@@ -21,7 +21,7 @@ def _tool(
 
 def _severe(*tools: Tool, previous: Tool | None = None) -> list[Finding]:
     before = {previous.id: previous} if previous is not None else None
-    return [each for each in findings_of(tools, before) if each.severity == QUARANTINE]
+    return [each for each in findings_of(tools, before) if each.is_severe]
 
 
 def test_a_finding_in_a_shared_definition_names_it() -> None:

@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 
 from ontology.errors import EgotoolsError, SnapshotError, StorageError
-from retrieval.snapshot.collect import collect
-from retrieval.snapshot.history import history, rollback
+from retrieval.snapshot.history import collect, history, rollback
 from retrieval.snapshot.publish import publish, staging_folder
 from retrieval.snapshot.reader import open_snapshot
 from retrieval.snapshot.writer import SnapshotContent, write_snapshot

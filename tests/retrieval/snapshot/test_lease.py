@@ -14,10 +14,8 @@ from pathlib import Path
 import pytest
 
 from ontology.errors import NotFoundError, SnapshotError
-from retrieval.snapshot.collect import collect, tidy
-from retrieval.snapshot.history import list_snapshots
-from retrieval.snapshot.lease import serving_lease
-from retrieval.snapshot.publish import current_snapshot, staging_folder
+from retrieval.snapshot.history import collect, list_snapshots, tidy
+from retrieval.snapshot.publish import current_snapshot, serving_lease, staging_folder
 from retrieval.snapshot.reader import open_snapshot
 from retrieval.snapshot.writer import SnapshotContent
 from tests.conftest import ROOT
@@ -135,7 +133,7 @@ def test_neither_the_published_snapshot_nor_a_served_one_is_ever_removed(six: tu
 
 def test_a_server_of_another_process_holds_its_snapshot(six: tuple[Path, list[str]]) -> None:
     store, ids = six
-    code = "import sys, time; from pathlib import Path; from retrieval.snapshot.lease import serving_lease\nheld = serving_lease(Path(sys.argv[1])); print('held', flush=True); time.sleep(600)"
+    code = "import sys, time; from pathlib import Path; from retrieval.snapshot.publish import serving_lease\nheld = serving_lease(Path(sys.argv[1])); print('held', flush=True); time.sleep(600)"
     command = [sys.executable, "-c", code, str(store / "snapshots" / ids[0])]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout

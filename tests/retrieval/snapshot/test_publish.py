@@ -13,7 +13,7 @@ import pytest
 
 from ontology.errors import NotFoundError, SnapshotCorruptError, SnapshotError
 from retrieval.snapshot.history import history
-from retrieval.snapshot.manifest import Layout
+from retrieval.snapshot.manifest import MANIFEST
 from retrieval.snapshot.publish import current_snapshot, publish_again
 from retrieval.snapshot.reader import open_snapshot
 from retrieval.snapshot.writer import SnapshotContent
@@ -80,13 +80,13 @@ FILE = {"bytes": 1, "sha256": "0" * 64}
 def test_a_manifest_with_impossible_values_is_corrupt(tmp_path: Path, store: Path, change: dict[str, Any]) -> None:
     folder = tmp_path / "snapshot"
     shutil.copytree(current_snapshot(store), folder)
-    manifest = json.loads(Layout(folder).manifest.read_text(encoding="utf-8"))
+    manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
     manifest["files"] |= change.pop("files", {})
     del manifest["snapshot_id"]
     manifest |= change
     text = json.dumps(manifest, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     snapshot_id = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
-    Layout(folder).manifest.write_text(json.dumps({**manifest, "snapshot_id": snapshot_id}), encoding="utf-8")
+    (folder / MANIFEST).write_text(json.dumps({**manifest, "snapshot_id": snapshot_id}), encoding="utf-8")
     with pytest.raises(SnapshotCorruptError) as refused:
         open_snapshot(folder)
     assert len(str(refused.value)) < 6_000

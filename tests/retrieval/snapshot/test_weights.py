@@ -25,7 +25,7 @@ from retrieval.graph_retriever import GraphRetriever
 from retrieval.presets import BASELINES, make_presets
 from retrieval.query.request import Request
 from retrieval.ranking.weights import BASELINE, FUSION, SHIPPED, RankingWeights, ranking_section, weights_of
-from retrieval.snapshot.manifest import Layout, content_id
+from retrieval.snapshot.manifest import MANIFEST, content_id
 from retrieval.snapshot.publish import published_id
 from retrieval.snapshot.publish_version import publish_reweighted
 from retrieval.snapshot.reader import Snapshot, open_snapshot
@@ -85,7 +85,7 @@ def section(**weights: object) -> dict[str, object]:
 
 def with_ranking(store: Path, content: SnapshotContent, ranking: object) -> Path:
     """A published snapshot whose manifest has this under ``ranking``, and the id that belongs to it; its manifest."""
-    path = Layout(published(store, content)).manifest
+    path = published(store, content) / MANIFEST
     manifest = json.loads(path.read_text(encoding="utf-8"))
     del manifest["snapshot_id"]
     manifest["ranking"] = ranking

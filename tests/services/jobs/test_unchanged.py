@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import random
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +69,52 @@ def test_a_changed_input_gives_the_bytes_of_a_fresh_build(folder: Path, tmp_path
     assert "unchanged" not in second.seconds
     assert second.snapshot_id != first.snapshot_id
     assert _files(second) == _files(_built(folder, tmp_path / "fresh", cached=False))
+
+
+_WORDS = ("order", "invoice", "supplier", "employee", "city (CT)", "CT", "amount", "login", "status")
+
+
+def _operation(draw: random.Random) -> dict[str, Any]:
+    """An operation with a random name, description, and inputs."""
+    noun = draw.choice(_WORDS[:4])
+    inputs = {
+        f"{draw.choice(_WORDS[:4])}_id": {"type": "string", "description": f"The {draw.choice(_WORDS)} of it."}
+        for _ in range(draw.randrange(3))
+    }
+    return {
+        "name": f"{draw.choice(('get', 'list', 'create'))}_{noun}_{draw.randrange(30)}",
+        "description": f"{draw.choice(('Returns', 'Creates', 'You must log in first. Finds'))} the {noun} of a {draw.choice(_WORDS)}.",
+        "inputSchema": {"type": "object", "properties": inputs, "required": list(inputs)[:1]},
+        "outputSchema": {"type": "object", "properties": {f"{noun}_id": {"type": "string", "example": "OR-1001"}}},
+    }
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_any_row_of_changes_gives_the_bytes_of_a_fresh_build(tmp_path: Path, seed: int) -> None:
+    """Tools come, go and change in every part; each build takes from the cache what it may."""
+    draw = random.Random(seed)
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    tools = [[_operation(draw) for _ in range(4)] for _ in range(3)]
+    reused = 0
+    for _ in range(5):
+        rows = draw.choice(tools)
+        change = draw.randrange(4)
+        if change == 0 or len(rows) == 1:
+            rows.append(_operation(draw))
+        elif change == 1:
+            rows.pop(draw.randrange(len(rows)))
+        elif change == 2:
+            rows[0] = {**rows[0], "description": f"{rows[0]['description']} Also a {draw.choice(_WORDS)}."}
+        else:
+            rows[0] = {**_operation(draw), "name": rows[0]["name"]}
+        for number, each in enumerate(tools):
+            (docs / f"{number}.json").write_text(json.dumps(each), encoding="utf-8")
+        built = _built(docs, tmp_path / "store")
+        shutil.rmtree(tmp_path / "fresh", ignore_errors=True)
+        assert _files(built) == _files(_built(docs, tmp_path / "fresh", cached=False))
+        reused += built.reused.extractions
+    assert reused > 20
 
 
 def test_a_damaged_snapshot_is_built_again(folder: Path, tmp_path: Path) -> None:

@@ -1,0 +1,557 @@
+"""The edges by which one tool fills an input of another: an output and an input that are the same field of the same entity.
+
+Candidates are found by their key, never by comparing all pairs of tools. Whether a candidate becomes an edge depends on the profiles of the
+two tools, on which other tools produce the value (only the nearest are linked), and on a few frequencies of the catalogue: how many tools
+produce a key, in how many systems it is spoken of, how rare the words of a name are, how many tools there are.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from ingest.linking.derived_edge import DerivedEdge
+from ingest.linking.identifiers import RESOURCE_NAME, agreement, type_family, type_fit
+from ingest.linking.inputs import ANY_PERSON, NAMING_FIELDS, PEOPLE
+from ingest.linking.profiles import ToolProfile
+from ingest.linking.values import AUTH_KEY, PLAIN_VALUE, READS, TYPED_RESOURCE, ConsumedValue, Key, ProducedValue
+from ingest.word_lists import word_list
+from ontology.names import noun_lemma, words
+
+__all__ = ["LinkLimits", "OutputIndex", "derive_resolver_edges", "derive_rp_edges"]
+
+_MANY = frozenset(("list", "search"))
+_CREATING = word_list("linking", "creating_verbs")
+_PICKS = NAMING_FIELDS | {"identifier", "ids", "key", "code", "number", "reference"}
+
+MAX_SAME_SYSTEM = 64
+"""Maximum number of values of a key from the consumer's own system."""
+MAX_PER_SHARED_WORD = 8
+"""Maximum number of further values for each word that the names of producer and consumer share."""
+MAX_OTHER_SYSTEM = 16
+MAX_SYSTEMS = 6
+"""A key in more systems than this (``user``) is a different entity in each system: it gives no edges between systems."""
+MANY_SYSTEMS = 50
+"""Above this number of systems, edges between systems lose confidence: with thousands of providers, equal names are chance."""
+_MAX_HOMES = 2
+"""Of an entity that many systems speak of, at most so many may list it: a company has a system of record. Chosen, not tuned."""
+_MAX_HEADS = 4
+_ACTION_WEIGHT = {"search": 1.0, "list": 0.95, "get": 0.9, "act": 0.7, "create": 0.65, "update": 0.3, "delete": 0.1}
+_OTHER_FIELDS = {"id": ("arn", RESOURCE_NAME, "name"), "name": ("id", "arn")}
+"""Fields that may identify the entity too, where the kinds of the two values agree and nothing has the very field."""
+_HEAD_ONLY, _OTHER_FIELD, _OTHER_SYSTEM, _NO_COMMON_GROUP = 0.6, 0.8, 0.75, 0.85
+_MAX_RESOLVERS = 3
+_MIN_RESOLVER = 0.12
+_MIN_STRENGTH = 0.5
+"""Least strength of a resolver. A bare list, and a search without text, have less: they supply the identifier, but take no words.
+Found on the set gtc, which loses 2 points of CompleteRecall@5 to them."""
+_WITHOUT_TEXT, _OF_CALLER = 0.45, 0.55
+_OPTIONAL_FROM = 0.8
+_COMMON_SHARE, _MIN_TOOLS = 0.3, 20
+_MAX_PRODUCERS, _MAX_SHARE = 5, 0.01
+"""A plain value with more producers is not linked; one of several words may have up to this share of the tools."""
+_REFERENCE_OVERLAP, _MOST_REFERENCES = 0.5, 2
+_CALIBRATION = {
+    "resolved_by": [(0.172, 0.75), (0.197, 0.957)],
+    "supplies": [(0.2601, 0.783), (0.3905, 0.818), (0.4522, 0.914)],
+}
+"""Score of an edge, and the share that is true: of the 90 judged edges over 12 documents in
+``benchmarks/training/edge_verdicts/calibration.jsonl``; made by ``python -m benchmarks.training.edges calibrate``."""
+_LAST_RISE = 0.03
+"""Rise after the last point, so that of two edges the one with the better score still has the higher confidence."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkLimits:
+    """Limits that trade recall of edges against precision; a build uses the defaults.
+
+    :param max_providers: maximum number of suppliers of one input.
+    :param min_confidence: edges with a lower score are left out, in [0, 1].
+    :param nearest_login: whether, of several logins, only those with the names most similar to the consumer's are linked.
+    :param resources_across_groups: whether a bare type (``image``) links tools that have groups, but none in common.
+    """
+
+    max_providers: int = 8
+    min_confidence: float = 0.25
+    nearest_login: bool = False
+    resources_across_groups: bool = True
+
+
+class _Match(NamedTuple):
+    """A produced value that can fill a consumed value.
+
+    :param fit: how well key, type and system match, in [0, 1].
+    :param overlap: the share of the consumer's name words in the producer's name, weighted by IDF, in [0, 1].
+    :param other_group: whether both tools have groups, but none in common.
+    :param score: that it is correct, in [0, 1]; 0 until it is judged.
+    """
+
+    producer: ToolProfile
+    produced: ProducedValue
+    fit: float
+    overlap: float
+    same_system: bool
+    kinds_agree: bool
+    other_group: bool
+    score: float = 0.0
+
+
+class OutputIndex:
+    """Index from key to the values that the tools of a catalogue produce."""
+
+    def __init__(self, profiles: Sequence[ToolProfile]) -> None:
+        self.tools = len(profiles)
+        self._profiles = profiles
+        self._all_systems = len({profile.system for profile in profiles})
+        frequency = Counter(word for profile in profiles for word in profile.words)
+        self._idf = {word: math.log(max(self.tools, 2) / count) for word, count in frequency.items()}
+        systems: dict[Key, set[str]] = defaultdict(set)
+        by_key: dict[Key, list[tuple[float, int, int]]] = defaultdict(list)
+        for profile in profiles:
+            for value in profile.consumes:
+                systems[value.key].add(profile.system)
+            for number, given in enumerate(profile.produces):
+                systems[given.key].add(profile.system)
+                quality = given.confidence * _ACTION_WEIGHT[profile.action] * given.relevance
+                by_key[given.key].append((-quality, profile.position, number))
+        self._systems = {key: len(systems[key]) for key in by_key}
+        self.count = {key: len({position for _, position, _ in found}) for key, found in by_key.items()}
+        """Map from key to the number of tools that produce it."""
+        self._best: dict[Key, list[tuple[int, int]]] = {}
+        self._of_system: dict[tuple[Key, str], list[tuple[int, int]]] = defaultdict(list)
+        self._of_word: dict[tuple[Key, str, str], list[tuple[int, int]]] = defaultdict(list)
+        self._heads: dict[tuple[str, str, str], set[Key]] = defaultdict(set)
+        for key, found in by_key.items():
+            values = [(position, number) for _, position, number in sorted(found)]
+            self._best[key] = values[: 2 * MAX_OTHER_SYSTEM]
+            for value in values:
+                profile = profiles[value[0]]
+                _append(self._of_system[key, profile.system], value, MAX_SAME_SYSTEM)
+                for word in profile.words:
+                    _append(self._of_word[key, profile.system, word], value, MAX_PER_SHARED_WORD)
+                if " " in key[0]:
+                    self._heads[_head(key[0]), key[1], profile.system].add(key)
+
+    def specificity(self, key: Key) -> float:
+        """Return the specificity of a key, in [0, 1]: 1 - log(number of producers) / log(number of tools)."""
+        return max(0.0, 1 - math.log(max(self.count.get(key, 1), 1)) / math.log(max(self.tools, 2)))
+
+    def matches(self, consumed: ConsumedValue, consumer: ToolProfile) -> Iterator[_Match]:
+        """Yield the values of other tools that can fill a consumed value, in no particular order."""
+        exact = self._values(consumed.key, consumer)
+        listed = self._is_listed(exact, consumed, consumer)
+        if not consumed.identifier:
+            yield from self._matches(exact, consumed, consumer, 1.0)
+            return
+        entity, field = consumed.key
+        for other in _OTHER_FIELDS.get(field, ()):
+            if not listed or other.removeprefix("resource ") in consumed.kinds:
+                values = self._values((entity, other), consumer)
+                yield from self._matches(values, consumed, consumer, _OTHER_FIELD)
+        yield from self._matches(exact, consumed, consumer, 1.0)
+        if listed:
+            return
+        # No match of the whole name: try its head noun ("customer order" is an order; "order" may be a sales order).
+        head = _head(entity)
+        near = sorted(self._heads.get((head, field, consumer.system), ())) if head == entity else [(head, field)]
+        modifiers = set(entity.split()[:-1]) if consumed.location else set()
+        for key in near[:_MAX_HEADS]:
+            # "workbook functions" are not the functions of something else
+            values = [
+                value
+                for value in self._values(key, consumer)
+                if not modifiers or not modifiers.isdisjoint(self._profiles[value[0]].words)
+            ]
+            for match in self._matches(values, consumed, consumer, _HEAD_ONLY):
+                if match.produced.output or not consumed.location:
+                    yield match
+
+    def _is_listed(self, values: Iterable[tuple[int, int]], consumed: ConsumedValue, consumer: ToolProfile) -> bool:
+        """Whether a tool about the entity itself produces it."""
+        found = [self._profiles[position] for position, _ in values if position != consumer.position]
+        if not consumed.location:
+            return bool(found)
+        return any(one.entity == consumed.key[0] and one.action in _MANY for one in found)
+
+    def _values(self, key: Key, consumer: ToolProfile) -> Iterable[tuple[int, int]]:
+        values = dict.fromkeys(self._of_system.get((key, consumer.system), ()))
+        for word in consumer.words:
+            values.update(dict.fromkeys(self._of_word.get((key, consumer.system, word), ())))
+        elsewhere = [one for one in self._best.get(key, ()) if self._profiles[one[0]].system != consumer.system]
+        if self._systems.get(key, 0) > MAX_SYSTEMS:
+            elsewhere = [one for one in elsewhere if _is_home(self._profiles[one[0]], key)]
+            if len({self._profiles[position].system for position, _ in elsewhere}) > _MAX_HOMES:
+                elsewhere = []
+        values.update(dict.fromkeys(elsewhere[:MAX_OTHER_SYSTEM]))
+        return values
+
+    def _matches(
+        self, values: Iterable[tuple[int, int]], consumed: ConsumedValue, consumer: ToolProfile, factor: float
+    ) -> Iterator[_Match]:
+        weights = {word: self._idf[word] for word in consumer.words}
+        whole = sum(weights.values())
+        of_any_kind = consumed.key[0] == TYPED_RESOURCE or consumed.key == AUTH_KEY
+        for position, number in values:
+            producer = self._profiles[position]
+            produced = producer.produces[number]
+            if producer is consumer or producer.vendor != consumer.vendor:
+                continue
+            kinds = 1.0 if of_any_kind else agreement(produced.kinds, consumed.kinds)
+            fit = factor * (type_fit(produced.type, consumed.type, identifier=consumed.identifier) * kinds)
+            if fit == 0.0 or (not of_any_kind and _needs_value(producer, consumed, produced)):
+                continue
+            fit *= _ACTION_WEIGHT[producer.action] * produced.relevance
+            same = producer.system == consumer.system
+            if not same:
+                fit *= self._other_system_factor(produced.key, producer, exact=produced.key == consumed.key)
+            other_group = bool(consumer.groups and producer.groups and not consumer.groups & producer.groups)
+            if other_group:
+                fit *= _NO_COMMON_GROUP
+            overlap = sum(weights.get(word, 0.0) for word in producer.words) / whole if whole else 0.0
+            yield _Match(producer, produced, fit, overlap, same, kinds == 1.0, other_group)
+
+    def _other_system_factor(self, key: Key, producer: ToolProfile, *, exact: bool) -> float:
+        """Return the factor for a value of another system; 0 for a plain value of one word, whose meaning differs by system.
+
+        Within one company the list or search of the entity itself is the place to look: nothing is taken off for its system. Where
+        a catalogue has several vendors, the documents of one describe separate services: an entity of one word (policy, member,
+        connection) is another one in each, unless the producer's service has its name. Found by reading 31 such edges between
+        services of Google and of AWS, all of them false.
+        """
+        if key[0] == PLAIN_VALUE and " " not in key[1]:
+            return 0.0
+        if producer.vendor:
+            if " " not in key[0] and key[0] not in map(noun_lemma, words(producer.system)):
+                return 0.0
+        elif exact and _is_home(producer, key):
+            return _OTHER_SYSTEM
+        size_factor = min(1.0, MANY_SYSTEMS / max(self._all_systems, 1))
+        return size_factor * _OTHER_SYSTEM / math.sqrt(max(self._systems.get(key, 1) - 1, 1))
+
+
+def _append(values: list[tuple[int, int]], value: tuple[int, int], limit: int) -> None:
+    if len(values) < limit:
+        values.append(value)
+
+
+def _head(entity: str) -> str:
+    return entity.rsplit(" ", 1)[-1]
+
+
+def _last(name: str) -> str:
+    return name.rsplit(".", 1)[-1]
+
+
+def _needs_value(producer: ToolProfile, consumed: ConsumedValue, produced: ProducedValue) -> bool:
+    """Whether a producer must be given the very value that it would supply: no ``RoleName`` from ``GetRolePolicy(RoleName)``."""
+    if produced.key in producer.needed_keys or consumed.key in producer.needed_keys:
+        return True
+    names = {_last(produced.output).replace("[]", "").lower(), _last(consumed.parameter).lower()}
+    return produced.key[0] != PLAIN_VALUE and not names.isdisjoint(producer.needed_names)
+
+
+def _is_home(producer: ToolProfile, key: Key) -> bool:
+    """Whether a tool of the one company of the catalogue lists or searches the entity itself."""
+    return not producer.vendor and producer.action in _MANY and _is_owner(producer, key[0])
+
+
+def _is_owner(profile: ToolProfile, entity: str) -> bool:
+    """Whether a tool is about an entity or about a kind of it, as its name or path says."""
+    return bool(entity) and any(_same_head(name, entity) for name in _own_entities(profile))
+
+
+def _own_entities(profile: ToolProfile) -> list[str]:
+    """Return what a tool is about: the longest name, and a shorter one with the same head noun.
+
+    ``DescribeDBClusterParameters`` is about parameters, not about clusters.
+    """
+    longest = profile.entities[0] if profile.entities else ""
+    names = [longest, profile.entity] if _same_head(longest, profile.entity) else [longest or profile.entity]
+    return [name.removesuffix(" id").removesuffix(" name") for name in names if name]
+
+
+def _same_head(name: str, entity: str) -> bool:
+    return name == entity or name.endswith(f" {entity}") or entity.endswith(f" {name}")
+
+
+def _is_own_new_value(consumed: ConsumedValue, consumer: ToolProfile) -> bool:
+    """Whether an input is the consumer's own: the key of what it creates, or a filter of a list by the key of its items."""
+    if not consumed.identifier or consumed.location == "path":
+        return False
+    if consumed.is_new or (not consumed.required and consumed.key in consumer.needed_keys):
+        return True
+    filters = consumer.action in ("update", *_MANY) and not consumed.required
+    return (_makes(consumed, consumer) or filters) and any(
+        _same_head(name, consumed.key[0]) for name in _own_entities(consumer)
+    )
+
+
+def _makes(consumed: ConsumedValue, consumer: ToolProfile) -> bool:
+    """Whether the consumer makes something new; of a function only some verbs say so."""
+    return consumer.action == "create" and (bool(consumed.location) or consumer.verb in _CREATING)
+
+
+def _is_sibling_reference(producer: ToolProfile, consumed: ConsumedValue, consumer: ToolProfile) -> bool:
+    """Whether a value would be copied from an object of the very kind that the consumer makes, changes or sends.
+
+    The network of a new gateway is not that of the gateways there are, nor is the supplier of an invoice that is recorded.
+    """
+    own = consumer.entities[0] if consumer.entities else consumer.entity
+    if not own or consumed.location == "path" or consumed.key[0] == own:
+        return False
+    changes = _makes(consumed, consumer) or (consumer.action == "update" and bool(consumed.location))
+    sends = consumer.path and consumer.action == "act" and consumed.location in ("body", "form")
+    alike = own in (producer.entity, *producer.entities[:1])
+    return alike and (changes or (bool(sends) and producer.action in READS))
+
+
+def _is_nested(consumed: ConsumedValue, consumer: ToolProfile) -> bool:
+    """Whether an input is a field of an object that the request rarely speaks of: ``lastModifiedBy.user.id``.
+
+    The fields of an object that has the name of the consumer's own entity are not nested, nor are names of resources.
+    """
+    if consumed.key[1] == RESOURCE_NAME:
+        return consumed.parameter.count(".") > 1
+    parents = [words(part) for part in consumed.parameter.replace("[]", "").split(".")[:-1]]
+    own = {*consumer.entities, consumer.entity}
+    return any(" ".join((*parent[:-1], *map(noun_lemma, parent[-1:]))) not in own for parent in parents)
+
+
+def _best_producers(
+    consumed: ConsumedValue,
+    consumer: ToolProfile,
+    index: OutputIndex,
+    factor: Callable[[_Match], float],
+    least: float,
+) -> list[_Match]:
+    """Return the nearest tools that produce a value, each with the best of its outputs, in the order of the index.
+
+    :param factor: what is known of a match beside keys, kinds and names, in [0, 1].
+    :param least: matches with a lower score are left out.
+    """
+    best: dict[str, _Match] = {}
+    if _is_own_new_value(consumed, consumer):
+        return []
+    name = _last(consumed.parameter).lower()
+    # A login is valid for its own application only.
+    weight = 0.6 if consumed.key == AUTH_KEY and index.count.get(AUTH_KEY, 0) > 1 else 0.15
+    for match in index.matches(consumed, consumer):
+        score = consumed.confidence * match.produced.confidence * match.fit * factor(match)
+        judged = match._replace(score=round(score * ((1 - weight) + weight * match.overlap), 4))
+        known = best.get(match.producer.id)
+        # A weak tool of the collection is kept for now: it shows that tools of other collections are not the nearest.
+        likely = judged.score >= least or (consumed.collection and match.producer.path == consumed.collection)
+        if likely and (known is None or _rank(judged, name) > _rank(known, name)):
+            best[match.producer.id] = judged
+    return [match for match in _nearest(list(best.values()), consumed, consumer) if match.score >= least]
+
+
+def _rank(match: _Match, name: str) -> tuple[bool, bool, bool, float]:
+    """Of a tool's outputs the key of an object comes first, then one that stands in no other object, then one of the input's name."""
+    produced = match.produced
+    own = produced.is_object or (produced.is_outer and _last(produced.output).lower() == name)
+    return match.kinds_agree, own, produced.is_outer, match.score
+
+
+def _nearest(matches: list[_Match], consumed: ConsumedValue, consumer: ToolProfile) -> list[_Match]:
+    """Return the matches that are nearest to the consumer; values that are no identifiers are all kept.
+
+    Tools about the entity come before tools that only refer to it. Of an item of a path, the tool of its collection comes first, then
+    tools that need the same identifiers as the consumer: a group's events come from the list of a group's events.
+    """
+    entity, by_path = consumed.key[0], bool(consumed.location)
+    if not consumed.identifier or consumed.key == AUTH_KEY:
+        makes = consumer.action == "create"
+        return [one for one in matches if not makes or not _is_sibling_reference(one.producer, consumed, consumer)]
+    usable = [
+        one
+        for one in matches
+        if one.producer.action not in ("update", "delete")
+        and not _is_sibling_reference(one.producer, consumed, consumer)
+    ]
+    pool = [
+        one for one in usable if one.produced.is_object or (one.produced.is_outer and _is_owner(one.producer, entity))
+    ]
+    if not by_path and not any(one.producer.action in _MANY for one in pool):
+        pool = usable  # a function says nothing of collections: what only refers to the entity may be all there is
+    if not pool:
+        return _references(usable, consumed, consumer) if by_path else []
+    if by_path:
+        pool = _of_same_kind(pool, consumed, consumer)
+    home = [one for one in pool if consumed.collection and one.producer.path == consumed.collection]
+    if "/" in consumed.collection and any(one.producer.action in _MANY for one in home):
+        return home
+    scopes = [one.producer.scope - {entity} for one in pool]
+    most = max(len(scope & consumer.scope) for scope in scopes)
+    if most:
+        return [one for one, scope in zip(pool, scopes, strict=True) if len(scope & consumer.scope) == most]
+    missing = [len(scope - consumer.scope) for scope in scopes]
+    return [
+        one
+        for one, lacks in zip(pool, missing, strict=True)
+        if lacks == min(missing) or one in home or (lacks <= 1 and (one.producer.action in _MANY or not by_path))
+    ]
+
+
+def _of_same_kind(pool: list[_Match], consumed: ConsumedValue, consumer: ToolProfile) -> list[_Match]:
+    """Keep the tools about exactly the consumer's own entity, where the input identifies it and is not in a path.
+
+    ``DeleteTransitGatewayVpcAttachment`` takes an attachment from ``DescribeTransitGatewayVpcAttachments``, not of a peering.
+    """
+    exact = [one for one in pool if consumed.key[0] in _own_entities(one.producer)]
+    if any(one.producer.action in _MANY for one in exact):
+        pool = [one for one in pool if one in exact or one.produced.is_object]
+    own = _own_entities(consumer)[:1]
+    if not own or consumer.path or _head(own[0]) != _head(consumed.key[0]):
+        return pool
+    return [one for one in pool if _own_entities(one.producer)[:1] == own] or pool
+
+
+def _references(matches: list[_Match], consumed: ConsumedValue, consumer: ToolProfile) -> list[_Match]:
+    """Return the best of the tools that only refer to an entity that no tool is about.
+
+    They must share words of their names with the consumer or the input: ``TaskHandle`` from ``ListMessageMoveTasks``.
+    """
+    if not consumed.required:
+        return []
+    named, own = words(_last(consumed.parameter))[:-1], _own_entities(consumer)[:1]
+    near = [
+        one
+        for one in matches
+        if not set(one.producer.words).isdisjoint(named)
+        or (
+            consumed.location != "path"
+            and (one.overlap >= _REFERENCE_OVERLAP or _own_entities(one.producer)[:1] == own)
+        )
+    ]
+    return sorted(near, key=lambda one: (-one.score, one.producer.id))[:_MOST_REFERENCES]
+
+
+def _confidence(predicate: str, score: float) -> float:
+    """Return the confidence of an edge, in [0, 1], between the points of its calibration."""
+    points = _CALIBRATION[predicate]
+    at = bisect_right(points, (score, 2.0))
+    low, start = points[at - 1] if at else (0.0, 0.0)
+    high, end = points[at] if at < len(points) else (1.0, min(start + _LAST_RISE, 1.0))
+    return round(start + (end - start) * (score - low) / (high - low), 4) if high > low else end
+
+
+def _edge(predicate: str, match: _Match, consumed: ConsumedValue, consumer: ToolProfile) -> DerivedEdge:
+    entity, field = match.produced.key
+    source, target = match.producer.id, consumer.id
+    return DerivedEdge(
+        source=source if predicate == "supplies" else target,
+        predicate=predicate,
+        target=target if predicate == "supplies" else source,
+        parameter=consumed.parameter,
+        output=match.produced.output,
+        entity="" if entity == TYPED_RESOURCE else entity,
+        field=field,
+        confidence=_confidence(predicate, match.score),
+        score=match.score,
+    )
+
+
+def derive_rp_edges(
+    profiles: Sequence[ToolProfile], index: OutputIndex, limits: LinkLimits = LinkLimits()
+) -> Iterator[DerivedEdge]:
+    """Yield the ``supplies`` edges of a catalogue in the order of tools and inputs, the best suppliers first.
+
+    Required inputs and optional identifiers are linked; optional nested fields are not.
+    """
+    for consumer in profiles:
+        for consumed in consumer.consumes:
+            wanted = consumed.required or (consumed.identifier and not _is_nested(consumed, consumer))
+            if wanted and not consumed.context:
+                for match in _suppliers(consumed, consumer, index, limits):
+                    yield _edge("supplies", match, consumed, consumer)
+
+
+def _suppliers(
+    consumed: ConsumedValue, consumer: ToolProfile, index: OutputIndex, limits: LinkLimits
+) -> Sequence[_Match]:
+    specificity = _specificity(consumed, index)
+    if not specificity:
+        return ()
+    grouped = consumed.key[0] == TYPED_RESOURCE and not limits.resources_across_groups
+
+    def factor(match: _Match) -> float:
+        return 0.0 if grouped and match.other_group else specificity
+
+    found = _best_producers(consumed, consumer, index, factor, limits.min_confidence)
+    if consumed.key == AUTH_KEY and limits.nearest_login:
+        found = _nearest_logins(found)
+    found.sort(key=lambda one: (not one.same_system, -one.score, one.producer.id))
+    return found[: limits.max_providers]
+
+
+def _nearest_logins(found: list[_Match]) -> list[_Match]:
+    """Return the logins of the consumer's system, or all without any; of several those with the largest name overlap."""
+    own = [one for one in found if one.same_system] or found
+    most = max((one.overlap for one in own), default=0.0)
+    return [one for one in own if len(own) == 1 or one.overlap >= most > 0]
+
+
+def _specificity(consumed: ConsumedValue, index: OutputIndex) -> float:
+    """Return a factor in [0, 1], higher for a key with fewer producers; 0 for too many producers, where an edge would be arbitrary."""
+    entity, field = consumed.key
+    count, total = index.count.get(consumed.key, 0), index.tools
+    if consumed.identifier:
+        # The entity is known, so many producers do not lower the factor, unless a large share of the tools are producers.
+        return 0.8 if total >= _MIN_TOOLS and count > _COMMON_SHARE * total else 1.0
+    if consumed.key == AUTH_KEY:
+        return 1.0
+    if entity == TYPED_RESOURCE:
+        return 0.5 + 0.5 * index.specificity(consumed.key)
+    # A plain value of an HTTP request must pick something out (a handle), and be no measure, time or part of a record. Found on
+    # Microsoft Graph and EC2, where records of one kind share most of their fields.
+    picks = consumed.required and type_family(consumed.type) in ("string", "array") and _head(field) in _PICKS
+    if (consumed.location and not picks) or count > max(_MAX_PRODUCERS, _MAX_SHARE * total if " " in field else 0):
+        return 0.0
+    return 0.4 + 0.6 * index.specificity(consumed.key)
+
+
+def derive_resolver_edges(profiles: Sequence[ToolProfile], index: OutputIndex) -> Iterator[DerivedEdge]:
+    """Yield the ``resolved_by`` edges of a catalogue in the order of tools and inputs, the best resolvers first."""
+    for consumer in profiles:
+        for consumed in consumer.consumes:
+            # A request rarely refers to an optional nested field (lastModifiedBy.user.id).
+            optional = consumed.confidence >= _OPTIONAL_FROM and not _is_nested(consumed, consumer)
+            if consumed.identifier and not consumed.context and (consumed.required or optional):
+                for match in _resolvers(consumed, consumer, index):
+                    yield _edge("resolved_by", match, consumed, consumer)
+
+
+def _resolvers(consumed: ConsumedValue, consumer: ToolProfile, index: OutputIndex) -> Sequence[_Match]:
+    def factor(match: _Match) -> float:
+        strength = _strength(match.producer, consumed.key, consumer, listed="[]" in match.produced.output)
+        return strength * match.produced.relevance if strength >= _MIN_STRENGTH else 0.0
+
+    found = _best_producers(consumed, consumer, index, factor, _MIN_RESOLVER)
+    return sorted(found, key=lambda one: (-one.score, one.producer.id))[:_MAX_RESOLVERS]
+
+
+def _strength(profile: ToolProfile, key: Key, consumer: ToolProfile, *, listed: bool) -> float:
+    """Return how well a tool resolves words to an entity, in [0, 1]: high for a search, lower for a text filter, low for a list.
+
+    :param listed: whether it returns the entity in a list; such a "get" counts as a list.
+    """
+    required = [value for value in profile.consumes if value.identifier and value.required and not value.context]
+    if key in profile.needed_keys:
+        return 0.0
+    identifiers = [value for value in required if value.key[0] not in consumer.scope]
+    # A resolver that needs other identifiers first cannot be called with words alone; a name is words.
+    reach = 0.5 ** min(sum(value.key[1] != "name" for value in identifiers), 2)
+    if profile.action == "search":
+        return reach * (0.7 + 0.3 * profile.free_text if profile.free_text else _WITHOUT_TEXT)
+    if profile.is_self:  # "get my profile" knows who the caller is
+        return _OF_CALLER if _head(key[0]) in PEOPLE or key[0] == ANY_PERSON else 0.0
+    if profile.action in ("list", "get"):
+        if profile.free_text:
+            return reach * (0.55 + 0.3 * profile.free_text)
+        return _WITHOUT_TEXT * reach if (listed or profile.action == "list") and not identifiers else 0.0
+    return 0.0

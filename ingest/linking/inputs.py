@@ -1,0 +1,262 @@
+"""The values that a tool consumes: of each input what it identifies, whether the surroundings of a call give it, and whether it takes text."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+
+from ingest.linking.identifiers import GENERIC_NAMES, RESOURCE_NAME, kinds_of, type_family
+from ingest.linking.subjects import collection_path
+from ingest.linking.values import (
+    AUTH_KEY,
+    AUTH_NAMES,
+    BARE_IDENTIFIERS,
+    PLAIN_VALUE,
+    TYPED_RESOURCE,
+    ConsumedValue,
+    Draft,
+    Key,
+    KnownEntities,
+    Slot,
+    is_resource,
+)
+from ingest.word_lists import word_list, word_patterns
+from ontology.names import words
+from ontology.tool import Parameter
+
+__all__ = [
+    "ANY_PERSON",
+    "KIND_WORDS",
+    "NAMING_FIELDS",
+    "PEOPLE",
+    "PERSON_KINDS",
+    "QUALIFIERS",
+    "ContextParameters",
+    "consumed_values",
+    "free_text_score",
+    "naming_field",
+]
+
+_CONTEXT = word_list("linking", "context_words")
+NAMING_FIELDS = word_list("linking", "naming_fields")
+"""Last words of an input that names an entity by another field than an id."""
+QUALIFIERS = word_list("linking", "qualifiers")
+"""Modifiers that do not change the meaning of a value's name: ``current_location`` is a location."""
+PEOPLE = word_list("linking", "people")
+PERSON_KINDS = ("email", "phone")
+"""Kinds of value by which a person is reached."""
+KIND_WORDS = frozenset(("email", "mail", "address", "phone", "telephone", "mobile", "number", "emailaddress"))
+ANY_PERSON = "person in a role"
+"""The entity in the key of an address of a person in a role (participant), who may be of any entity (user, contact)."""
+_QUERY = word_list("linking", "query_inputs")
+_NOT_TEXT = word_list("linking", "not_text")
+_NAMING = word_list("linking", "naming_inputs")
+_NEW = re.compile("|".join(word_patterns("linking", "new_values")))
+_MIN_TOOLS, _MIN_COUNT = 10, 5
+"""A namespace with fewer tools has no context parameters, nor is an input of fewer one: shares of so few say little."""
+_NAMED_SHARE, _NAMED_NO_PATH, _SHARE = 0.1, 0.25, 0.5
+"""Share of a namespace's tools that take the input: of a name in the word list, in paths or not; of another name."""
+_NAMED_OWN, _OWN = 0.1, 0.02
+"""Maximum number of tools about the entity for each tool that takes it."""
+_EARLY = 0.9
+"""Share of its paths in which the placeholder is the first or the second."""
+
+
+class ContextParameters:
+    """The inputs of each namespace that name the surroundings of a call, by how many of its tools take them."""
+
+    def __init__(self, drafts: Sequence[Draft]) -> None:
+        tools = Counter(draft.tool.namespace for draft in drafts)
+        own = Counter((draft.tool.namespace, draft.entity) for draft in drafts)
+        taken: Counter[tuple[str, str]] = Counter()
+        places: dict[tuple[str, str], list[int]] = defaultdict(list)
+        for draft in drafts:
+            inputs = {_name(draft, slot): _place(draft, slot) for slot in draft.inputs if _may_be_context(slot)}
+            for name, place in inputs.items():
+                taken[draft.tool.namespace, name] += 1
+                if place is not None:
+                    places[draft.tool.namespace, name].append(place)
+        self._known = {
+            key
+            for key, count in taken.items()
+            if tools[key[0]] >= _MIN_TOOLS
+            and count >= _MIN_COUNT
+            and _is_context(key[1] in _CONTEXT, count / tools[key[0]], own[key] / count, places.get(key, ()))
+        }
+
+    def of(self, draft: Draft) -> Iterator[str]:
+        """Yield the names of a tool's context parameters, in the order of its inputs."""
+        for slot in draft.inputs:
+            name = "" if "." in slot.parameter.name else _name(draft, slot)
+            if name and name != draft.entity and (draft.tool.namespace, name) in self._known:
+                yield slot.parameter.name
+
+
+def _is_context(named: bool, share: float, own: float, places: Sequence[int]) -> bool:
+    if not named and not places:
+        return False
+    least = (_NAMED_SHARE if places else _NAMED_NO_PATH) if named else _SHARE
+    early = sum(place < 2 for place in places) >= _EARLY * len(places)
+    return share >= least and own <= (_NAMED_OWN if named else _OWN) and early
+
+
+def _may_be_context(slot: Slot) -> bool:
+    parameter = slot.parameter
+    return (
+        "." not in parameter.name
+        and not is_resource(parameter)
+        and (parameter.required or parameter.location == "path")
+    )
+
+
+def _name(draft: Draft, slot: Slot) -> str:
+    """Return the entity that an input identifies, or its canonical name: project for ``parent`` that is a project's path."""
+    found = slot.identifier
+    if found is not None and (found.field == RESOURCE_NAME or {"name", "path"} & set(found.evidence)):
+        return found.entity
+    tokens = draft.names.canonical(slot.parameter.name).split()
+    return " ".join(tokens[:-1] if len(tokens) > 1 and tokens[-1] in NAMING_FIELDS else tokens)
+
+
+def _place(draft: Draft, slot: Slot) -> int | None:
+    """Return the number of placeholders before this one in the path, or None where it is not in the path."""
+    if slot.parameter.location != "path":
+        return None
+    if slot.identifier is not None and slot.identifier.field == RESOURCE_NAME:
+        return slot.parameter.pattern.count("/") // 2
+    placeholders = [step.text for step in draft.reader.steps if step.placeholder]
+    return placeholders.index(slot.parameter.name) if slot.parameter.name in placeholders else None
+
+
+def consumed_values(draft: Draft, known: KnownEntities) -> tuple[ConsumedValue, ...]:
+    """Return the values that a tool consumes, in the order of its inputs; inputs with generic names are left out."""
+    found: dict[str, ConsumedValue] = {}
+    objects = {
+        parameter.name.partition(".")[0].removesuffix("[]")
+        for parameter in draft.tool.parameters
+        if "." in parameter.name
+    }
+    for slot in draft.inputs:
+        key, confidence, identifier = _key(draft, slot, known, objects)
+        if not confidence:
+            continue
+        parameter = slot.parameter
+        value = ConsumedValue(
+            parameter=parameter.name,
+            type=parameter.type,
+            key=key,
+            confidence=confidence,
+            required=_is_required(parameter),
+            identifier=identifier,
+            location=parameter.location,
+            kinds=kinds_of(parameter),
+            context=parameter.name in draft.context,
+            is_new=identifier and bool(_NEW.search(parameter.description[:200].lower())),
+            collection=_collection(draft, parameter, key[0]) if identifier else "",
+        )
+        # One name may be in the query and in the body; an edge does not distinguish the two.
+        previous = found.get(value.parameter)
+        if previous is None or (previous.required, previous.confidence) < (value.required, value.confidence):
+            found[value.parameter] = value
+    return tuple(found.values())
+
+
+def _key(draft: Draft, slot: Slot, known: KnownEntities, objects: set[str]) -> tuple[Key, float, bool]:
+    """Return the key of an input, how sure it is, and whether it identifies an entity; not sure at all of one that links nothing.
+
+    :param objects: the inputs that have fields.
+    """
+    parameter, found = slot
+    tokens = draft.names.canonical(parameter.name.rsplit(".", 1)[-1]).split()
+    while len(tokens) > 1 and tokens[0] in QUALIFIERS:
+        tokens = tokens[1:]
+    name = " ".join(tokens)
+    subjects = known.subjects.get(draft.system, frozenset())
+    head = " ".join(tokens[:-1])
+    # A name of what the system lists: user, name for ``UserName``.
+    named = parameter.required and head in subjects and tokens[-1] in NAMING_FIELDS and not parameter.enum
+    if name in AUTH_NAMES:
+        return AUTH_KEY, 0.8, False
+    if named and (found is None or found.evidence == ("description",)):
+        return (head, naming_field(tokens[-1])), 0.7, True
+    if found is not None:
+        # The tool's entity uses the whole catalogue, so it is more reliable than the identifier's name.
+        own = found.evidence == ("tool",) and name in BARE_IDENTIFIERS
+        return (draft.entity if own else found.entity, found.field), found.confidence, True
+    family = type_family(parameter.type)
+    if is_resource(parameter):
+        return (TYPED_RESOURCE, parameter.type.lower()), 0.8, False
+    if parameter.required and family in ("string", "integer") and name in known.keys.get(draft.system, ()):
+        # "SalesOrder" as an input of an item's tools is the key of another object, with the object's name.
+        return (name, "id"), 0.65, True
+    if not parameter.enum and (person := _person_key(draft, parameter, tokens, subjects)):
+        return person, 0.6, True
+    if not name or name in GENERIC_NAMES or parameter.enum or family == "boolean":
+        return (PLAIN_VALUE, name), 0.0, False
+    # ``charge`` of a refund. Found on the development half of the true dependencies of examples/real.
+    listed = (
+        name in subjects
+        and parameter.location in ("path", "body", "")
+        and isinstance(draft.tool.metadata.get("path"), str)
+    )
+    plain = "." not in parameter.name and parameter.name not in objects and family in ("string", "integer", "array")
+    if listed and plain and kinds_of(parameter).isdisjoint(("date", "url", *PERSON_KINDS)):
+        return (name, "id"), 0.6, True
+    return (PLAIN_VALUE, name), 0.7, False
+
+
+def _person_key(
+    draft: Draft, parameter: Parameter, tokens: list[str], subjects: frozenset[str] | set[str]
+) -> Key | None:
+    """Return the e-mail address or phone number of a person in a role: ``participant_email``, ``recipient``; else None."""
+    kinds = kinds_of(parameter)
+    kind = next((kind for kind in PERSON_KINDS if kind in kinds), "")
+    if not kind or not parameter.required:
+        return None
+    role = tokens
+    while role and role[-1] in KIND_WORDS:
+        role = role[:-1]
+    if draft.action == "create" and (not role or role[-1] in PEOPLE):
+        return None  # the address of the person who is new
+    if not role and "address of" not in parameter.description.lower():
+        return None
+    return (role[-1] if role and role[-1] in subjects else ANY_PERSON), kind
+
+
+def _collection(draft: Draft, parameter: Parameter, entity: str) -> str:
+    """Return the path of the collection that an input is an item of; a part of a key may be the key of another collection."""
+    step = next((step for step in draft.reader.steps if step.placeholder and step.text == parameter.name), None)
+    if step is not None and step.collection.rsplit(" ", 1)[-1] != entity.rsplit(" ", 1)[-1]:
+        if sum(one.collection == step.collection for one in draft.reader.steps if one.placeholder) > 1:
+            return ""
+    return collection_path(draft.tool, parameter)
+
+
+def _is_required(parameter: Parameter) -> bool:
+    """Whether an input is required, by the schema or, as in Google's discovery documents, by its description."""
+    said = "." not in parameter.name and parameter.description.startswith(("Required.", "Required:"))
+    return parameter.required or said
+
+
+def naming_field(word: str) -> str:
+    """Return the field that a last word of ``naming_fields`` stands for: ``name`` for username and login."""
+    return "name" if word in ("username", "login") else word
+
+
+def free_text_score(draft: Draft) -> float:
+    """Return how well the inputs accept free text, in [0, 1]: 1 for a query, 0.8 for a name, 0.6 for other required text."""
+    return max((_text_score(parameter) for parameter, found in draft.inputs if found is None), default=0.0)
+
+
+def _text_score(parameter: Parameter) -> float:
+    tokens = words(parameter.name.rsplit(".", 1)[-1])
+    if parameter.enum or type_family(parameter.type) not in ("string", "", "array") or not tokens:
+        return 0.0
+    if tokens[-1] in ("id", "ids"):
+        return 0.0
+    if tokens[0] in _QUERY and tokens[0] != "filters" and (len(tokens) == 1 or tokens[-1] not in _NOT_TEXT):
+        return 1.0
+    if tokens[-1] in _NAMING or tokens[-1] in _QUERY:
+        return 0.8
+    return 0.6 if parameter.required else 0.0

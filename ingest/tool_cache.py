@@ -1,0 +1,155 @@
+"""What was made of single tools, kept between builds by the hash of the tool and of whatever else it depends on.
+
+A build makes for each tool what depends on that tool alone: its triples, its findings, its terms. What one of them is made of must be named
+in full by its key, or a build from the cache differs from a build from nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from inference.result_cache import ResultCache
+from ontology.json_values import JsonObject, canonical_text
+from ontology.tool import Tool
+
+__all__ = ["Cached", "ToolCache"]
+
+_CHUNK = 512  # values written together; a crash loses at most this number
+_PUBLISHED = "published-tools.v1"
+_T = TypeVar("_T")
+
+
+class Cached(NamedTuple, Generic[_T]):
+    """The value of a tool, and whether it was read from the cache."""
+
+    value: _T
+    reused: bool
+
+
+class ToolCache:
+    """Values of tools by kind.
+
+    :param results: where they are kept; None to keep none.
+    """
+
+    def __init__(self, results: ResultCache | None) -> None:
+        self._results = results
+        self._digests: dict[
+            int, tuple[Tool, bytes]
+        ] = {}  # the tool is kept, so that no other takes its place in memory
+
+    def digest(self, tool: Tool) -> bytes:
+        """Return the SHA-256 of a tool: equal tools have equal digests."""
+        known = self._digests.get(id(tool))
+        if known is None:
+            known = self._digests[id(tool)] = tool, _digest(tool)
+        return known[1]
+
+    def published(self, snapshot_id: str, tools: Iterable[Tool]) -> None:
+        """Note of which tools, as they were read, the last snapshot is made."""
+        if self._results is not None:
+            digests = {tool.id: self.digest(tool).hex() for tool in tools}
+            self._results.put(_PUBLISHED, "last", json.dumps([snapshot_id, digests]).encode("utf-8", "surrogatepass"))
+
+    def unchanged(self, snapshot_id: str, tools: Iterable[Tool]) -> frozenset[str]:
+        """Return the ids of tools that are as they were when a snapshot was made; of none where that is not the last one."""
+        stored = self._results.get(_PUBLISHED, "last") if self._results is not None else None
+        known_id, known = json.loads(stored) if stored else ("", {})
+        if known_id != snapshot_id:
+            return frozenset()
+        return frozenset(tool.id for tool in tools if known.get(tool.id) == self.digest(tool).hex())
+
+    def last(self, kind: str, digest: bytes, make: Callable[[], _T], codec: Any) -> _T:
+        """Return a value of the whole catalogue, of which only the last one is kept.
+
+        :param digest: of all that it depends on; always of one length.
+        :param make: makes the value where the last one is of another digest.
+        """
+        if self._results is None:
+            return make()
+        known = self._results.get(kind, "last")
+        if known is not None and known.startswith(digest):
+            kept: _T = codec.validate_json(known[len(digest) :])
+            return kept
+        value = make()
+        self._results.put(kind, "last", digest + codec.dump_json(value))
+        return value
+
+    def each(
+        self,
+        kind: str,
+        depends_on: str,
+        tools: Sequence[Tool],
+        make: Callable[[Sequence[Tool]], Iterable[_T]],
+        codec: Any,
+        *,
+        keep: Callable[[_T], bool] = lambda _: True,
+    ) -> Iterator[Cached[_T]]:
+        """Yield the value of each tool, in order.
+
+        :param depends_on: all that a value depends on beside its tool: code, models, settings.
+        :param make: makes the values of tools, in order; it is asked for those that are not kept.
+        :param codec: the pydantic adapter of a value.
+        :param keep: whether the next build may take a value from the cache.
+        """
+        results = self._results
+        if results is None:
+            yield from (Cached(value, False) for value in make(tools))
+            return
+        start = hashlib.sha256(depends_on.encode()).digest()
+        keys = [hashlib.sha256(start + self.digest(tool)).hexdigest() for tool in tools]
+        chunks = [keys[at : at + _CHUNK] for at in range(0, len(keys), _CHUNK)]
+        # Twice, because the values of all tools together would take much of the memory of a build.
+        there = {key for chunk in chunks for key in results.get_many(kind, chunk)}
+        tool_of = dict(zip(keys, tools, strict=True))
+        missing = {key: tool for key, tool in tool_of.items() if key not in there}
+        fresh = _stored(results, kind, zip(make(list(missing.values())), missing, strict=True), codec, keep)
+        for chunk in chunks:
+            known = results.get_many(kind, [key for key in chunk if key in there])
+            for key in chunk:
+                if key in known:
+                    yield Cached(codec.validate_json(known[key]), True)
+                elif key in missing:
+                    yield Cached(next(fresh), False)
+                else:  # the cache was damaged or replaced meanwhile
+                    yield from (Cached(value, False) for value in make([tool_of[key]]))
+
+
+def _stored(
+    results: ResultCache, kind: str, made: Iterable[tuple[_T, str]], codec: Any, keep: Callable[[_T], bool]
+) -> Iterator[_T]:
+    """Yield the values, and write them in chunks; the last chunk also when the consumer stops early."""
+    pending: dict[str, bytes] = {}
+    try:
+        for value, key in made:
+            if keep(value):
+                pending[key] = codec.dump_json(value)
+            if len(pending) >= _CHUNK:
+                results.put_many(kind, pending)
+                pending = {}
+            yield value
+    finally:
+        results.put_many(kind, pending)
+
+
+def _digest(tool: Tool) -> bytes:
+    """The schemas of a document's tools share their definitions: each is hashed once."""
+    digest = hashlib.sha256(replace(tool, input_schema=None, output_schema=None).canonical_json().encode())
+    for schema in (tool.input_schema, tool.output_schema):
+        if isinstance(schema, JsonObject):
+            digest.update(f"\n{schema.own_text}".encode("utf-8", "surrogatepass"))
+            for name, text in schema.definitions:
+                digest.update(f"\n{name}".encode("utf-8", "surrogatepass") + _text_digest(text))
+        else:
+            digest.update(f"\n{canonical_text(schema)}".encode("utf-8", "surrogatepass"))
+    return digest.digest()
+
+
+@lru_cache(maxsize=1 << 16)
+def _text_digest(text: str) -> bytes:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()

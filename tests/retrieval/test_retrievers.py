@@ -16,7 +16,7 @@ from inference import Floats1d, Floats2d, HashingEncoder
 from ontology.errors import InvalidArgumentError, ModelError
 from ontology.ontology import Ontology
 from ontology.tool import CONTEXT_PARAMETERS
-from retrieval.engine import SnapshotEngine, open_engine
+from retrieval.engine import Engine, open_engine
 from retrieval.index.bm25 import name_key, ngrams
 from retrieval.presets import make_presets
 from retrieval.query.request import MAX_K, Request
@@ -45,7 +45,7 @@ PRESETS = (
 QUERY = "find the supplier and create a purchase order for an amount of 500"
 
 
-def test_the_suite_covers_every_preset(engine: SnapshotEngine) -> None:
+def test_the_suite_covers_every_preset(engine: Engine) -> None:
     assert set(engine.catalog().presets) == set(PRESETS)
 
 
@@ -63,7 +63,7 @@ def test_a_query_without_words_or_beyond_measure_is_refused_by_name(query: str) 
     assert caught.value.subject == "query"
 
 
-def test_an_unknown_preset_lists_the_known_ones(engine: SnapshotEngine) -> None:
+def test_an_unknown_preset_lists_the_known_ones(engine: Engine) -> None:
     with pytest.raises(InvalidArgumentError, match="bm25-regex-title"):
         engine.retriever("graph")
 
@@ -97,13 +97,13 @@ def _algorithm_2(snapshot: Snapshot, query: str) -> set[str]:
         max_size=7,
     )
 )
-def test_the_candidates_of_paper_are_those_of_algorithm_2(engine: SnapshotEngine, words: list[str]) -> None:
+def test_the_candidates_of_paper_are_those_of_algorithm_2(engine: Engine, words: list[str]) -> None:
     query = " ".join(words)
     response = engine.retriever("paper").retrieve(Request(query=query, k=MAX_K))
     assert {tool.id for tool in response.tools} == _algorithm_2(engine.snapshot, query)
 
 
-def test_reasons_name_what_other_returned_tools_supply(engine: SnapshotEngine) -> None:
+def test_reasons_name_what_other_returned_tools_supply(engine: Engine) -> None:
     response = engine.retriever("default").retrieve(Request(query="give a spot award to an employee by name", k=6))
     award = next(tool for tool in response.tools if tool.id == "hr/give_spot_award")
     supplied = {binding.parameter: binding for binding in award.reasons.bindings}
@@ -121,7 +121,7 @@ def test_a_context_parameter_is_bound_to_no_tool(tmp_path: Path, ontology: Ontol
         for tool in content.tools
     ]
     published(tmp_path, content_of(tools, ontology))
-    engine = SnapshotEngine(open_snapshot(tmp_path), HashingEncoder())
+    engine = Engine(open_snapshot(tmp_path), HashingEncoder())
     response = engine.retriever("default").retrieve(Request(query="give a spot award to an employee by name", k=6))
     award = next(tool for tool in response.tools if tool.id == "hr/give_spot_award")
     bound = {binding.parameter: binding for binding in award.reasons.bindings}
@@ -129,7 +129,7 @@ def test_a_context_parameter_is_bound_to_no_tool(tmp_path: Path, ontology: Ontol
     assert bound["amount"].kind == ""
 
 
-def test_the_resolver_of_a_best_tool_is_lifted(engine: SnapshotEngine) -> None:
+def test_the_resolver_of_a_best_tool_is_lifted(engine: Engine) -> None:
     """A tool that needs an employee's id pulls the tool that finds employees by words."""
     response = engine.retriever("default").retrieve(Request(query="give a spot award of 100", k=6))
     lifts = {tool.id: tool.reasons.features["resolver_boost"] for tool in response.tools}
@@ -181,7 +181,7 @@ def test_a_dead_reranker_takes_nothing_else_away_and_the_answer_says_so(
     assert response.fallbacks == said
 
 
-def test_neighbors_are_the_ego_graph_of_networkx(engine: SnapshotEngine, content: SnapshotContent) -> None:
+def test_neighbors_are_the_ego_graph_of_networkx(engine: Engine, content: SnapshotContent) -> None:
     for key in list(content.graph)[::3]:
         ego = engine.neighbors(key, limit=10_000)
         expected = {(h, d["predicate"], t) for h, t, d in content.graph.edges(data=True) if key in (h, t)}

@@ -16,7 +16,7 @@ from ontology.errors import ModelError
 from ontology.names import words
 from ontology.tool import Tool, tool_text
 from retrieval.baselines.flat import make_flat
-from retrieval.engine import SnapshotEngine
+from retrieval.engine import Engine
 from retrieval.index.bm25 import params_text, terms
 from retrieval.presets import make_presets
 from retrieval.query.request import MAX_K, Request
@@ -67,7 +67,7 @@ def _best_first(scores: Mapping[int, float]) -> list[tuple[str, float]]:
     return [(CATALOGUE[number].id, score) for number, score in ranked]
 
 
-def _answer(engine: SnapshotEngine, preset: str, query: str, wanted: Mapping[str, tuple[str, ...]]) -> list[str]:
+def _answer(engine: Engine, preset: str, query: str, wanted: Mapping[str, tuple[str, ...]]) -> list[str]:
     response = engine.retriever(preset).retrieve(Request(query=query, k=MAX_K, filters=wanted))
     return [tool.id for tool in response.tools]
 
@@ -75,7 +75,7 @@ def _answer(engine: SnapshotEngine, preset: str, query: str, wanted: Mapping[str
 @settings(max_examples=40)
 @given(query=requests, wanted=filters)
 def test_bm25_is_rank_bm25_over_the_whole_text(
-    engine: SnapshotEngine, query: str, wanted: Mapping[str, tuple[str, ...]]
+    engine: Engine, query: str, wanted: Mapping[str, tuple[str, ...]]
 ) -> None:
     scores = _bm25([f"{tool_text(tool)} {params_text(tool)}" for tool in CATALOGUE], query)
     expected = _best_first({number: scores[number] for number in _seen(CATALOGUE, wanted) if scores[number] > 0})
@@ -85,7 +85,7 @@ def test_bm25_is_rank_bm25_over_the_whole_text(
 @settings(max_examples=40)
 @given(query=requests, wanted=filters)
 def test_rrf_is_the_sum_of_reciprocal_ranks(
-    engine: SnapshotEngine, query: str, wanted: Mapping[str, tuple[str, ...]]
+    engine: Engine, query: str, wanted: Mapping[str, tuple[str, ...]]
 ) -> None:
     seen = _seen(CATALOGUE, wanted)
     lexical = _bm25([f"{tool_text(tool)} {params_text(tool)}" for tool in CATALOGUE], query)
@@ -105,7 +105,7 @@ def test_rrf_is_the_sum_of_reciprocal_ranks(
 @settings(max_examples=40)
 @given(query=requests, wanted=filters)
 def test_fusion_is_the_weighted_sum_of_z_scores_over_all_that_may_be_seen(
-    engine: SnapshotEngine, query: str, wanted: Mapping[str, tuple[str, ...]]
+    engine: Engine, query: str, wanted: Mapping[str, tuple[str, ...]]
 ) -> None:
     seen = _seen(CATALOGUE, wanted)
     features = (

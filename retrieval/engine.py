@@ -144,7 +144,7 @@ class Engine:
         edges = sorted(
             {
                 int(edge)
-                for edges in (adjacency.out_edges(number), adjacency.in_edges(number))
+                for edges in (adjacency.out_edges(number), adjacency.in_edges_of(number))
                 for edge in edges
                 if int(adjacency.predicates[edge]) in wanted
             },

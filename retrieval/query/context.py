@@ -238,7 +238,7 @@ def _heads(snapshot: Snapshot, node: int, predicate: str) -> list[int]:
     if predicate not in snapshot.predicates:
         return []
     adjacency, number = snapshot.adjacency, snapshot.predicates.index(predicate)
-    edges = adjacency.in_edges(node)
+    edges = adjacency.in_edges_of(node)
     edges = edges[adjacency.predicates[edges] == number][:_MAX_TOOLS]
     return [int(head) for head in adjacency.heads[edges]]
 

@@ -222,9 +222,7 @@ def test_nothing_is_planned_where_nothing_fits_if_so_asked(shop: Engine) -> None
         ("refund order id 2026-01-31", ""),
     ],
 )
-def test_a_short_number_is_the_identifier_only_where_the_request_says_so(
-    shop: Engine, text: str, value: str
-) -> None:
+def test_a_short_number_is_the_identifier_only_where_the_request_says_so(shop: Engine, text: str, value: str) -> None:
     plan = shop.plan(PlanRequest(goals=["shop/refund_order"], query=text))
     assert _inputs(plan, "refund_order")["order_id"].value == value
 

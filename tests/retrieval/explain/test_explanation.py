@@ -93,9 +93,7 @@ _TEXTS = st.lists(st.one_of(_PIECES, st.text(max_size=30)), min_size=1, max_size
         max_size=3,
     ),
 )
-def test_a_line_never_has_more_than_25_words(
-    odd: Engine, text: str, done: set[int], have: dict[str, str]
-) -> None:
+def test_a_line_never_has_more_than_25_words(odd: Engine, text: str, done: set[int], have: dict[str, str]) -> None:
     ids = [odd.snapshot.tool_id(number) for number in sorted(done)]
     request = Request(query=text, k=20, explain=False, explanation=True, done=ids, have=have)
     for tool in odd.retriever().retrieve(request).tools:

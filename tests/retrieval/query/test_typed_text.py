@@ -5,14 +5,9 @@ from __future__ import annotations
 import pytest
 
 from ontology.value_shape import ValueShape
-from retrieval.index.bm25 import terms
 from retrieval.index.value_shapes import ShapeMatch, ValueUse
-from retrieval.query.query import Query, analyse, noun_of, typed_text
+from retrieval.query.query import noun_of, typed_text
 from retrieval.query.typed_values import TypedValue, find_values
-
-
-def _query(text: str) -> Query:
-    return analyse(text, None, {}, values=find_values(text), decomposed=True)
 
 
 def _known_as(*entities: str, is_widened: bool = False) -> TypedValue:
@@ -52,20 +47,3 @@ def test_a_value_is_encoded_as_what_it_says(text: str, typed: str) -> None:
 )
 def test_what_the_snapshot_knows_a_value_to_identify_is_its_noun(value: TypedValue, noun: str) -> None:
     assert noun_of(value) == noun
-
-
-@pytest.mark.parametrize(
-    ("text", "added"),
-    [
-        ("get rid of the old rooms", {"delete", "remove"}),
-        ("tick the first two off", {"update", "complete"}),
-        ("who is following it?", {"watcher"}),
-        ("close the order", set()),
-    ],
-)
-def test_an_everyday_phrase_adds_what_tools_call_it_and_that_counts_little(text: str, added: set[str]) -> None:
-    weights = _query(text).weights
-    assert {term: weights.get(term, 1) < 0.5 for term in added} == dict.fromkeys(added, True)
-    assert weights.keys() >= set(terms(text))
-    assert added or weights.keys() == set(terms(text))
-    assert analyse(text, None, {}).weights.keys() == set(terms(text)), "a baseline matches the words as they are"

@@ -6,7 +6,7 @@ import hashlib
 import math
 import re
 import time
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache, partial
@@ -68,9 +68,7 @@ class SupportingTool:
 
 
 _MOST_NAMES = 20  # of one request
-# Tools that are compared with a name: those whose names fit its words best. Chosen by hand, not fitted to data. Checked, with 3
-# tools of a name first, on the tools of BFCL, a public benchmark, where many share a name.
-_LOOKED_AT = 16
+_LOOKED_AT = 16  # tools that are compared with a name: those whose names fit its words best
 
 _NAME = re.compile(
     r"(?<!`)`(?P<code>[^`\n]{1,200})`(?!`)|(?<!\w)[\"'“‘](?P<quoted>[^\"'“”‘’\n]{1,200})[\"'”’](?!\w)|(?P<plain>\w[\w./:#-]{0,198}\w)"
@@ -99,12 +97,9 @@ def named_tools(snapshot: Snapshot, text: str, allowed: NDArray[np.bool_] | None
 
     :param allowed: the nodes that the request may see, bool [nodes]; None allows all.
     """
-    found: dict[tuple[int, ...], None] = {}
-    for name in tool_names(text):
-        tools = tuple(sorted({tool for tool in _having(snapshot, name, allowed) if allowed is None or allowed[tool]}))
-        if tools:
-            found[tools] = None
-    return tuple(found)
+    having = (set(_having(snapshot, name, allowed)) for name in tool_names(text))
+    found = (tuple(sorted(tool for tool in tools if allowed is None or allowed[tool])) for tools in having)
+    return tuple(dict.fromkeys(tools for tools in found if tools))
 
 
 def tool_names(text: str) -> tuple[str, ...]:
@@ -167,7 +162,6 @@ _TAKES_ENTITY, _ACTS_ON_ENTITY = 0.7, 0.4  # next to an input that shows the sha
 _MAX_ENTITIES = 3  # a shape of more entities names none of them
 _MAX_ABBREVIATED = 20  # a prefix of more entities says none of them
 _MAX_TOOLS = 200  # that are followed from one entity
-_IDENTIFIER = "identifier"
 _MAX_VALUES = 20  # distinct values of a request that speak
 
 
@@ -178,38 +172,37 @@ def support_by_values(snapshot: Snapshot, values: Sequence[TypedValue]) -> dict[
     it says (inverse document frequency over the tools). Outputs do not count.
     """
     support: dict[int, float] = {}
-    distinct = {value.text: value for value in values if value.matches or value.kind == _IDENTIFIER}
+    distinct = {value.text: value for value in values if value.matches or value.kind == "identifier"}
     abbreviated = cache(partial(_tools_of_prefix, snapshot))  # identifiers of one request often begin alike
     for value in list(distinct.values())[:_MAX_VALUES]:
-        for tool, strength in _tools_of(snapshot, value, abbreviated).items():
-            support[tool] = support.get(tool, 0.0) + strength
+        fit = _strongest(
+            each for match in value.matches if match.specificity >= LEAST_SPECIFIC for each in _fitting(snapshot, match)
+        )
+        if all(strength <= _WIDENED for strength in fit.values()):
+            fit = _strongest((*fit.items(), *abbreviated(letters_before_digits(value.text)).items()))
+        rarity = _rarity(snapshot, len(fit))
+        for tool, strength in fit.items():
+            support[tool] = support.get(tool, 0.0) + strength * rarity
     return support
+
+
+def _strongest(found: Iterable[tuple[int, float]]) -> dict[int, float]:
+    best: dict[int, float] = {}
+    for tool, strength in found:
+        best[tool] = max(best.get(tool, 0.0), strength)
+    return best
 
 
 def _tools_of_prefix(snapshot: Snapshot, prefix: str) -> dict[int, float]:
     """The tools of the entities that a prefix abbreviates; none where it may abbreviate too many."""
     entities = snapshot.identified.named(prefix)
-    fit: dict[int, float] = {}
-    for node, quality in entities.items() if len(entities) <= _MAX_ABBREVIATED else ():
-        for tool, strength in _tools_of_entity(snapshot, node):
-            fit[tool] = max(fit.get(tool, 0.0), quality * strength)
-    return fit
-
-
-def _tools_of(
-    snapshot: Snapshot, value: TypedValue, abbreviated: Callable[[str], dict[int, float]]
-) -> dict[int, float]:
-    fit: dict[int, float] = {}
-    for match in value.matches:
-        if match.specificity < LEAST_SPECIFIC:
-            break
-        for tool, strength in _fitting(snapshot, match):
-            fit[tool] = max(fit.get(tool, 0.0), strength)
-    if not any(strength > _WIDENED for strength in fit.values()):
-        for tool, strength in abbreviated(letters_before_digits(value.text)).items():
-            fit[tool] = max(fit.get(tool, 0.0), strength)
-    rarity = _rarity(snapshot, len(fit))
-    return {tool: strength * rarity for tool, strength in fit.items()}
+    if len(entities) > _MAX_ABBREVIATED:
+        return {}
+    return _strongest(
+        (tool, quality * strength)
+        for node, quality in entities.items()
+        for tool, strength in _tools_of_entity(snapshot, node)
+    )
 
 
 def _fitting(snapshot: Snapshot, match: ShapeMatch) -> Iterator[tuple[int, float]]:

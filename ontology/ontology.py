@@ -288,14 +288,14 @@ class _Reader:
             if row.is_a and ontology.is_a(row.is_a, name):
                 self._fault(("entity_types", name), f"{name!r} is_a itself by way of {row.is_a!r}")
         owners: dict[tuple[str, str], str] = {}
-        for name, each in file.predicates.items():
+        for name, predicate in file.predicates.items():
             for unknown in dict.fromkeys(
-                one for one in (*each.domain, *each.range) if one not in ontology.entity_types
+                one for one in (*predicate.domain, *predicate.range) if one not in ontology.entity_types
             ):
                 known = f"known: {', '.join(sorted(ontology.entity_types))}"
                 self._fault(("predicates", name), f"{name!r} names {unknown!r}, which is not an entity type", known)
-            said = [("synonym", synonym.lower()) for synonym in each.synonyms]
-            for what, text in (*said, *(("metadata key", key) for key in each.metadata)):
+            said = [("synonym", synonym.lower()) for synonym in predicate.synonyms]
+            for what, text in (*said, *(("metadata key", key) for key in predicate.metadata)):
                 if owners.setdefault((what, text), name) != name:
                     both = f"{owners[what, text]!r} and {name!r}"
                     self._fault(("predicates", name), f"{text!r} is a {what} of both {both}")

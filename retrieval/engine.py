@@ -37,7 +37,7 @@ class _Loaded:
     """A snapshot with what answers over it. Nothing here refers to an engine: one in a cycle would stay in memory after its last use."""
 
     snapshot: Snapshot
-    presets: Mapping[str, Retriever]
+    presets: dict[str, Retriever]
     planner: ToolPlanner
     parts: VisibleSnapshots
 

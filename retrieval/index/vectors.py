@@ -86,7 +86,7 @@ class NodeVectors:
         """Return the stored vectors of these rows, float32 [rows, D]."""
         if len(numbers) and int(numbers.max()) < len(self._tools):
             return self._tools.rows(numbers)
-        return self._vectors[numbers].astype(np.float32)
+        return np.asarray(self._vectors[numbers], dtype=np.float32)
 
     def similarities(self, query_D: Floats1d, rows: NDArray[np.integer[Any]]) -> Floats1d:
         """Return the cosine of the query with each of the rows, float32 [rows], in [-1, 1]."""
@@ -159,7 +159,7 @@ class _Part:
     def rows(self, rows: NDArray[np.integer[Any]] | None) -> Floats2d:
         """Return the vectors of these rows of the part, or all, float32 [rows, D]."""
         chosen = self._vectors if rows is None else self._vectors[rows]
-        return chosen.astype(np.float32, copy=False)
+        return np.asarray(chosen, dtype=np.float32)
 
     def cosines(self, query_D: Floats1d, rows: NDArray[np.integer[Any]] | None) -> Floats1d:
         """Return the cosine of the query with these rows of the part, or with all, float32 [rows]."""

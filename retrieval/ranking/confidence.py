@@ -370,8 +370,9 @@ class ConfidenceModel:
         def cosines(vector_D: Floats1d) -> Floats1d:
             own = np.asarray(rows_TD @ vector_D, dtype=np.float32) if rows_TD is not None else known
             if phrases is None or own is None:
-                return np.asarray(own)
-            return own + np.maximum(phrases.similarities(vector_D, tools) - own, 0.0) / 2
+                return np.asarray(own, dtype=np.float32)
+            nearer: Floats1d = own + np.maximum(phrases.similarities(vector_D, tools) - own, 0.0) / 2
+            return nearer
 
         return cosines
 

@@ -11,15 +11,12 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from rank_bm25 import BM25Okapi
 
-from inference import Floats2d, HashingEncoder
-from ontology.errors import ModelError
+from inference import HashingEncoder
 from ontology.names import words
 from ontology.tool import Tool, tool_text
-from retrieval.baselines.flat import make_flat
 from retrieval.engine import Engine
 from retrieval.index.bm25 import params_text, terms
 from retrieval.query.request import MAX_K, Request
-from retrieval.snapshot.reader import Snapshot
 from tests.retrieval.conftest import TOOLS
 
 ENCODER = HashingEncoder()
@@ -100,18 +97,3 @@ def test_fusion_is_the_weighted_sum_of_z_scores_over_all_that_may_be_seen(
     assert found == pytest.approx(expected, abs=1e-2)
     scores = [tool.score for tool in response.tools]
     assert scores == sorted(scores, reverse=True)
-
-
-class _Dead:
-    name = ENCODER.name
-    dimensions = ENCODER.dimensions
-    digest = ENCODER.digest
-
-    def encode(self, texts: Sequence[str]) -> Floats2d:
-        raise ModelError("the endpoint does not answer", subject="http://127.0.0.1:9")
-
-
-def test_what_no_signal_speaks_of_is_left_out(snapshot: Snapshot) -> None:
-    """A request in words that no tool has: nothing to rank by, whatever the number of tools asked for."""
-    for retriever in make_flat(snapshot, _Dead()):
-        assert retriever.retrieve(Request(query="xylophone", k=3)).tools == (), retriever.name

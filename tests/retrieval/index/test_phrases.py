@@ -13,8 +13,7 @@ from retrieval.engine import Engine
 from retrieval.index.phrases import PhraseVectors, phrases_of
 from retrieval.query.request import Request
 from retrieval.snapshot.reader import open_snapshot
-from retrieval.snapshot.writer import SnapshotContent
-from tests.retrieval.conftest import SAID, published
+from tests.retrieval.conftest import SAID
 
 ENCODER = HashingEncoder()
 
@@ -62,12 +61,3 @@ def test_a_caller_finds_no_hidden_tool_by_its_phrases(said: Path) -> None:
     visible = Engine(open_snapshot(said), ENCODER).restricted({"line_of_business": ["HR"]})
     found = visible.retriever("default").retrieve(Request(query="buy from a vendor", k=10)).tools
     assert all(tool.id.startswith("hr/") for tool in found)
-
-
-def test_the_manifest_says_who_wrote_how_many_and_a_snapshot_without_any_is_as_before(
-    said: Path, content: SnapshotContent, tmp_path: Path
-) -> None:
-    info = open_snapshot(said).manifest.phrases
-    assert info is not None and (info.tools, info.phrases, info.by) == (2, 3, ("Ana",))
-    folder = published(tmp_path, content)
-    assert open_snapshot(tmp_path).phrase_vectors is None and not [*folder.glob("*phrases*")]

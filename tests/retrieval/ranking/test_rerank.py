@@ -75,20 +75,6 @@ def test_it_only_promotes_and_what_is_not_scored_stays_as_it_was(
     )
 
 
-def test_the_best_are_scored_with_the_request_each_by_title_description_and_names_of_inputs(snapshot: Snapshot) -> None:
-    model = _Scripted([3.0, 1.0])
-    ranking = PromotingReranker(model, depth=2).rerank(_context(snapshot), _ranking([0, 4, 1, 5, 2, 3]))
-    assert model.query == TEXT
-    assert model.documents == [_document(snapshot, 3), _document(snapshot, 1)]
-    assert ranking.features["reranker"].tolist() == [0, 1, 0, 3, 0, 0]
-    assert ranking.features["bm25_text"].tolist() == [0, 4, 1, 5, 2, 3]
-
-
-def _document(snapshot: Snapshot, number: int) -> str:
-    tool = snapshot.tool(number)
-    return f"{tool.title}. {tool.description} {' '.join(parameter.name for parameter in tool.parameters)}"
-
-
 def test_what_the_reranker_prefers_is_ranked_higher_and_still_completed(snapshot: Snapshot) -> None:
     """The resolvers of the tools that are best after reranking are boosted, not of those before it."""
 

@@ -165,7 +165,8 @@ def graph_support(context: QueryContext, clause: Clause, tools: Tools) -> Floats
     return support
 
 
-# The weights are the middle of a broad optimum over nine open sets (``benchmarks/notes/unseen.md``).
+# The weights are the middle of a broad optimum over nine open sets: a search that never sees a set chooses weights that do
+# nearly as well on it (``benchmarks/notes/unseen.md``).
 FEATURES: tuple[Feature, ...] = (
     Feature(name="bm25_text", compute=bm25("text"), weight=0.5, baseline_weight=1.0),
     Feature(name="bm25_params", compute=bm25("params"), weight=0.5, baseline_weight=0.5),

@@ -8,6 +8,7 @@ sum of three features with clause fusion: the strongest flat rival of ``default`
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from retrieval.ranking.features import Compute, bm25, clause_scores, cosine_name
 from retrieval.ranking.fusion import FusionRanker
 from retrieval.ranking.ranking import Ranking
 from retrieval.response import respond
+from retrieval.retriever import PLAIN, RetrievalConfig
 from retrieval.snapshot.reader import Snapshot
 
 __all__ = ["FlatRetriever", "make_flat"]
@@ -31,6 +33,7 @@ _bm25_whole = bm25("whole")
 # when the baseline was made; it stays as it is.
 _CLAUSE_FUSION_WEIGHTS = {"bm25": 1.0, "cosine_text": 1.0, "cosine_name": 0.5}
 _CLAUSE_FUSION = 3.0
+_WITH_CLAUSES = replace(PLAIN, query_decomposition=True)
 
 
 def make_flat(snapshot: Snapshot, encoder: Encoder) -> list[FlatRetriever]:
@@ -39,7 +42,7 @@ def make_flat(snapshot: Snapshot, encoder: Encoder) -> list[FlatRetriever]:
         FlatRetriever(snapshot, None, rank_by_bm25, name="bm25"),
         FlatRetriever(snapshot, encoder, rank_by_rrf, name="rrf"),
         FlatRetriever(snapshot, encoder, FusionRanker().rank, name="fusion"),
-        FlatRetriever(snapshot, encoder, rank_by_clauses, name="fusion-clauses", decomposed=True),
+        FlatRetriever(snapshot, encoder, rank_by_clauses, name="fusion-clauses", config=_WITH_CLAUSES),
     ]
 
 
@@ -47,7 +50,7 @@ class FlatRetriever:
     """Every allowed tool, ranked; tools whose features are all 0 are left out.
 
     :param encoder: None where the ranking needs no vectors.
-    :param decomposed: whether the ranking reads the clauses of the request.
+    :param config: how the request is analysed.
     """
 
     def __init__(
@@ -57,17 +60,17 @@ class FlatRetriever:
         rank: Callable[[QueryContext], Ranking],
         *,
         name: str,
-        decomposed: bool = False,
+        config: RetrievalConfig = PLAIN,
     ) -> None:
         self.name = name
-        self._decomposed = decomposed
+        self._config = config
         self._snapshot = snapshot
         self._encoder = encoder
         self._rank = rank
 
     def retrieve(self, request: Request) -> Response:
         """The best k of all tools that the request may see."""
-        context = QueryContext.begin(request, self._snapshot, self._encoder, decomposed=self._decomposed)
+        context = QueryContext.begin(request, self._snapshot, self._encoder, self._config)
         with context.stage("entry"):
             context.candidates = np.flatnonzero(self._snapshot.only_tools(context.allowed))
         with context.stage("rank"):

@@ -26,6 +26,7 @@ from retrieval.index.vectors import NodeVectors
 from retrieval.query.query import Clause, Query, analyse, analyse_needs
 from retrieval.query.request import Request
 from retrieval.query.typed_values import LEAST_SPECIFIC, TypedValue, find_values
+from retrieval.retriever import PLAIN, RetrievalConfig
 from retrieval.snapshot.reader import Snapshot
 
 __all__ = [
@@ -267,6 +268,7 @@ class QueryContext:
     """One request on its way through the stages, in one thread.
 
     :param snapshot: the snapshot that answers.
+    :param config: the stages that run.
     :param query: the analysed request.
     :param allowed: the nodes that the request may see, bool [nodes]; None allows all.
     :param entries: the entry nodes, once they are known.
@@ -284,6 +286,7 @@ class QueryContext:
 
     request: Request
     snapshot: Snapshot
+    config: RetrievalConfig = PLAIN
     query: Query = field(init=False)
     allowed: NDArray[np.bool_] | None = field(init=False)
     entries: list[EntryNode] = field(default_factory=list)
@@ -308,18 +311,12 @@ class QueryContext:
         request: Request,
         snapshot: Snapshot,
         encoder: Encoder | None,
-        *,
-        decomposed: bool = False,
-        typed: bool = False,
-        phrases: bool = False,
+        config: RetrievalConfig = PLAIN,
     ) -> QueryContext:
-        """Analyse a request and apply its filters. Without a working encoder the query has no vectors.
-
-        :param decomposed: whether the clauses of the request are analysed too.
-        :param typed: whether its values are typed, and not matched as words.
-        :param phrases: whether everyday phrases of the tools count, where the snapshot has any.
-        """
-        context = cls(request=request, snapshot=snapshot, phrases=snapshot.phrase_vectors if phrases else None)
+        """Analyse a request and apply its filters. Without a working encoder the query has no vectors."""
+        typed, decomposed = config.typed_values, config.query_decomposition
+        phrases = snapshot.phrase_vectors if config.phrases else None
+        context = cls(request=request, snapshot=snapshot, config=config, phrases=phrases)
         with context.stage("encode"):
             texts = request.parts if request.needs else (request.query,)
             values = [find_values(text, snapshot.value_shapes) if typed else None for text in texts]
@@ -341,18 +338,17 @@ class QueryContext:
             context.fallbacks += unknown
         return context
 
-    def parts(self, *, typed: bool = False) -> list[QueryContext]:
+    def parts(self) -> list[QueryContext]:
         """The context of each part of a request over needs, which is ranked by itself: what the caller may see and has executed, the timings
         and the fallbacks are those of this context.
-
-        :param typed: as in :meth:`begin`.
         """
-        return [self._of_part(part, typed) for part in self.query.parts]
+        return list(map(self._of_part, self.query.parts))
 
-    def _of_part(self, query: Query, typed: bool) -> QueryContext:
+    def _of_part(self, query: Query) -> QueryContext:
         context = QueryContext(
             request=self.request,
             snapshot=self.snapshot,
+            config=self.config,
             phrases=self.phrases,
             fallbacks=self.fallbacks,
             timings_ms=self.timings_ms,
@@ -360,7 +356,7 @@ class QueryContext:
             _support=self._support,
         )
         context.query, context.allowed, context.done = query, self.allowed, self.done
-        if typed:
+        if self.config.typed_values:
             context.named = named_tools(self.snapshot, query.text, self.allowed)
         return context
 

@@ -35,8 +35,8 @@ class _Scripted:
         return np.asarray(self.scores[: len(documents)], dtype=np.float32)
 
 
-def _context(snapshot: Snapshot, text: str = TEXT) -> QueryContext:
-    return QueryContext.begin(Request(query=text), snapshot, None, decomposed=text != TEXT)
+def _context(snapshot: Snapshot) -> QueryContext:
+    return QueryContext.begin(Request(query=TEXT), snapshot, None)
 
 
 def _ranking(scores: Sequence[float]) -> Ranking:

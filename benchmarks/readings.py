@@ -31,7 +31,7 @@ from ontology.tool import Tool
 from services.threads import pin_threads
 
 if TYPE_CHECKING:
-    from retrieval.engine import SnapshotEngine
+    from retrieval.engine import Engine
 
 __all__ = ["Reading", "is_wrong", "kappa", "read_answers", "report", "shortlist"]
 
@@ -115,7 +115,7 @@ def score(
     typer.echo("\n".join(report(texts, gold, readers)))
 
 
-def shortlist(text: str, slots: Sequence[Slot], engine: SnapshotEngine) -> list[str]:
+def shortlist(text: str, slots: Sequence[Slot], engine: Engine) -> list[str]:
     """The tools that a reader sees: all of the gold set, then those near the text and near a tool.
 
     Near is by BM25 and cosine, by no feature of the graph. The tools nearest to the text get neighbours as those of the gold set do, so that

@@ -1,37 +1,7 @@
-"""The error classes.
+"""The error classes, one tree: each class maps to one gRPC status code and one exit code of the command.
 
-An error has a *subject* (file and line, tool id, snapshot id, field), a problem and a remedy. Each class maps to one
-gRPC status code and one exit code of the command::
-
-    EgotoolsError                    INTERNAL             1
-    ├── InvalidArgumentError         INVALID_ARGUMENT     2    an invalid request or option
-    │   ├── TooLargeError            RESOURCE_EXHAUSTED   2    a request with too many bytes
-    │   └── StatementError           INVALID_ARGUMENT     2    a statement that a graph refuses, or that fails there
-    ├── DocumentError                INVALID_ARGUMENT     3    a tool document that cannot be read
-    │   └── UnknownFormatError       INVALID_ARGUMENT     3    no reader knows the format
-    ├── CatalogError                 FAILED_PRECONDITION  4    no catalogue can be built: empty, or --strict
-    ├── OntologyError                INVALID_ARGUMENT     5    an ontology file with faults
-    ├── SourcesFileError             INVALID_ARGUMENT     5    a sources file with faults
-    ├── OverlayFileError             INVALID_ARGUMENT     5    an overlay file with faults
-    ├── SnapshotError                FAILED_PRECONDITION  6    a snapshot that cannot be used
-    │   ├── SnapshotCorruptError     DATA_LOSS            6    incomplete, truncated or altered
-    │   ├── SnapshotVersionError     FAILED_PRECONDITION  6    written in another format version
-    │   ├── ModelNotAllowedError     FAILED_PRECONDITION  6    names a model that the operator has not allowed
-    │   ├── StaleSnapshotError       FAILED_PRECONDITION  6    the served one is older than the one that a request asks for
-    │   └── SnapshotSignatureError   FAILED_PRECONDITION  6    not signed by a key that is trusted
-    ├── NotFoundError                NOT_FOUND            7    no such tool, node or snapshot
-    ├── StorageError                 RESOURCE_EXHAUSTED   8    a file cannot be written: disk full, not permitted
-    ├── MissingExtraError            FAILED_PRECONDITION  9    an optional dependency is not installed
-    ├── ModelError                   UNAVAILABLE          10   a model is unavailable or its answer is invalid
-    │   └── BudgetExceededError      RESOURCE_EXHAUSTED   11   the token or money budget is used up
-    ├── DeadlineError                DEADLINE_EXCEEDED    12   the deadline of the call has passed
-    ├── OverloadedError              RESOURCE_EXHAUSTED   13   too many requests at once
-    ├── NotReadyError                UNAVAILABLE          14   the server has no snapshot yet, or is stopping
-    ├── UnsupportedError             UNIMPLEMENTED        20   this server does not do that
-    ├── ToolCallError                ABORTED              16   a tool that was called answers with an error, or not at all
-    ├── UnauthenticatedError         UNAUTHENTICATED      22   a call without valid credentials
-    ├── PermissionDeniedError        PERMISSION_DENIED    23   a call that its caller may not make
-    └── IsolationError               FAILED_PRECONDITION  25   code that cannot be isolated here, and so was not run
+An error has a *subject* (file and line, tool id, snapshot id, field), a problem and a remedy. A class that names no code has those of
+the class above it.
 """
 
 from __future__ import annotations
@@ -122,6 +92,10 @@ class EgotoolsError(Exception):
     grpc_code: ClassVar[str] = "INTERNAL"
     exit_code: ClassVar[int] = 1
 
+    def __init_subclass__(cls, code: str = "", exit_code: int = 0) -> None:
+        cls.grpc_code = code or cls.grpc_code
+        cls.exit_code = exit_code or cls.exit_code
+
     def __init__(self, problem: str, *, subject: str = "", remedy: str = "") -> None:
         self.problem = redact(problem)
         self.subject = redact(subject)
@@ -133,17 +107,12 @@ class EgotoolsError(Exception):
         return f"{text}. {self.remedy}." if self.remedy else f"{text}."
 
 
-class InvalidArgumentError(EgotoolsError):
+class InvalidArgumentError(EgotoolsError, code="INVALID_ARGUMENT", exit_code=2):
     """An invalid request or option; the subject is the field."""
 
-    grpc_code = "INVALID_ARGUMENT"
-    exit_code = 2
 
-
-class TooLargeError(InvalidArgumentError):
+class TooLargeError(InvalidArgumentError, code="RESOURCE_EXHAUSTED"):
     """A request with too many bytes. Another attempt, or another replica, does not help."""
-
-    grpc_code = "RESOURCE_EXHAUSTED"
 
 
 class StatementError(InvalidArgumentError):
@@ -192,22 +161,19 @@ A new reason is added here.
 """
 
 
-class DocumentError(EgotoolsError):
+class DocumentError(EgotoolsError, code="INVALID_ARGUMENT", exit_code=3):
     """A tool document, or a part of it, that cannot be read; the subject is the file and, where known, the line.
 
     :param reason: the kind of fault.
     """
 
-    grpc_code = "INVALID_ARGUMENT"
-    exit_code = 3
     reason: RejectionReason = "unreadable"
 
     def __init__(
         self, problem: str, *, subject: str = "", remedy: str = "", reason: RejectionReason | None = None
     ) -> None:
         super().__init__(problem, subject=subject, remedy=remedy)
-        if reason is not None:
-            self.reason = reason
+        self.reason = reason or self.reason
 
 
 class UnknownFormatError(DocumentError):
@@ -216,45 +182,28 @@ class UnknownFormatError(DocumentError):
     reason: RejectionReason = "unknown-format"
 
 
-class CatalogError(EgotoolsError):
+class CatalogError(EgotoolsError, code="FAILED_PRECONDITION", exit_code=4):
     """No catalogue can be built: it is empty, or records were rejected under ``--strict``."""
 
-    grpc_code = "FAILED_PRECONDITION"
-    exit_code = 4
 
-
-class OntologyError(EgotoolsError):
+class OntologyError(EgotoolsError, code="INVALID_ARGUMENT", exit_code=5):
     """An ontology file with faults; the problem lists each with its line."""
 
-    grpc_code = "INVALID_ARGUMENT"
-    exit_code = 5
 
-
-class SourcesFileError(EgotoolsError):
+class SourcesFileError(EgotoolsError, code="INVALID_ARGUMENT", exit_code=5):
     """A sources file with faults; the problem lists each with its line, without values."""
 
-    grpc_code = "INVALID_ARGUMENT"
-    exit_code = 5
 
-
-class OverlayFileError(EgotoolsError):
+class OverlayFileError(EgotoolsError, code="INVALID_ARGUMENT", exit_code=5):
     """An overlay file with faults; the problem lists each with its line."""
 
-    grpc_code = "INVALID_ARGUMENT"
-    exit_code = 5
 
-
-class SnapshotError(EgotoolsError):
+class SnapshotError(EgotoolsError, code="FAILED_PRECONDITION", exit_code=6):
     """A snapshot that cannot be used; the subject is its folder."""
 
-    grpc_code = "FAILED_PRECONDITION"
-    exit_code = 6
 
-
-class SnapshotCorruptError(SnapshotError):
+class SnapshotCorruptError(SnapshotError, code="DATA_LOSS"):
     """A snapshot that is incomplete, truncated or altered; the subject is the file that differs from the manifest."""
-
-    grpc_code = "DATA_LOSS"
 
 
 class SnapshotVersionError(SnapshotError):
@@ -273,130 +222,83 @@ class StaleSnapshotError(SnapshotError):
     """The served snapshot is older than the one that the request asks for; the subject is the id that it asks for."""
 
 
-class NotFoundError(EgotoolsError):
+class NotFoundError(EgotoolsError, code="NOT_FOUND", exit_code=7):
     """No such tool, node or snapshot; the subject is its name."""
 
-    grpc_code = "NOT_FOUND"
-    exit_code = 7
 
-
-class StorageError(EgotoolsError):
+class StorageError(EgotoolsError, code="RESOURCE_EXHAUSTED", exit_code=8):
     """A file cannot be written: the disk is full, read-only or not permitted. Published snapshots are unchanged."""
 
-    grpc_code = "RESOURCE_EXHAUSTED"
-    exit_code = 8
 
-
-class MissingExtraError(EgotoolsError):
+class MissingExtraError(EgotoolsError, code="FAILED_PRECONDITION", exit_code=9):
     """An optional dependency is not installed; the remedy is the command that installs it.
 
     :param feature: what needs the dependency.
     :param extra: the name of the extra in ``pyproject.toml``, and of its lock file in ``requirements/``.
     """
 
-    grpc_code = "FAILED_PRECONDITION"
-    exit_code = 9
-
     def __init__(self, feature: str, *, extra: str) -> None:
-        super().__init__(
-            "an optional dependency is not installed",
-            subject=feature,
-            remedy=how_to_install(extra),
-        )
+        super().__init__("an optional dependency is not installed", subject=feature, remedy=how_to_install(extra))
         self.extra = extra
 
 
-class ModelError(EgotoolsError):
+class ModelError(EgotoolsError, code="UNAVAILABLE", exit_code=10):
     """A model is unavailable or slow, or its answer is invalid; the subject is its redacted address."""
 
-    grpc_code = "UNAVAILABLE"
-    exit_code = 10
 
-
-class BudgetExceededError(ModelError):
+class BudgetExceededError(ModelError, code="RESOURCE_EXHAUSTED", exit_code=11):
     """The token or money budget is used up; finished answers are in the cache."""
 
-    grpc_code = "RESOURCE_EXHAUSTED"
-    exit_code = 11
 
-
-class DeadlineError(EgotoolsError):
+class DeadlineError(EgotoolsError, code="DEADLINE_EXCEEDED", exit_code=12):
     """The deadline of the call has passed; later stages were not run."""
 
-    grpc_code = "DEADLINE_EXCEEDED"
-    exit_code = 12
 
-
-class OverloadedError(EgotoolsError):
+class OverloadedError(EgotoolsError, code="RESOURCE_EXHAUSTED", exit_code=13):
     """Too many requests at once; try again later.
 
     :param retry_after_s: seconds after which there is probably room again.
     """
-
-    grpc_code = "RESOURCE_EXHAUSTED"
-    exit_code = 13
 
     def __init__(self, problem: str, *, subject: str = "", remedy: str = "", retry_after_s: float = 0.1) -> None:
         super().__init__(problem, subject=subject, remedy=remedy)
         self.retry_after_s = retry_after_s
 
 
-class NotReadyError(EgotoolsError):
+class NotReadyError(EgotoolsError, code="UNAVAILABLE", exit_code=14):
     """The server has no snapshot yet, or is stopping. Another replica can answer, or this one later."""
 
-    grpc_code = "UNAVAILABLE"
-    exit_code = 14
+
+# 15: a tuning found nothing better; 17: two snapshots differ; 26: a plan is not of the whole request.
 
 
-class UnsupportedError(EgotoolsError):
-    """This server does not do that, and will not without another configuration."""
-
-    grpc_code = "UNIMPLEMENTED"
-    exit_code = 20
-
-
-class ToolCallError(EgotoolsError):
+class ToolCallError(EgotoolsError, code="ABORTED", exit_code=16):
     """A tool that was called answered with an error, or could not be reached; the subject is the tool or its server."""
 
-    grpc_code = "ABORTED"
-    exit_code = (
-        16  # 15: a tuning found nothing better; 17: two snapshots differ; 26: a plan is not of the whole request
-    )
+
+class UnsupportedError(EgotoolsError, code="UNIMPLEMENTED", exit_code=20):
+    """This server does not do that, and will not without another configuration."""
 
 
-class UnauthenticatedError(EgotoolsError):
+class UnauthenticatedError(EgotoolsError, code="UNAUTHENTICATED", exit_code=22):
     """A call without credentials, or with credentials that are not valid."""
 
-    grpc_code = "UNAUTHENTICATED"
-    exit_code = 22
 
-
-class PermissionDeniedError(EgotoolsError):
+class PermissionDeniedError(EgotoolsError, code="PERMISSION_DENIED", exit_code=23):
     """A call that its caller may not make. It does not say whether what was asked for exists."""
 
-    grpc_code = "PERMISSION_DENIED"
-    exit_code = 23
 
-
-class IsolationError(EgotoolsError):
+class IsolationError(EgotoolsError, code="FAILED_PRECONDITION", exit_code=25):
     """Code of a model cannot be isolated on this machine; it was not run."""
 
-    grpc_code = "FAILED_PRECONDITION"
-    exit_code = 25
 
-
+# The most probable class of each code.
 _BY_STATUS: dict[str, type[EgotoolsError]] = {
-    "INVALID_ARGUMENT": InvalidArgumentError,
-    "NOT_FOUND": NotFoundError,
-    "RESOURCE_EXHAUSTED": OverloadedError,
-    "DEADLINE_EXCEEDED": DeadlineError,
-    "UNAVAILABLE": NotReadyError,
-    "FAILED_PRECONDITION": SnapshotError,
-    "DATA_LOSS": SnapshotCorruptError,
-    "UNIMPLEMENTED": UnsupportedError,
-    "ABORTED": ToolCallError,
-    "UNAUTHENTICATED": UnauthenticatedError,
-    "PERMISSION_DENIED": PermissionDeniedError,
+    kind.grpc_code: kind
+    for kind in (
+        *(InvalidArgumentError, NotFoundError, OverloadedError, DeadlineError, NotReadyError, SnapshotError),
+        *(SnapshotCorruptError, UnsupportedError, ToolCallError, UnauthenticatedError, PermissionDeniedError),
+    )
 }
 
 

@@ -105,19 +105,10 @@ def write_rows(path: Path, rows: Iterable[Mapping[str, Any]]) -> Path:
 
     :raises StorageError: when the file cannot be written.
     """
-    return write_lines(path, map(row_line, rows))
-
-
-def write_lines(path: Path, lines: Iterable[bytes]) -> Path:
-    """Write a file of these lines, each with its end, as :func:`write_file` does.
-
-    :raises StorageError: when the file cannot be written.
-    """
     with disk_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         with replacing(path) as temporary, open(temporary, "wb") as file:
-            file.writelines(lines)
-            file.flush()
+            file.writelines(map(row_line, rows))
     return path
 
 

@@ -30,7 +30,6 @@ __all__ = [
     "noun_lemma",
     "number_of",
     "ordinal_of",
-    "phrases_of_verbs",
     "stop_words",
     "verb_lemma",
     "words",
@@ -43,15 +42,6 @@ _FILE = Path(__file__).with_name("stop_words.yaml")
 def stop_words(use: str) -> frozenset[str]:
     """Return the lower-case words of one list of ``stop_words.yaml``; raise KeyError for an unknown list."""
     return frozenset(read_yaml(_FILE)[use].split())
-
-
-_VERB_PHRASES = Path(__file__).with_name("verb_phrases.yaml")
-
-
-@cache
-def phrases_of_verbs() -> Mapping[str, tuple[str, ...]]:
-    """Map from a verb in its base form to phrases; ``~`` stands for the object."""
-    return {verb: tuple(phrases) for verb, phrases in read_yaml(_VERB_PHRASES)["verbs"].items()}
 
 
 _ONES = "one two three four five six seven eight nine".split()

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, TypeAlias
 
 import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ontology.errors import OntologyError
 from ontology.files import SAFE_LOADER
@@ -124,9 +125,8 @@ class Ontology:
 DEFAULT_ONTOLOGY = Path(__file__).with_name("default.yaml")
 _REQUIRED_TYPES = ("tool", "parameter", "business_object", "capability", "value")
 _REQUIRED_PREDICATES = ("has_entity", "has_parameter", "returns", "depends_on", "supplies", "resolved_by")
-_TOP_KEYS = frozenset(("name", "version", "extends", "entity_types", "predicates", "fallback", "abbreviations"))
-_TYPE_KEYS = frozenset(("description", "is_a"))
-_PREDICATE_KEYS = frozenset(("description", "domain", "range", "synonyms", "metadata", "derived"))
+_MOST_NODES = 200_000  # of a file, with those that aliases repeat
+_Place: TypeAlias = tuple[str | int, ...]
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -146,6 +146,34 @@ class CheckedOntology(NamedTuple):
 
     ontology: Ontology | None
     faults: list[Fault]
+
+
+class _Row(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    description: str = ""
+
+
+class _TypeRow(_Row):
+    is_a: str = ""
+
+
+class _PredicateRow(_Row):
+    domain: Annotated[tuple[str, ...], Field(min_length=1)]
+    range: Annotated[tuple[str, ...], Field(min_length=1)]
+    synonyms: tuple[str, ...] = ()
+    metadata: tuple[str, ...] = ()
+    derived: bool = False
+
+
+class _File(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    name: str = ""
+    version: int = 1
+    extends: str = ""
+    entity_types: dict[str, _TypeRow] = {}
+    predicates: dict[str, _PredicateRow] = {}
+    fallback: str = ""
+    abbreviations: dict[str, str] = {}
 
 
 def load_ontology(path: Path | None = None) -> Ontology:
@@ -175,8 +203,8 @@ def check_ontology(path: Path) -> CheckedOntology:
         root = loader.get_single_node()
         if not isinstance(root, yaml.MappingNode):
             return CheckedOntology(None, [Fault(1, "the file must be a mapping", "see ontology/default.yaml")])
-        parser = _Parser(root)
-        ontology = parser.ontology()
+        reader = _Reader()
+        ontology = reader.ontology(root)
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         return CheckedOntology(None, [Fault(line, f"invalid YAML: {error.problem}")])
@@ -186,179 +214,127 @@ def check_ontology(path: Path) -> CheckedOntology:
         return CheckedOntology(None, [Fault(1, f"invalid YAML: {error}")])
     finally:
         loader.dispose()
-    return CheckedOntology(None if parser.faults else ontology, sorted(parser.faults))
+    return CheckedOntology(None if reader.faults else ontology, sorted(reader.faults))
 
 
-class _Parser:
-    """Parser of the YAML nodes of one file. It uses nodes, not plain values, because a node has its line number."""
+class _Reader:
+    """Reads one file: its values, checked by the models above, and the line of each for what is wrong with it."""
 
-    def __init__(self, root: yaml.MappingNode) -> None:
-        self.root = root
+    def __init__(self) -> None:
         self.faults: list[Fault] = []
+        self._lines: dict[_Place, int] = {(): 1}
 
-    def ontology(self) -> Ontology:
-        top = self._mapping(self.root, _TOP_KEYS, "ontology")
-        base = self._base(top.get("extends"))
-        types = {**(base.entity_types if base else {}), **dict(self._types(top.get("entity_types")))}
-        predicates = {**(base.predicates if base else {}), **dict(self._predicates(top.get("predicates")))}
-        abbreviations = {
-            **(base.abbreviations if base else {}),
-            **dict(self._abbreviations(top.get("abbreviations"))),
-        }
-        inherited = base.fallback if base else "related_to"
+    def ontology(self, root: yaml.MappingNode) -> Ontology:
+        """The ontology of a file; with faults, what is left of it without them."""
+        file = self._checked(self._plain(root, ()))
+        if file.extends not in ("", "default"):
+            self._fault(("extends",), f"extends {file.extends!r} is not known", "the only base is `default`")
+        base = load_ontology() if file.extends == "default" else Ontology(name="")
+        types = {name: EntityType(name=name, **dict(row)) for name, row in file.entity_types.items()}
+        predicates = {name: Predicate(name=name, **dict(row)) for name, row in file.predicates.items()}
+        abbreviations = {short.lower(): meaning.lower() for short, meaning in file.abbreviations.items()}
         ontology = Ontology(
-            name=self._optional_text(top, "name"),
-            version=self._number(top.get("version")),
-            entity_types=types,
-            predicates=predicates,
-            fallback=self._text(top["fallback"]) if "fallback" in top else inherited,
-            abbreviations=abbreviations,
+            name=file.name,
+            version=file.version,
+            entity_types={**base.entity_types, **types},
+            predicates={**base.predicates, **predicates},
+            fallback=file.fallback or base.fallback,
+            abbreviations={**base.abbreviations, **abbreviations},
         )
-        if not ontology.name:
-            self._fault(self.root, "the ontology has no name", "add the line `name: …`")
-        self._check_references(ontology, top)
+        self._check_references(ontology, file)
         return ontology
 
-    def _check_references(self, ontology: Ontology, top: dict[str, Any]) -> None:
-        for required in _REQUIRED_TYPES:
-            if required not in ontology.entity_types:
-                self._fault(
-                    self.root,
-                    f"the entity type {required!r} is missing",
-                    "add it, or write `extends: default`",
-                )
-        for required in (*_REQUIRED_PREDICATES, ontology.fallback):
-            if required not in ontology.predicates:
-                self._fault(self.root, f"the predicate {required!r} is missing", "add it, or write `extends: default`")
-        types_node, predicates_node = top.get("entity_types"), top.get("predicates")
-        for name, node in self._entries(types_node):
-            wider = ontology.entity_types[name].is_a if name in ontology.entity_types else ""
-            if wider and wider not in ontology.entity_types:
-                self._fault(node, f"{name!r} is_a {wider!r}, which is not an entity type")
-            if wider and ontology.is_a(wider, name):
-                self._fault(node, f"{name!r} is_a itself by way of {wider!r}")
-        self._check_predicates(ontology, predicates_node)
-
-    def _check_predicates(self, ontology: Ontology, node: Any) -> None:
-        synonyms: dict[str, str] = {}
-        keys: dict[str, str] = {}
-        for name, entry in self._entries(node):
-            predicate = ontology.predicates.get(name)
-            if predicate is None:
-                continue
-            for end, types in (("domain", predicate.domain), ("range", predicate.range)):
-                for unknown in [one for one in types if one not in ontology.entity_types]:
-                    known = ", ".join(sorted(ontology.entity_types))
-                    self._fault(
-                        entry,
-                        f"the {end} of {name!r} names {unknown!r}, which is not an entity type",
-                        f"known: {known}",
-                    )
-            for synonym in predicate.synonyms:
-                if synonyms.setdefault(synonym.lower(), name) != name:
-                    self._fault(entry, f"{synonym!r} is a synonym of both {synonyms[synonym.lower()]!r} and {name!r}")
-            for key in predicate.metadata:
-                if keys.setdefault(key, name) != name:
-                    self._fault(entry, f"the metadata key {key!r} maps to both {keys[key]!r} and {name!r}")
-
-    def _base(self, node: Any) -> Ontology | None:
-        if node is None:
-            return None
-        if self._text(node) != "default":
-            self._fault(node, f"extends {self._text(node)!r} is not known", "the only base is `default`")
-            return None
-        return load_ontology()
-
-    def _types(self, node: Any) -> Iterator[tuple[str, EntityType]]:
-        for name, entry in self._entries(node):
-            values = self._mapping(entry, _TYPE_KEYS, f"entity type {name!r}")
-            description, is_a = self._optional_text(values, "description"), self._optional_text(values, "is_a")
-            yield name, EntityType(name=name, description=description, is_a=is_a)
-
-    def _predicates(self, node: Any) -> Iterator[tuple[str, Predicate]]:
-        for name, entry in self._entries(node):
-            values = self._mapping(entry, _PREDICATE_KEYS, f"predicate {name!r}")
-            domain, range_ = self._texts(values.get("domain")), self._texts(values.get("range"))
-            for end, types in (("domain", domain), ("range", range_)):
-                if not types:
-                    self._fault(entry, f"predicate {name!r} has no {end}", f"add `{end}: [type, …]`")
-            yield (
-                name,
-                Predicate(
-                    name=name,
-                    description=self._optional_text(values, "description"),
-                    domain=domain,
-                    range=range_,
-                    synonyms=self._texts(values.get("synonyms")),
-                    metadata=self._texts(values.get("metadata")),
-                    derived=self._optional_text(values, "derived") == "true",
-                ),
-            )
-
-    def _abbreviations(self, node: Any) -> Iterator[tuple[str, str]]:
-        for name, entry in self._entries(node):
-            meaning = self._text(entry).lower()
-            if not meaning:
-                self._fault(entry, f"the abbreviation {name!r} has no expansion", "write the words that it abbreviates")
-            yield name.lower(), meaning
-
-    def _entries(self, node: Any) -> Iterator[tuple[str, yaml.Node]]:
+    def _plain(self, node: yaml.Node, at: _Place) -> Any:
+        """The values under a node, every scalar as its text; notes their lines, and keys that a mapping has twice."""
+        if len(self._lines) > _MOST_NODES:
+            raise RecursionError
         if isinstance(node, yaml.MappingNode):
+            found: dict[str, Any] = {}
             for key, value in node.value:
-                yield str(key.value), value
-
-    def _mapping(self, node: Any, allowed: frozenset[str], what: str) -> dict[str, Any]:
-        if not isinstance(node, yaml.MappingNode):
-            self._fault(node, f"{what} must be a mapping")
-            return {}
-        values: dict[str, Any] = {}
-        for key, value in node.value:
-            if str(key.value) not in allowed:
-                self._fault(key, f"{what} has an unknown key {key.value!r}", f"known: {', '.join(sorted(allowed))}")
-            if str(key.value) in values:
-                self._fault(key, f"{what} has the key {key.value!r} twice")
-            values[str(key.value)] = value
-        for name in ("entity_types", "predicates", "abbreviations"):
-            if what == "ontology" and name in values:
-                self._unique(values[name], name)
-        return values
-
-    def _unique(self, node: Any, what: str) -> None:
-        if not isinstance(node, yaml.MappingNode):
-            self._fault(node, f"{what} must be a mapping")
-            return
-        seen: set[str] = set()
-        for key, _ in node.value:
-            if str(key.value) in seen:
-                self._fault(key, f"{what} has {key.value!r} twice")
-            seen.add(str(key.value))
-
-    def _texts(self, node: Any) -> tuple[str, ...]:
-        if node is None:
-            return ()
-        if not isinstance(node, yaml.SequenceNode):
-            self._fault(node, "expected a list", "write [one, two]")
-            return ()
-        return tuple(self._text(item) for item in node.value)
-
-    def _text(self, node: Any) -> str:
-        if not isinstance(node, yaml.ScalarNode):
-            self._fault(node, "expected a text")
-            return ""
+                name = str(key.value)
+                if name in found:
+                    self.faults.append(Fault(key.start_mark.line + 1, f"{_said(at)} has {name!r} twice"))
+                self._lines[(*at, name)] = key.start_mark.line + 1
+                found[name] = self._plain(value, (*at, name))
+            return found
+        if isinstance(node, yaml.SequenceNode):
+            for number, item in enumerate(node.value):
+                self._lines[(*at, number)] = item.start_mark.line + 1
+            return [self._plain(item, (*at, number)) for number, item in enumerate(node.value)]
         return str(node.value)
 
-    def _optional_text(self, values: dict[str, Any], key: str) -> str:
-        return self._text(values[key]) if key in values else ""
+    def _checked(self, values: Any) -> _File:
+        """The values of a file; what is wrong is noted and left out."""
+        while True:
+            try:
+                return _File.model_validate(values)
+            except ValidationError as error:
+                for each in error.errors(include_url=False):
+                    lacks = each["type"] in ("missing", "too_short")
+                    self._fault(each["loc"], *_problem(each["type"], each["loc"], each["input"], each["msg"]))
+                    _remove(values, each["loc"][:-1] if lacks else each["loc"])
 
-    def _number(self, node: Any) -> int:
-        if node is None:
-            return 1
-        text = self._text(node)
-        if not text.isdigit():
-            self._fault(node, f"version must be a whole number, not {text!r}")
-            return 1
-        return int(text)
+    def _check_references(self, ontology: Ontology, file: _File) -> None:
+        if not ontology.name:
+            self._fault((), "the ontology has no name", "add the line `name: …`")
+        missing = [f"entity type {name!r}" for name in _REQUIRED_TYPES if name not in ontology.entity_types]
+        needed = dict.fromkeys((*_REQUIRED_PREDICATES, ontology.fallback))
+        missing += [f"predicate {name!r}" for name in needed if name not in ontology.predicates]
+        for each in missing:
+            self._fault((), f"the {each} is missing", "add it, or write `extends: default`")
+        for name, row in file.entity_types.items():
+            if row.is_a and row.is_a not in ontology.entity_types:
+                self._fault(("entity_types", name), f"{name!r} is_a {row.is_a!r}, which is not an entity type")
+            if row.is_a and ontology.is_a(row.is_a, name):
+                self._fault(("entity_types", name), f"{name!r} is_a itself by way of {row.is_a!r}")
+        owners: dict[tuple[str, str], str] = {}
+        for name, predicate in file.predicates.items():
+            for unknown in dict.fromkeys(
+                one for one in (*predicate.domain, *predicate.range) if one not in ontology.entity_types
+            ):
+                known = f"known: {', '.join(sorted(ontology.entity_types))}"
+                self._fault(("predicates", name), f"{name!r} names {unknown!r}, which is not an entity type", known)
+            said = [("synonym", synonym.lower()) for synonym in predicate.synonyms]
+            for what, text in (*said, *(("metadata key", key) for key in predicate.metadata)):
+                if owners.setdefault((what, text), name) != name:
+                    both = f"{owners[what, text]!r} and {name!r}"
+                    self._fault(("predicates", name), f"{text!r} is a {what} of both {both}")
+        for short, meaning in file.abbreviations.items():
+            if not meaning:
+                problem = f"the abbreviation {short!r} has no expansion"
+                self._fault(("abbreviations", short), problem, "write the words that it abbreviates")
 
-    def _fault(self, node: Any, problem: str, remedy: str = "") -> None:
-        line = node.start_mark.line + 1 if isinstance(node, yaml.Node) else 1
+    def _fault(self, at: _Place, problem: str, remedy: str = "") -> None:
+        """Note a fault at a place of the file, or at the nearest one around it that the file has."""
+        line = next(self._lines[at[:end]] for end in range(len(at), -1, -1) if at[:end] in self._lines)
         self.faults.append(Fault(line, problem, remedy))
+
+
+def _said(at: _Place) -> str:
+    return ".".join(map(str, at)) or "the ontology"
+
+
+def _problem(kind: str, at: _Place, value: Any, message: str) -> tuple[str, str]:
+    """What is wrong, and what to do, in the words of this file."""
+    name, around = str(at[-1]), _said(at[:-1])
+    if kind == "extra_forbidden":
+        models: dict[int, type[BaseModel]] = {1: _File, 3: _TypeRow if at[0] == "entity_types" else _PredicateRow}
+        return f"{around} has an unknown key {name!r}", f"known: {', '.join(sorted(models[len(at)].model_fields))}"
+    if kind in ("missing", "too_short"):
+        return f"{around} has no {name}", f"add `{name}: [type, …]`"
+    if kind == "tuple_type":
+        return f"{_said(at)} must be a list", "write [one, two]"
+    if kind in ("dict_type", "model_type"):
+        return f"{_said(at)} must be a mapping", "see ontology/default.yaml"
+    if kind.startswith("int"):
+        return f"{_said(at)} must be a whole number, not {value!r}", ""
+    return f"{_said(at)}: {message}", ""
+
+
+def _remove(values: Any, at: _Place) -> None:
+    for step in at[:-1]:
+        values = values[step]
+    if isinstance(values, dict):
+        values.pop(at[-1], None)
+    else:
+        values[int(at[-1])] = ""

@@ -10,7 +10,6 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
 from typing import Any, TypeAlias
 
 from pydantic import computed_field
@@ -31,7 +30,6 @@ __all__ = [
     "hide_frame",
     "no_progress",
     "now",
-    "stage_clock",
     "timed",
     "to_png",
 ]
@@ -144,8 +142,6 @@ class Proportion:
         return (share + spread / 2 + side * half) / (1 + spread)
 
 
-_CLOCK: ContextVar[Callable[[], float]] = ContextVar("clock", default=time.perf_counter)
-
 Progress: TypeAlias = Callable[[str, int, int], None]
 """Called with the stage, the number of items done and the total number of items; the total is 0 when it is not known."""
 
@@ -155,18 +151,8 @@ def no_progress(stage: str, done: int, total: int) -> None:
 
 
 def now() -> float:
-    """Seconds of the clock that times stages: elapsed time, but inside :func:`stage_clock` of the given clock."""
-    return _CLOCK.get()()
-
-
-@contextmanager
-def stage_clock(clock: Callable[[], float]) -> Iterator[None]:
-    """Time the stages of the block by another clock, such as one of processor time."""
-    token = _CLOCK.set(clock)
-    try:
-        yield
-    finally:
-        _CLOCK.reset(token)
+    """Seconds of the clock that times stages."""
+    return time.perf_counter()
 
 
 @contextmanager

@@ -94,12 +94,7 @@ class Parameter:
 
     def to_json(self) -> dict[str, Any]:
         """Return the JSON form, without empty optional fields."""
-        row: dict[str, Any] = {
-            "name": self.name,
-            "type": self.type,
-            "description": self.description,
-            "required": self.required,
-        }
+        row: dict[str, Any] = {name: getattr(self, name) for name in ("name", "type", "description", "required")}
         if self.enum:
             row["enum"] = list(self.enum)
         if self.location:
@@ -115,15 +110,13 @@ class Parameter:
         :raises DocumentError: with the invalid field as its subject.
         """
         if not isinstance(row, Mapping):
-            raise DocumentError(
-                f"a parameter must be an object, not {type(row).__name__}", subject="parameters", reason="wrong-type"
-            )
+            raise _wrong(f"a parameter must be an object, not {type(row).__name__}", "parameters")
         name = row.get("name")
         if not isinstance(name, str) or not name.strip():
-            raise DocumentError("a parameter has no name", subject="parameters.name", reason="wrong-type")
+            raise _wrong("a parameter has no name", "parameters.name")
         enum = row.get("enum") or ()
         if not isinstance(enum, (list, tuple)):
-            raise DocumentError("enum must be a list", subject=f"parameters.{name}.enum", reason="wrong-type")
+            raise _wrong("enum must be a list", f"parameters.{name}.enum")
         return cls(
             name=name.strip(),
             type=_text(row.get("type")) or "string",
@@ -243,16 +236,16 @@ class Tool:
         :raises DocumentError: with the missing or invalid field as its subject.
         """
         if not isinstance(row, Mapping):
-            raise DocumentError(f"a tool must be an object, not {type(row).__name__}", reason="wrong-type")
+            raise _wrong(f"a tool must be an object, not {type(row).__name__}")
         name = _text(row.get("name")).strip() or _text(row.get("title")).strip()
         if not name:
             raise DocumentError(
                 "the tool has no name", subject="name", remedy="Give it a name or a title", reason="no-name"
             )
-        metadata = row.get("metadata") or {}
-        if not isinstance(metadata, Mapping):
-            raise DocumentError("metadata must be an object", subject="metadata", reason="wrong-type")
-        metadata = dict(metadata)
+        given = row.get("metadata") or {}
+        if not isinstance(given, Mapping):
+            raise _wrong("metadata must be an object", "metadata")
+        metadata = dict(given)
         title = _text(row.get("title")).strip()
         if title:
             metadata.setdefault("title", title)
@@ -270,10 +263,14 @@ class Tool:
         )
 
 
+def _wrong(problem: str, subject: str = "") -> DocumentError:
+    return DocumentError(problem, subject=subject, reason="wrong-type")
+
+
 def _schema(row: Mapping[str, Any], key: str) -> Mapping[str, Any] | None:
     value = row.get(key)
     if value is not None and not isinstance(value, Mapping):
-        raise DocumentError(f"{key} must be an object, not {type(value).__name__}", subject=key, reason="wrong-type")
+        raise _wrong(f"{key} must be an object, not {type(value).__name__}", key)
     return value
 
 
@@ -281,8 +278,7 @@ def _bounds(value: Any, name: str) -> tuple[tuple[str, float], ...]:
     if not value:
         return ()
     if not isinstance(value, Mapping) or not all(isinstance(bound, (int, float)) for bound in value.values()):
-        subject = f"parameters.{name}.bounds"
-        raise DocumentError("bounds must be an object of numbers", subject=subject, reason="wrong-type")
+        raise _wrong("bounds must be an object of numbers", f"parameters.{name}.bounds")
     return tuple((str(keyword), bound) for keyword, bound in value.items())
 
 
@@ -291,7 +287,7 @@ def _rows(row: Mapping[str, Any], key: str) -> list[Any]:
     if value is None:
         return []
     if not isinstance(value, list):
-        raise DocumentError(f"{key} must be a list, not {type(value).__name__}", subject=key, reason="wrong-type")
+        raise _wrong(f"{key} must be a list, not {type(value).__name__}", key)
     return value
 
 
@@ -299,9 +295,7 @@ def _dependency(row: Any) -> Dependency:
     if isinstance(row, str):
         return Dependency(tool=row)
     if not isinstance(row, Mapping) or not _text(row.get("tool")):
-        raise DocumentError(
-            "a dependency must be a tool id or an object with one", subject="depends_on", reason="wrong-type"
-        )
+        raise _wrong("a dependency must be a tool id or an object with one", "depends_on")
     parameter, reason = _text(row.get("parameter")), _text(row.get("reason"))
     # Rows of before the field ``required`` say it in their reason: an OData navigation property without a parameter.
     required = row.get("required", bool(parameter) or not reason.startswith("navigation "))
@@ -317,11 +311,7 @@ def _dependency(row: Any) -> Dependency:
 def _text(value: Any) -> str:
     if value is None:
         return ""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, (bool, int, float)):
-        return json.dumps(value)
-    return json.dumps(value, ensure_ascii=False)
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 MAX_TEXT_CHARS = 1_000

@@ -1,7 +1,7 @@
 r"""The shape of a value: what all values of one kind look like, as a regular expression of the whole value.
 
 ``INC0012345`` has the shape ``INC\d{7}``, ``PROJ-123`` the shape ``PROJ\-\d{2,5}``; a UUID, an e-mail address and others have the shape
-of their kind. :mod:`ontology.value_shape` makes the shape of a JSON Schema ``pattern``.
+of their kind. Of a JSON Schema ``pattern`` it is the pattern, in one way of writing.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib import import_module
-from itertools import zip_longest
+from itertools import groupby, takewhile, zip_longest
 from types import MappingProxyType
 from typing import Any
 
@@ -204,26 +204,16 @@ def _letters(text: str) -> str:
     return "[a-z]" if text.islower() else "[A-Za-z]"
 
 
-ops: Any = import_module("re._constants")  # the standard library's parser of patterns; its stubs do not have it
-parser: Any = import_module("re._parser")
-
-
+_OPS: Any = import_module("re._constants")  # the standard library's parser of patterns; its stubs do not have it
+_PARSER: Any = import_module("re._parser")
+_COMPILER: Any = import_module("re._compiler")
 _MAX_PATTERN_CHARS = 300
 _MAX_WAYS = 1_000
 _MAX_DEPTH = 6
-_ASCII = frozenset(map(chr, range(128)))
+_ASCII = "".join(map(chr, range(128)))
 _DIGITS = frozenset("0123456789")
-_WORD = frozenset(one for one in _ASCII if one.isalnum() or one == "_")
-_SPACE = frozenset(" \t\n\r\f\v")
-_CATEGORIES = {
-    ops.CATEGORY_DIGIT: _DIGITS,
-    ops.CATEGORY_NOT_DIGIT: _ASCII - _DIGITS,
-    ops.CATEGORY_WORD: _WORD,
-    ops.CATEGORY_NOT_WORD: _ASCII - _WORD,
-    ops.CATEGORY_SPACE: _SPACE,
-    ops.CATEGORY_NOT_SPACE: _ASCII - _SPACE,
-}
-_ENDS = (ops.AT_BEGINNING, ops.AT_END, ops.AT_BEGINNING_STRING, ops.AT_END_STRING)
+_ENDS = (_OPS.AT_BEGINNING, _OPS.AT_END, _OPS.AT_BEGINNING_STRING, _OPS.AT_END_STRING)
+_CLASSES = (_OPS.IN, _OPS.ANY, _OPS.NOT_LITERAL)
 _ALPHABET_BITS = 6.0  # of 64 characters, of which identifiers are made
 
 # What people write with digits that is no identifier. A shape that one of them has is not specific. Chosen, not tuned.
@@ -242,16 +232,11 @@ _TIMES = tuple(f"{year}1122{clock}" for year in range(1900, 2100) for clock in (
 )
 
 
-class _UnsupportedError(ValueError):
-    """The pattern has a part outside the subset."""
-
-
 @dataclass(frozen=True, slots=True)
 class ShapeFacts:
     """What matching needs to know of a shape.
 
     :param specificity: the bits that a text must agree in to have the shape, of 6 for each character.
-    :param prefix: the letters and other characters with which every value begins, at most 3; may be empty.
     :param firsts: the characters with which a value begins.
     :param digits_only: whether values are numbers.
     :param ways: how many ways there are to match one text, at least 1: the cost of a match.
@@ -259,7 +244,6 @@ class ShapeFacts:
     """
 
     specificity: float
-    prefix: str
     firsts: frozenset[str]
     digits_only: bool
     ways: float
@@ -281,7 +265,7 @@ def shape_of_pattern(pattern: str) -> ValueShape | None:
     """
     try:
         return ValueShape(_written(pattern).text)
-    except (_UnsupportedError, re.error, OverflowError, RecursionError):
+    except ValueError:
         return None
 
 
@@ -291,20 +275,16 @@ def facts_of(shape: ValueShape) -> ShapeFacts:
 
     :raises ValueError: when its pattern is outside the subset and it is no kind's.
     """
-    known = KIND_SHAPES.get(shape.kind)
-    if shape.kind and known != shape:
+    if shape.kind and KIND_SHAPES.get(shape.kind) != shape:
         raise ValueError(f"no kind has the shape {shape.pattern!r}")
-    try:
-        node = _sequence(parser.parse(shape.pattern, re.ASCII), 0) if shape.kind else _written(shape.pattern)
-    except (_UnsupportedError, re.error, OverflowError, RecursionError) as error:
-        raise ValueError(f"no shape: {shape.pattern!r}") from error
+    part = _sequence(_PARSER.parse(shape.pattern, re.ASCII), 0) if shape.kind else _written(shape.pattern)
+    any_case = len(part.prefix) > 1 and part.prefix[:2].isalpha()
     return ShapeFacts(
-        specificity=round(node.bits, 2),
-        prefix=node.prefix[:3],
-        firsts=node.firsts,
-        digits_only=node.chars <= _DIGITS,
-        ways=1 if shape.kind else node.ways,  # those of the kinds are bounded by how they are written
-        any_case=node.prefix[:2].isalpha() and len(node.prefix) > 1,
+        specificity=round(part.bits, 2),
+        firsts=part.firsts | {other for one in part.firsts if any_case for other in (one.lower(), one.upper())},
+        digits_only=part.chars <= _DIGITS,
+        ways=1 if shape.kind else part.ways,  # those of the kinds are bounded by how they are written
+        any_case=any_case,
     )
 
 
@@ -316,18 +296,18 @@ def is_specific(shape: ValueShape) -> bool:
     """
     if shape.kind:
         return shape.kind not in _UNSPECIFIC_KINDS
-    node = _written(shape.pattern)
-    if node.chars <= _DIGITS:
-        is_wide = node.low >= _WIDTH_OF_CODE or (node.prefix[:1] == "0" and node.low > 1)
+    part = _written(shape.pattern)
+    if part.chars <= _DIGITS:
+        is_wide = part.low >= _WIDTH_OF_CODE or (part.prefix[:1] == "0" and part.low > 1)
         return is_wide and not any(map(re.compile(shape.pattern, re.ASCII).fullmatch, _TIMES))
-    if node.chars <= _DIGITS | {"."}:
+    if part.chars <= _DIGITS | {"."}:
         return False  # versions, addresses of computers, amounts
     compiled = re.compile(shape.pattern, facts_of(shape).flags)
-    return node.low > 2 and not any(map(compiled.fullmatch, _EVERYDAY))
+    return part.low > 2 and not any(map(compiled.fullmatch, _EVERYDAY))
 
 
-@dataclass(frozen=True, slots=True)
-class _Node:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Part:
     """A part of a pattern: as text, and what is known of it.
 
     :param ways: how many ways there are to match one text; a bound of the steps.
@@ -337,8 +317,7 @@ class _Node:
     :param prefix: what every text begins with.
     :param firsts: with which characters a text begins.
     :param is_one: whether it is one class or literal, repeated or not.
-    :param is_literal: whether only one text matches.
-    :param is_group: whether the text stands in brackets.
+    :param is_closed: whether a count may follow its text.
     """
 
     text: str
@@ -346,60 +325,69 @@ class _Node:
     low: int
     bits: float
     chars: frozenset[str]
-    prefix: str
     firsts: frozenset[str]
+    prefix: str = ""
     is_one: bool = False
-    is_literal: bool = False
-    is_group: bool = False
+    is_closed: bool = False
+
+    @property
+    def is_literal(self) -> bool:
+        """Whether only one text matches."""
+        return self.low == len(self.prefix) and self.bits == _ALPHABET_BITS * self.low and self.ways == 1
 
 
 @lru_cache(maxsize=10_000)
-def _written(pattern: str) -> _Node:
-    if len(pattern) > _MAX_PATTERN_CHARS:
-        raise _UnsupportedError
-    tree = parser.parse(pattern, re.ASCII)
-    if tree.state.flags & ~(re.ASCII):
-        raise _UnsupportedError
-    node = _sequence(tree, 0)
-    if node.ways > _MAX_WAYS or not node.text:
-        raise _UnsupportedError
-    return node
+def _written(pattern: str) -> _Part:
+    """A pattern of the subset, in the one way in which it is written here.
+
+    :raises ValueError: for any other.
+    """
+    try:
+        tree = _PARSER.parse(pattern[: _MAX_PATTERN_CHARS + 1], re.ASCII)
+        part = _sequence(tree, 0)
+    except (re.error, OverflowError, RecursionError) as error:
+        raise ValueError(f"no shape: {pattern!r}") from error
+    is_long, has_flags = len(pattern) > _MAX_PATTERN_CHARS, tree.state.flags & ~re.ASCII
+    if is_long or has_flags or part.ways > _MAX_WAYS or not part.text:
+        raise ValueError(f"no shape: {pattern!r}")
+    return part
 
 
-def _sequence(tree: Any, depth: int) -> _Node:
+def _sequence(tree: Any, depth: int) -> _Part:
     if depth > _MAX_DEPTH:
-        raise _UnsupportedError
-    nodes = [_node(op, value, depth) for op, value in tree if op is not ops.AT or value not in _ENDS]
-    ways = _ways(nodes, at_end=depth == 0)
-    if len(nodes) == 1:
-        return replace(nodes[0], ways=ways)
-    fixed = [number for number, node in enumerate(nodes) if not node.is_literal]
-    needed = [number for number, node in enumerate(nodes) if node.low]
-    head, tail = (numbers[0] + 1 if numbers else len(nodes) for numbers in (fixed, needed))
-    return _Node(
-        text="".join(node.text for node in nodes),
+        raise ValueError("nested too deeply")
+    parts = [
+        _part(tree[at : at + 1], depth)
+        for at, (op, value) in enumerate(tree)
+        if op is not _OPS.AT or value not in _ENDS
+    ]
+    ways = _ways(parts, at_end=depth == 0)
+    if len(parts) == 1:
+        return replace(parts[0], ways=ways)
+    literals = [*takewhile(lambda part: part.is_literal, parts)]
+    optional = [*takewhile(lambda part: not part.low, parts)]
+    return _Part(
+        text="".join(part.text for part in parts),
         ways=ways,
-        low=sum(node.low for node in nodes),
-        bits=sum(node.bits for node in nodes),
-        chars=frozenset().union(*(node.chars for node in nodes)),
-        prefix="".join(node.prefix for node in nodes[:head]),
-        firsts=frozenset().union(*(node.firsts for node in nodes[:tail])),
-        is_literal=not fixed,
+        low=sum(part.low for part in parts),
+        bits=sum(part.bits for part in parts),
+        chars=frozenset().union(*(part.chars for part in parts)),
+        firsts=frozenset().union(*(part.firsts for part in parts[: len(optional) + 1])),
+        prefix="".join(part.prefix for part in parts[: len(literals) + 1]),
     )
 
 
-def _ways(nodes: Sequence[_Node], *, at_end: bool) -> float:
-    """Return the number of ways of a sequence. A repeated class has one way where a character outside it must follow.
+def _ways(parts: Sequence[_Part], *, at_end: bool) -> float:
+    """The number of ways of a sequence. A repeated class has one way where a character outside it must follow.
 
     Upper and lower case are one, as a shape may be compiled without regard to case.
     """
     ways = 1.0
-    for node, follower in zip_longest(nodes, nodes[1:]):
-        if follower is None:
-            clear = at_end
-        else:
-            clear = follower.is_one and follower.low > 0 and not _folded(follower.firsts) & _folded(node.chars)
-        ways *= 1 if node.is_one and clear else node.ways
+    for part, after in zip_longest(parts, parts[1:]):
+        clear = (
+            at_end if after is None else after.is_one and after.low and not _folded(after.firsts) & _folded(part.chars)
+        )
+        ways *= 1 if part.is_one and clear else part.ways
     return ways
 
 
@@ -407,106 +395,74 @@ def _folded(chars: frozenset[str]) -> frozenset[str]:
     return frozenset(map(str.lower, chars))
 
 
-def _node(op: Any, value: Any, depth: int) -> _Node:
-    if op is ops.LITERAL:
-        char = chr(value)
-        if "\ud800" <= char <= "\udfff":  # half of a character, which no text has and no file can be written with
-            raise _UnsupportedError
-        chars = frozenset((char,))
-        return _Node(re.escape(char), 1, 1, _ALPHABET_BITS, chars, char, chars, is_one=True, is_literal=True)
-    if op is ops.NOT_LITERAL:
-        return _class(_ASCII - {chr(value)})
-    if op is ops.ANY:
-        return _class(_ASCII - {"\n"})
-    if op is ops.IN:
-        return _class(_members(value))
-    if op is ops.MAX_REPEAT or op is ops.MIN_REPEAT:
+def _part(tree: Any, depth: int) -> _Part:
+    """One node of a tree of the parser."""
+    op, value = tree[0]
+    if op is _OPS.LITERAL and not 0xD800 <= value < 0xE000:  # half of a character, which no text has
+        return _class(frozenset(chr(value)), re.escape(chr(value)), prefix=chr(value))
+    if op in _CLASSES:
+        found = frozenset(filter(_COMPILER.compile(tree).fullmatch, _ASCII))
+        return _class(found, _class_text(found))
+    if op is _OPS.MAX_REPEAT or op is _OPS.MIN_REPEAT:
         return _repeated(value[0], value[1], _sequence(value[2], depth + 1))
-    if op is ops.SUBPATTERN and not value[1] and not value[2]:
+    if op is _OPS.SUBPATTERN and not value[1] and not value[2]:
         return _sequence(value[3], depth + 1)
-    if op is ops.BRANCH:
+    if op is _OPS.BRANCH:
         return _alternatives([_sequence(branch, depth + 1) for branch in value[1]])
-    raise _UnsupportedError
+    raise ValueError("a part outside the subset")
 
 
-def _members(items: Sequence[tuple[Any, Any]]) -> frozenset[str]:
-    found: set[str] = set()
-    negated = False
-    for op, value in items:
-        if op is ops.NEGATE:
-            negated = True
-        elif op is ops.LITERAL:
-            found.add(chr(value))
-        elif op is ops.RANGE:
-            found.update(map(chr, range(value[0], min(value[1], 127) + 1)))
-        elif op is ops.CATEGORY:
-            found |= _CATEGORIES[value]
-    return _ASCII - found if negated else frozenset(found)
-
-
-def _class(chars: frozenset[str]) -> _Node:
-    if not chars:
-        raise _UnsupportedError
+def _class(chars: frozenset[str], text: str, prefix: str = "") -> _Part:
     bits = max(0.0, _ALPHABET_BITS - math.log2(len(chars)))
-    return _Node(_class_text(chars), 1, 1, bits, chars, "", chars, is_one=True)
-
-
-def _class_text(chars: frozenset[str]) -> str:
-    if chars == _DIGITS:
-        return r"\d"
-    if chars == _WORD:
-        return r"\w"
-    codes = sorted(map(ord, chars))
-    parts, start = [], 0
-    for number in range(1, len(codes) + 1):
-        if number == len(codes) or codes[number] != codes[number - 1] + 1:
-            low, high = (_escaped(chr(codes[at])) for at in (start, number - 1))
-            parts.append(low if low == high else f"{low}-{high}")
-            start = number
-    return f"[{''.join(parts)}]"
-
-
-def _escaped(char: str) -> str:
-    code = ord(char)
-    if char.isalnum() or 32 < code < 127:
-        return char if char.isalnum() else f"\\{char}"
-    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
-
-
-def _repeated(low: int, high: Any, node: _Node) -> _Node:
-    most = MAX_VALUE_CHARS if high is ops.MAXREPEAT else min(int(high), 4 * MAX_VALUE_CHARS)
-    most = max(most, low)
-    if low > MAX_VALUE_CHARS or not node.low:
-        raise _UnsupportedError
-    if low == most == 1:
-        return node
-    count = f"{{{low}}}" if low == most else f"{{{low},{most}}}"
-    is_closed = node.is_group or (node.is_one and not node.text.endswith("}"))
-    text = node.text if is_closed else f"(?:{node.text})"
-    if node.ways > 1:
-        ways = sum(min(node.ways**times, 1e9) for times in range(low, min(most, 40) + 1))
-    else:
-        ways = most - low + 1
-    return _Node(
-        text=text + count,
-        ways=ways,
-        low=low * node.low,
-        bits=low * node.bits,
-        chars=node.chars,
-        prefix=node.prefix if low else "",
-        firsts=node.firsts,
-        is_one=node.is_one and node.ways == 1,
+    return _Part(
+        text=text, ways=1, low=1, bits=bits, chars=chars, firsts=chars, prefix=prefix, is_one=True, is_closed=True
     )
 
 
-def _alternatives(nodes: Sequence[_Node]) -> _Node:
-    return _Node(
-        text=f"(?:{'|'.join(node.text for node in nodes)})",
-        ways=sum(node.ways for node in nodes),
-        low=min(node.low for node in nodes),
-        bits=min(node.bits for node in nodes),
-        chars=frozenset().union(*(node.chars for node in nodes)),
-        prefix="",
-        firsts=frozenset().union(*(node.firsts for node in nodes)),
-        is_group=True,
+def _class_text(chars: frozenset[str]) -> str:
+    if not chars:
+        raise ValueError("a class without characters")
+    for text in (r"\d", r"\w"):
+        if chars == frozenset(re.findall(text, _ASCII, re.ASCII)):
+            return text
+    runs = [[*run] for _, run in groupby(enumerate(sorted(chars)), lambda each: ord(each[1]) - each[0])]
+    ends = [(_escaped(run[0][1]), _escaped(run[-1][1])) for run in runs]
+    return f"[{''.join(low if low == high else f'{low}-{high}' for low, high in ends)}]"
+
+
+def _escaped(char: str) -> str:
+    if char.isalnum():
+        return char
+    return f"\\{char}" if char.isprintable() and char != " " else f"\\x{ord(char):02x}"
+
+
+def _repeated(low: int, high: Any, part: _Part) -> _Part:
+    most = max(MAX_VALUE_CHARS if high is _OPS.MAXREPEAT else min(int(high), 4 * MAX_VALUE_CHARS), low)
+    if low > MAX_VALUE_CHARS or not part.low:
+        raise ValueError("a repetition without bounds")
+    if low == most == 1:
+        return part
+    count = f"{{{low}}}" if low == most else f"{{{low},{most}}}"
+    ways = sum(min(part.ways**times, 1e9) for times in range(low, min(most, 40) + 1))
+    return replace(
+        part,
+        text=(part.text if part.is_closed else f"(?:{part.text})") + count,
+        ways=ways if part.ways > 1 else most - low + 1,
+        low=low * part.low,
+        bits=low * part.bits,
+        prefix=part.prefix if low else "",
+        is_one=part.is_one and part.ways == 1,
+        is_closed=False,
+    )
+
+
+def _alternatives(parts: Sequence[_Part]) -> _Part:
+    return _Part(
+        text=f"(?:{'|'.join(part.text for part in parts)})",
+        ways=sum(part.ways for part in parts),
+        low=min(part.low for part in parts),
+        bits=min(part.bits for part in parts),
+        chars=frozenset().union(*(part.chars for part in parts)),
+        firsts=frozenset().union(*(part.firsts for part in parts)),
+        is_closed=True,
     )

@@ -79,10 +79,10 @@ class GraphRetriever:
 
     def retrieve(self, request: Request) -> Response:
         """Candidates from the ego graphs of the entry nodes and from text search, ranked, reranked, completed; the best k."""
-        context = self._begin(request)
+        context = QueryContext.begin(request, self._snapshot, self._encoder, self._config)
         if request.needs:
             return self._answer_needs(context)
-        generate_candidates(context, self._config)
+        generate_candidates(context)
         ranking = self._rank(context)
         with context.stage("rank"):
             confidence = None if self._confidence is None else self._confidence.estimate(context, ranking)
@@ -104,9 +104,9 @@ class GraphRetriever:
 
         The whole request is not searched for again: its entry nodes are those of its parts, its candidates the best of theirs.
         """
-        parts = context.parts(typed=self._config.typed_values)
+        parts = context.parts()
         for part in parts:
-            generate_candidates(part, self._config)
+            generate_candidates(part)
         needs = list(dict.fromkeys(context.request.needs))
         found = {need: self._rank_need(part) for need, part in zip(needs, parts[-len(needs) :], strict=True)}
         rankings, served = zip(*(found[need] for need in context.request.needs), strict=True)
@@ -135,8 +135,8 @@ class GraphRetriever:
 
         :raises ModelError: when the encoder is down: weights must not be fitted to incomplete candidates.
         """
-        context = self._begin(request)
-        generate_candidates(context, self._config)
+        context = QueryContext.begin(request, self._snapshot, self._encoder, self._config)
+        generate_candidates(context)
         if context.fallbacks:
             raise ModelError(context.fallbacks[0], subject=self._encoder.name, remedy="Try again when it is up")
         return context
@@ -153,14 +153,3 @@ class GraphRetriever:
             ranking = add_boosts(ranking, self._boosts)
         ranking = named_first(context, chosen_first(context, ranking))
         return self._completion.complete(context, ranking, margin=margin, with_features=with_features)
-
-    def _begin(self, request: Request) -> QueryContext:
-        config = self._config
-        return QueryContext.begin(
-            request,
-            self._snapshot,
-            self._encoder,
-            decomposed=config.query_decomposition,
-            typed=config.typed_values,
-            phrases=config.phrases,
-        )

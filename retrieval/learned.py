@@ -6,7 +6,6 @@ request it holds the hashes of its index terms, its vector where its text was kn
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -22,8 +21,7 @@ from retrieval.index.records import load_mapped
 __all__ = ["PastRequests", "Votes", "read_past_requests", "write_past_requests"]
 
 NEIGHBOURS = 20
-"""How many past requests vote. This, the power, the pseudo-count and the share of words were chosen on the part of the usage log of
-ToolLens that its other requests do not see (docs/measuring.md); between 10 and 40 little changes."""
+"""How many past requests vote; between 10 and 40 little changes."""
 _SEARCHED, _POOL = 8 * NEIGHBOURS, 2 * NEIGHBOURS
 _POWER = 2.0
 _PSEUDO_COUNT = 0.5
@@ -82,6 +80,8 @@ class PastRequests:
     def votes(self, vector_D: Floats1d | None, terms: Mapping[str, float]) -> Votes:
         """The votes of the past requests that are nearest to a request.
 
+        A past request that nobody else confirms takes no place, so it cannot keep others from voting.
+
         :param vector_D: of the request, L2-normalised, float32 [D]; None where there is none.
         :param terms: its index terms, with how much each counts.
         """
@@ -91,16 +91,17 @@ class PastRequests:
         tools, places = np.unique(used, return_inverse=True)
         pairs = np.unique(np.stack((places, self.reporters[near][rows])), axis=1)
         supported = tools[np.bincount(pairs[0], minlength=len(tools)) >= self.min_reporters]
-        # A past request that nobody else confirms takes no place, so it cannot keep others from voting.
         near = near[np.unique(rows[np.isin(used, supported)])][:NEIGHBOURS]
-        strengths = similarities[near] ** _POWER
         rows, used = self._uses(near)
         counted = np.isin(used, supported)
         tools, places = np.unique(used[counted], return_inverse=True)
+        strengths = similarities[near] ** _POWER
         votes = np.bincount(places, weights=strengths[rows[counted]], minlength=len(tools))
-        shares = (votes / (float(strengths.sum()) + _PSEUDO_COUNT)).astype(np.float32)
-        sessions = np.bincount(places, minlength=len(tools)).astype(np.int32)
-        return Votes(tools=tools, shares=shares, sessions=sessions)
+        return Votes(
+            tools=tools,
+            shares=(votes / (float(strengths.sum()) + _PSEUDO_COUNT)).astype(np.float32),
+            sessions=np.bincount(places, minlength=len(tools)).astype(np.int32),
+        )
 
     def renumbered(self, numbers: NDArray[np.int64]) -> PastRequests:
         """What was learned, for other tools. A past request that used none of them is never near.
@@ -143,14 +144,11 @@ class PastRequests:
         found = found[similarities[found] > 0]
         found = found[np.lexsort((found, -similarities[found]))]
         if self.min_reporters > 1:
-            most = max(2, _POOL // max(1, self.reporter_count))
-            seen: Counter[int] = Counter()
-            kept = []
-            for place, reporter in enumerate(self.reporters[found].tolist()):
-                seen[reporter] += 1
-                if seen[reporter] <= most:
-                    kept.append(place)
-            found = found[kept]
+            _, who, counts = np.unique(self.reporters[found], return_inverse=True, return_counts=True)
+            order = np.argsort(who, kind="stable")
+            nth = np.empty(len(found), dtype=np.int64)  # how many of the same reporter are nearer
+            nth[order] = np.arange(len(found)) - np.repeat(np.cumsum(counts) - counts, counts)
+            found = found[nth < max(2, _POOL // max(1, self.reporter_count))]
         return found[:_POOL].astype(np.int64)
 
     def _uses(self, near: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

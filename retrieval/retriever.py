@@ -8,7 +8,7 @@ from typing import Protocol
 from egotools.values import Response
 from retrieval.query.request import Request
 
-__all__ = ["DEFAULT", "DEPENDENCIES", "PAPER", "RetrievalConfig", "Retriever"]
+__all__ = ["DEFAULT", "DEPENDENCIES", "PAPER", "PLAIN", "RetrievalConfig", "Retriever"]
 
 DEPENDENCIES = frozenset({"depends_on", "resolved_by", "supplies"})
 """The predicates by which one tool needs another."""
@@ -52,6 +52,8 @@ PAPER = RetrievalConfig(
     dependency_expansion=False,
 )
 """The algorithm of the paper as printed."""
+PLAIN = RetrievalConfig(typed_values=False, phrases=False, query_decomposition=False)
+"""A request that is matched as it is, all of it words: for baselines."""
 
 
 class Retriever(Protocol):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
 from typing import Any
@@ -16,7 +16,7 @@ from retrieval.completion.complete import has_proper_name, only_proper_name, res
 from retrieval.completion.needs import RESOLVED_BY, SUPPLIES, Need, NeedsOf, Supplier, tool_needs
 from retrieval.completion.needs import GivenInputs as GoalInputs
 from retrieval.completion.plan import CallChoices, CallCosts, Choice, cheapest_choices
-from retrieval.explain.tool_facts import GivenInputs, Input, ToolFacts, given_values, named_nouns, tool_facts
+from retrieval.explain.tool_facts import GivenInputs, Input, ToolFacts, given_values, tool_facts
 from retrieval.index.bm25 import terms
 from retrieval.query.context import executed_tools
 from retrieval.query.query import Query, analyse
@@ -27,28 +27,119 @@ from retrieval.snapshot.reader import Snapshot
 
 __all__ = ["ToolPlanner"]
 
-_CONFIDENCE = 0.7
-"""Chosen, not tuned: two identifiers of one name may be those of two things."""
+_MOST_ALTERNATIVES = 3
+_ANSWERED = 0.7  # two identifiers of one name may be those of two things. Chosen, not tuned.
+_NAME_CERTAINTY = 0.9  # that the one name in a request is what the one search of its plan looks for. Chosen, not tuned.
+_ISO_DAY = re.compile(r"\d{4}-\d\d-\d\d")
+_STARTS, _ENDS = frozenset({"start", "begin", "first"}), frozenset({"end", "last"})
+_GOAL, _STEP, _DONE, _HAVE, _REQUEST, _CONTEXT, _ASK = "goal", "step", "done", "have", "request", "context", "ask"
 
 
-class AnsweredIdentifiers:
-    """The identifiers among the outputs of executed tools.
+@dataclass(frozen=True)
+class _Known:
+    """What is known before any call.
 
-    Only outputs whose name says that they identify something, and what: an ``id``, a ``message`` or a ``price`` may be that of anything.
-
-    :param done: numbers of the tools in the order in which they were executed; of several with an output the last one counts.
+    :param query: the analysed request; None where there is none.
+    :param done: numbers of the executed tools.
     """
 
-    def __init__(self, snapshot: Snapshot, done: Iterable[int]) -> None:
-        self._suppliers = {
-            output.terms: Supplier(tool, SUPPLIES, output.name, _CONFIDENCE)
-            for tool in done
-            for output in snapshot.tools.read(tool, _identifiers)
+    snapshot: Snapshot
+    needs_of: NeedsOf
+    request: PlanRequest
+    query: Query | None
+    done: frozenset[int]
+    fallbacks: Sequence[str]
+
+    @classmethod
+    def of(cls, request: PlanRequest, snapshot: Snapshot, needs_of: NeedsOf) -> _Known:
+        done, fallbacks = executed_tools(snapshot, request.done)
+        query = None
+        if request.query:
+            values = find_values(request.query, snapshot.value_shapes)
+            query = analyse(request.query, None, snapshot.abbreviations, values=values)
+        return cls(snapshot, needs_of, request, query, done, fallbacks)
+
+    @cached_property
+    def answered(self) -> Mapping[tuple[str, ...], Supplier]:
+        """The index terms of each identifier that an executed tool has answered → that tool, of several the last one.
+
+        Only outputs whose name says that they identify something, and what: an ``id`` or a ``price`` may be that of anything.
+        """
+        numbers = (self.snapshot.find_node(f"tool:{each}") for each in self.request.done)
+        return {
+            output.terms: Supplier(tool, SUPPLIES, output.name, _ANSWERED)
+            for tool in numbers
+            if tool is not None
+            for output in self.snapshot.tools.read(tool, _identifiers)
         }
 
-    def supplier(self, parameter: str) -> Supplier | None:
+    def answers(self, parameter: str) -> Supplier | None:
         """The executed tool that has answered an input, or None."""
-        return self._suppliers.get(_named(parameter).terms) if self._suppliers else None
+        return self.answered.get(_named(parameter).terms) if self.answered else None
+
+    @cached_property
+    def stated(self) -> Mapping[str, str]:
+        """The short numbers that the request states."""
+        return stated_numbers(self.request.query)
+
+    @cached_property
+    def is_named(self) -> bool:
+        """Whether the request names a thing."""
+        return self.query is not None and has_proper_name(self.query, self.snapshot.fields["whole"].frequency)
+
+    @cached_property
+    def given(self) -> GoalInputs | None:
+        """What the request gives of what a tool needs; None without one."""
+        return None if self.query is None else GoalInputs(self.query, named=self.is_named)
+
+    @cached_property
+    def values(self) -> GivenInputs:
+        """The values of the request and of the caller, for inputs."""
+        said = () if self.query is None else given_values(self.query.text, self.query.values)
+        return GivenInputs(said, self.request.have)
+
+    @cached_property
+    def days(self) -> list[str]:
+        """The days of the request, ISO 8601."""
+        values = () if self.query is None else self.query.values
+        return sorted(value.text for value in values if value.kind == "date" and _ISO_DAY.fullmatch(value.text))
+
+    @cached_property
+    def name(self) -> str:
+        """The one proper name of the request."""
+        return "" if self.query is None else only_proper_name(self.query, self.snapshot.fields["whole"].frequency)
+
+    def fits(self, tool: int) -> bool:
+        """Whether a tool takes words where the request has a name, and none where it has none; so does one that needs identifiers."""
+        if self.query is None:
+            return True
+        supplied = {need.parameter for need in self.needs_of(tool)}
+        takes_words = any(
+            each.is_text and not each.is_opaque and not each.enum and each.name not in supplied
+            for each in tool_facts(self.snapshot, tool).required
+        )
+        return takes_words if self.is_named and not supplied else not takes_words or self.is_named
+
+    def _is_known(self, parameter: str) -> bool:
+        if self.answers(parameter) is not None:
+            return True
+        return known_value({**self.stated, **self.request.have}, parameter) is not None
+
+    def open_needs(self, goals: Sequence[int], tool: int) -> list[Need]:
+        """The needs of a tool that nothing known meets."""
+        needs = [
+            need
+            for need in self.needs_of(tool)
+            if self.done.isdisjoint(each.tool for each in need.suppliers)
+            and not (need.parameter and self._is_known(need.parameter))
+        ]
+        needs.sort(key=lambda need: (not need.required, need.parameter, need.suppliers[0].position))
+        if self.query is None or self.given is None:
+            return [need for need in needs if need.required]
+        parts = (self.query,) if tool in goals else ()
+        if speaks_of_self(parts):
+            needs = [resolved_by_own_profile(self.snapshot, tool, need) for need in needs]
+        return self.given.open_needs(tool, needs, parts)
 
 
 def _identifiers(row: Any) -> tuple[Input, ...]:
@@ -65,33 +156,23 @@ def _named(name: str) -> Input:
     return Input(name=name, required=False, location="", enum=(), type="")
 
 
-_MOST_ALTERNATIVES = 3
-_NAME_CERTAINTY = 0.9  # that the one name in a request is what the one search of its plan looks for. Chosen, not tuned.
-_ISO_DAY = re.compile(r"\d{4}-\d\d-\d\d")
-_STARTS, _ENDS = frozenset({"start", "begin", "first"}), frozenset({"end", "last"})
-_GOAL, _STEP, _DONE, _HAVE, _REQUEST, _CONTEXT, _ASK = "goal", "step", "done", "have", "request", "context", "ask"
-
-
 @dataclass(frozen=True)
-class PlanSteps:
+class _Steps:
     """Makes the steps of one plan.
 
     :param goals: their numbers → how certain each is: 1 where the caller named it, else the probability that the request needs it.
-    :param done: numbers of the executed tools.
-    :param answered: what those have answered.
-    :param have: values that are known already.
-    :param query: the analysed request, or None.
     """
 
-    snapshot: Snapshot
+    known: _Known
     goals: Mapping[int, float]
     choices: CallChoices
-    done: Collection[int]
-    answered: AnsweredIdentifiers
-    have: Mapping[str, str]
-    query: Query | None
 
-    def steps(self, needs_of: NeedsOf) -> tuple[PlanStep, ...]:
+    @property
+    def snapshot(self) -> Snapshot:
+        """Whose tools these are."""
+        return self.known.snapshot
+
+    def steps(self) -> tuple[PlanStep, ...]:
         """The steps in the order of their calls."""
         uses: defaultdict[int, list[Supplier]] = defaultdict(list)
         for choices in self.choices.choices.values():
@@ -108,7 +189,7 @@ class PlanSteps:
                     tool_id=self.snapshot.tool_id(tool),
                     kind=_GOAL if is_goal or best is None else best.predicate,
                     confidence=self.goals.get(tool, 1.0) if is_goal or best is None else round(best.confidence, 6),
-                    inputs=tuple(self._inputs(tool, needs_of(tool))),
+                    inputs=tuple(self._inputs(tool, self.known.needs_of(tool))),
                 )
             )
         return tuple(found)
@@ -138,22 +219,6 @@ class PlanSteps:
         return next((each.description for each in tool.parameters if each.name == parameter), "")
 
     @cached_property
-    def _given(self) -> GivenInputs:
-        if self.query is None:
-            return GivenInputs((), frozenset(), self.have)
-        text = self.query.text
-        return GivenInputs(given_values(text, self.query.values), named_nouns(text), self.have)
-
-    @cached_property
-    def _stated(self) -> Mapping[str, str]:
-        return {} if self.query is None else stated_numbers(self.query.text)
-
-    @cached_property
-    def _name(self) -> str:
-        """The one proper name of the request."""
-        return "" if self.query is None else only_proper_name(self.query, self.snapshot.fields["whole"].frequency)
-
-    @cached_property
     def _resolvers(self) -> frozenset[int]:
         """The step that turns words into an identifier, where the plan has one: a single name is meant for it."""
         used = (choice.supplier for choices in self.choices.choices.values() for choice in choices if choice.supplier)
@@ -161,20 +226,16 @@ class PlanSteps:
         return found if len(found) == 1 else frozenset()
 
     def _given_days(self, facts: ToolFacts) -> dict[str, str]:
-        """What the days of the request (ISO 8601) fill for certain: the one day an input, or the two days a start and an end."""
-        values = () if self.query is None else self.query.values
-        days = sorted(value.text for value in values if value.kind == "date" and _ISO_DAY.fullmatch(value.text))
+        """What the days of the request fill for certain: the one day an input, or the two days a start and an end."""
+        days = self.known.days
         inputs = [each for each in facts.required if each.is_text and each.terms[-1:] in (("date",), ("day",))]
-        if len(inputs) == 2 and _STARTS & set(inputs[1].terms):
-            inputs.reverse()
-        ordered = len(inputs) == 1 or (
-            len(inputs) == 2 and _STARTS & set(inputs[0].terms) and _ENDS & set(inputs[1].terms)
-        )
-        return (
-            {each.name: day for each, day in zip(inputs, days, strict=False)}
-            if ordered and len(days) == len(inputs)
-            else {}
-        )
+        if len(inputs) != len(days) or len(inputs) not in (1, 2):
+            return {}
+        if len(inputs) == 2:
+            inputs.sort(key=lambda each: not _STARTS & set(each.terms))
+            if not (_STARTS & set(inputs[0].terms) and _ENDS & set(inputs[1].terms)):
+                return {}
+        return {each.name: day for each, day in zip(inputs, days, strict=True)}
 
     @cached_property
     def _numbers(self) -> dict[int, int]:
@@ -185,7 +246,7 @@ class PlanSteps:
         facts = tool_facts(self.snapshot, tool)
         chosen = {choice.need.parameter: choice for choice in self.choices.choices.get(tool, ())}
         needed = {need.parameter: need for need in needs if need.parameter}
-        values = {**self._given_days(facts), **self._given.of(tool, facts)}
+        values = {**self._given_days(facts), **self.known.values.of(tool, facts)}
         optional = {each.name for each in facts.inputs if not each.required}
         wanted = {each.name for each in facts.required}  # of a required object its required fields
         for each in facts.inputs:
@@ -195,7 +256,7 @@ class PlanSteps:
             if found is not None:
                 yield found
         for name in facts.context:
-            value = known_value(self.have, name)
+            value = known_value(self.known.request.have, name)
             yield PlanInput(
                 parameter=name,
                 source=_CONTEXT if value is None else _HAVE,
@@ -218,27 +279,29 @@ class PlanSteps:
         required: bool,
     ) -> PlanInput | None:
         """Where an input comes from; None for an optional one that nothing is known for."""
-        value = known_value(self.have, each.name)
+        value = known_value(self.known.request.have, each.name)
         if value is not None:
             return PlanInput(parameter=each.name, source=_HAVE, confidence=1.0, value=value, required=required)
         if choice is not None and choice.supplier is not None:
             return self._from_tool(choice.need, choice.supplier, required)
-        done = next((one for one in need.suppliers if one.tool in self.done), None) if need is not None else None
+        done = next((one for one in need.suppliers if one.tool in self.known.done), None) if need is not None else None
         if need is not None and done is not None:
             return self._from_tool(need, done, required)
-        said = values.get(each.name) or known_value(self._stated, each.name)
+        said = values.get(each.name) or known_value(self.known.stated, each.name)
         if said is not None and choice is None:
             return PlanInput(parameter=each.name, source=_REQUEST, confidence=1.0, value=said, required=required)
         if not required:
             return None
-        answered = self.answered.supplier(each.name)
+        answered = self.known.answers(each.name)
         if answered is not None:
             return self._from_tool(need or Need(parameter=each.name, required=True, suppliers=()), answered, True)
         in_words = (
-            need is not None or (each.is_text and not each.is_opaque) or self._given.may_give(each, values.values())
+            need is not None
+            or (each.is_text and not each.is_opaque)
+            or self.known.values.may_give(each, values.values())
         )
-        if self.query is not None and choice is None and in_words:
-            value = self._name if tool in self._resolvers and each.is_text and not each.enum else ""
+        if self.known.query is not None and choice is None and in_words:
+            value = self.known.name if tool in self._resolvers and each.is_text and not each.enum else ""
             certainty = _NAME_CERTAINTY if value else 0.0
             return PlanInput(parameter=each.name, source=_REQUEST, value=value, confidence=certainty, required=True)
         others = () if need is None else tuple(self._names(need.suppliers))
@@ -247,7 +310,7 @@ class PlanSteps:
     def _called(self, need: Need) -> Supplier | None:
         """The supplier of a need that the plan calls before, or that was executed already."""
         for each in need.suppliers:
-            if each.tool in self.done:
+            if each.tool in self.known.done:
                 return each
         for choices in self.choices.choices.values():
             for choice in choices:
@@ -256,7 +319,7 @@ class PlanSteps:
         return None
 
     def _from_tool(self, need: Need, supplier: Supplier, required: bool) -> PlanInput:
-        is_done = supplier.tool in self.done
+        is_done = supplier.tool in self.known.done
         return PlanInput(
             parameter=need.parameter,
             source=_DONE if is_done else _STEP,
@@ -286,18 +349,14 @@ def _parents(name: str) -> Iterator[str]:
 _CACHED_TOOLS = 20_000
 _GOAL_RANKS, _GOAL_PROBABILITY = 10, 0.5
 _MOST_CERTAIN = 0.9999  # of a goal that nobody named: a rounded probability may be 1
-_DEFAULT_COSTS = CallCosts()
+_COSTS = CallCosts()
 
 
 class ToolPlanner:
-    """Plans over one snapshot. Thread-safe.
+    """Plans over one snapshot. Thread-safe."""
 
-    :param costs: of the plans.
-    """
-
-    def __init__(self, snapshot: Snapshot, costs: CallCosts = _DEFAULT_COSTS) -> None:
+    def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
-        self._costs = costs
         predicates = DEPENDENCIES & set(snapshot.predicates)
         self._needs_of: NeedsOf = lru_cache(_CACHED_TOOLS)(partial(tool_needs, snapshot, predicates))
 
@@ -315,12 +374,12 @@ class ToolPlanner:
         open_needs = lru_cache(None)(partial(known.open_needs, goals))
         standing = self._standing(matched)
         choices = cheapest_choices(
-            goals, open_needs, self._costs, lambda tool: self._costs.of_call(standing(tool), fits=known.fits(tool))
+            goals, open_needs, _COSTS, lambda tool: _COSTS.of_call(standing(tool), fits=known.fits(tool))
         )
         if matched is not None:
             request.retrieval().check("plan")
-        steps = PlanSteps(self._snapshot, certainty, choices, known.done, known.answered, request.have, known.query)
-        made = steps.steps(self._needs_of)
+        steps = _Steps(known, certainty, choices)
+        made = steps.steps()
         return ToolPlan(
             steps=made,
             open_inputs=steps.open_inputs(made),
@@ -375,7 +434,7 @@ class ToolPlanner:
         if not goals:
             left.append("no tool fits the request")
         if not choices.is_cheapest:
-            left.append(f"the search ended after {self._costs.tried:,} choices: a cheaper plan may exist")
+            left.append(f"the search ended after {_COSTS.tried:,} choices: a cheaper plan may exist")
         return left
 
 
@@ -386,79 +445,3 @@ def _unserved(request: PlanRequest, matched: Response | None) -> Iterator[str]:
             guessed = each.tool and not request.goals and not request.abstain
             then = f"its goal {each.tool} is a guess" if guessed else "it has no goal"
             yield f"nothing fits the need {each.need!r}: {then}"
-
-
-@dataclass(frozen=True)
-class _Known:
-    """What is known before any call.
-
-    :param query: the analysed request; None where there is none.
-    :param done: numbers of the executed tools.
-    """
-
-    snapshot: Snapshot
-    needs_of: NeedsOf
-    request: PlanRequest
-    query: Query | None
-    done: frozenset[int]
-    fallbacks: Sequence[str]
-
-    @classmethod
-    def of(cls, request: PlanRequest, snapshot: Snapshot, needs_of: NeedsOf) -> _Known:
-        done, fallbacks = executed_tools(snapshot, request.done)
-        query = None
-        if request.query:
-            values = find_values(request.query, snapshot.value_shapes)
-            query = analyse(request.query, None, snapshot.abbreviations, values=values)
-        return cls(snapshot, needs_of, request, query, done, fallbacks)
-
-    @cached_property
-    def answered(self) -> AnsweredIdentifiers:
-        """What the executed tools have answered."""
-        numbers = map(self.snapshot.find_node, (f"tool:{each}" for each in self.request.done))
-        return AnsweredIdentifiers(self.snapshot, (number for number in numbers if number is not None))
-
-    @cached_property
-    def known(self) -> Mapping[str, str]:
-        """The values of the caller, and the short numbers that the request states."""
-        return {**stated_numbers(self.request.query), **self.request.have}
-
-    @cached_property
-    def given(self) -> GoalInputs | None:
-        """What the request gives; None without one."""
-        return None if self.query is None else GoalInputs(self.query, named=self.is_named)
-
-    @cached_property
-    def is_named(self) -> bool:
-        """Whether the request names a thing."""
-        return self.query is not None and has_proper_name(self.query, self.snapshot.fields["whole"].frequency)
-
-    def fits(self, tool: int) -> bool:
-        """Whether a tool takes words where the request has a name, and none where it has none; so does one that needs identifiers."""
-        if self.query is None:
-            return True
-        required = tool_facts(self.snapshot, tool).required
-        supplied = {need.parameter for need in self.needs_of(tool)}
-        takes_words = any(
-            each.is_text and not each.is_opaque and not each.enum and each.name not in supplied for each in required
-        )
-        return takes_words if self.is_named and not supplied else not takes_words or self.is_named
-
-    def _is_known(self, parameter: str) -> bool:
-        return known_value(self.known, parameter) is not None or self.answered.supplier(parameter) is not None
-
-    def open_needs(self, goals: Sequence[int], tool: int) -> list[Need]:
-        """The needs of a tool that nothing known meets."""
-        needs = [
-            need
-            for need in self.needs_of(tool)
-            if self.done.isdisjoint(each.tool for each in need.suppliers)
-            and not (need.parameter and self._is_known(need.parameter))
-        ]
-        needs.sort(key=lambda need: (not need.required, need.parameter, need.suppliers[0].position))
-        if self.query is None or self.given is None:
-            return [need for need in needs if need.required]
-        parts = (self.query,) if tool in goals else ()
-        if speaks_of_self(parts):
-            needs = [resolved_by_own_profile(self.snapshot, tool, need) for need in needs]
-        return self.given.open_needs(tool, needs, parts)

@@ -20,7 +20,7 @@ from benchmarks.command import ROOT, run_command
 from egotools.values import EgoGraph
 from inference import load_encoder
 from ontology.names import words
-from retrieval.engine import SnapshotEngine, open_engine
+from retrieval.engine import Engine, open_engine
 from retrieval.query.request import Request
 from services.cli.search import format_reasons
 from services.jobs.build import build_snapshot
@@ -67,7 +67,7 @@ def _filled(page: Path, blocks: dict[str, str]) -> str:
     return _BLOCK.sub(lambda found: f"{found[1]}{blocks[found[2]]}\n{found[3]}", text)
 
 
-def document(engine: SnapshotEngine) -> str:
+def document(engine: Engine) -> str:
     """The tool's document as a table."""
     tool = engine.tool(TOOL)
     rows = [f"| title | {tool.title} |", f"| description | {tool.description} |"]
@@ -83,7 +83,7 @@ def document(engine: SnapshotEngine) -> str:
     return "\n".join(("| field | what it says |", "|---|---|", *rows))
 
 
-def triples(engine: SnapshotEngine) -> str:
+def triples(engine: Engine) -> str:
     """Canonical triples read from the tool's document, of each predicate a few: of the tool, and between what it names."""
     own = engine.neighbors(TOOL, limit=1_000).edges
     named = sorted({edge.tail for edge in own})
@@ -113,7 +113,7 @@ def _named(key: str) -> str:
     return "*the tool*" if name == TOOL else f"{name} ({kind.replace('_', ' ')})"
 
 
-def entries(engine: SnapshotEngine) -> str:
+def entries(engine: Engine) -> str:
     """The entry nodes of the example request."""
     response = engine.retriever("paper").retrieve(Request(query=QUERY, k=10))
     found = {(match.kind, match.node): match.text for tool in response.tools for match in tool.reasons.entries}
@@ -124,14 +124,14 @@ def entries(engine: SnapshotEngine) -> str:
     return "\n".join(lines)
 
 
-def ranking(engine: SnapshotEngine) -> str:
+def ranking(engine: Engine) -> str:
     """The answer to the example request by the preset ``paper``."""
     response = engine.retriever("paper").retrieve(Request(query=QUERY, k=4))
     rows = [(tool.rank, tool.id, format_reasons(tool.id, tool.reasons)) for tool in response.tools]
     return "\n".join(("| # | tool | why |", "|---:|---|---|", *(f"| {' | '.join(map(str, row))} |" for row in rows)))
 
 
-def answer(engine: SnapshotEngine) -> str:
+def answer(engine: Engine) -> str:
     """The first tools of the answer by the preset ``default``, as plain text."""
     response = engine.retriever().retrieve(Request(query=QUERY, k=3, explain=False, explanation=True))
     lines = [f"{tool.rank}  {tool.id:<36} {tool.explanation}" for tool in response.tools]

@@ -15,7 +15,7 @@ from pathlib import Path
 from benchmarks.reliability.harness import Figure, Row
 from inference import HashingEncoder
 from ontology.errors import EgotoolsError, SnapshotError
-from retrieval.engine import SnapshotEngine
+from retrieval.engine import Engine
 from retrieval.query.request import Request
 from retrieval.snapshot.history import history
 from retrieval.snapshot.publish import SNAPSHOTS, current_snapshot, publish, published_id, staging_folder
@@ -110,7 +110,7 @@ def _damaged_files(folder: Path) -> Figure:
     chance = random.Random(_SEED)
     serving = folder / "serving"
     _built(folder, 40, serving)
-    engine = SnapshotEngine(open_snapshot(serving), HashingEncoder())
+    engine = Engine(open_snapshot(serving), HashingEncoder())
     ask = Request(query="send the invoice of an order to its owner")
     expected = engine.retriever("default").retrieve(ask).tools
     before = published_id(serving)
@@ -129,7 +129,7 @@ def _damaged_files(folder: Path) -> Figure:
             refused += 1
             named += name in error.subject
         served += engine.retriever("default").retrieve(ask).tools == expected
-        again = SnapshotEngine(open_snapshot(serving), HashingEncoder())
+        again = Engine(open_snapshot(serving), HashingEncoder())
         opened += again.snapshot_id == before and again.retriever("default").retrieve(ask).tools == expected
         shutil.rmtree(damaged)
     text = (

@@ -20,7 +20,7 @@ from benchmarks.command import ROOT
 from benchmarks.sets import BenchSet, sampled
 from eval.queries import Slot, gold_slots
 from inference.encoder import Encoder, Floats1d
-from retrieval.engine import SnapshotEngine, open_engine
+from retrieval.engine import Engine, open_engine
 from retrieval.query.query import analyse
 from retrieval.query.request import MAX_K, Request
 from retrieval.ranking.confidence import RANKS, Background, CatalogueStatistics, catalogue_statistics, tool_evidence
@@ -148,7 +148,7 @@ def gather(
 class _Catalogue:
     """Evidence of requests to one catalogue, all of it or a part."""
 
-    def __init__(self, engine: SnapshotEngine, background: Background, encoder: Encoder) -> None:
+    def __init__(self, engine: Engine, background: Background, encoder: Encoder) -> None:
         self._snapshot, self._encoder = engine.snapshot, encoder
         self._tools_ND = engine.snapshot.vectors.rows(np.arange(engine.snapshot.tool_count))
         self._statistics = catalogue_statistics(engine.snapshot, background)
@@ -181,7 +181,7 @@ class _Catalogue:
         return replace(whole, talk_T=talk_T, tasks_B=tasks_B, tools_B=tools_B, margin_T=margin_T)
 
 
-def _asked(engine: SnapshotEngine, text: str, slots: tuple[Slot, ...]) -> Asked:
+def _asked(engine: Engine, text: str, slots: tuple[Slot, ...]) -> Asked:
     answer = engine.retriever().retrieve(Request(query=text, k=MAX_K, explain=False)).tools
     clauses = len(analyse(text, None, engine.snapshot.abbreviations, decomposed=True).clauses)
     columns = list(tool_evidence(np.asarray([tool.score for tool in answer]), clauses).values()) if answer else []

@@ -54,7 +54,7 @@ class GraphEvidence:
             return ()
         adjacency = snapshot.adjacency
         wanted = {snapshot.find_node(f"tool:{other}") for other in others} - {None, number}
-        at = np.concatenate((adjacency.out_edges(number), adjacency.in_edges(number)))
+        at = np.concatenate((adjacency.out_edges(number), adjacency.in_edges_of(number)))
         found = [int(edge) for edge in at if {adjacency.head(int(edge)), adjacency.tail(int(edge))} & wanted]
         found.sort(key=lambda edge: (-float(adjacency.confidences[edge]), edge))
         return tuple(

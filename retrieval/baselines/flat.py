@@ -7,19 +7,23 @@ sum of three features with clause fusion: the strongest flat rival of ``default`
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
 import numpy as np
 
 from egotools.values import Response
 from inference.encoder import Encoder, Floats1d
 from retrieval.query.context import QueryContext
 from retrieval.query.request import Request
-from retrieval.ranking.features import bm25, clause_scores, cosine_name, cosine_text, fuse_clauses, standardise
+from retrieval.ranking.features import Compute, bm25, clause_scores, cosine_name, cosine_text, fuse_clauses, standardise
 from retrieval.ranking.fusion import FusionRanker
-from retrieval.ranking.ranking import Ranker, Ranking
+from retrieval.ranking.ranking import Ranking
 from retrieval.response import respond
+from retrieval.retriever import PLAIN, RetrievalConfig
 from retrieval.snapshot.reader import Snapshot
 
-__all__ = ["Bm25Ranker", "ClauseFusionRanker", "FlatRetriever", "RrfRanker", "make_flat"]
+__all__ = ["FlatRetriever", "make_flat"]
 
 # Cormack, Clarke and Büttcher, "Reciprocal rank fusion outperforms Condorcet and individual rank learning methods",
 # SIGIR 2009: the constant that they fixed in a pilot and kept.
@@ -29,91 +33,86 @@ _bm25_whole = bm25("whole")
 # when the baseline was made; it stays as it is.
 _CLAUSE_FUSION_WEIGHTS = {"bm25": 1.0, "cosine_text": 1.0, "cosine_name": 0.5}
 _CLAUSE_FUSION = 3.0
+_WITH_CLAUSES = replace(PLAIN, query_decomposition=True)
 
 
 def make_flat(snapshot: Snapshot, encoder: Encoder) -> list[FlatRetriever]:
     """The flat baselines over one snapshot."""
     return [
-        FlatRetriever(snapshot, None, Bm25Ranker(), name="bm25"),
-        FlatRetriever(snapshot, encoder, RrfRanker(), name="rrf"),
-        FlatRetriever(snapshot, encoder, FusionRanker(), name="fusion"),
-        FlatRetriever(snapshot, encoder, ClauseFusionRanker(), name="fusion-clauses", decomposed=True),
+        FlatRetriever(snapshot, None, rank_by_bm25, name="bm25"),
+        FlatRetriever(snapshot, encoder, rank_by_rrf, name="rrf"),
+        FlatRetriever(snapshot, encoder, FusionRanker().rank, name="fusion"),
+        FlatRetriever(snapshot, encoder, rank_by_clauses, name="fusion-clauses", config=_WITH_CLAUSES),
     ]
 
 
 class FlatRetriever:
     """Every allowed tool, ranked; tools whose features are all 0 are left out.
 
-    :param encoder: None where the ranker needs no vectors.
-    :param decomposed: whether the ranker reads the clauses of the request.
+    :param encoder: None where the ranking needs no vectors.
+    :param config: how the request is analysed.
     """
 
     def __init__(
-        self, snapshot: Snapshot, encoder: Encoder | None, ranker: Ranker, *, name: str, decomposed: bool = False
+        self,
+        snapshot: Snapshot,
+        encoder: Encoder | None,
+        rank: Callable[[QueryContext], Ranking],
+        *,
+        name: str,
+        config: RetrievalConfig = PLAIN,
     ) -> None:
         self.name = name
-        self._decomposed = decomposed
+        self._config = config
         self._snapshot = snapshot
         self._encoder = encoder
-        self._ranker = ranker
+        self._rank = rank
 
     def retrieve(self, request: Request) -> Response:
         """The best k of all tools that the request may see."""
-        context = QueryContext.begin(request, self._snapshot, self._encoder, decomposed=self._decomposed)
+        context = QueryContext.begin(request, self._snapshot, self._encoder, self._config)
         with context.stage("entry"):
             context.candidates = np.flatnonzero(self._snapshot.only_tools(context.allowed))
         with context.stage("rank"):
-            ranking = self._ranker.rank(context)
+            ranking = self._rank(context)
             matches = np.any([values != 0 for values in ranking.features.values()], axis=0)
             ranking = ranking.take(matches)
         return respond(context, ranking, preset=self.name)
 
 
-class Bm25Ranker:
-    """BM25 over a tool's whole text as one document: title, description and parameters."""
-
-    def rank(self, context: QueryContext) -> Ranking:
-        """Score the candidates, >= 0."""
-        scores = _bm25(context)
-        return Ranking(tools=context.candidates, scores=scores, features={"bm25": scores})
+def rank_by_bm25(context: QueryContext) -> Ranking:
+    """BM25 over a tool's whole text as one document: title, description and parameters; scores >= 0."""
+    scores = _bm25(context)
+    return Ranking(tools=context.candidates, scores=scores, features={"bm25": scores})
 
 
-class RrfRanker:
-    """Reciprocal rank fusion of BM25 and of the cosine of title and description.
+def rank_by_rrf(context: QueryContext) -> Ranking:
+    """Reciprocal rank fusion of BM25 and of the cosine of title and description; scores from 0 to 2 / 61.
 
     Each of the two ranks all candidates, ties by tool number; a tool with the value 0 is not in its ranking.
     """
-
-    def rank(self, context: QueryContext) -> Ranking:
-        """Score the candidates, from 0 to 2 / 61."""
-        tools = context.candidates
-        features = {"bm25": _bm25(context)}
-        cosines = cosine_text(context, context.query, tools)
-        if cosines is not None:
-            features["cosine_text"] = cosines
-        scores = np.zeros(len(tools), dtype=np.float32)
-        for values in features.values():
-            scores += _reciprocal_ranks(Ranking(tools=tools, scores=values, features={}))
-        return Ranking(tools=tools, scores=scores, features=features)
+    features = _signals(context, {"cosine_text": cosine_text})
+    scores = np.zeros(len(context.candidates), dtype=np.float32)
+    for values in features.values():
+        scores += _reciprocal_ranks(Ranking(tools=context.candidates, scores=values, features={}))
+    return Ranking(tools=context.candidates, scores=scores, features=features)
 
 
-class ClauseFusionRanker:
+def rank_by_clauses(context: QueryContext) -> Ranking:
     """BM25 of the whole text, cosine, and half the cosine of the name, as z-scores added up; then clause fusion, as in ``default``."""
+    tools, features = context.candidates, _signals(context, {"cosine_text": cosine_text, "cosine_name": cosine_name})
+    total = np.zeros(len(tools), dtype=np.float32)
+    for name, values in features.items():
+        total += _CLAUSE_FUSION_WEIGHTS[name] * standardise(values)
+    whole = standardise(total)
+    scores = whole + _CLAUSE_FUSION * fuse_clauses(clause_scores(context), whole) if len(tools) else whole
+    return Ranking(tools=tools, scores=scores, features=features)
 
-    def rank(self, context: QueryContext) -> Ranking:
-        """Score the candidates."""
-        tools = context.candidates
-        features = {"bm25": _bm25(context)}
-        for name, compute in (("cosine_text", cosine_text), ("cosine_name", cosine_name)):
-            values = compute(context, context.query, tools)
-            if values is not None:
-                features[name] = values
-        total = np.zeros(len(tools), dtype=np.float32)
-        for name, values in features.items():
-            total += _CLAUSE_FUSION_WEIGHTS[name] * standardise(values)
-        whole = standardise(total)
-        scores = whole + _CLAUSE_FUSION * fuse_clauses(clause_scores(context), whole) if len(tools) else whole
-        return Ranking(tools=tools, scores=scores, features=features)
+
+def _signals(context: QueryContext, others: Mapping[str, Compute]) -> dict[str, Floats1d]:
+    """BM25 and, where they can be computed, other features of the whole request."""
+    found = {name: compute(context, context.query, context.candidates) for name, compute in others.items()}
+    return {"bm25": _bm25(context), **{name: values for name, values in found.items() if values is not None}}
 
 
 def _bm25(context: QueryContext) -> Floats1d:

@@ -12,7 +12,6 @@ from retrieval.index.phrases import PHRASES_FIELD
 from retrieval.index.vectors import Nearest
 from retrieval.query.context import EntryNode, QueryContext
 from retrieval.query.query import Clause
-from retrieval.retriever import RetrievalConfig
 
 __all__ = ["EF_SEARCH", "POOL", "ensemble_tools", "generate_candidates", "ngram_entries", "semantic_entries"]
 
@@ -58,8 +57,9 @@ EF_SEARCH = 160  # lower than the default of the index: a tool missed at the end
 _Tools: TypeAlias = NDArray[np.int64]
 
 
-def generate_candidates(context: QueryContext, config: RetrievalConfig) -> None:
+def generate_candidates(context: QueryContext) -> None:
     """Find the entry nodes and the candidates of a request, and record both in its context."""
+    config = context.config
     with context.stage("entry"):
         # The nearest tools are candidates and may be entry nodes: one search finds them for both.
         tools = _nearest_tools(context, context.query, POOL) if config.text_candidates else None
@@ -68,7 +68,7 @@ def generate_candidates(context: QueryContext, config: RetrievalConfig) -> None:
         if config.ngram_entries:
             context.entries += ngram_entries(context)
     with context.stage("ego"):
-        found = list(_candidates(context, config, tools))
+        found = list(_candidates(context, tools))
         context.candidates = np.unique(np.concatenate((np.empty(0, dtype=np.int64), *found)))
 
 
@@ -92,7 +92,8 @@ def ensemble_tools(
     return np.flatnonzero(found)
 
 
-def _candidates(context: QueryContext, config: RetrievalConfig, tools: Nearest | None) -> Iterator[_Tools]:
+def _candidates(context: QueryContext, tools: Nearest | None) -> Iterator[_Tools]:
+    config = context.config
     if config.ego_candidates:
         limit = EGO_TOOLS if config.text_candidates else None  # the algorithm as printed has none
         yield ensemble_tools(context, context.allowed, limit=limit)

@@ -11,12 +11,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache, partial
+from functools import lru_cache, partial
 from itertools import islice
 
 import numpy as np
 
-from inference.encoder import Floats1d, Floats2d
+from inference.encoder import Floats1d
 from ontology.tool import PERSONS
 from retrieval.completion.needs import (
     DEPENDS_ON,
@@ -49,10 +49,9 @@ __all__ = [
 ]
 
 _BEST = 3
-"""Tools that pull, whatever the clauses. One or two cost points on the sets restbench and apibank; five change nothing."""
+"""Tools that pull, whatever the clauses. One or two lose on restbench and apibank; five change nothing."""
 _TRUSTED = 3
-"""A clause has a direct answer where its best tool is among this many best tools for each clause. The best tool of a scrap of a sentence
-is further down; it still pulls. Any number from 2 does as well."""
+"""A clause has a direct answer where its best tool is among this many best tools for each clause. Any number from 2 does as well."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +71,11 @@ class Pulling:
 def pulling_tools(context: QueryContext, ranking: Ranking) -> list[Pulling]:
     """The best tools of a ranking, best first, then the best of each clause."""
     best = [int(place) for place in ranking.best(max(_BEST, _TRUSTED * len(context.query.clauses)))]
-    clauses_CT = _clause_scores(context, ranking)
-    if not len(clauses_CT):
-        return [Pulling(place, (context.query,)) for place in best[:_BEST]]
     clauses = context.query.clauses
+    if not clauses or not np.isin(ranking.tools, context.candidates).all():
+        return [Pulling(place, (context.query,)) for place in best[:_BEST]]
+    # executed tools have left the ranking
+    clauses_CT = clause_scores(context)[:, np.searchsorted(context.candidates, ranking.tools)]
     answered: dict[int, list[Clause]] = {}
     best_C = (CLAUSE_FACTOR * clauses_CT + standardise(ranking.scores)).argmax(axis=1)  # of equal ones the first tool
     for clause, place in zip(clauses, best_C.tolist(), strict=True):
@@ -88,19 +88,6 @@ def pulling_tools(context: QueryContext, ranking: Ranking) -> list[Pulling]:
         )
         for place in dict.fromkeys((*best[:_BEST], *answered))
     ]
-
-
-def _clause_scores(context: QueryContext, ranking: Ranking) -> Floats2d:
-    """How well each tool of the ranking matches each clause; no row where the request has one clause, or tools that were no candidates."""
-    if not context.query.clauses:
-        return np.empty((0, 0), dtype=np.float32)
-    if ranking.tools is context.candidates:
-        return clause_scores(context)
-    if not np.isin(ranking.tools, context.candidates).all():
-        return np.empty((0, 0), dtype=np.float32)
-    return clause_scores(context)[
-        :, np.searchsorted(context.candidates, ranking.tools)
-    ]  # executed tools have left the ranking
 
 
 def lowest_direct_score(scores: Floats1d, pulling: Sequence[Pulling]) -> float:
@@ -146,9 +133,6 @@ _QUOTED = "quoted"
 def has_proper_name(query: Query, frequency: Callable[[str], int]) -> bool:
     """Whether a request has a capitalised word that no tool has, outside its dates and identifiers; or a quoted text.
 
-    Of the required identifiers that a resolver of the catalogue finds, 72 % were looked up where the request has such a word, and 46 %
-    where it has none (17 sets; restbench 78 against 26, real documents 79 against 29).
-
     :param frequency: in how many tools a term is.
     """
     return next(_proper_words(query, frequency), None) is not None
@@ -181,20 +165,16 @@ _CACHED_TOOLS = 20_000
 """Tools whose needs are kept in memory, about 1 KiB each."""
 _BELOW = 1e-3
 """How far a supporting tool ends at least below the best tool of a clause, in standard deviations of the scores."""
-_DEFAULT_COSTS = Costs()
+_COSTS = Costs()
 
 
 class Completion:
-    """Completes rankings of one snapshot. Thread-safe.
+    """Completes rankings of one snapshot. Thread-safe."""
 
-    :param costs: of the plans; the margin of resolvers comes with each request.
-    """
-
-    def __init__(self, snapshot: Snapshot, config: RetrievalConfig, costs: Costs = _DEFAULT_COSTS) -> None:
+    def __init__(self, snapshot: Snapshot, config: RetrievalConfig) -> None:
         followed = {RESOLVED_BY, SUPPLIES} if config.resolver_boost else set()
         followed |= {DEPENDS_ON} if config.dependency_expansion else set()
         self._predicates = frozenset(followed & set(snapshot.predicates))
-        self._costs = costs
         self._own_profiles = RESOLVED_BY in followed and bool(snapshot.own_profiles)
         self._needs_of: NeedsOf = lru_cache(_CACHED_TOOLS)(partial(tool_needs, snapshot, self._predicates))
 
@@ -209,29 +189,35 @@ class Completion:
         if not self._predicates or not len(ranking.tools):
             return ranking
         pulling = pulling_tools(context, ranking)
-        scale = _Scale(ranking)
-        context.supporting = tuple(self._supporting_tools(context, ranking, pulling, scale, margin))
+        spread = float(ranking.scores.std()) or 1.0
+        context.supporting = tuple(self._supporting_tools(context, ranking, pulling, spread, margin))
         completed = ranking
         if context.supporting:
             highest = lowest_direct_score(ranking.scores, pulling)
-            completed = place_supporting(ranking, context.supporting, highest=highest, spread=scale.spread)
+            completed = place_supporting(ranking, context.supporting, highest=highest, spread=spread)
         if not with_features:
             return completed
         features = {**completed.features, **self._boosts(completed, ranking, context.supporting)}
         return replace(completed, features=features)
 
     def _supporting_tools(
-        self, context: QueryContext, ranking: Ranking, pulling: Sequence[Pulling], scale: _Scale, margin: float
+        self, context: QueryContext, ranking: Ranking, pulling: Sequence[Pulling], spread: float, margin: float
     ) -> list[SupportingTool]:
         """The plans of the pulling tools, one after the other; a tool may be in several."""
         given = context.once(GivenInputs, partial(_given, context))
-        costs = context.once((self, "costs", margin), lambda: replace(self._costs, resolver=margin))
+        costs = context.once((self, "costs", margin), lambda: replace(_COSTS, resolver=margin))
+        mean, lowest = float(ranking.scores.mean()), float(ranking.scores.min())
+
+        def standing(tool: int) -> float:
+            """How many standard deviations a tool's score is above the mean; a tool that is no candidate has the lowest."""
+            at = int(ranking.tools.searchsorted(tool))
+            known = at < len(ranking.tools) and ranking.tools[at] == tool
+            return ((float(ranking.scores[at]) if known else lowest) - mean) / spread
+
         found: list[SupportingTool] = []
         for each in pulling:
             tool = int(ranking.tools[each.place])
-            found += plan(
-                tool, partial(self._known_open_needs, context, given, tool, each.parts), costs, scale.standing
-            )
+            found += plan(tool, partial(self._known_open_needs, context, given, tool, each.parts), costs, standing)
         return found
 
     def _known_open_needs(
@@ -265,9 +251,8 @@ class Completion:
         self, completed: Ranking, ranking: Ranking, supporting: Iterable[SupportingTool]
     ) -> dict[str, Floats1d]:
         """By how much each tool was raised, for a value or because it must go first; one that joined, from the lowest candidate."""
-        first = {each.tool for each in supporting if each.predicate == DEPENDS_ON}
+        is_first = np.isin(completed.tools, [each.tool for each in supporting if each.predicate == DEPENDS_ON])
         raised = completed.scores - ranking.with_tools(completed.tools).scores
-        is_first = np.isin(completed.tools, list(first)) if first else np.zeros(len(raised), dtype=bool)
         boosts = {}
         if self._predicates & {RESOLVED_BY, SUPPLIES}:
             boosts["resolver_boost"] = np.where(is_first, np.float32(0.0), raised)
@@ -281,29 +266,6 @@ def _is_met(context: QueryContext, need: Need) -> bool:
     if not context.done.isdisjoint(each.tool for each in need.suppliers):
         return True
     return bool(need.parameter) and known_value(context.request.have, need.parameter) is not None
-
-
-class _Scale:
-    """The scale of the scores of a ranking of at least one tool; most requests need no other tool, and so never ask for it."""
-
-    def __init__(self, ranking: Ranking) -> None:
-        self._tools, self._scores = ranking.tools, ranking.scores
-
-    @cached_property
-    def spread(self) -> float:
-        """The standard deviation, > 0."""
-        return float(self._scores.std()) or 1.0
-
-    @cached_property
-    def _mean(self) -> float:
-        return float(self._scores.mean())
-
-    def standing(self, tool: int) -> float:
-        """How many standard deviations a tool's score is above the mean; a tool that is no candidate has the lowest."""
-        at = int(self._tools.searchsorted(tool))
-        known = at < len(self._tools) and self._tools[at] == tool
-        score = float(self._scores[at] if known else self._scores.min())
-        return (score - self._mean) / self.spread
 
 
 def _given(context: QueryContext) -> GivenInputs:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
 from ontology.names import words
-from ontology.tool import CONTEXT_PARAMETERS
+from ontology.tool import CONTEXT_PARAMETERS, Dependency
 from retrieval.index.bm25 import terms
 from retrieval.query.query import Clause, Query
 from retrieval.snapshot.graph_views import supplier_edges
@@ -19,8 +19,7 @@ __all__ = ["DEPENDS_ON", "RESOLVED_BY", "SUPPLIES", "GivenInputs", "Need", "Need
 DEPENDS_ON, RESOLVED_BY, SUPPLIES = "depends_on", "resolved_by", "supplies"
 _ORDER = {DEPENDS_ON: 0, RESOLVED_BY: 1, SUPPLIES: 2}
 _MAX_DECLARED = 7
-"""A longer list of declared dependencies names what can come before a tool, not what it needs: following such lists cost a set of them
-13 points of CompleteRecall@10. What is concluded (a login, a stated precondition) stays."""
+"""A longer list of declared dependencies names what can come before a tool, not what it needs. What is concluded (a login) stays."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,13 +87,6 @@ def tool_needs(snapshot: Snapshot, predicates: Collection[str], tool: int) -> tu
     return tuple(sorted(needs, key=lambda need: (not need.required, need.parameter, need.suppliers[0].tool)))
 
 
-class _Declared(NamedTuple):
-    tool: str
-    parameter: str
-    output: str
-    required: bool
-
-
 class _Meeting(NamedTuple):
     """An edge by which a supplier meets a need."""
 
@@ -105,21 +97,23 @@ class _Meeting(NamedTuple):
 
 
 def _acts_on(subject: Collection[str], meetings: Iterable[_Meeting]) -> bool:
-    """Whether an input identifies what the name of its tool names: ``event_id`` of ``delete_event``.
-
-    Found on the set workbench, whose tools mark no input as required; on the other sets it changes nothing.
-    """
+    """Whether an input identifies what the name of its tool names: ``event_id`` of ``delete_event``, whose document requires nothing."""
     return any(each.entity and terms(each.entity)[-1:] and terms(each.entity)[-1] in subject for each in meetings)
 
 
-def _declarations(row: Any) -> tuple[str, frozenset[str], tuple[_Declared, ...], frozenset[str]]:
+def _declarations(row: Any) -> tuple[str, frozenset[str], tuple[Dependency, ...], frozenset[str]]:
     """The name, the required inputs, the declared dependencies and the context parameters of a tool."""
     context = row.get("metadata", {}).get(CONTEXT_PARAMETERS, ())
     return (
         row["name"],
         frozenset(parameter["name"] for parameter in row["parameters"] if parameter["required"]),
         tuple(
-            _Declared(each["tool"], each.get("parameter", ""), each.get("output", ""), each.get("required", True))
+            Dependency(
+                tool=each["tool"],
+                parameter=each.get("parameter", ""),
+                output=each.get("output", ""),
+                required=each.get("required", True),
+            )
             for each in row.get("depends_on", ())
         ),
         frozenset(name for name in context if isinstance(name, str)),
@@ -135,7 +129,7 @@ def _best(suppliers: Iterable[Supplier]) -> tuple[Supplier, ...]:
 
 
 def _meetings(
-    snapshot: Snapshot, predicates: Collection[str], tool: int, declared: Sequence[_Declared]
+    snapshot: Snapshot, predicates: Collection[str], tool: int, declared: Sequence[Dependency]
 ) -> Iterator[_Meeting]:
     kept = {} if len([each for each in declared if each.required]) > _MAX_DECLARED else _numbered(snapshot, declared)
     for edge, other, predicate in supplier_edges(snapshot, tool, predicates):
@@ -148,15 +142,14 @@ def _meetings(
                 parameter = each.parameter if each.output else ""
                 yield _Meeting(parameter, "", "", Supplier(other, predicate, each.output, confidence, position))
         elif predicate != SUPPLIES or record.entity:
-            # A request mostly states its plain values (a position, a text): following their suppliers cost the set sealtools 8 points of
-            # CompleteRecall@3 and taskbench 3, and gained nothing on the others.
+            # A request mostly states its plain values, such as a position or a text.
             supplier = Supplier(other, predicate, record.output, confidence)
             yield _Meeting(record.parameter, record.entity, record.field, supplier)
 
 
-def _numbered(snapshot: Snapshot, declared: Sequence[_Declared]) -> dict[int, list[tuple[int, _Declared]]]:
+def _numbered(snapshot: Snapshot, declared: Sequence[Dependency]) -> dict[int, list[tuple[int, Dependency]]]:
     """Needed tool → what is declared of it, with the place of the tool among those that are declared."""
-    found: dict[int, list[tuple[int, _Declared]]] = {}
+    found: dict[int, list[tuple[int, Dependency]]] = {}
     for each in declared:
         number = snapshot.find_node(f"tool:{each.tool}") if each.required else None
         if number is not None:
@@ -170,7 +163,7 @@ _IDENTIFIERS = frozenset({"identifier", "uuid", "arn", "hex digest"})
 _MARKS = frozenset({"id", "identifier", "number", "no", "nr", "code", "key", "ref", "reference"})
 """Words before a value that make it an identifier, whatever its kind. Found on the sets gtc and sealtools."""
 _NAMES = frozenset({"name", "title"})
-"""Fields that a request states in words: of 109 such inputs of needed tools, over 17 sets, another needed tool supplied 3."""
+"""Fields that a request states in words."""
 _ADDRESSES = frozenset({"arn", "domain", "email", "iban", "ip", "phone"})
 """Kinds of value that are the field of an entity. Chosen, not tuned."""
 _SECRET = "token"

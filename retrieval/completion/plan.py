@@ -1,8 +1,7 @@
-"""The plan of a tool: the tools that must be called before it, by backward chaining over what each of them needs.
+"""Two ways back from a tool to those that must be called before it, over the needs of each.
 
-A tool that answers the request has open needs. Each is met by the cheapest suppliers, whose own open needs are met in turn: the search
-is Dijkstra's. The cost of a step grows with the uncertainty of its edge and with its distance. So this is a budget, not a closure: a
-tool far away loses against the next tool that the request itself matches.
+:func:`plan` finds what may join an *answer*: all that is near, as each step costs more than the one before it, so that a tool far away
+loses against the next tool that the request itself matches. :func:`cheapest_choices` finds a *sequence of calls*: one choice for each need.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
-from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
 from retrieval.completion.needs import DEPENDS_ON, RESOLVED_BY, SUPPLIES, Need, Supplier
@@ -20,23 +18,18 @@ from retrieval.query.context import SupportingTool
 
 __all__ = ["CallChoices", "CallCosts", "Choice", "Costs", "OpenNeeds", "cheapest_choices", "plan"]
 
-_LEAST = 0.01
-"""The cost of a step is at least this, so that a supporting tool is always below the tool that it serves."""
+OpenNeeds: TypeAlias = Callable[[int], Sequence[Need]]
+"""The needs of a tool that neither the request nor its context meets."""
+_LEAST = 0.01  # a supporting tool is always below the tool that it serves
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Costs:
     """What a step to a supplier costs, in standard deviations of the scores, and the limits of a plan.
 
-    ``dependency``, ``position`` and ``further`` were found on the set toollinkos, where half or twice these is within a point of
-    CompleteRecall@10; ``resolver`` is the ranking weight ``resolver_margin``. The others are chosen after how often a supplier of that kind
-    is in the gold set of a request with an open input (of 17 sets: resolvers 4 of 10, other suppliers 2 of 10, of optional inputs 1 of
-    10). Half of ``supplier`` costs .4 points of the mean over 15 sets, twice of it 1 point of Recall@10 of long tasks; half or twice of each
-    other moves the means by less than .3.
-
     :param dependency: a tool that a document says must go first.
     :param position: each tool that the document names before it.
-    :param resolver: a tool that turns words into the identifier that is needed.
+    :param resolver: a tool that turns words into the identifier that is needed: the ranking weight ``resolver_margin``.
     :param supplier: any other tool with an output that fills the input.
     :param optional: more, for an input without which the tool can be called.
     :param uncertainty: factor of −ln confidence.
@@ -63,77 +56,55 @@ class Costs:
 
     def of(self, supplier: Supplier) -> float:
         """The cost of one step to a supplier of a required input, before its standing and the alternatives."""
-        if supplier.predicate == DEPENDS_ON:
-            base = self.dependency
-        else:
-            base = self.resolver if supplier.predicate == RESOLVED_BY else self.supplier
+        base = {DEPENDS_ON: self.dependency, RESOLVED_BY: self.resolver}.get(supplier.predicate, self.supplier)
         return base + self.position * supplier.position - self.uncertainty * math.log(supplier.confidence)
 
 
-OpenNeeds: TypeAlias = Callable[[int], Sequence[Need]]
-"""The needs of a tool that neither the request nor its context meets."""
-
-
-def _no_standing(tool: int) -> float:
-    return 0.0
-
-
 def plan(
-    tool: int, open_needs: OpenNeeds, costs: Costs, standing: Callable[[int], float] = _no_standing
+    tool: int, open_needs: OpenNeeds, costs: Costs, standing: Callable[[int], float] = lambda tool: 0.0
 ) -> list[SupportingTool]:
-    """The tools of the least cost that must go before a tool, by cost, then by steps and number; each with its cheapest reason.
+    """The tools of the least cost that must go before a tool, by cost, then by steps and number; each with its cheapest reason (Dijkstra).
 
     :param standing: how well a tool itself matches the request, in standard deviations of the scores above their mean.
     """
-    found: dict[int, _Reason | None] = {}
+    found: dict[int, SupportingTool | None] = {}
     serial = count()  # of equal reasons the first
-    heap: list[tuple[float, int, int, int, _Reason | None]] = [(0.0, 0, tool, next(serial), None)]
+    heap: list[tuple[float, int, int, int, tuple[int, Need, Supplier] | None]] = [(0.0, 0, tool, next(serial), None)]
     while heap and len(found) <= costs.tools:
         cost, steps, nearest, _, reason = heapq.heappop(heap)
         if nearest in found:
             continue
-        found[nearest] = reason
+        found[nearest] = None if reason is None else _supporting(tool, *reason, cost, steps)
         if steps == costs.depth:
             continue
         for need in open_needs(nearest):
             for step, supplier in _cheapest(need, costs, standing):
-                if supplier.tool in found:
-                    continue
-                whole = cost + step * (1 + costs.further * steps)
-                why = _Reason(nearest, need, supplier, whole, steps + 1)
-                heapq.heappush(heap, (whole, steps + 1, supplier.tool, next(serial), why))
-    return [reason.of(tool) for reason in found.values() if reason is not None]
+                if supplier.tool not in found:
+                    whole = cost + step * (1 + costs.further * steps)
+                    heapq.heappush(heap, (whole, steps + 1, supplier.tool, next(serial), (nearest, need, supplier)))
+    return [each for each in found.values() if each is not None]
 
 
-class _Reason(NamedTuple):
-    """Why a tool may be in a plan. Most reasons are dropped for a cheaper one."""
-
-    consumer: int
-    need: Need
-    supplier: Supplier
-    cost: float
-    steps: int
-
-    def of(self, answers: int) -> SupportingTool:
-        return SupportingTool(
-            tool=self.supplier.tool,
-            answers=answers,
-            consumer=self.consumer,
-            parameter=self.need.parameter,
-            output=self.supplier.output,
-            predicate=self.supplier.predicate,
-            required=self.need.required,
-            confidence=self.supplier.confidence,
-            cost=self.cost,
-            steps=self.steps,
-        )
+def _supporting(answers: int, consumer: int, need: Need, supplier: Supplier, cost: float, steps: int) -> SupportingTool:
+    return SupportingTool(
+        tool=supplier.tool,
+        answers=answers,
+        consumer=consumer,
+        parameter=need.parameter,
+        output=supplier.output,
+        predicate=supplier.predicate,
+        required=need.required,
+        confidence=supplier.confidence,
+        cost=cost,
+        steps=steps,
+    )
 
 
 def _cheapest(need: Need, costs: Costs, standing: Callable[[int], float]) -> Iterator[tuple[float, Supplier]]:
-    """The cheapest suppliers of a need, with the cost of the step."""
+    """The cheapest suppliers of a need, with the cost of the step. What a document says needs no support by the request."""
     steps = [
         (costs.of(each), each)
-        if each.predicate == DEPENDS_ON  # what a document says needs no support by the request
+        if each.predicate == DEPENDS_ON
         else (max(costs.of(each) - costs.standing * standing(each.tool), _LEAST), each)
         for each in need.suppliers
     ]
@@ -240,7 +211,7 @@ def cheapest_choices(
     tools = (*goals, *(each.supplier.tool for each in search.best if each.supplier is not None))
     return CallChoices(
         order=tuple(_called_in_order(tools, choices)),
-        choices=MappingProxyType({tool: tuple(made) for tool, made in choices.items()}),
+        choices={tool: tuple(made) for tool, made in choices.items()},
         cost=search.least,
         is_cheapest=search.tried <= costs.tried,
     )

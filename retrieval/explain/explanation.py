@@ -8,9 +8,8 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import islice, pairwise
 from typing import NamedTuple
 
-from ontology.names import phrases_of_verbs
-from retrieval.explain.tool_facts import GivenInputs, Input, ToolFacts, given_values, named_nouns, tool_facts
-from retrieval.index.bm25 import STOP_WORDS, terms
+from retrieval.explain.tool_facts import GivenInputs, Input, ToolFacts, given_values, tool_facts
+from retrieval.index.bm25 import terms
 from retrieval.index.phrases import phrases_of
 from retrieval.query.context import QueryContext
 from retrieval.query.typed_values import find_values, short_name
@@ -70,8 +69,7 @@ def _matched_phrase(
 ) -> str:
     """The stretch of a request, at most five words, that matches a tool best; empty where no more than a chance word does.
 
-    A stretch lies in one part of a sentence, and all its words match but articles. A word of the name counts four times; so does an
-    everyday phrase for the name's verb ("get rid of" for *delete*).
+    A stretch lies in one part of a sentence, and all its words match but articles. A word of the name counts four times.
 
     :param words: the words of ``text``.
     :param name: index terms of the tool's name and title, in order.
@@ -80,17 +78,13 @@ def _matched_phrase(
     """
     weights = {term: rarity(term) for word in words for term in word.terms if term in others}
     weights |= {term: _NAME_WEIGHT * rarity(term) for word in words for term in word.terms if term in name}
-    everyday = _everyday(words, name)
     matches = [{term: weights[term] for term in word.terms if term in weights} for word in words]
-    for at, verb in everyday.items():
-        matches[at] = {verb: _NAME_WEIGHT, **matches[at]}
-    names = {*name, *everyday.values()}
     best: tuple[float, int, int] = (0.0, 0, -1)
-    for start, first in enumerate(matches):
+    for start in (start for start, match in enumerate(matches) if match):
         found: dict[str, float] = {}
-        for stop in range(start, min(start + _MAX_WORDS, len(words)) if first else start):
+        for stop in range(start, min(start + _MAX_WORDS, len(words))):
             found |= matches[stop]
-            says = len(found) > 1 or (found.keys() & names and words[start].text.lower() not in _GENERAL)
+            says = len(found) > 1 or (found.keys() & {*name} and words[start].text.lower() not in _GENERAL)
             if matches[stop] and says:
                 best = max(best, (sum(found.values()), -start, -stop))
             if not words[stop].joined or not (matches[stop] or words[stop].text.lower() in _LINKS):
@@ -99,21 +93,6 @@ def _matched_phrase(
         return ""
     start, stop = -best[1], -best[2]
     return " ".join(text[words[start].start : words[stop].end].split())[:_MAX_CHARS]
-
-
-def _everyday(words: Sequence[_Word], name: Sequence[str]) -> dict[int, str]:
-    """Position of each word that belongs to an everyday phrase for a verb of the name → that verb."""
-    said = [word.text.lower() for word in words]
-    found: dict[int, str] = {}
-    for verb in name:
-        for phrase in phrases_of_verbs().get(verb, ()):
-            parts = phrase.partition("~")[0].split()
-            if not parts or (len(parts) == 1 and (parts[0] in _GENERAL or parts[0] in STOP_WORDS)):
-                continue
-            for at in (at for at, one in enumerate(said) if one == parts[0]):
-                if said[at : at + len(parts)] == parts:
-                    found |= dict.fromkeys(range(at, at + len(parts)), verb)
-    return found
 
 
 MIN_CONFIDENCE = 0.9
@@ -212,9 +191,7 @@ class Explainer:
         self._text = context.query.text
         self._ranks = {tool: 0 for tool in context.done} | {tool: rank for rank, tool in enumerate(returned, start=1)}
         values = context.query.values or find_values(self._text, context.snapshot.value_shapes)
-        self._given = GivenInputs(
-            given_values(self._text, values), named_nouns(self._text, self._is_word), context.request.have
-        )
+        self._given = GivenInputs(given_values(self._text, values), context.request.have)
         self._known: dict[int, _Inputs] = {}
         self._words = _request_words(self._text, [(value.start, value.end) for value in values])
 
@@ -309,9 +286,6 @@ class Explainer:
         facts = tool_facts(self._context.snapshot, tool)
         given = self._given.of(tool, facts)
         return all(each.name in given or each.terms in needed for each in facts.required)
-
-    def _is_word(self, term: str) -> bool:
-        return self._context.snapshot.fields["whole"].frequency(term) > 0
 
     def _rarity(self, term: str) -> float:
         return self._context.snapshot.fields["whole"].idf(term)

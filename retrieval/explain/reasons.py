@@ -124,7 +124,7 @@ def _declared_at(snapshot: Snapshot, edge: int) -> str:
 def _edges_at(snapshot: Snapshot, node: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The edges at a node, outgoing then incoming, and the node at the other end of each."""
     adjacency = snapshot.adjacency
-    edges = np.concatenate((adjacency.out_edges(node), adjacency.in_edges(node)))
+    edges = np.concatenate((adjacency.out_edges(node), adjacency.in_edges_of(node)))
     return edges.astype(np.int64), adjacency.neighbours(node).astype(np.int64)
 
 

@@ -256,7 +256,10 @@ class Bm25Index:
 
         :param query_terms: terms, of which a repeated one counts each time; or term → how much it counts, > 0.
         """
-        return self._added_up(self._found(query_terms))
+        scores = np.zeros(self.size, dtype=np.float32)
+        for docs, weights in self._found(query_terms):
+            scores[docs] += weights
+        return scores
 
     def scores_of(self, tools: NDArray[np.int64], query_terms: Sequence[str] | Mapping[str, float]) -> Floats1d:
         """Return the BM25 scores of these tools, float32 [tools]; the same bits as :meth:`scores` gives.
@@ -282,23 +285,16 @@ class Bm25Index:
         :param count: from 1.
         :param allowed: the tools that may be returned, bool, at least [size]; None allows all.
         """
-        added = list(self._found(query_terms))
-        scores = self._added_up(added)
+        scores = self.scores(query_terms)
         if allowed is not None:
             scores[~allowed[: self.size]] = 0.0
-        having = np.flatnonzero(scores >= _bound(scores, [docs for docs, _ in added], count))
+        having = np.flatnonzero(scores > 0)
         if len(having) <= count:
             return having
         found = scores[having]
         last = np.partition(found, -count)[-count]
         above, equal = having[found > last], having[found == last]
         return np.sort(np.concatenate((above, equal[: count - len(above)])))
-
-    def _added_up(self, found: Iterable[tuple[NDArray[np.int32], Floats1d]]) -> Floats1d:
-        scores = np.zeros(self.size, dtype=np.float32)
-        for docs, weights in found:
-            scores[docs] += weights
-        return scores
 
     def _found(self, query_terms: Sequence[str] | Mapping[str, float]) -> Iterator[tuple[NDArray[np.int32], Floats1d]]:
         """Yield for each known term of a request, in its order, the tools that have it and what it adds to their scores."""
@@ -315,34 +311,16 @@ class Bm25Index:
         ):
             docs, weights = postings.docs[start:stop], count * postings.weights[start:stop]
             if self._visible is not None:
-                docs, weights = self._only_visible(docs, weights, self._visible)
+                having = np.flatnonzero(self._visible[docs])
+                if self._rescaled:
+                    weights = weights * np.float32(_idf(self._counted, len(having)) / _idf(self.size, len(docs)))
+                docs, weights = docs[having], weights[having]
             if len(docs):
                 yield docs, weights
-
-    def _only_visible(
-        self, docs: NDArray[np.int32], weights: Floats1d, visible: NDArray[np.bool_]
-    ) -> tuple[NDArray[np.int32], Floats1d]:
-        having = np.flatnonzero(visible[docs])
-        factor = _idf(self._counted, len(having)) / _idf(self.size, len(docs)) if self._rescaled else 1.0
-        return docs[having], weights[having] * np.float32(factor)
 
 
 def _idf(tools: int, having: int) -> float:
     return math.log(1.0 + (tools - having + 0.5) / (having + 0.5))
-
-
-def _bound(scores: Floats1d, terms: Iterable[NDArray[np.int32]], count: int) -> np.float32:
-    """A score above 0 that the ``count`` best tools reach, so that few of the others need be sorted.
-
-    It is the ``count``-th score among the tools of the rarest term that enough tools have.
-
-    :param terms: the tools of each term.
-    """
-    for docs in sorted((docs for docs in terms if len(docs) >= count), key=len):
-        reached = np.partition(scores[docs], -count)[-count]
-        if reached > 0:
-            return np.float32(reached)
-    return np.finfo(np.float32).tiny
 
 
 _FILTER_CHARS = 200

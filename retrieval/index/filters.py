@@ -103,8 +103,7 @@ class FilterIndex:
         for key, values in filters.items():
             wanted, unwanted = _parts(values)
             passing &= ~self._matching(key, unwanted)
-            if wanted or not values:
-                passing &= self._matching(key, wanted)
+            passing &= self._matching(key, wanted) if wanted or not values else True
         return passing
 
     def restricted(self, visible: NDArray[np.bool_], find_tool: Callable[[str], int | None]) -> FilterIndex:

@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -132,7 +132,7 @@ class ValueShapes:
 
         :param visible: whether the tool with this number is one of them.
         """
-        _ = self._entries  # read once, for all restrictions
+        _ = self._by_first  # read once, for all restrictions
         index = copy.copy(self)
         index._visible = visible
         return index
@@ -174,37 +174,28 @@ class ValueShapes:
         return known.entries[value]
 
     def _looked_up(self, value: str, known: _Known) -> list[_Entry]:
-        by_prefix, by_first = self._entries
-        numeric = value.isdigit()
         found: list[_Entry] = []
-        for entry in chain(by_prefix.get(value[:2].upper(), ()), by_first.get(value[0], ())):
-            if (numeric and not entry.facts.digits_only) or not (entry.shape.kind or len(value) <= MAX_VALUE_CHARS):
+        for entry in self._by_first.get(value[0], ()):
+            if (value.isdigit() and not entry.facts.digits_only) or not (
+                entry.shape.kind or len(value) <= MAX_VALUE_CHARS
+            ):
                 continue
             known.ways -= entry.facts.ways
             if known.ways < 0:
                 break
-            if entry.compiled.fullmatch(value):
-                found += self._of_visible(entry)
+            uses = tuple(use for use in entry.uses if self._visible is None or self._visible(use.tool))
+            if uses and entry.compiled.fullmatch(value):
+                found.append(replace(entry, uses=uses))
         return [entry for entry in found if not entry.is_widened] or found
 
-    def _of_visible(self, entry: _Entry) -> list[_Entry]:
-        if self._visible is None:
-            return [entry]
-        uses = tuple(use for use in entry.uses if self._visible(use.tool))
-        return [replace(entry, uses=uses)] if uses else []
-
     @cached_property
-    def _entries(self) -> tuple[dict[str, list[_Entry]], dict[str, list[_Entry]]]:
-        """The shapes by the two letters with which their values begin, and the others by the first character."""
-        by_prefix: defaultdict[str, list[_Entry]] = defaultdict(list)
-        by_first: defaultdict[str, list[_Entry]] = defaultdict(list)
+    def _by_first(self) -> dict[str, list[_Entry]]:
+        """The shapes by the characters with which their values begin."""
+        found: defaultdict[str, list[_Entry]] = defaultdict(list)
         for entry in self._shapes:
-            if entry.facts.any_case:
-                by_prefix[entry.facts.prefix[:2].upper()].append(entry)
-            else:
-                for first in sorted(entry.facts.firsts):
-                    by_first[first].append(entry)
-        return dict(by_prefix), dict(by_first)
+            for first in sorted(entry.facts.firsts):
+                found[first].append(entry)
+        return dict(found)
 
     @cached_property
     def _shapes(self) -> list[_Entry]:

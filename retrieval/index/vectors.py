@@ -3,10 +3,9 @@
 The tools are the first rows. Tools and other nodes are searched apart, each in an index of its own: a search for tools does not
 lose them among three times as many other nodes. A search of all nodes joins both.
 
-Up to :data:`EXACT_LIMIT` rows are searched exactly. For more rows, an approximate search proposes neighbours, and the stored
-16-bit vectors give their scores: the scores are exact, only the proposals are approximate. Proposals come from an HNSW graph over
-8-bit vectors. Where filters leave few rows they come from a scan of the 8-bit vectors of these rows, because the graph would be
-walked through the many that are not allowed. The indexes are built on one thread, so FAISS writes the same bytes every time.
+Up to :data:`EXACT_LIMIT` rows are searched exactly. For more, an HNSW graph over 8-bit vectors proposes neighbours, or, where filters leave
+few rows, a scan of these; the stored 16-bit vectors give their scores. The indexes are built on one thread, so FAISS writes the same bytes
+every time.
 """
 
 from __future__ import annotations
@@ -25,24 +24,6 @@ from inference.result_cache import ResultCache
 from retrieval.index.records import load_mapped
 
 __all__ = ["Nearest", "NodeVectors", "write_vectors"]
-
-_FRACTION_BITS = 23 - 10
-_SIGN_AND_VALUE = np.int32(~0x70001FFF)  # not the copies of the sign in between, nor the new bits of the fraction
-_BIAS = np.float32(2.0 ** (127 - 15))
-
-
-def as_float32(halves_ND: NDArray[np.float16]) -> Floats2d:
-    """The same numbers as float32, exactly. Infinities and NaN are not numbers here.
-
-    :param halves_ND: contiguous, float16 of any shape.
-    """
-    bits = halves_ND.view(np.int16).astype(np.int32)  # widening copies the sign
-    bits <<= _FRACTION_BITS
-    bits &= _SIGN_AND_VALUE
-    floats: Floats2d = bits.view(np.float32)
-    floats *= _BIAS
-    return floats
-
 
 EXACT_LIMIT = 4_000
 # A filtered walk takes time in proportion to rows / allowed, a scan in proportion to allowed. They are equal where the square of
@@ -118,7 +99,7 @@ class NodeVectors:
         """Return the stored vectors of these rows, float32 [rows, D]."""
         if len(numbers) and int(numbers.max()) < len(self._tools):
             return self._tools.rows(numbers)
-        return as_float32(self._vectors[numbers])
+        return np.asarray(self._vectors[numbers], dtype=np.float32)
 
     def similarities(self, query_D: Floats1d, rows: NDArray[np.integer[Any]]) -> Floats1d:
         """Return the cosine of the query with each of the rows, float32 [rows], in [-1, 1]."""
@@ -191,7 +172,7 @@ class _Part:
     def rows(self, rows: NDArray[np.integer[Any]] | None) -> Floats2d:
         """Return the vectors of these rows of the part, or all, float32 [rows, D]."""
         chosen = self._vectors if rows is None else self._vectors[rows]
-        return as_float32(chosen) if chosen.dtype == np.float16 else chosen
+        return np.asarray(chosen, dtype=np.float32)
 
     def cosines(self, query_D: Floats1d, rows: NDArray[np.integer[Any]] | None) -> Floats1d:
         """Return the cosine of the query with these rows of the part, or with all, float32 [rows]."""

@@ -6,7 +6,7 @@ import hashlib
 import math
 import re
 import time
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache, partial
@@ -26,6 +26,7 @@ from retrieval.index.vectors import NodeVectors
 from retrieval.query.query import Clause, Query, analyse, analyse_needs
 from retrieval.query.request import Request
 from retrieval.query.typed_values import LEAST_SPECIFIC, TypedValue, find_values
+from retrieval.retriever import PLAIN, RetrievalConfig
 from retrieval.snapshot.reader import Snapshot
 
 __all__ = [
@@ -68,9 +69,7 @@ class SupportingTool:
 
 
 _MOST_NAMES = 20  # of one request
-# Tools that are compared with a name: those whose names fit its words best. Chosen by hand, not fitted to data. Checked, with 3
-# tools of a name first, on the tools of BFCL, a public benchmark, where many share a name.
-_LOOKED_AT = 16
+_LOOKED_AT = 16  # tools that are compared with a name: those whose names fit its words best
 
 _NAME = re.compile(
     r"(?<!`)`(?P<code>[^`\n]{1,200})`(?!`)|(?<!\w)[\"'“‘](?P<quoted>[^\"'“”‘’\n]{1,200})[\"'”’](?!\w)|(?P<plain>\w[\w./:#-]{0,198}\w)"
@@ -99,12 +98,9 @@ def named_tools(snapshot: Snapshot, text: str, allowed: NDArray[np.bool_] | None
 
     :param allowed: the nodes that the request may see, bool [nodes]; None allows all.
     """
-    found: dict[tuple[int, ...], None] = {}
-    for name in tool_names(text):
-        tools = tuple(sorted({tool for tool in _having(snapshot, name, allowed) if allowed is None or allowed[tool]}))
-        if tools:
-            found[tools] = None
-    return tuple(found)
+    having = (set(_having(snapshot, name, allowed)) for name in tool_names(text))
+    found = (tuple(sorted(tool for tool in tools if allowed is None or allowed[tool])) for tools in having)
+    return tuple(dict.fromkeys(tools for tools in found if tools))
 
 
 def tool_names(text: str) -> tuple[str, ...]:
@@ -167,7 +163,6 @@ _TAKES_ENTITY, _ACTS_ON_ENTITY = 0.7, 0.4  # next to an input that shows the sha
 _MAX_ENTITIES = 3  # a shape of more entities names none of them
 _MAX_ABBREVIATED = 20  # a prefix of more entities says none of them
 _MAX_TOOLS = 200  # that are followed from one entity
-_IDENTIFIER = "identifier"
 _MAX_VALUES = 20  # distinct values of a request that speak
 
 
@@ -178,38 +173,37 @@ def support_by_values(snapshot: Snapshot, values: Sequence[TypedValue]) -> dict[
     it says (inverse document frequency over the tools). Outputs do not count.
     """
     support: dict[int, float] = {}
-    distinct = {value.text: value for value in values if value.matches or value.kind == _IDENTIFIER}
+    distinct = {value.text: value for value in values if value.matches or value.kind == "identifier"}
     abbreviated = cache(partial(_tools_of_prefix, snapshot))  # identifiers of one request often begin alike
     for value in list(distinct.values())[:_MAX_VALUES]:
-        for tool, strength in _tools_of(snapshot, value, abbreviated).items():
-            support[tool] = support.get(tool, 0.0) + strength
+        fit = _strongest(
+            each for match in value.matches if match.specificity >= LEAST_SPECIFIC for each in _fitting(snapshot, match)
+        )
+        if all(strength <= _WIDENED for strength in fit.values()):
+            fit = _strongest((*fit.items(), *abbreviated(letters_before_digits(value.text)).items()))
+        rarity = _rarity(snapshot, len(fit))
+        for tool, strength in fit.items():
+            support[tool] = support.get(tool, 0.0) + strength * rarity
     return support
+
+
+def _strongest(found: Iterable[tuple[int, float]]) -> dict[int, float]:
+    best: dict[int, float] = {}
+    for tool, strength in found:
+        best[tool] = max(best.get(tool, 0.0), strength)
+    return best
 
 
 def _tools_of_prefix(snapshot: Snapshot, prefix: str) -> dict[int, float]:
     """The tools of the entities that a prefix abbreviates; none where it may abbreviate too many."""
     entities = snapshot.identified.named(prefix)
-    fit: dict[int, float] = {}
-    for node, quality in entities.items() if len(entities) <= _MAX_ABBREVIATED else ():
-        for tool, strength in _tools_of_entity(snapshot, node):
-            fit[tool] = max(fit.get(tool, 0.0), quality * strength)
-    return fit
-
-
-def _tools_of(
-    snapshot: Snapshot, value: TypedValue, abbreviated: Callable[[str], dict[int, float]]
-) -> dict[int, float]:
-    fit: dict[int, float] = {}
-    for match in value.matches:
-        if match.specificity < LEAST_SPECIFIC:
-            break
-        for tool, strength in _fitting(snapshot, match):
-            fit[tool] = max(fit.get(tool, 0.0), strength)
-    if not any(strength > _WIDENED for strength in fit.values()):
-        for tool, strength in abbreviated(letters_before_digits(value.text)).items():
-            fit[tool] = max(fit.get(tool, 0.0), strength)
-    rarity = _rarity(snapshot, len(fit))
-    return {tool: strength * rarity for tool, strength in fit.items()}
+    if len(entities) > _MAX_ABBREVIATED:
+        return {}
+    return _strongest(
+        (tool, quality * strength)
+        for node, quality in entities.items()
+        for tool, strength in _tools_of_entity(snapshot, node)
+    )
 
 
 def _fitting(snapshot: Snapshot, match: ShapeMatch) -> Iterator[tuple[int, float]]:
@@ -238,7 +232,7 @@ def _heads(snapshot: Snapshot, node: int, predicate: str) -> list[int]:
     if predicate not in snapshot.predicates:
         return []
     adjacency, number = snapshot.adjacency, snapshot.predicates.index(predicate)
-    edges = adjacency.in_edges(node)
+    edges = adjacency.in_edges_of(node)
     edges = edges[adjacency.predicates[edges] == number][:_MAX_TOOLS]
     return [int(head) for head in adjacency.heads[edges]]
 
@@ -274,6 +268,7 @@ class QueryContext:
     """One request on its way through the stages, in one thread.
 
     :param snapshot: the snapshot that answers.
+    :param config: the stages that run.
     :param query: the analysed request.
     :param allowed: the nodes that the request may see, bool [nodes]; None allows all.
     :param entries: the entry nodes, once they are known.
@@ -291,6 +286,7 @@ class QueryContext:
 
     request: Request
     snapshot: Snapshot
+    config: RetrievalConfig = PLAIN
     query: Query = field(init=False)
     allowed: NDArray[np.bool_] | None = field(init=False)
     entries: list[EntryNode] = field(default_factory=list)
@@ -315,18 +311,12 @@ class QueryContext:
         request: Request,
         snapshot: Snapshot,
         encoder: Encoder | None,
-        *,
-        decomposed: bool = False,
-        typed: bool = False,
-        phrases: bool = False,
+        config: RetrievalConfig = PLAIN,
     ) -> QueryContext:
-        """Analyse a request and apply its filters. Without a working encoder the query has no vectors.
-
-        :param decomposed: whether the clauses of the request are analysed too.
-        :param typed: whether its values are typed, and not matched as words.
-        :param phrases: whether everyday phrases of the tools count, where the snapshot has any.
-        """
-        context = cls(request=request, snapshot=snapshot, phrases=snapshot.phrase_vectors if phrases else None)
+        """Analyse a request and apply its filters. Without a working encoder the query has no vectors."""
+        typed, decomposed = config.typed_values, config.query_decomposition
+        phrases = snapshot.phrase_vectors if config.phrases else None
+        context = cls(request=request, snapshot=snapshot, config=config, phrases=phrases)
         with context.stage("encode"):
             texts = request.parts if request.needs else (request.query,)
             values = [find_values(text, snapshot.value_shapes) if typed else None for text in texts]
@@ -348,18 +338,17 @@ class QueryContext:
             context.fallbacks += unknown
         return context
 
-    def parts(self, *, typed: bool = False) -> list[QueryContext]:
+    def parts(self) -> list[QueryContext]:
         """The context of each part of a request over needs, which is ranked by itself: what the caller may see and has executed, the timings
         and the fallbacks are those of this context.
-
-        :param typed: as in :meth:`begin`.
         """
-        return [self._of_part(part, typed) for part in self.query.parts]
+        return list(map(self._of_part, self.query.parts))
 
-    def _of_part(self, query: Query, typed: bool) -> QueryContext:
+    def _of_part(self, query: Query) -> QueryContext:
         context = QueryContext(
             request=self.request,
             snapshot=self.snapshot,
+            config=self.config,
             phrases=self.phrases,
             fallbacks=self.fallbacks,
             timings_ms=self.timings_ms,
@@ -367,7 +356,7 @@ class QueryContext:
             _support=self._support,
         )
         context.query, context.allowed, context.done = query, self.allowed, self.done
-        if typed:
+        if self.config.typed_values:
             context.named = named_tools(self.snapshot, query.text, self.allowed)
         return context
 

@@ -1,7 +1,7 @@
 """Typed values: what a request states literally, such as an identifier, a path, an address or a quoted text.
 
 A value is no word. "acme/web" does not ask for web hooks, "C-21066" asks for whatever takes a customer's number. So values are found
-first, with their kind and their place; matching uses the noun of the kind instead of the value (:mod:`retrieval.query.value_words`).
+first, with their kind and their place; matching uses the noun of the kind instead of the value.
 """
 
 from __future__ import annotations
@@ -83,9 +83,7 @@ _TEMPLATE = re.compile(r"\{\w+\}")
 _TOKEN = re.compile(r"(?:/\{\w{1,60}\}|[^\s\"`<>()\[\]{},;|“”„‘’«»]){2,256}")
 _LEADING, _TRAILING = "*~-=…'", ".:!?*~-=…'"
 _POSSESSIVE = re.compile(r"['’]s?\Z")
-_ORDINARY_IDENTIFIER = (
-    4  # digits from which a bare number is an identifier rather than a count: "4500118277". Chosen, not tuned.
-)
+_ORDINARY_IDENTIFIER = 4  # digits from which a bare number is an identifier rather than a count. Chosen, not tuned.
 _LONG = 12  # characters
 
 

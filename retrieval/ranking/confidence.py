@@ -1,10 +1,8 @@
 """Calibrated confidence: how likely a tool of the catalogue serves a request, and how likely each tool is needed.
 
-Scores of a ranking are comparable within one request only. Whether anything serves the request is estimated from evidence that does not
-depend on the ranking (:mod:`retrieval.ranking.confidence`), as a product: it is a task, and a tool serves it. A
-third model turns the place of a tool in the ranking into the probability that it is needed.
-``benchmarks/training/fit_confidence.py`` fits these three. A fourth says how likely a tool serves one *need*, which is short and always a
-task. It has to hold for poor documents too: nearness is judged by how informative the catalogue's documents are.
+Scores of a ranking are comparable within one request only. Four logistic models, fitted by ``benchmarks/training/fit_confidence.py``: that a
+request is a *task*, and that a tool *serves* it, from evidence that does not depend on the ranking; that each tool is *needed*, from its
+place in the ranking; and that a tool serves one *need*, judged by how informative the catalogue's documents are.
 """
 
 from __future__ import annotations
@@ -112,10 +110,7 @@ class CatalogueStatistics:
         :param without: the number of a text of talk that does not count: the request itself, when the models are fitted.
         :raises ValueError: when the query has no vector.
         """
-        vector_D = query.vector_D
-        if vector_D is None:
-            raise ValueError("the query has no vector")
-        background = self.background
+        vector_D, background = _vector(query), self.background
         parts = [clause.vector_D for clause in query.clauses if clause.vector_D is not None] or [vector_D]
         vectors_CD = np.stack(parts)
         best = float(similarities(vector_D).max())
@@ -147,9 +142,7 @@ class CatalogueStatistics:
         :param query: with its vector.
         :param similarities: as for :meth:`evidence`.
         """
-        vector_D = query.vector_D
-        if vector_D is None:
-            raise ValueError("the need has no vector")
+        vector_D = _vector(query)
         near_B = self.background.tasks_BD @ vector_D
         best = float(similarities(vector_D).max())
         return {
@@ -158,6 +151,12 @@ class CatalogueStatistics:
             "clarity": min(float(self.tools_B.mean()), _MAX_FOREIGN) - float(self.talk_T.mean()),
             "words": self.log_words,
         }
+
+
+def _vector(query: Query) -> Floats1d:
+    if query.vector_D is None:
+        raise ValueError("the query has no vector")
+    return query.vector_D
 
 
 def catalogue_statistics(snapshot: Snapshot, background: Background) -> CatalogueStatistics:
@@ -210,16 +209,12 @@ CALIBRATION = Path(__file__).parent / "calibration"
 RANKS = 30
 """The model of tools is fitted to this many of the best tools; lower ranks count as not needed."""
 NEEDED = 0.1
-"""With ``auto_k``: the least probability of a returned tool. Chosen among .05 to .3: a needed tool that is missed costs as much as nine that are
-not needed. On 15 catalogues, each under a fit on the others, it returns fewer tools than a limit on the expected number of missed
-ones, at the same completeness.
-"""
+"""With ``auto_k``: the least probability of a returned tool: one that is missed costs as much as nine that are not needed."""
 _SCORED = 100  # number of best scores that differences are measured by
 _FIFTH, _TENTH = 4, 9
-_USUAL_SUPPORT = 2.3
-"""Graph support of the best supported tool, midway between the means of served needs, 2.8, and of needs that nothing serves, 1.8, of the fit: where a
-ranking has none, it speaks neither for nor against.
-"""
+_USUAL_SUPPORT = (
+    2.3  # between that of served needs and of others: a ranking without support speaks neither for nor against
+)
 _REINSTALL = "Install egotools again"
 _MAX_LOGIT = 30.0  # beyond it the logistic function is 0 or 1 in float32
 
@@ -349,8 +344,8 @@ class ConfidenceModel:
 
     def _need_evidence(self, context: QueryContext, ranking: Ranking) -> dict[str, float]:
         """The evidence of :meth:`CatalogueStatistics.need_evidence`, and of the ranking: ``named``: how near the nearest tool is, by its text or by
-        its name alone, which advertising leaves as it is; ``graph``: support of the best supported tool; ``support``: the same by the
-        logarithm of the number of tools; ``covered``: the share of the need's terms that the text of the best tool has.
+        its name; ``graph``: support of the best supported tool; ``support``: the same by the logarithm of the number of tools; ``covered``: the
+        share of the need's terms that the text of the best tool has.
         """
         query, features = context.query, ranking.features
         evidence = self._statistics.need_evidence(query, self._similarities(context, ranking.tools))
@@ -364,24 +359,22 @@ class ConfidenceModel:
         return evidence
 
     def _similarities(self, context: QueryContext, tools: NDArray[np.int64]) -> Callable[[Floats1d], Floats1d]:
-        """Cosines of a vector of the request with the tools; halfway to that of the best everyday phrase, where that is higher.
-
-        The calibration knows no phrases. Halfway was chosen on the shipped company with its phrases: of 60 requests that nothing serves 53 % are
-        flagged (58 % without), of 372 others 7 % (12 %); the whole way 18 % and 1 %.
+        """Cosines of a vector of the request with the tools; halfway to that of the best everyday phrase, where that is higher: the calibration
+        knows no phrases.
         """
-        texts, phrases = self._of_texts(context, tools), context.phrases
-        if phrases is None:
-            return texts
-        return lambda vector_D: (
-            (own := texts(vector_D)) + np.maximum(phrases.similarities(vector_D, tools) - own, 0.0) / 2
-        )
-
-    def _of_texts(self, context: QueryContext, tools: NDArray[np.int64]) -> Callable[[Floats1d], Floats1d]:
+        phrases = context.phrases
         known = None if context.query.clauses else context.cosines("vectors", context.query, tools)
-        if known is not None:  # a request of one clause is compared once, and its ranking has done so already
-            return lambda vector_D: known
-        rows_TD = self._vectors.rows(tools)  # read once for the request and all its clauses
-        return lambda vector_D: np.asarray(rows_TD @ vector_D, dtype=np.float32)
+        # A request of one clause is compared once, by its ranking; else the rows are read once for all clauses.
+        rows_TD = self._vectors.rows(tools) if known is None else None
+
+        def cosines(vector_D: Floats1d) -> Floats1d:
+            own = np.asarray(rows_TD @ vector_D, dtype=np.float32) if rows_TD is not None else known
+            if phrases is None or own is None:
+                return np.asarray(own, dtype=np.float32)
+            nearer: Floats1d = own + np.maximum(phrases.similarities(vector_D, tools) - own, 0.0) / 2
+            return nearer
+
+        return cosines
 
 
 def tool_evidence(scores: Floats1d, clauses: int = 1) -> dict[str, Floats1d]:

@@ -67,7 +67,7 @@ def value_support(context: QueryContext, clause: Clause, tools: NDArray[np.int64
 
 
 MAX_Z = 8.0
-"""The bound of :func:`bounded`. Chosen so that nothing changes with some hundred candidates; 5 costs half a point there."""
+"""The bound of :func:`bounded`: nothing changes with some hundred candidates."""
 # A cosine of 384 products differs by about so much with the order of adding.
 _ROUNDING = 8 * float(np.finfo(np.float32).eps)
 _SMALLEST = float(np.finfo(np.float32).tiny)  # below it a spread may round to 0
@@ -83,9 +83,7 @@ def bounded(z_scores: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def standardise(values: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Z-scores along the last axis, float32 of the same shape; all zero where the values of a row differ by no more than the
-    rounding of float32. One call for many rows takes hardly longer than for one.
-    """
+    """Z-scores along the last axis, float32 of the same shape; all zero where a row's values differ by no more than rounding."""
     if not values.size:
         return np.zeros_like(values)
     if values.ndim == 1:
@@ -100,7 +98,7 @@ def standardise(values: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def _standardise_row(values: NDArray[np.float32]) -> NDArray[np.float32]:
-    """The same for one row, to the bit. It takes a third of the time, and a search for weights does it millions of times."""
+    """The same for one row, to the bit, in a third of the time: a search for weights does it millions of times."""
     highest, lowest = float(values.max()), float(values.min())
     if highest - lowest <= max(_ROUNDING * max(abs(highest), abs(lowest)), _SMALLEST):
         return np.zeros_like(values)
@@ -246,8 +244,6 @@ def fuse_clauses(clauses_CT: Floats2d, whole_T: Floats1d) -> Floats1d:
     return total
 
 
-# Chosen on the same sets. Half the sharpness costs 3 points at 10 on the shipped company; half or twice each other changes nothing
-# there.
 _BEST_TOOLS = 60  # of each clause
 _SHARPNESS = 1.5  # of the z-scores in the exponent
 _NAMED_SHARE = 3.0  # what a clause adds to a system that it names; its best tools share 1

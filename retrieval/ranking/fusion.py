@@ -62,14 +62,16 @@ class FeatureMatrix:
         """The score of each tool, float32 [tools]: the weighted sum of the features, clause fusion, and system coherence."""
         if not self.standardised:  # the encoder is down, and only cosines have a weight
             return np.zeros(len(self.tools), dtype=np.float32)
-        whole = weighted_sum(self.standardised, weights)
-        if not self.clauses_CT.size or not weights.clause_fusion:
+        whole = np.zeros(len(self.tools), dtype=np.float32)
+        for name, values in self.standardised.items():
+            whole += weights[name] * values
+        if not self.clauses_CT.size or not weights["clause_fusion"]:
             return whole
         whole = standardise(whole)
-        fused: Floats1d = whole + weights.clause_fusion * fuse_clauses(self.clauses_CT, whole)
-        if self.systems is None or not weights.system_coherence:
+        fused: Floats1d = whole + weights["clause_fusion"] * fuse_clauses(self.clauses_CT, whole)
+        if self.systems is None or not weights["system_coherence"]:
             return fused
-        return fused + weights.system_coherence * self.systems.log_shares(self.clauses_CT, fused)
+        return fused + weights["system_coherence"] * self.systems.log_shares(self.clauses_CT, fused)
 
 
 def feature_matrix(
@@ -83,22 +85,14 @@ def feature_matrix(
     names = [feature.name for feature in FEATURES if weights is None or weights[feature.name]]
     raw = compute_features(context, context.candidates, names)
     z_FT = standardise(np.asarray([*raw.values()], dtype=np.float32))
-    clauses = weights is None or weights.clause_fusion
+    clauses = weights is None or weights["clause_fusion"]
     return FeatureMatrix(
         tools=context.candidates,
         standardised=dict(zip(raw, z_FT if unbounded else bounded(z_FT), strict=True)),
         clauses_CT=clause_scores(context) if clauses else np.empty((0, 0), dtype=np.float32),
         raw=raw,
-        systems=system_evidence(context) if weights is None or weights.system_coherence else None,
+        systems=system_evidence(context) if weights is None or weights["system_coherence"] else None,
     )
-
-
-def weighted_sum(standardised: Mapping[str, Floats1d], weights: Mapping[str, float]) -> Floats1d:
-    """The weighted sum of at least one standardised feature, float32 of their shape; added up in their order."""
-    scores = np.zeros_like(next(iter(standardised.values())))
-    for name, values in standardised.items():
-        scores += weights[name] * values
-    return scores
 
 
 class FusionRanker:
@@ -158,9 +152,7 @@ def add_votes(context: QueryContext, ranking: Ranking, learned: PastRequests) ->
     return replace(joined, scores=joined.scores + added, features={**joined.features, "past_requests": added})
 
 
-# Tools of one name that stand first; where more have it, those that match best. Chosen by hand, not fitted to data. Checked on the tools of
-# BFCL, a public benchmark, where many share a name: with 3, of 212 names 42 stay missing among the first five.
-_MOST_BEARERS = 3
+_MOST_BEARERS = 3  # tools of one name that stand first; where more have it, those that match best
 _STEP = 1e-3  # standard deviations of the scores: the place counts, and the probabilities of the other tools stay
 
 
@@ -270,5 +262,5 @@ class PromotingReranker:
 
 
 def _document(tool: Tool) -> str:
-    """Title and description, then the names of the parameters; the rest is beyond what a small model reads."""
+    """Title and description, then the names of the parameters."""
     return f"{tool_text(tool)} {' '.join(parameter.name for parameter in tool.parameters)}"[:_DOCUMENT_CHARS]

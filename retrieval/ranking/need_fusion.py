@@ -1,12 +1,8 @@
 """Fusing the rankings of the needs of a request into one ranking.
 
-Each need has a ranking of its own, and each place of it a calibrated probability that its tool is needed. The tools are taken one after
-another: the next is the one that is most likely to serve a need that those before it leave open. So every need is served before an easy
-one is served twice, and a hard need gets its second tool before an easy one gets its third. The greedy order is within 1 - 1/e of the best
-set of each size, because the value of a set, the expected number of served needs, is submodular (Nemhauser, Wolsey and Fisher, 1978).
-
-The ranking of the whole request, its query and all its needs in one text, takes part with a smaller weight: it knows which system the
-needs share and which tools the best ones need (:mod:`retrieval.completion`).
+Each place of a need's ranking has a calibrated probability that its tool is needed. The next tool is the one that is most likely to serve a
+need that those before it leave open (greedy, so within 1 - 1/e of the best set of each size). The ranking of the whole request takes part with
+a smaller weight: it knows which system the needs share, and which tools the best ones need.
 """
 
 from __future__ import annotations
@@ -17,17 +13,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from inference.encoder import Floats1d, Floats2d
-from retrieval.ranking.confidence import probability, tool_evidence
+from retrieval.ranking.confidence import NEEDED, probability, tool_evidence
 from retrieval.ranking.ranking import Ranking
 
 __all__ = ["NEEDED_OF_NEEDS", "FusedNeeds", "fuse_needs"]
 
 NEEDED_OF_NEEDS = 0.1
-"""With ``auto_k``: the least score of a returned tool. On the needs of :data:`_NEEDED` this keeps .86 of the requests that ten tools complete,
-with 1.7 times as many tools as are needed; .07 keeps .90 with 2.1 times as many, .05 .94 with 2.6, .15 .81 with 1.4. Scores relative to
-the best or the sum, other bounds beyond as many tools as needs, and a logistic model of twelve features of the list, each catalogue left out of its
-fit, keep no more at that size; nor does 1.7 times the number of needed tools, were it known: .84.
-"""
+"""With ``auto_k``: the least score of a returned tool. It keeps .86 of the requests that ten tools complete, with 1.7 times as many tools as are
+needed; .05 keeps .94 with 2.6 times as many."""
 _NEEDED: Mapping[str, float] = {
     "": -0.97,
     "rank": -0.49,
@@ -38,19 +31,13 @@ _NEEDED: Mapping[str, float] = {
     "needs": 0.83,
 }
 """The logistic model of a tool for one need; evidence as in :func:`retrieval.ranking.confidence.tool_evidence`, and the logarithm of the number of
-needs. Fitted on the best 30 tools of each need of 1,138 requests over fifteen catalogues; fits that leave one catalogue out complete as many requests.
-"""
+needs. Fitted on 1,138 requests over fifteen catalogues; fits that leave one out complete as many."""
 _WHOLE = 0.3
-"""Of the whole request's probability beside that of the needs. Between .15 and .5 the mean over fifteen catalogues, each under a fit without
-it, is within .5 points of CompleteRecall@5 and @10; without this part it is 1.1 and 2.1 points lower, and where the request has needs alone 0 and
-1.3.
-"""
+"""Of the whole request's probability beside that of the needs. Between .15 and .5 little changes; without it 1 to 2 points are lost."""
 _GREEDY = 100
-"""Places that are filled one by one; the others follow in the order of what they add then. Chosen for its time, not measured."""
-_SERVES = 0.1
-"""The least probability of a tool that is said to serve a need: a needed tool that is missed costs as much as nine that are not needed.
-Chosen as :data:`retrieval.ranking.confidence.NEEDED`, not measured.
-"""
+"""Places that are filled one by one; the others follow in the order of what they add then. Chosen for its time."""
+_SERVES = NEEDED
+"""The least probability of a tool that is said to serve a need."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

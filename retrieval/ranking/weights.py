@@ -83,18 +83,8 @@ class RankingWeights(Mapping[str, float]):
         return {feature.name: self[feature.name] for feature in FEATURES}
 
     @property
-    def clause_fusion(self) -> float:
-        """The weight of clause fusion."""
-        return self["clause_fusion"]
-
-    @property
-    def system_coherence(self) -> float:
-        """The weight of system coherence."""
-        return self["system_coherence"]
-
-    @property
     def resolver_margin(self) -> float:
-        """How far below a tool its resolvers end."""
+        """How many standard deviations of the scores a resolver ends below the tool that needs it."""
         return self["resolver_margin"]
 
 

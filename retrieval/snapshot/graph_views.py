@@ -111,7 +111,7 @@ def _edges_between(
     adjacency, names = snapshot.adjacency, snapshot.predicates
     for edges, ends, wanted in (
         (adjacency.out_edges(tool), adjacency.tails, outgoing),
-        (adjacency.in_edges(tool), adjacency.heads, incoming),
+        (adjacency.in_edges_of(tool), adjacency.heads, incoming),
     ):
         if not len(edges):
             continue

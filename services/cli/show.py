@@ -40,7 +40,7 @@ def show(
 ) -> None:
     """Show an entity or a tool and its edges. Of a value (INC0012345): which parameters have such values."""
     from inference.encoder import HashingEncoder
-    from retrieval.engine import SnapshotEngine
+    from retrieval.engine import Engine
     from retrieval.snapshot.reader import open_snapshot
 
     snapshot = open_snapshot(store)
@@ -49,7 +49,7 @@ def show(
     if not keys and not matches:
         problem = "the graph has no node with this name"
         raise NotFoundError(problem, subject=entity, remedy=_alternatives(snapshot, entity))
-    engine = SnapshotEngine(snapshot, HashingEncoder())  # nothing is encoded here, so no model is loaded
+    engine = Engine(snapshot, HashingEncoder())  # nothing is encoded here, so no model is loaded
     most = _ALL if every else _JSON if as_json else _SCREEN
     nodes = [(_to_json(snapshot, ego), ego) for ego in (engine.neighbors(key, limit=most) for key in keys)]
     values = [_match_to_json(snapshot, match) for match in matches]

@@ -22,7 +22,7 @@ from eval.systems.footprint import measure_footprint
 from inference import Encoder, load_encoder
 from ontology.errors import InvalidArgumentError, MissingExtraError
 from ontology.reporting import Progress
-from retrieval.engine import SnapshotEngine, open_engine, open_reranker
+from retrieval.engine import Engine, open_engine, open_reranker
 from retrieval.presets import DEFAULT_PRESET
 from retrieval.query.request import MAX_K
 from services.jobs.plans import EvaluationPlan
@@ -86,7 +86,7 @@ def measure_systems(
 
 def _measured(
     plan: EvaluationPlan, progress: Progress, load: Callable[[str], Encoder]
-) -> tuple[MeasuredSet, SnapshotEngine, str]:
+) -> tuple[MeasuredSet, Engine, str]:
     """The answers of every system, the engine of the snapshot, and the baseline."""
     if find_spec("ir_measures") is None:  # before the first request, not after the last
         raise MissingExtraError("egotools eval", extra="eval")

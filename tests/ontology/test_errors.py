@@ -23,11 +23,7 @@ TREE = [error for error in _tree(EgotoolsError) if error.__module__ == errors.__
 
 
 @pytest.mark.parametrize("error", TREE, ids=lambda error: error.__name__)
-def test_every_error_is_in_the_drawing_with_its_codes(error: type[EgotoolsError]) -> None:
-    assert errors.__doc__ is not None
-    (row,) = [line for line in errors.__doc__.splitlines() if re.search(rf"\b{error.__name__}\b", line)]
-    assert error.grpc_code in row.split()
-    assert str(error.exit_code) in row.split()
+def test_every_error_is_public(error: type[EgotoolsError]) -> None:
     assert error.__name__ in errors.__all__
 
 

@@ -12,7 +12,6 @@ from ontology.value_shape import (
     ValueShape,
     facts_of,
     is_specific,
-    kind_of_value,
     shape_of,
     shape_of_pattern,
 )
@@ -38,37 +37,6 @@ def test_the_shape_keeps_the_first_letters_and_separators_and_counts_digits(valu
     assert shape == ValueShape(pattern)
     assert re.fullmatch(pattern, value)
     assert is_specific(shape)
-
-
-@pytest.mark.parametrize(
-    ("value", "kind"),
-    [
-        ("123e4567-e89b-42d3-a456-426614174000", "uuid"),
-        ("anna@example.com", "email"),
-        ("https://example.com/a?b=1", "url"),
-        ("arn:aws:iam::123456789012:role/admin", "arn"),
-        ("DE89370400440532013000", "iban"),
-        ("NO93 8601 1117 947", "iban"),
-        ("+49 151 1234567", "phone"),
-        ("2026-11-22", "date"),
-        ("20261122", "date"),
-        ("2026-11-22T10:30:00Z", "date-time"),
-        ("d41d8cd98f00b204e9800998ecf8427e", "hex digest"),
-        ("/var/log/app.log", "path"),
-        ("EUR", "currency"),
-        ("42", "integer"),
-        ("-3.14", "number"),
-        ("some-slug", "slug"),
-        ("1.27.4-rc.2", "version"),
-        ("v1.2", "version"),
-        ("10.0.0.0/16", "ip"),
-        ("P12M", "duration"),
-        ("PT15M", "duration"),
-    ],
-)
-def test_values_of_a_kind_have_its_shape(value: str, kind: str) -> None:
-    assert kind_of_value(value) == kind
-    assert shape_of(value) == KIND_SHAPES[kind]
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from ingest.graph import build_graph
 from ingest.linking.derive import derive_edges
 from ingest.linking.shape_uses import shape_uses
 from ontology import Ontology, Parameter, Tool, Triple, load_ontology
-from retrieval.engine import SnapshotEngine
+from retrieval.engine import Engine
 from retrieval.snapshot.publish import publish, staging_folder
 from retrieval.snapshot.reader import Snapshot, open_snapshot
 from retrieval.snapshot.writer import SnapshotContent, write_snapshot
@@ -140,8 +140,8 @@ def snapshot(store: Path) -> Snapshot:
 
 
 @pytest.fixture(scope="session")
-def engine(snapshot: Snapshot) -> SnapshotEngine:
-    return SnapshotEngine(snapshot, HashingEncoder())
+def engine(snapshot: Snapshot) -> Engine:
+    return Engine(snapshot, HashingEncoder())
 
 
 @pytest.fixture(scope="session")

@@ -14,7 +14,7 @@ from inference import HashingEncoder
 from retrieval.graph_retriever import GraphRetriever
 from retrieval.presets import make_presets
 from retrieval.query.request import MAX_K, Request
-from retrieval.ranking.weights import BASELINE, SHIPPED
+from retrieval.ranking.weights import SHIPPED
 from retrieval.retriever import DEFAULT, PAPER, RetrievalConfig, Retriever
 from retrieval.snapshot.reader import Snapshot, open_snapshot
 
@@ -28,7 +28,6 @@ QUERIES = (
 WITH_A_VALUE = "approve the items of AW-20418 in award/budget-2025.xlsx"  # the baselines match it as words
 IN_OTHER_WORDS = "buy from a vendor, then reward somebody"
 STAGES = [field.name for field in fields(RetrievalConfig)]
-PLAINLY_FUSED = {"bm25_text", "bm25_params", "cosine_text", "cosine_name"}
 
 
 def _answers(retriever: Retriever, queries: Sequence[str] = QUERIES) -> list[Response]:
@@ -66,13 +65,3 @@ def test_no_stage_and_no_weight_is_without_effect(said: Path, monkeypatch: pytes
         monkeypatch.setattr("retrieval.candidates.candidate_generation.PHRASE_POOL", pool)
         differs |= _ranked(without) != _ranked(default)
     assert differs
-
-
-def test_without_graph_and_clauses_and_with_plain_weights_the_default_is_the_flat_fusion(snapshot: Snapshot) -> None:
-    """The pools hold the whole of a small catalogue, so what is left is the sum of the four text features."""
-    flat = make_presets(snapshot, HashingEncoder())["fusion"]
-    config = ABLATIONS["default-no-graph"].config
-    plain = GraphRetriever(snapshot, HashingEncoder(), config=config, weights=BASELINE)
-    for bare, fused in zip(_answers(plain), _answers(flat), strict=True):
-        assert [(tool.id, tool.score) for tool in bare.tools] == [(tool.id, tool.score) for tool in fused.tools]
-        assert all(set(tool.reasons.features) == PLAINLY_FUSED for tool in bare.tools)

@@ -14,7 +14,7 @@ import pytest
 
 from inference import Floats2d, HashingEncoder
 from ontology.errors import DeadlineError, InvalidArgumentError, ModelError
-from retrieval.engine import SnapshotEngine
+from retrieval.engine import Engine
 from retrieval.presets import make_presets
 from retrieval.query.request import MAX_QUERY_CHARS, Request
 from retrieval.snapshot.reader import Snapshot
@@ -55,7 +55,7 @@ STRANGE = {
 
 @pytest.mark.parametrize("preset", PRESETS)
 @pytest.mark.parametrize("query", STRANGE.values(), ids=STRANGE.keys())
-def test_a_strange_request_is_answered_and_twice_the_same(engine: SnapshotEngine, preset: str, query: str) -> None:
+def test_a_strange_request_is_answered_and_twice_the_same(engine: Engine, preset: str, query: str) -> None:
     request = Request(query=query, k=5, auto_k=False)
     answer = engine.retriever(preset).retrieve(request)
     assert all(np.isfinite(tool.score) for tool in answer.tools)
@@ -75,7 +75,7 @@ def test_a_request_without_words_or_too_long_is_refused_by_name(query: str) -> N
 
 @pytest.mark.parametrize("preset", PRESETS)
 def test_filters_that_contradict_each_other_give_an_empty_answer_and_not_another_tool(
-    engine: SnapshotEngine, preset: str
+    engine: Engine, preset: str
 ) -> None:
     contradictions: list[dict[str, Sequence[str]]] = [
         {"line_of_business": ("HR",), "namespace": ("procurement",)},
@@ -129,7 +129,7 @@ def test_no_stage_starts_after_the_deadline(snapshot: Snapshot, preset: str) -> 
     assert caught.value.subject == "entry"
 
 
-def test_no_request_is_kept_in_memory(engine: SnapshotEngine) -> None:
+def test_no_request_is_kept_in_memory(engine: Engine) -> None:
     before = max(map(len, _kept_texts()), default=0)
     for query in (SAID, "x" * MAX_QUERY_CHARS, STRANGE["many values"]):
         for preset in PRESETS:

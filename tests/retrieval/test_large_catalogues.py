@@ -10,9 +10,8 @@ import pytest
 from numpy.typing import NDArray
 
 from inference import Floats1d, HashingEncoder
-from retrieval.candidates.candidate_generation import ensemble_tools
 from retrieval.index.filters import FilterIndex
-from retrieval.query.context import EntryNode, QueryContext
+from retrieval.query.context import QueryContext
 from retrieval.query.request import Request
 from retrieval.ranking.fusion import CrossEncoderRanker
 from retrieval.snapshot.reader import Snapshot, open_snapshot
@@ -51,19 +50,6 @@ def test_a_cross_encoder_scores_the_best_candidates_alone_and_the_answer_says_so
     context = _context(snapshot)
     assert len(CrossEncoderRanker(every).rank(context).tools) == every.scored == 6
     assert context.fallbacks == []
-
-
-def test_a_hub_gives_way_to_rarer_entry_nodes(snapshot: Snapshot) -> None:
-    nodes = [node for node in range(snapshot.tool_count, len(snapshot.nodes)) if len(snapshot.ego_tools(node)) > 0]
-    hub = max(nodes, key=lambda node: len(snapshot.ego_tools(node)))
-    rare = min(nodes, key=lambda node: len(snapshot.ego_tools(node)))
-    context = _context(snapshot)
-    context.entries = [EntryNode(node, "ngram", "", 1.0) for node in (hub, rare)]
-    every = ensemble_tools(context)
-    assert every.tolist() == sorted({*snapshot.ego_tools(hub).tolist(), *snapshot.ego_tools(rare).tolist()})
-    assert ensemble_tools(context, limit=len(every)).tolist() == every.tolist()
-    assert ensemble_tools(context, limit=len(every) - 1).tolist() == snapshot.ego_tools(rare).tolist()
-    assert ensemble_tools(context, limit=0).tolist() == []
 
 
 def test_the_masks_of_filters_are_kept_and_only_so_many(snapshot: Snapshot, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ontology.errors import InvalidArgumentError
-from retrieval.engine import SnapshotEngine
+from retrieval.engine import Engine
 from retrieval.query.request import Request
 from retrieval.query.typed_values import known_value
 from tests.retrieval.test_retrievers import PRESETS
@@ -15,7 +15,7 @@ SEARCH, ORDER = "procurement/search_suppliers", "procurement/create_purchase_ord
 
 
 @pytest.mark.parametrize("preset", PRESETS)
-def test_executed_tools_are_not_returned_and_the_answer_stays_as_long(engine: SnapshotEngine, preset: str) -> None:
+def test_executed_tools_are_not_returned_and_the_answer_stays_as_long(engine: Engine, preset: str) -> None:
     before = [tool.id for tool in engine.retriever(preset).retrieve(Request(query=TASK, k=6, explain=False)).tools]
     request = Request(query=TASK, k=len(before) - 1, explain=False, done=(before[0],))
     answer = engine.retriever(preset).retrieve(request)
@@ -23,7 +23,7 @@ def test_executed_tools_are_not_returned_and_the_answer_stays_as_long(engine: Sn
     assert len(answer.tools) == len(before) - 1 and answer.fallbacks == ()
 
 
-def test_what_takes_an_output_of_an_executed_tool_and_its_system_gain(engine: SnapshotEngine) -> None:
+def test_what_takes_an_output_of_an_executed_tool_and_its_system_gain(engine: Engine) -> None:
     def scores(done: tuple[str, ...]) -> dict[str, float]:
         request = Request(query="give Jan a spot award and buy something", k=6, explain=False, done=done)
         return {tool.id: tool.score for tool in engine.retriever().retrieve(request).tools}
@@ -33,7 +33,7 @@ def test_what_takes_an_output_of_an_executed_tool_and_its_system_gain(engine: Sn
     assert gains[ORDER] > gains["procurement/query_purchase_order_items"] > gains["hr/get_employee"]
 
 
-def test_an_unknown_executed_tool_is_named_and_changes_nothing_else(engine: SnapshotEngine) -> None:
+def test_an_unknown_executed_tool_is_named_and_changes_nothing_else(engine: Engine) -> None:
     ids = [f"gone/{number}" for number in range(7)]
     answer = engine.retriever().retrieve(Request(query=TASK, explain=False, done=ids))
     usual = engine.retriever().retrieve(Request(query=TASK, explain=False))
@@ -41,7 +41,7 @@ def test_an_unknown_executed_tool_is_named_and_changes_nothing_else(engine: Snap
     assert answer.fallbacks == ("done: the catalogue has no tool gone/0, gone/1, gone/2, gone/3, gone/4 and 2 more",)
 
 
-def test_all_tools_executed_is_an_empty_answer(engine: SnapshotEngine) -> None:
+def test_all_tools_executed_is_an_empty_answer(engine: Engine) -> None:
     every = [engine.snapshot.tool_id(number) for number in range(engine.snapshot.tool_count)]
     for preset in PRESETS:
         assert (
@@ -92,7 +92,7 @@ def test_a_known_value_fills_the_inputs_of_its_name(name: str, parameter: str, i
     assert (known_value({name: "C-17"}, parameter) == "C-17") == is_known
 
 
-def test_what_the_caller_has_or_has_fetched_pulls_no_supplier(engine: SnapshotEngine) -> None:
+def test_what_the_caller_has_or_has_fetched_pulls_no_supplier(engine: Engine) -> None:
     def boost(**others: object) -> float:
         request = Request(query="create a purchase order with Acme", k=6, **others)  # type: ignore[arg-type]
         tools = {tool.id: tool for tool in engine.retriever().retrieve(request).tools}

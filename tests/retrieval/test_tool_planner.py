@@ -13,7 +13,7 @@ from inference import HashingEncoder
 from ontology import Dependency, Ontology, Parameter, Tool
 from ontology.errors import DeadlineError, InvalidArgumentError, NotFoundError
 from ontology.tool import CONTEXT_PARAMETERS
-from retrieval.engine import SnapshotEngine, open_engine
+from retrieval.engine import Engine, open_engine
 from retrieval.query.request import PlanRequest, Request
 from retrieval.retriever import Retriever
 from retrieval.tool_planner import ToolPlanner
@@ -57,7 +57,7 @@ TOOLS = (
 
 
 @pytest.fixture(scope="module")
-def shop(tmp_path_factory: pytest.TempPathFactory, ontology: Ontology) -> SnapshotEngine:
+def shop(tmp_path_factory: pytest.TempPathFactory, ontology: Ontology) -> Engine:
     folder = tmp_path_factory.mktemp("shop")
     catalog = folder / "tools.jsonl"
     catalog.write_text("\n".join(json.dumps(tool.to_json()) for tool in TOOLS))
@@ -86,7 +86,7 @@ BROKER = (
 
 
 @pytest.fixture(scope="module")
-def broker(tmp_path_factory: pytest.TempPathFactory) -> SnapshotEngine:
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Engine:
     folder = tmp_path_factory.mktemp("broker")
     (folder / "tools.jsonl").write_text("\n".join(json.dumps(tool.to_json()) for tool in BROKER))
     build_snapshot([str(folder / "tools.jsonl")], folder / "store", encoder=HashingEncoder())
@@ -101,7 +101,7 @@ def _names(plan: ToolPlan) -> list[str]:
     return [each.removeprefix("shop/") for each in plan.tool_ids]
 
 
-def test_a_chain_is_planned_back_to_what_the_user_knows(shop: SnapshotEngine) -> None:
+def test_a_chain_is_planned_back_to_what_the_user_knows(shop: Engine) -> None:
     plan = shop.plan(PlanRequest(goals=["shop/refund_order"]))
     assert _names(plan) == ["sign_in", "search_customers", "list_orders", "refund_order"]
     assert [step.number for step in plan.steps] == [1, 2, 3, 4]
@@ -122,7 +122,7 @@ def test_a_chain_is_planned_back_to_what_the_user_knows(shop: SnapshotEngine) ->
     assert plan.fallbacks == () and plan.snapshot_id == shop.snapshot_id
 
 
-def test_known_values_and_executed_tools_shorten_a_plan(shop: SnapshotEngine) -> None:
+def test_known_values_and_executed_tools_shorten_a_plan(shop: Engine) -> None:
     goal = ["shop/refund_order"]
     known = shop.plan(PlanRequest(goals=goal, have={"customer": "C-17", "tenant": "acme"}))
     assert _names(known) == ["sign_in", "list_orders", "refund_order"]
@@ -136,7 +136,7 @@ def test_known_values_and_executed_tools_shorten_a_plan(shop: SnapshotEngine) ->
     assert _names(shop.plan(PlanRequest(goals=goal, done=goal)))[-1] == "refund_order", "a goal is called again"
 
 
-def test_an_identifier_that_an_executed_tool_has_answered_is_known_without_an_edge(broker: SnapshotEngine) -> None:
+def test_an_identifier_that_an_executed_tool_has_answered_is_known_without_an_edge(broker: Engine) -> None:
     goal = ["shop/get_order_details"]
     assert _names(broker.plan(PlanRequest(goals=goal))) == ["get_order_details"], "nobody places an order to look it up"
     taken = _inputs(broker.plan(PlanRequest(goals=goal, done=["shop/place_order"])), "get_order_details")["order_id"]
@@ -148,7 +148,7 @@ def test_an_identifier_that_an_executed_tool_has_answered_is_known_without_an_ed
     assert {name: each.source for name, each in noted.items()} == {"message": "ask"}
 
 
-def test_values_of_the_request_are_used_and_the_best_tool_is_the_goal(shop: SnapshotEngine) -> None:
+def test_values_of_the_request_are_used_and_the_best_tool_is_the_goal(shop: Engine) -> None:
     plan = shop.plan(PlanRequest(query="refund order 4711"))
     assert _names(plan) == ["sign_in", "refund_order"]
     order = _inputs(plan, "refund_order")["order_id"]
@@ -168,7 +168,7 @@ def test_values_of_the_request_are_used_and_the_best_tool_is_the_goal(shop: Snap
     ],
 )  # fmt: skip
 def test_a_name_or_days_of_the_request_fill_inputs_where_there_is_one_reading(
-    shop: SnapshotEngine, query: str, goal: str, filled: Mapping[str, str]
+    shop: Engine, query: str, goal: str, filled: Mapping[str, str]
 ) -> None:
     plan = shop.plan(PlanRequest(goals=[f"shop/{goal}"], query=query))
     found = {each.parameter: each.value for step in plan.steps for each in step.inputs if each.source == "request"}
@@ -191,7 +191,7 @@ class _Doubtful:
         return replace(answer, answerable_probability=0.05, unanswerable=True)
 
 
-def test_nothing_is_planned_where_nothing_fits_if_so_asked(shop: SnapshotEngine) -> None:
+def test_nothing_is_planned_where_nothing_fits_if_so_asked(shop: Engine) -> None:
     planner, doubtful = ToolPlanner(shop.snapshot), _Doubtful(shop.retriever())
     query = "refund order 4711"
     none = planner.plan(PlanRequest(query=query, abstain=True), doubtful)
@@ -222,15 +222,13 @@ def test_nothing_is_planned_where_nothing_fits_if_so_asked(shop: SnapshotEngine)
         ("refund order id 2026-01-31", ""),
     ],
 )
-def test_a_short_number_is_the_identifier_only_where_the_request_says_so(
-    shop: SnapshotEngine, text: str, value: str
-) -> None:
+def test_a_short_number_is_the_identifier_only_where_the_request_says_so(shop: Engine, text: str, value: str) -> None:
     plan = shop.plan(PlanRequest(goals=["shop/refund_order"], query=text))
     assert _inputs(plan, "refund_order")["order_id"].value == value
 
 
 @pytest.mark.parametrize("query", ["", "refund the order of Acme"])
-def test_every_required_input_of_every_step_has_a_source(shop: SnapshotEngine, query: str) -> None:
+def test_every_required_input_of_every_step_has_a_source(shop: Engine, query: str) -> None:
     for goal in TOOLS:
         plan = shop.plan(PlanRequest(goals=[goal.id], query=query))
         asked = {(number, each.parameter) for each in plan.open_inputs for number in each.steps}
@@ -248,7 +246,7 @@ def test_every_required_input_of_every_step_has_a_source(shop: SnapshotEngine, q
                     assert (step.number, each.parameter) in asked
 
 
-def test_a_hidden_supplier_is_asked_for_instead(shop: SnapshotEngine) -> None:
+def test_a_hidden_supplier_is_asked_for_instead(shop: Engine) -> None:
     part = shop.restricted({"id": ["*", "!shop/search_customers"]})
     plan = part.plan(PlanRequest(goals=["shop/list_orders"]))
     assert _names(plan) == ["list_orders"]
@@ -256,7 +254,7 @@ def test_a_hidden_supplier_is_asked_for_instead(shop: SnapshotEngine) -> None:
     assert (asked.source, asked.alternatives) == ("ask", ())
 
 
-def test_bad_requests_are_named(shop: SnapshotEngine) -> None:
+def test_bad_requests_are_named(shop: Engine) -> None:
     with pytest.raises(NotFoundError, match="shop/none"):
         shop.plan(PlanRequest(goals=["shop/none"]))
     with pytest.raises(InvalidArgumentError, match="preset"):

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 import grpc
 
 from ontology.errors import EgotoolsError, InvalidArgumentError, PermissionDeniedError
-from retrieval.engine import Engine, SnapshotEngine
+from retrieval.engine import Engine
 from services.server.access.policy import Policy, read_policy
 from services.server.access.tls import check_pair, is_loopback, server_credentials, web_context
 from services.server.access.tokens import (
@@ -287,15 +287,13 @@ def engine_for(engine: Engine, caller: Caller) -> Engine:
 
 def warn_of_unknown_filters(policy: Policy, tenant: str, engine: Engine) -> None:
     """Log each key or value of a rule's filters and exclusions that no tool of the tenant's catalogue has; what claims fill in is left out."""
-    if not isinstance(engine, SnapshotEngine):
-        return
     for number, rule in enumerate(policy.rules, start=1):
         if not any(each in (tenant, "*", "") or "{" in each for each in rule.tenants):
             continue
         filters = [*rule.filters.items(), *rule.exclude.items()]
         for key, value in [(key, value) for key, values in filters for value in values if "{" not in value]:
             try:
-                engine.snapshot.filters.passing({key: (value,)}, of_policy=True)
+                engine.check_filters({key: (value,)})
             except InvalidArgumentError as error:
                 said = {"rule": rule.name or str(number), "key": key, "problem": error.problem}
                 _LOG.warning("no tool has a filter of the policy", extra=fields(tenant=tenant, **said))

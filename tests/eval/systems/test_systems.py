@@ -23,7 +23,7 @@ from ontology.errors import (
     SnapshotError,
 )
 from ontology.files import config_hash
-from retrieval.engine import SnapshotEngine, open_engine
+from retrieval.engine import Engine, open_engine
 from retrieval.presets import make_presets
 from retrieval.query.request import Request
 from retrieval.snapshot.reader import Snapshot
@@ -49,12 +49,12 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def engine(store: Path) -> SnapshotEngine:
+def engine(store: Path) -> Engine:
     return open_engine(store)
 
 
 @pytest.fixture(scope="module")
-def snapshot(engine: SnapshotEngine) -> Snapshot:
+def snapshot(engine: Engine) -> Snapshot:
     return engine.snapshot
 
 
@@ -121,7 +121,7 @@ class LengthReranker:
 
 
 async def test_a_server_is_measured_as_what_it_serves(
-    engine: SnapshotEngine, snapshot: Snapshot, tmp_path: Path
+    engine: Engine, snapshot: Snapshot, tmp_path: Path
 ) -> None:
     queries = QuerySet(
         name="served",
@@ -157,7 +157,7 @@ async def test_a_server_is_measured_as_what_it_serves(
 
 
 async def test_a_server_that_cannot_be_measured_is_refused_before_anything_is_asked(
-    engine: SnapshotEngine, snapshot: Snapshot
+    engine: Engine, snapshot: Snapshot
 ) -> None:
     async with serving(engine) as server:
         address = server.address

@@ -11,16 +11,12 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from rank_bm25 import BM25Okapi
 
-from inference import Floats2d, HashingEncoder
-from ontology.errors import ModelError
+from inference import HashingEncoder
 from ontology.names import words
 from ontology.tool import Tool, tool_text
-from retrieval.baselines.flat import make_flat
-from retrieval.engine import SnapshotEngine
+from retrieval.engine import Engine
 from retrieval.index.bm25 import params_text, terms
-from retrieval.presets import make_presets
 from retrieval.query.request import MAX_K, Request
-from retrieval.snapshot.reader import Snapshot
 from tests.retrieval.conftest import TOOLS
 
 ENCODER = HashingEncoder()
@@ -61,32 +57,9 @@ def _seen(tools: Sequence[Tool], wanted: Mapping[str, tuple[str, ...]]) -> list[
     ]
 
 
-def _best_first(scores: Mapping[int, float]) -> list[tuple[str, float]]:
-    """Best first, ties by id: the catalogue is numbered by id."""
-    ranked = sorted(scores.items(), key=lambda item: (-round(item[1], 5), item[0]))
-    return [(CATALOGUE[number].id, score) for number, score in ranked]
-
-
-def _answer(engine: SnapshotEngine, preset: str, query: str, wanted: Mapping[str, tuple[str, ...]]) -> list[str]:
-    response = engine.retriever(preset).retrieve(Request(query=query, k=MAX_K, filters=wanted))
-    return [tool.id for tool in response.tools]
-
-
 @settings(max_examples=40)
 @given(query=requests, wanted=filters)
-def test_bm25_is_rank_bm25_over_the_whole_text(
-    engine: SnapshotEngine, query: str, wanted: Mapping[str, tuple[str, ...]]
-) -> None:
-    scores = _bm25([f"{tool_text(tool)} {params_text(tool)}" for tool in CATALOGUE], query)
-    expected = _best_first({number: scores[number] for number in _seen(CATALOGUE, wanted) if scores[number] > 0})
-    assert _answer(engine, "bm25", query, wanted) == [tool_id for tool_id, _ in expected]
-
-
-@settings(max_examples=40)
-@given(query=requests, wanted=filters)
-def test_rrf_is_the_sum_of_reciprocal_ranks(
-    engine: SnapshotEngine, query: str, wanted: Mapping[str, tuple[str, ...]]
-) -> None:
+def test_rrf_is_the_sum_of_reciprocal_ranks(engine: Engine, query: str, wanted: Mapping[str, tuple[str, ...]]) -> None:
     seen = _seen(CATALOGUE, wanted)
     lexical = _bm25([f"{tool_text(tool)} {params_text(tool)}" for tool in CATALOGUE], query)
     semantic = _cosine([tool_text(tool) for tool in CATALOGUE], query)
@@ -105,7 +78,7 @@ def test_rrf_is_the_sum_of_reciprocal_ranks(
 @settings(max_examples=40)
 @given(query=requests, wanted=filters)
 def test_fusion_is_the_weighted_sum_of_z_scores_over_all_that_may_be_seen(
-    engine: SnapshotEngine, query: str, wanted: Mapping[str, tuple[str, ...]]
+    engine: Engine, query: str, wanted: Mapping[str, tuple[str, ...]]
 ) -> None:
     seen = _seen(CATALOGUE, wanted)
     features = (
@@ -124,35 +97,3 @@ def test_fusion_is_the_weighted_sum_of_z_scores_over_all_that_may_be_seen(
     assert found == pytest.approx(expected, abs=1e-2)
     scores = [tool.score for tool in response.tools]
     assert scores == sorted(scores, reverse=True)
-
-
-class _Dead:
-    name = ENCODER.name
-    dimensions = ENCODER.dimensions
-    digest = ENCODER.digest
-
-    def encode(self, texts: Sequence[str]) -> Floats2d:
-        raise ModelError("the endpoint does not answer", subject="http://127.0.0.1:9")
-
-
-@pytest.mark.parametrize("preset", ["rrf", "fusion"])
-def test_without_the_encoder_the_words_rank_alone_and_the_answer_says_so(snapshot: Snapshot, preset: str) -> None:
-    presets = make_presets(snapshot, _Dead())
-    request = Request(query="find the supplier and create a purchase order", k=MAX_K)
-    response = presets[preset].retrieve(request)
-    assert any("no semantic matching" in reason for reason in response.fallbacks)
-    assert {feature for tool in response.tools for feature in tool.reasons.features} <= {
-        "bm25",
-        "bm25_text",
-        "bm25_params",
-    }
-    lexical = presets["bm25"].retrieve(request)
-    assert not lexical.fallbacks, "BM25 needs no encoder"
-    if preset == "rrf":
-        assert [tool.id for tool in response.tools] == [tool.id for tool in lexical.tools]
-
-
-def test_what_no_signal_speaks_of_is_left_out(snapshot: Snapshot) -> None:
-    """A request in words that no tool has: nothing to rank by, whatever the number of tools asked for."""
-    for retriever in make_flat(snapshot, _Dead()):
-        assert retriever.retrieve(Request(query="xylophone", k=3)).tools == (), retriever.name

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from inference import HashingEncoder
 from ontology import Ontology, Parameter, Tool
-from retrieval.engine import SnapshotEngine
+from retrieval.engine import Engine
 from retrieval.explain.explanation import MAX_WORDS
 from retrieval.query.request import Request
 from retrieval.snapshot.reader import open_snapshot
@@ -56,10 +56,10 @@ def _odd_tools() -> list[Tool]:
 
 
 @pytest.fixture(scope="module")
-def odd(tmp_path_factory: pytest.TempPathFactory, ontology: Ontology) -> SnapshotEngine:
+def odd(tmp_path_factory: pytest.TempPathFactory, ontology: Ontology) -> Engine:
     folder = tmp_path_factory.mktemp("odd")
     published(folder, content_of(_odd_tools(), ontology))
-    return SnapshotEngine(open_snapshot(folder), HashingEncoder())
+    return Engine(open_snapshot(folder), HashingEncoder())
 
 
 _PIECES = st.sampled_from(
@@ -93,9 +93,7 @@ _TEXTS = st.lists(st.one_of(_PIECES, st.text(max_size=30)), min_size=1, max_size
         max_size=3,
     ),
 )
-def test_a_line_never_has_more_than_25_words(
-    odd: SnapshotEngine, text: str, done: set[int], have: dict[str, str]
-) -> None:
+def test_a_line_never_has_more_than_25_words(odd: Engine, text: str, done: set[int], have: dict[str, str]) -> None:
     ids = [odd.snapshot.tool_id(number) for number in sorted(done)]
     request = Request(query=text, k=20, explain=False, explanation=True, done=ids, have=have)
     for tool in odd.retriever().retrieve(request).tools:
@@ -104,7 +102,7 @@ def test_a_line_never_has_more_than_25_words(
         assert len(tool.explanation) <= 1_000
 
 
-def _line(engine: SnapshotEngine, query: str, tool: str, **others: object) -> str:
+def _line(engine: Engine, query: str, tool: str, **others: object) -> str:
     request = Request(query=query, k=6, explain=False, explanation=True, **others)  # type: ignore[arg-type]
     lines = {each.id: each.explanation for each in engine.retriever().retrieve(request).tools}
     return lines[tool]
@@ -113,17 +111,17 @@ def _line(engine: SnapshotEngine, query: str, tool: str, **others: object) -> st
 AWARD, ORDER = "hr/give_spot_award", "procurement/create_purchase_order"
 
 
-def test_it_says_what_to_call_first_and_what_is_still_needed(engine: SnapshotEngine) -> None:
+def test_it_says_what_to_call_first_and_what_is_still_needed(engine: Engine) -> None:
     line = _line(engine, "create a purchase order with the supplier Acme", ORDER)
     assert "needs" in line and "amount" in line
 
 
-def test_a_value_beside_its_noun_fills_the_input_and_needs_no_supplier(engine: SnapshotEngine) -> None:
+def test_a_value_beside_its_noun_fills_the_input_and_needs_no_supplier(engine: Engine) -> None:
     line = _line(engine, "give employee 48812 a spot award", AWARD)
     assert "employee_id is 48812" in line and "first for employee_id" not in line
 
 
-def test_what_the_caller_has_is_neither_open_nor_looked_up(engine: SnapshotEngine) -> None:
+def test_what_the_caller_has_is_neither_open_nor_looked_up(engine: Engine) -> None:
     asked = "create a purchase order with the supplier Acme"
     assert "supplier_id" in _line(engine, asked, ORDER)
     assert "supplier_id is S-17" in _line(engine, asked, ORDER, have={"supplier": "S-17"})

@@ -10,7 +10,7 @@ import pytest
 
 from inference import HashingEncoder
 from ontology import Ontology, Parameter, Tool
-from retrieval.engine import SnapshotEngine
+from retrieval.engine import Engine
 from retrieval.explain.explanation import Explainer
 from retrieval.query.context import QueryContext, SupportingTool
 from retrieval.query.request import Request
@@ -38,7 +38,7 @@ TOOLS = (
 )
 
 
-def _engine(folder: Path, ontology: Ontology, edges: Mapping[tuple[str, str, str, str], float]) -> SnapshotEngine:
+def _engine(folder: Path, ontology: Ontology, edges: Mapping[tuple[str, str, str, str], float]) -> Engine:
     """A catalogue with these edges (supplier, output, consumer, input) → confidence, and no others between tools."""
     content = content_of(TOOLS, ontology)
     graph: nx.MultiDiGraph[str] = content.graph
@@ -60,7 +60,7 @@ def _engine(folder: Path, ontology: Ontology, edges: Mapping[tuple[str, str, str
             output=output,
         )
     published(folder, content)
-    return SnapshotEngine(open_snapshot(folder), HashingEncoder())
+    return Engine(open_snapshot(folder), HashingEncoder())
 
 
 LIST = ("list_payments", "payments[].ref", "refund_payment", "payment_ref")
@@ -68,7 +68,7 @@ MAKE = ("make_payment", "ref", "refund_payment", "payment_ref")
 CLAIM = "call shop/list_payments first for payment_ref"
 
 
-def _line(engine: SnapshotEngine, query: str, tool: str, k: int = 5, **others: object) -> str:
+def _line(engine: Engine, query: str, tool: str, k: int = 5, **others: object) -> str:
     request = Request(query=query, k=k, explain=False, explanation=True, **others)  # type: ignore[arg-type]
     return {each.id: each.explanation for each in engine.retriever().retrieve(request).tools}[f"shop/{tool}"]
 

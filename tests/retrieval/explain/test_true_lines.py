@@ -7,7 +7,7 @@ import pytest
 from inference import HashingEncoder
 from ontology import Ontology, Parameter, Tool
 from ontology.tool import CONTEXT_PARAMETERS
-from retrieval.engine import SnapshotEngine
+from retrieval.engine import Engine
 from retrieval.query.request import Request
 from retrieval.snapshot.reader import open_snapshot
 from tests.retrieval.conftest import content_of, published
@@ -26,7 +26,7 @@ def _tool(name: str, description: str, *inputs: str, context: tuple[str, ...] = 
 
 
 @pytest.fixture(scope="module")
-def github(tmp_path_factory: pytest.TempPathFactory, ontology: Ontology) -> SnapshotEngine:
+def github(tmp_path_factory: pytest.TempPathFactory, ontology: Ontology) -> Engine:
     folder = tmp_path_factory.mktemp("github")
     tools = [
         _tool("merge_pull_request", "Merge a pull request.", "owner", "repo", "pull_number", context=("owner",)),
@@ -39,7 +39,7 @@ def github(tmp_path_factory: pytest.TempPathFactory, ontology: Ontology) -> Snap
         _tool("give_award", "Give an award to an employee at a level of his career.", "award_id"),
     ]
     published(folder, content_of(tools, ontology))
-    return SnapshotEngine(open_snapshot(folder), HashingEncoder())
+    return Engine(open_snapshot(folder), HashingEncoder())
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def github(tmp_path_factory: pytest.TempPathFactory, ontology: Ontology) -> Snap
         ("list for our Spring Supplier the issues", "list_issues", "", "for our"),
     ],
 )
-def test_a_line_says_what_is_so(github: SnapshotEngine, query: str, tool: str, said: str, unsaid: str) -> None:
+def test_a_line_says_what_is_so(github: Engine, query: str, tool: str, said: str, unsaid: str) -> None:
     request = Request(query=query, k=8, explain=False, explanation=True)
     lines = {each.id: each.explanation for each in github.retriever().retrieve(request).tools}
     line = lines[f"github/{tool}"]

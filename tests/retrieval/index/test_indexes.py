@@ -100,7 +100,7 @@ def test_adjacency_agrees_with_networkx(tmp_path: Path, edges: list[tuple[int, i
         assert sorted(adjacency.tail(int(edge)) for edge in adjacency.out_edges(node)) == sorted(
             tail for _, tail in graph.out_edges(node)
         )
-        assert sorted(adjacency.head(int(edge)) for edge in adjacency.in_edges(node)) == sorted(
+        assert sorted(adjacency.head(int(edge)) for edge in adjacency.in_edges_of(node)) == sorted(
             head for head, _ in graph.in_edges(node)
         )
         assert set(adjacency.neighbours(node).tolist()) == set(nx.all_neighbors(graph, node))

@@ -9,12 +9,11 @@ import pytest
 
 from eval.systems.ablations import make_ablations
 from inference import HashingEncoder
-from retrieval.engine import SnapshotEngine
+from retrieval.engine import Engine
 from retrieval.index.phrases import PhraseVectors, phrases_of
 from retrieval.query.request import Request
 from retrieval.snapshot.reader import open_snapshot
-from retrieval.snapshot.writer import SnapshotContent
-from tests.retrieval.conftest import SAID, published
+from tests.retrieval.conftest import SAID
 
 ENCODER = HashingEncoder()
 
@@ -39,9 +38,9 @@ def test_the_cosine_of_a_tool_is_that_of_its_best_phrase_and_of_its_text_where_i
 
 
 @pytest.mark.parametrize("words", ["a little something for going the extra mile", "buy from a vendor"])
-def test_words_of_a_phrase_find_its_tool_with_phrases_alone(said: Path, engine: SnapshotEngine, words: str) -> None:
+def test_words_of_a_phrase_find_its_tool_with_phrases_alone(said: Path, engine: Engine, words: str) -> None:
     wanted = next(tool for tool, texts in SAID.items() if words in texts)
-    with_phrases = SnapshotEngine(open_snapshot(said), ENCODER)
+    with_phrases = Engine(open_snapshot(said), ENCODER)
     assert with_phrases.retriever("default").retrieve(Request(query=words, k=1)).tools[0].id == wanted
     assert with_phrases.retriever("default").retrieve(Request(query="", needs=(words,), k=1)).tools[0].id == wanted
     without = make_ablations(with_phrases.snapshot, ENCODER)["default-no-phrases"]
@@ -53,21 +52,12 @@ def test_words_of_a_phrase_find_its_tool_with_phrases_alone(said: Path, engine: 
 
 
 def test_an_answer_says_what_people_say_where_no_word_of_the_document_matches(said: Path) -> None:
-    found = SnapshotEngine(open_snapshot(said), ENCODER).retriever("default")
+    found = Engine(open_snapshot(said), ENCODER).retriever("default")
     first = found.retrieve(Request(query="going the extra mile", k=1, explanation=True)).tools[0]
     assert first.explanation.startswith('people say "a little something for going the extra mile')
 
 
 def test_a_caller_finds_no_hidden_tool_by_its_phrases(said: Path) -> None:
-    visible = SnapshotEngine(open_snapshot(said), ENCODER).restricted({"line_of_business": ["HR"]})
+    visible = Engine(open_snapshot(said), ENCODER).restricted({"line_of_business": ["HR"]})
     found = visible.retriever("default").retrieve(Request(query="buy from a vendor", k=10)).tools
     assert all(tool.id.startswith("hr/") for tool in found)
-
-
-def test_the_manifest_says_who_wrote_how_many_and_a_snapshot_without_any_is_as_before(
-    said: Path, content: SnapshotContent, tmp_path: Path
-) -> None:
-    info = open_snapshot(said).manifest.phrases
-    assert info is not None and (info.tools, info.phrases, info.by) == (2, 3, ("Ana",))
-    folder = published(tmp_path, content)
-    assert open_snapshot(tmp_path).phrase_vectors is None and not [*folder.glob("*phrases*")]

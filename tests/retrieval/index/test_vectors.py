@@ -64,9 +64,3 @@ def test_of_equal_rows_the_first_are_returned(tmp_path: Path) -> None:
     assert index.nearest_tools(rows[0], 5)[0].tolist() == [0, 1, 2, 3, 4]
     assert index.nearest(rows[-1], 15)[0].tolist() == list(range(20, 35))
     assert index.nearest_tools(rows[0], 0)[0].tolist() == []
-
-
-def test_cosines_of_tools_and_of_others_are_those_of_the_stored_rows(index: NodeVectors, vectors: Floats2d) -> None:
-    for rows in (np.array([3, 1_499]), np.array([1_500, 3_999]), np.array([7, 2_000])):
-        np.testing.assert_allclose(index.similarities(vectors[9], rows), vectors[rows] @ vectors[9], atol=2e-3)
-    assert len(index.similarities(vectors[9], np.empty(0, dtype=np.int64))) == 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from retrieval.engine import SnapshotEngine
+from retrieval.engine import Engine
 from retrieval.query.context import named_tools, tool_names
 from retrieval.query.request import Request
 from services.schemas.call_schema import call_name
@@ -45,7 +45,7 @@ def test_plain_words_and_what_is_ruled_out_name_no_tool(text: str) -> None:
     assert tool_names(text) == ()
 
 
-def test_every_tool_is_found_by_each_of_its_names_and_stands_first(engine: SnapshotEngine) -> None:
+def test_every_tool_is_found_by_each_of_its_names_and_stands_first(engine: Engine) -> None:
     for number, tool in enumerate(engine.snapshot.tools):
         forms = (tool.id, tool.name, call_name(tool), f"{tool.namespace}.{tool.name}", f"`{tool.name}`")
         for name in forms:
@@ -54,7 +54,7 @@ def test_every_tool_is_found_by_each_of_its_names_and_stands_first(engine: Snaps
             assert engine.retriever().retrieve(Request(query=text, k=1)).tools[0].id == tool.id
 
 
-def test_a_tool_that_the_caller_may_not_see_or_that_is_done_has_no_name(engine: SnapshotEngine) -> None:
+def test_a_tool_that_the_caller_may_not_see_or_that_is_done_has_no_name(engine: Engine) -> None:
     hidden, text = "hr/get_employee", "use hr/get_employee or get_employee"
     asked = (
         (engine.restricted({"namespace": ["procurement"]}), Request(query=text)),

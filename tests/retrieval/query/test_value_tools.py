@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from inference import HashingEncoder
 from ontology import Ontology, Parameter, Tool
 from retrieval.graph_retriever import GraphRetriever
-from retrieval.query.context import QueryContext, support_by_values
+from retrieval.query.context import support_by_values
 from retrieval.query.request import Request
 from retrieval.query.typed_values import find_values
-from retrieval.ranking.features import value_support
 from retrieval.snapshot.reader import Snapshot, open_snapshot
 from tests.retrieval.conftest import content_of, published
 
@@ -50,17 +48,6 @@ def test_tools_that_take_the_entity_are_supported_whether_they_show_the_shape_or
     support = _support(cases, REQUEST)
     assert 1 >= support["crm/close_case"] >= support["desk/rate_case"] > 0
     assert "crm/list_rooms" not in support and "hr/get_payslips" not in support
-
-
-def test_the_feature_is_that_support_and_a_tool_without_a_shared_word_is_found(cases: Snapshot) -> None:
-    context = QueryContext.begin(Request(query=REQUEST), cases, HashingEncoder(), typed=True)
-    tools = np.arange(cases.tool_count)
-    found = value_support(context, context.query, tools)
-    assert found.dtype == np.float32
-    support = _support(cases, REQUEST)
-    assert found == pytest.approx([support.get(cases.tool_id(int(tool)), 0.0) for tool in tools])
-    (best, *_) = GraphRetriever(cases, HashingEncoder()).retrieve(Request(query=REQUEST, k=3)).tools
-    assert best.id == "crm/close_case"
 
 
 def test_a_filter_holds_for_what_values_bring_too(cases: Snapshot) -> None:

@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inference import Floats1d, HashingEncoder
-from ontology.errors import ModelError
 from retrieval.graph_retriever import GraphRetriever
 from retrieval.query.context import QueryContext
 from retrieval.query.request import MAX_K, Request
@@ -36,15 +35,8 @@ class _Scripted:
         return np.asarray(self.scores[: len(documents)], dtype=np.float32)
 
 
-class _Dead:
-    name = "dead.v1"
-
-    def score(self, query: str, documents: Sequence[str]) -> Floats1d:
-        raise ModelError("the endpoint does not answer", subject="http://127.0.0.1:9")
-
-
-def _context(snapshot: Snapshot, text: str = TEXT) -> QueryContext:
-    return QueryContext.begin(Request(query=text), snapshot, None, decomposed=text != TEXT)
+def _context(snapshot: Snapshot) -> QueryContext:
+    return QueryContext.begin(Request(query=TEXT), snapshot, None)
 
 
 def _ranking(scores: Sequence[float]) -> Ranking:
@@ -81,38 +73,6 @@ def test_it_only_promotes_and_what_is_not_scored_stays_as_it_was(
     assert all(score_of[at] > np.mean(given_scores[: len(read)]) for at in rose), (
         "only what the model scores above the mean rises"
     )
-
-
-def test_the_best_are_scored_with_the_request_each_by_title_description_and_names_of_inputs(snapshot: Snapshot) -> None:
-    model = _Scripted([3.0, 1.0])
-    ranking = PromotingReranker(model, depth=2).rerank(_context(snapshot), _ranking([0, 4, 1, 5, 2, 3]))
-    assert model.query == TEXT
-    assert model.documents == [_document(snapshot, 3), _document(snapshot, 1)]
-    assert ranking.features["reranker"].tolist() == [0, 1, 0, 3, 0, 0]
-    assert ranking.features["bm25_text"].tolist() == [0, 4, 1, 5, 2, 3]
-
-
-def _document(snapshot: Snapshot, number: int) -> str:
-    tool = snapshot.tool(number)
-    return f"{tool.title}. {tool.description} {' '.join(parameter.name for parameter in tool.parameters)}"
-
-
-def test_a_request_of_several_clauses_is_left_to_clause_fusion(snapshot: Snapshot) -> None:
-    text = "find the supplier Acme in Leeds and create a new purchase order for it"
-    context = _context(snapshot, text)
-    ranking = _ranking([6.0, 5.0, 4.0, 3.0, 2.0, 1.0])
-    assert len(context.query.clauses) == 2
-    assert PromotingReranker(_Dead()).rerank(context, ranking) is ranking
-    assert context.fallbacks == []
-
-
-def test_a_dead_model_leaves_the_answer_as_it_was_and_says_so(snapshot: Snapshot) -> None:
-    request = Request(query=TEXT, k=MAX_K)
-    plain = GraphRetriever(snapshot, HashingEncoder()).retrieve(request)
-    answer = GraphRetriever(snapshot, HashingEncoder(), reranker=PromotingReranker(_Dead())).retrieve(request)
-    assert answer.tools == plain.tools
-    assert plain.fallbacks == ()
-    assert answer.fallbacks == ("no reranking: the endpoint does not answer",)
 
 
 def test_what_the_reranker_prefers_is_ranked_higher_and_still_completed(snapshot: Snapshot) -> None:

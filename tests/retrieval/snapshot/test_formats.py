@@ -13,7 +13,7 @@ import pytest
 
 from inference import HashingEncoder
 from ontology.errors import SnapshotVersionError
-from retrieval.engine import SnapshotEngine
+from retrieval.engine import Engine
 from retrieval.query.request import Request
 from retrieval.snapshot.manifest import FORMAT_VERSION, content_id
 from retrieval.snapshot.reader import open_snapshot
@@ -51,7 +51,7 @@ def released(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[int, Path]
 
 def test_every_released_format_answers_as_it_did(released: tuple[int, Path]) -> None:
     version, folder = released
-    retriever = SnapshotEngine(open_snapshot(folder), HashingEncoder()).retriever("default")
+    retriever = Engine(open_snapshot(folder), HashingEncoder()).retriever("default")
     found = [[tool.id for tool in retriever.retrieve(Request(query=query, k=10)).tools] for query in REQUESTS]
     assert tuple(ids[0] for ids in found) == BEST[version]
     assert TASK[version] <= set(found[-1][:5])

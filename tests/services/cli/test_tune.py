@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from inference import HashingEncoder
-from retrieval.engine import SnapshotEngine, open_engine
+from retrieval.engine import Engine, open_engine
 from retrieval.query.request import Request
 from retrieval.ranking.weights import SHIPPED, weights_of
 from services.jobs.build import build_snapshot
@@ -91,11 +91,11 @@ def false(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return written(tmp_path_factory.mktemp("labels") / "false", requests(truth=False))
 
 
-def engine(store: Path) -> SnapshotEngine:
+def engine(store: Path) -> Engine:
     return open_engine(store, encoder=HashingEncoder())
 
 
-def completed(asked: SnapshotEngine, rows: Sequence[dict[str, Any]]) -> float:
+def completed(asked: Engine, rows: Sequence[dict[str, Any]]) -> float:
     found = [asked.retriever().retrieve(Request(query=row["query"], k=3)).tools for row in rows]
     return float(
         np.mean([row["tools"][0] in {tool.id for tool in tools} for row, tools in zip(rows, found, strict=True)])

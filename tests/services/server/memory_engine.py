@@ -80,7 +80,7 @@ TOOLS = (
 
 
 @dataclass(eq=False)  # the server keeps things for each engine
-class MemoryEngine:
+class MemoryEngine(Engine):
     """Ranks by common words.
 
     :param delays_s: stage → seconds that it takes.
@@ -189,6 +189,9 @@ class MemoryEngine:
 
     def known_terms(self, text: str) -> frozenset[str]:
         return frozenset(_words(text)) & _words(" ".join(f"{tool.name} {tool.description}" for tool in self.tools))
+
+    def check_filters(self, filters: Mapping[str, Sequence[str]]) -> None:
+        """It has no metadata to check them against."""
 
     def restricted(self, filters: Mapping[str, Sequence[str]]) -> Engine:
         seen = [

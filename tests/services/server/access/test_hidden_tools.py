@@ -14,7 +14,7 @@ import pytest
 from egotools.v1 import egotools_pb2 as pb
 from egotools.v1 import egotools_pb2_grpc as pb_grpc
 from inference import HashingEncoder
-from retrieval.engine import SnapshotEngine, open_engine
+from retrieval.engine import Engine, open_engine
 from retrieval.snapshot.visible import VisibleSnapshot, VisibleSnapshots
 from services.jobs.build import build_snapshot
 from services.server.access.tokens import create_token
@@ -36,7 +36,7 @@ _Reply = tuple[grpc.StatusCode, bytes]
 
 
 @pytest.fixture(scope="module")
-def engine(tmp_path_factory: pytest.TempPathFactory) -> SnapshotEngine:
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Engine:
     folder = tmp_path_factory.mktemp("hidden")
     names = ("procurement.yaml", "purchasing.edmx", "sales.yaml", "warehouse.json")
     build_snapshot([str(CATALOG / name) for name in names], folder, encoder=HashingEncoder())
@@ -44,11 +44,11 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> SnapshotEngine:
 
 
 @pytest.fixture(scope="module")
-def view(engine: SnapshotEngine) -> VisibleSnapshot:
+def view(engine: Engine) -> VisibleSnapshot:
     return VisibleSnapshots(engine.snapshot).of({"namespace": [SEEN]})
 
 
-def ids_of(engine: SnapshotEngine, namespace: str) -> list[str]:
+def ids_of(engine: Engine, namespace: str) -> list[str]:
     return [each for each in engine.tool_ids(0, 10_000) if each.startswith(f"{namespace}/")]
 
 
@@ -73,7 +73,7 @@ class Caller:
 
 
 @pytest.fixture
-async def caller(engine: SnapshotEngine, tmp_path: Path) -> AsyncIterator[Caller]:
+async def caller(engine: Engine, tmp_path: Path) -> AsyncIterator[Caller]:
     tokens = tmp_path / "tokens.json"
     token = create_token(tokens, "agent")
     rule = {"match": {"token": "agent"}, "roles": ["read"], "filters": {"namespace": [SEEN]}}
@@ -108,7 +108,7 @@ def asked_of(name: str, value: str) -> Iterator[tuple[str, Any]]:
     yield "RetrieveBatch", pb.RetrieveBatchRequest(requests=batch)
 
 
-async def test_no_call_tells_a_hidden_tool_from_an_absent_one(engine: SnapshotEngine, caller: Caller) -> None:
+async def test_no_call_tells_a_hidden_tool_from_an_absent_one(engine: Engine, caller: Caller) -> None:
     hidden = ids_of(engine, HIDDEN)[:3]
     assert hidden and ids_of(engine, SEEN)
     for name in hidden:
@@ -123,7 +123,7 @@ async def test_no_call_tells_a_hidden_tool_from_an_absent_one(engine: SnapshotEn
     assert (await caller.call("GetTool", pb.GetToolRequest(id=seen)))[0] == grpc.StatusCode.OK
 
 
-async def test_nothing_that_is_returned_names_a_hidden_tool(engine: SnapshotEngine, caller: Caller) -> None:
+async def test_nothing_that_is_returned_names_a_hidden_tool(engine: Engine, caller: Caller) -> None:
     hidden = [name.encode() for name in engine.tool_ids(0, 10_000) if not name.startswith(f"{SEEN}/")]
     replies = []
     for preset in engine.catalog().presets:
@@ -143,7 +143,7 @@ async def test_nothing_that_is_returned_names_a_hidden_tool(engine: SnapshotEngi
 
 
 async def test_the_graph_is_that_of_the_visible_tools(
-    engine: SnapshotEngine, view: VisibleSnapshot, caller: Caller
+    engine: Engine, view: VisibleSnapshot, caller: Caller
 ) -> None:
     hidden = [name.encode() for name in engine.tool_ids(0, 10_000) if not name.startswith(f"{SEEN}/")]
     degrees: dict[str, int] = {}
@@ -169,7 +169,7 @@ async def test_the_graph_is_that_of_the_visible_tools(
 
 
 async def test_the_catalogue_counts_what_is_visible(
-    engine: SnapshotEngine, view: VisibleSnapshot, caller: Caller
+    engine: Engine, view: VisibleSnapshot, caller: Caller
 ) -> None:
     _, content = await caller.call("GetCatalog", pb.GetCatalogRequest(page_size=4))
     first = pb.GetCatalogResponse.FromString(content)

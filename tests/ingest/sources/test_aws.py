@@ -95,7 +95,7 @@ def test_operations_become_tools(tmp_path: Path, name: str) -> None:
     assert listed.returns[0].enum == ("letter", "box")
 
 
-@pytest.mark.parametrize(("missing", "kept"), [("When", ["SendParcel", "ListParcels"]), ("Parts", ["ListParcels"])])
+@pytest.mark.parametrize(("missing", "kept"), [("When", ["SendParcel", "ListParcels"]), ("LabelMap", ["ListParcels"])])
 def test_a_shape_defined_nowhere_costs_its_operation_or_its_answer_only(
     tmp_path: Path, missing: str, kept: list[str]
 ) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ingest.sources.document import Document
-from ingest.sources.google import GoogleDiscoverySource
+from ingest.sources.google.source import GoogleDiscoverySource
 from ingest.sources.source import RejectedRecord
 from ontology.errors import DocumentError, MissingExtraError
 from ontology.tool import Tool

@@ -181,7 +181,7 @@ class ServiceTypes:
         name = service.aliases.get(name, name)
         if name in service.enums:
             members = service.enums[name]
-            allowed = {"enum": list(members)} if members else {}
+            allowed: dict[str, Any] = {"enum": list(members)} if members else {}
             flat = {**allowed, "pattern": property_.pattern, "example": property_.example or None}
             if name in service.flags and members:
                 either = "|".join(map(re.escape, members))

@@ -9,7 +9,6 @@ from __future__ import annotations
 from ingest.sources.addresses import SOURCES, source_for
 from ingest.sources.catalog import Catalog, DocumentReport, read_catalog
 from ingest.sources.document import Document
-from ingest.sources.json_schema.schema import flatten_schema
 from ingest.sources.source import RejectedRecord, Source
 
 __all__ = [
@@ -19,7 +18,6 @@ __all__ = [
     "DocumentReport",
     "RejectedRecord",
     "Source",
-    "flatten_schema",
     "read_catalog",
     "source_for",
 ]

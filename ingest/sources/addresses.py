@@ -12,12 +12,12 @@ from typing import NamedTuple
 from ingest.sources.aws.source import AwsSource
 from ingest.sources.document import Document
 from ingest.sources.function import FunctionSource
-from ingest.sources.google import GoogleDiscoverySource
+from ingest.sources.google.source import GoogleDiscoverySource
 from ingest.sources.mcp.source import McpSource
 from ingest.sources.naming import assign_namespaces
 from ingest.sources.odata.source import ODataSource
 from ingest.sources.openapi.source import OpenApiSource
-from ingest.sources.python.source import PythonSource
+from ingest.sources.python.child import PythonSource
 from ingest.sources.source import RejectedRecord, Source
 from ingest.sources.sources_file import SourceEntry, is_sources_file, load_sources
 from ingest.sources.table.source import TableSource
@@ -58,13 +58,9 @@ def source_for(document: Document) -> Source:
         if data == [] or (isinstance(data, Mapping) and data and all(value == [] for value in data.values())):
             raise DocumentError("the document lists no tools", subject=document.address, reason="no-operations")
     remedy = "egotools reads " + ", ".join(source.name.split(".")[0] for source in SOURCES)
-    if _seems_sources_file(document):
+    if document.suffix in {".yaml", ".yml"} and isinstance(document.data, Mapping) and "source" in document.data:
         remedy = "If this is a sources file, its key is `sources`, not `source`"
     raise UnknownFormatError("no reader knows this document", subject=document.address, remedy=remedy)
-
-
-def _seems_sources_file(document: Document) -> bool:
-    return document.suffix in {".yaml", ".yml"} and isinstance(document.data, Mapping) and "source" in document.data
 
 
 # ``NAME=ADDRESS``: a name has no character that an address has before its first "=".
@@ -117,17 +113,13 @@ def find_documents(addresses: Sequence[str]) -> Found:
             else:
                 identity = os.path.realpath(item.path) if item.path is not None else item.target
                 by_identity.setdefault((entry.name if entry else "", identity), item)
-    documents = sorted(by_identity.values(), key=_order)
+    documents = sorted(by_identity.values(), key=lambda each: (each.address, each.source.name if each.source else ""))
     assign_namespaces(documents, entries)
     shown = (
         *map(redacted_address, unnamed),
         *(f"{entry.name}={redacted_address(entry.location)}" for entry in entries),
     )
     return Found(documents, rejected, entries, shown)
-
-
-def _order(document: Document) -> tuple[str, str]:
-    return document.address, document.source.name if document.source is not None else ""
 
 
 def _split_named(addresses: Sequence[str]) -> tuple[list[str], tuple[SourceEntry, ...]]:
@@ -153,65 +145,41 @@ def _split_named(addresses: Sequence[str]) -> tuple[list[str], tuple[SourceEntry
 
 
 def _expand(address: str, source: SourceEntry | None) -> Iterator[Document | RejectedRecord]:
+    """Yield the documents of one address."""
+    path = Path(address)
     if address.startswith(LIVE_PREFIXES):
         yield Document(address, source=source)
-        return
-    for item in _expand_files(address):
-        if isinstance(item, Document):
-            item.source = source
-        yield item
-
-
-def _expand_files(address: str) -> Iterator[Document | RejectedRecord]:
-    path = Path(address)
-    if os.path.lexists(path):
-        yield from _expand_path(path, set(), root=path if path.is_dir() else path.parent)
+    elif os.path.lexists(path):
+        yield from _files(path, set(), path if path.is_dir() else path.parent, source)
     elif glob.has_magic(address):
         matches = sorted(glob.glob(address, recursive=True))
         if not matches:
             yield RejectedRecord(address, "missing", "The pattern matches no file.")
+        parts = path.parent.parts
+        fixed = next((index for index, part in enumerate(parts) if glob.has_magic(part)), len(parts))
         for match in matches:
-            yield from _expand_path(Path(match), set(), root=_fixed_part(address))
+            yield from _files(Path(match), set(), Path(*parts[:fixed]), source)
     else:
         yield RejectedRecord(address, "missing", "There is no such file or folder.")
 
 
-def _fixed_part(pattern: str) -> Path:
-    """Return the path of a pattern before its first part with a wildcard."""
-    parts = Path(pattern).parent.parts
-    fixed = next((index for index, part in enumerate(parts) if glob.has_magic(part)), len(parts))
-    return Path(*parts[:fixed])
-
-
-def _expand_path(path: Path, seen: set[str], *, root: Path) -> Iterator[Document | RejectedRecord]:
+def _files(path: Path, seen: set[str], root: Path, source: SourceEntry | None) -> Iterator[Document | RejectedRecord]:
     """Yield a file, or all files below a folder; ``seen`` has the folders already read, so that cyclic links end."""
     subject = path.as_posix()
     try:
-        is_folder = path.is_dir()
         path.stat()
+        names = sorted(os.listdir(path)) if path.is_dir() else []
     except OSError as error:
         reason: RejectionReason = "missing" if isinstance(error, FileNotFoundError) else "unreadable"
         yield RejectedRecord(subject, reason, f"Cannot be opened: {error.strerror}.")
         return
-    if is_folder:
-        real = os.path.realpath(path)
-        if real not in seen:
-            seen.add(real)
-            yield from _expand_folder(path, seen, root=root)
-    elif path.is_file():
-        yield Document(subject, path=path, root=root)
-    else:
+    if path.is_file():
+        yield Document(subject, path=path, root=root, source=source)
+    elif not path.is_dir():
         yield RejectedRecord(subject, "unreadable", "It is neither a file nor a folder.")
-
-
-def _expand_folder(path: Path, seen: set[str], *, root: Path) -> Iterator[Document | RejectedRecord]:
-    try:
-        names = sorted(os.listdir(path))
-    except OSError as error:
-        yield RejectedRecord(path.as_posix(), "unreadable", f"The folder cannot be read: {error.strerror}.")
-        return
-    if {"CURRENT", "snapshots"} <= set(names):
-        names = [name for name in names if name not in _STORE]
-    for name in names:
-        if not name.startswith(".") and name not in _SKIPPED_FOLDERS:
-            yield from _expand_path(path / name, seen, root=root)
+    elif (real := os.path.realpath(path)) not in seen:
+        seen.add(real)
+        skipped = _STORE if {"CURRENT", "snapshots"} <= set(names) else frozenset()
+        for name in names:
+            if not name.startswith(".") and name not in _SKIPPED_FOLDERS | skipped:
+                yield from _files(path / name, seen, root, source)

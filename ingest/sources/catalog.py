@@ -26,7 +26,7 @@ from ingest.sources.read_cache import ReadCache
 from ingest.sources.sanitize import printable, sanitize_tool, secret_places, without_secrets
 from ingest.sources.source import RejectedRecord
 from ingest.sources.sources_file import SourceEntry
-from ontology.errors import CatalogError, DocumentError, MissingExtraError
+from ontology.errors import CatalogError, DocumentError, MissingExtraError, RejectionReason
 from ontology.redaction import redact, redacted_address
 from ontology.tool import NamedSource, Tool
 
@@ -36,15 +36,15 @@ EXCLUDES_NOTHING: Final = "excludes-nothing"
 """The reason of a record that is a warning: also under ``strict`` no error."""
 
 
-def select_tools(entry: SourceEntry, tools: Sequence[Tool]) -> list[Tool]:
-    """Return the tools that the entry keeps, with its metadata.
-
-    Dependencies on tools that are left out are removed.
-    """
-    kept = [tool for tool in tools if _is_kept(entry, tool)]
+def _select(read: DocumentRead, entry: SourceEntry) -> None:
+    """Leave out the tools that a source does not want, and dependencies on them; note which of its patterns match no tool."""
+    tools = read.tools
+    texts = {tool.id: ((tool.id, tool.name), _tags(tool.metadata)) for tool in tools}
+    kept = [tool for tool in tools if _is_kept(entry, *texts[tool.id])]
     remaining = {name for tool in kept for name in (tool.id, tool.name)}
     left_out = {name for tool in tools for name in (tool.id, tool.name)} - remaining
-    return [
+    read.left_out = len(tools) - len(kept)
+    read.tools = [
         replace(
             tool,
             metadata={**tool.metadata, **entry.metadata},
@@ -52,10 +52,17 @@ def select_tools(entry: SourceEntry, tools: Sequence[Tool]) -> list[Tool]:
         )
         for tool in kept
     ]
+    if tools:
+        all_texts = [[text for pair in texts.values() for text in pair[side]] for side in (0, 1)]
+        read.unmatched = frozenset(
+            (key, pattern)
+            for key in ("include", "exclude", "include_tags", "exclude_tags")
+            for pattern in getattr(entry, key)
+            if not _matches(all_texts[key.endswith("_tags")], [pattern])
+        )
 
 
-def _is_kept(entry: SourceEntry, tool: Tool) -> bool:
-    names, tags = (tool.id, tool.name), _tags(tool.metadata)
+def _is_kept(entry: SourceEntry, names: Iterable[str], tags: Iterable[str]) -> bool:
     return (
         (not entry.include or _matches(names, entry.include))
         and (not entry.include_tags or _matches(tags, entry.include_tags))
@@ -71,31 +78,6 @@ def _matches(texts: Iterable[str], patterns: Sequence[str]) -> bool:
 def _tags(metadata: Mapping[str, Any]) -> tuple[str, ...]:
     tags = metadata.get("tags")
     return tuple(map(str, tags)) if isinstance(tags, (list, tuple)) else ()
-
-
-def unmatched_patterns(entry: SourceEntry, tools: Sequence[Tool]) -> frozenset[tuple[str, str]]:
-    """Return the (key, pattern) of an entry that match none of the tools of a document, before any is left out."""
-    names = [name for tool in tools for name in (tool.id, tool.name)]
-    tags = [tag for tool in tools for tag in _tags(tool.metadata)]
-    texts = {"include": names, "exclude": names, "include_tags": tags, "exclude_tags": tags}
-    return frozenset(
-        (key, pattern) for key in texts for pattern in getattr(entry, key) if not _matches(texts[key], [pattern])
-    )
-
-
-def unmatched_records(source: str, patterns: Iterable[tuple[str, str]]) -> list[RejectedRecord]:
-    """Return a record for each pattern that matches no tool of a source; for an exclusion, one that is no fault.
-
-    :param source: the name of the source.
-    """
-    return [
-        RejectedRecord(
-            f"source {source}",
-            "no-match" if key.startswith("include") else EXCLUDES_NOTHING,
-            f"The pattern {pattern!r} of {key} matches no tool; case counts.",
-        )
-        for key, pattern in sorted(patterns)
-    ]
 
 
 _MAX_LISTED = 20
@@ -243,40 +225,22 @@ def _cut(text: str, secrets: tuple[str, ...], limit: int) -> str:
 
 
 def _read(document: Document, cache: ReadCache | None) -> DocumentRead:
-    """Read all tools of a document; a document that cannot be read gives a rejected record."""
+    """Read all tools of a document, or take them from the cache; a document that cannot be read gives a rejected record."""
     started = time.perf_counter()
-    read = _read_whole(document, cache)
+    secrets = document.secrets()
+    state = cache.state(document) if cache is not None else None
+    read = cache.get(document, state) if cache is not None and state is not None else None
+    if read is None:
+        read = DocumentRead(document=document)
+        read_tools(document, read)
+        _take_secrets_out(read, secrets)
+        if cache is not None and state is not None:
+            cache.put(read, state)
     if document.source is not None:
-        read.left_out = len(read.tools)
-        read.unmatched = unmatched_patterns(document.source, read.tools) if read.tools else None
-        read.tools = select_tools(document.source, read.tools)
-        read.left_out -= len(read.tools)
-    secrets = read.document.secrets()
+        _select(read, document.source)
     read.rejected = [_shown(record, secrets) for record in read.rejected]
     read.seconds = time.perf_counter() - started
     return read
-
-
-def _read_whole(document: Document, cache: ReadCache | None) -> DocumentRead:
-    """Read the tools of a document before its source selects of them, or take them from the cache."""
-    state = cache.state(document) if cache is not None else None
-    if cache is not None and state is not None and (known := cache.get(document, state)) is not None:
-        return known
-    read = DocumentRead(document=document)
-    read_tools(document, read)
-    _take_secrets_out(read)
-    if cache is not None and state is not None:
-        cache.put(read, state)
-    return read
-
-
-def _take_secrets_out(read: DocumentRead) -> None:
-    """Replace the tools by tools without secrets, and note where there were any."""
-    secrets = read.document.secrets()
-    before, read.tools = read.tools, [without_secrets(tool, secrets) for tool in read.tools]
-    for old, tool in zip(before, read.tools, strict=True):
-        if tool is not old:
-            read.secrets += [f"{tool.id}: {place}" for place in secret_places(old, tool)]
 
 
 def read_tools(document: Document, read: DocumentRead) -> None:
@@ -289,27 +253,36 @@ def read_tools(document: Document, read: DocumentRead) -> None:
                 read.rejected.append(item)
             else:
                 read.tools.append(sanitize_tool(item))
-    except DocumentError as error:
-        remedy = f" {error.remedy}." if error.remedy else ""
-        detail = f"{error.problem}.{remedy}"
-        read.rejected.append(RejectedRecord(error.subject or document.address, error.reason, detail))
     except MissingExtraError:
         raise
     except Exception as error:  # whatever one document makes a reader do, the others are read
-        read.rejected.append(RejectedRecord.of_error(document.address, error))
+        subject = error.subject if isinstance(error, DocumentError) else ""
+        read.rejected.append(RejectedRecord.of_error(subject or document.address, error))
+
+
+def _take_secrets_out(read: DocumentRead, secrets: tuple[str, ...]) -> None:
+    """Replace the tools by tools without secrets, and note where there were any."""
+    for number, tool in enumerate(read.tools):
+        cleaned = without_secrets(tool, secrets)
+        if cleaned is not tool:
+            read.tools[number] = cleaned
+            read.secrets += [f"{cleaned.id}: {place}" for place in secret_places(tool, cleaned)]
 
 
 def _report_unmatched(reads: Sequence[DocumentRead]) -> None:
-    """Add a record for each pattern of a source that matches no tool in any of its documents, to the first of these."""
-    firsts: dict[str, DocumentRead] = {}
-    unmatched: dict[str, frozenset[tuple[str, str]]] = {}
+    """Add a record for each pattern of a source that matches no tool in any of its documents, to the first of these.
+
+    That of an exclusion is no fault.
+    """
+    by_source: dict[str, list[DocumentRead]] = {}
     for read in reads:
-        source = read.document.source
-        if source is not None and read.unmatched is not None:
-            firsts.setdefault(source.name, read)
-            unmatched[source.name] = read.unmatched & unmatched.get(source.name, read.unmatched)
-    for name, read in firsts.items():
-        read.rejected += unmatched_records(name, unmatched[name])
+        if read.document.source is not None and read.unmatched is not None:
+            by_source.setdefault(read.document.source.name, []).append(read)
+    for name, own in by_source.items():
+        for key, pattern in sorted(frozenset.intersection(*(read.unmatched or frozenset() for read in own))):
+            reason: RejectionReason = "no-match" if key.startswith("include") else EXCLUDES_NOTHING
+            detail = f"The pattern {pattern!r} of {key} matches no tool; case counts."
+            own[0].rejected.append(RejectedRecord(f"source {name}", reason, detail))
 
 
 def _drop_referenced(reads: Sequence[DocumentRead]) -> None:

@@ -229,8 +229,6 @@ def fetch(
     :raises DocumentError: when the server cannot be reached, is too slow, answers with another status than 2xx,
         redirects to another protocol or into a network that the address is not in itself, or sends more than ``limit``.
     """
-    import httpx
-
     logging.getLogger("httpx").setLevel(logging.WARNING)  # at INFO it logs each address with its credentials
     shown = shown or redacted_url(url)
     try:
@@ -259,12 +257,6 @@ def fetch(
 
 async def _get(url: str, limit: int, timeout_s: float, headers: Mapping[str, str]) -> bytes:
     """Return the body; reading stops after the first chunk that exceeds ``limit`` bytes."""
-    import asyncio
-
-    import httpx
-
-    from ingest.sources.fetch import GuardedRedirects, OriginHeaders
-
     body = bytearray()
     async with (
         asyncio.timeout(timeout_s),

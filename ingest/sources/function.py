@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from typing import Any
 
 from ingest.sources.document import Document
-from ingest.sources.json_schema.cut_parts import cut_parts
-from ingest.sources.json_schema.schema import Fields, flatten, local_lookup
-from ingest.sources.json_schema.self_contained import self_contained
+from ingest.sources.operation import Operation, Output, Schemas
 from ingest.sources.parsing import parse_json
 from ingest.sources.prose import plain
 from ingest.sources.source import (
@@ -32,6 +31,7 @@ _LISTS = ("tools", "functions", "function_declarations", "functionDeclarations")
 _INPUTS = ("parameters", "input_schema", "args_schema", "inputSchema")
 _OUTPUTS = ("returns", "output_schema", "outputSchema", "response", "responses")
 _KEYS = frozenset({"name", "description", "type", "function", "args", "metadata", "strict", *_INPUTS, *_OUTPUTS})
+_NOTHING: Mapping[str, Any] = {"type": "object"}
 _SAMPLED = 20  # definitions read to detect the format
 
 
@@ -112,39 +112,33 @@ def _tool(location: str, row: Any) -> Iterator[Tool | RejectedRecord]:
     if not name:
         yield RejectedRecord(location, "no-name", "The function has no name; give it one.")
         return
+    for item in Schemas().tools(location, partial(_operation, name, body)):
+        yield replace(item, detail=f"{name}: {item.detail}") if isinstance(item, RejectedRecord) else item
+
+
+def _operation(name: str, body: Mapping[str, Any]) -> Operation:
+    """The tool of a definition.
+
+    :raises DocumentError: when the schema of its inputs is none.
+    """
+    inputs = _input_schema(body)
+    output: Output | Exception | None
     try:
-        input_schema = _input_schema(body)
-        inputs, taken = flatten(input_schema), self_contained(input_schema, local_lookup(input_schema))
-    except Exception as error:  # whatever is wrong with one, the others are read
-        yield _named(name, RejectedRecord.of_error(location, error))
-        return
-    outputs, given = Fields(), None
-    try:
-        output_schema = _schema(body, _OUTPUTS)
-        outputs = flatten(output_schema, output=True)
-        given = self_contained(output_schema, local_lookup(output_schema), output=True) if outputs.parameters else None
-    except Exception as error:
-        outputs = Fields()
-        yield _named(name, RejectedRecord.of_error(location, error, "The tool is kept without its outputs."))
+        schema = _schema(body, _OUTPUTS)
+        output = Output(schema) if schema != _NOTHING else None
+    except DocumentError as error:
+        output = error
     metadata = dict(as_mapping(body.get("metadata")))
     for key, value in body.items():
         if key not in _KEYS and isinstance(value, (str, int, float, list)) and value != "":
             metadata.setdefault(key, value)
-    metadata |= cut_parts(parameters=inputs, returns=outputs, input_schema=taken, output_schema=given)
-    yield Tool(
+    return Operation(
         id=name,
-        name=name,
         description=plain(as_text(body.get("description"))),
-        parameters=inputs.parameters,
-        returns=outputs.parameters,
+        inputs=inputs,
+        output=output,
         metadata=metadata,
-        input_schema=taken.schema,
-        output_schema=given.schema if given else None,
     )
-
-
-def _named(name: str, record: RejectedRecord) -> RejectedRecord:
-    return replace(record, detail=f"{name}: {record.detail}")
 
 
 def _input_schema(body: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -170,4 +164,4 @@ def _schema(body: Mapping[str, Any], keys: tuple[str, ...]) -> Mapping[str, Any]
         if value is not None and key in _INPUTS:
             problem = f"{key} must be a JSON Schema, not {type(value).__name__}"
             raise DocumentError(problem, subject=key, reason="wrong-type")
-    return {"type": "object"}
+    return _NOTHING

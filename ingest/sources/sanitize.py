@@ -22,8 +22,7 @@ MAX_NAME_CHARS = 2_000
 
 # Control characters, lone surrogates and the two non-characters: XML or UTF-8 does not allow them.
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
-_OTHER_TEXTS = ("location", "format", "example", "default", "pattern")
-_PARAMETER_TEXTS = ("name", "type", "description", *_OTHER_TEXTS)
+_PARAMETER_TEXTS = ("type", "description", "location", "format", "example", "default", "pattern")
 
 
 def sanitize_tool(tool: Tool) -> Tool:
@@ -31,8 +30,8 @@ def sanitize_tool(tool: Tool) -> Tool:
     cut: list[str] = []
     description = _text(tool.description, MAX_DESCRIPTION_CHARS, "description", cut)
     name = _text(tool.name, MAX_NAME_CHARS, "name", cut)
-    parameters = _parameters(tool.parameters, "parameters", cut)
-    returns = _parameters(tool.returns, "returns", cut)
+    parameters = tuple(_parameter(each, "parameters", cut) for each in tool.parameters)
+    returns = tuple(_parameter(each, "returns", cut) for each in tool.returns)
     metadata = {printable(key): _value(value, f"metadata.{key}", cut) for key, value in tool.metadata.items()}
     if cut:
         before = metadata.get("cut")
@@ -68,33 +67,28 @@ def printable(text: str) -> str:
     return _UNPRINTABLE.sub("\ufffd", text) if _UNPRINTABLE.search(text) else text
 
 
-def _parameters(parameters: tuple[Parameter, ...], field: str, cut: list[str]) -> tuple[Parameter, ...]:
-    return tuple(_parameter(parameter, field, cut) for parameter in parameters)
-
-
 def _parameter(parameter: Parameter, field: str, cut: list[str]) -> Parameter:
-    texts = (getattr(parameter, key) for key in _PARAMETER_TEXTS)
-    together = "".join((*texts, *parameter.enum))
+    together = "".join((parameter.name, *(getattr(parameter, key) for key in _PARAMETER_TEXTS), *parameter.enum))
     if len(together) <= MAX_NAME_CHARS and not _UNPRINTABLE.search(together):  # as nearly all are
         return parameter
     name = _text(parameter.name, MAX_NAME_CHARS, f"{field} name", cut)
-    type_ = _text(parameter.type, MAX_DESCRIPTION_CHARS, f"{field}.{name} type", cut)
-    description = _text(parameter.description, MAX_DESCRIPTION_CHARS, f"{field}.{name} description", cut)
-    enum = tuple(_text(value, MAX_NAME_CHARS, f"{field}.{name} enum", cut) for value in parameter.enum)
-    others: dict[str, Any] = {
-        key: _text(getattr(parameter, key), MAX_NAME_CHARS, f"{field}.{name} {key}", cut) for key in _OTHER_TEXTS
+    texts: dict[str, Any] = {
+        key: _text(
+            getattr(parameter, key),
+            MAX_DESCRIPTION_CHARS if key in ("type", "description") else MAX_NAME_CHARS,
+            f"{field}.{name} {key}",
+            cut,
+        )
+        for key in _PARAMETER_TEXTS
     }
-    return replace(parameter, name=name, type=type_, description=description, enum=enum, **others)
+    enum = tuple(_text(value, MAX_NAME_CHARS, f"{field}.{name} enum", cut) for value in parameter.enum)
+    return replace(parameter, name=name, enum=enum, **texts)
 
 
 def _dependency(old: Dependency) -> Dependency:
-    return replace(
-        old,
-        tool=_text(old.tool, MAX_NAME_CHARS, "", []),
-        parameter=_text(old.parameter, MAX_NAME_CHARS, "", []),
-        output=_text(old.output, MAX_NAME_CHARS, "", []),
-        reason=_text(old.reason, MAX_NAME_CHARS, "", []),
-    )
+    texts: dict[str, str] = {key: getattr(old, key) for key in ("tool", "parameter", "output", "reason")}
+    cut: dict[str, Any] = {key: _text(text, MAX_NAME_CHARS, "", []) for key, text in texts.items()}
+    return replace(old, **cut)
 
 
 def _value(value: Any, field: str, cut: list[str]) -> Any:

@@ -9,13 +9,11 @@ from __future__ import annotations
 import json
 import logging
 import math
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Protocol
 
-from egotools.call import Argument
 from ingest.sources.document import Document
-from ingest.sources.json_schema.object_schema import object_schema
 from ingest.sources.parsing import parse_json
 from ontology.errors import DocumentError, RejectionReason
 from ontology.tool import Tool
@@ -23,16 +21,13 @@ from ontology.tool import Tool
 __all__ = [
     "DATA_SUFFIXES",
     "LINE_SUFFIXES",
-    "CallInput",
     "RejectedRecord",
     "Row",
     "Source",
-    "arguments_schema",
     "as_list",
     "as_mapping",
     "as_number",
     "as_text",
-    "distinct_names",
     "is_true",
     "json_lines",
 ]
@@ -60,7 +55,9 @@ class RejectedRecord:
         :param kept: a sentence that says what is kept all the same.
         """
         if isinstance(error, DocumentError):
-            return cls(subject, error.reason, f"{error.problem}. {kept}".strip())
+            where = f" at {error.subject}" if error.subject not in error.problem and error.subject != subject else ""
+            remedy = f" {error.remedy}." if error.remedy else ""
+            return cls(subject, error.reason, f"{error.problem}{where}.{remedy} {kept}".strip())
         if isinstance(error, RecursionError):
             return cls(subject, "too-deep", f"It is nested too deeply. {kept}".strip())
         _LOG.warning("the reader of %s failed: %s", subject, type(error).__name__)
@@ -155,47 +152,3 @@ def as_number(value: Any) -> float | None:
 def is_true(value: Any) -> bool:
     """Whether a flag is set, also one that a document writes as text (``"true"``)."""
     return value is True or (isinstance(value, str) and value.strip().lower() == "true")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CallInput:
-    """One property of the input schema of a tool.
-
-    :param argument: its name and its place in the request.
-    :param schema: its JSON Schema, as the document has it.
-    :param description: of the input, where it is not that of its schema.
-    """
-
-    argument: Argument
-    schema: Any
-    required: bool = False
-    description: str = ""
-
-    @property
-    def name(self) -> str:
-        """Its name in the input schema."""
-        return self.argument.name
-
-
-def distinct_names(inputs: Iterable[CallInput]) -> Iterator[CallInput]:
-    """Of two inputs of one name the later has its location before it: ``id`` and ``body_id``."""
-    taken: set[str] = set()
-    for each in inputs:
-        name = each.name
-        while name in taken:
-            name = f"{each.argument.location}_{name}"
-        taken.add(name)
-        renamed = name != each.name
-        yield replace(each, argument=replace(each.argument, name=name, wire_name=each.name)) if renamed else each
-
-
-def arguments_schema(inputs: Iterable[CallInput]) -> dict[str, Any]:
-    """The schema of an object that has the inputs as its properties."""
-    listed = list(inputs)
-    return object_schema({each.name: _described(each) for each in listed}, (e.name for e in listed if e.required))
-
-
-def _described(each: CallInput) -> Any:
-    if not each.description or not isinstance(each.schema, Mapping):
-        return each.schema
-    return {**each.schema, "description": each.description}

@@ -149,22 +149,23 @@ def load_sources(path: Path) -> tuple[SourceEntry, ...]:
 
 def check_sources(path: Path) -> CheckedSources:
     """Read a sources file, and report all its faults."""
-    root = compose_file(path)
-    if isinstance(root, Fault):
-        return CheckedSources((), [root])
-    reader = _Reader(path.parent)
-    sources = reader.sources(root)
-    return CheckedSources(() if reader.faults else sources, sorted(reader.faults))
+    return _checked(path)[0]
 
 
 def overlays_of(path: Path) -> tuple[Path, ...]:
     """Return the overlay files that a sources file names; none where the file has faults."""
+    return _checked(path)[1]
+
+
+def _checked(path: Path) -> tuple[CheckedSources, tuple[Path, ...]]:
     root = compose_file(path)
     if isinstance(root, Fault):
-        return ()
+        return CheckedSources((), [root]), ()
     reader = _Reader(path.parent)
-    reader.sources(root)
-    return () if reader.faults else reader.overlays
+    sources = reader.sources(root)
+    if reader.faults:
+        return CheckedSources((), sorted(reader.faults)), ()
+    return CheckedSources(sources, []), reader.overlays
 
 
 class _Reader(YamlNodes):

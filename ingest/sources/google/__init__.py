@@ -1,5 +1,1 @@
-"""The document format of Google's discovery documents."""
-
-from ingest.sources.google.source import GoogleDiscoverySource
-
-__all__ = ["GoogleDiscoverySource"]
+"""Reader of discovery documents of Google."""

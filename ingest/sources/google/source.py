@@ -3,195 +3,26 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from egotools.call import Argument, Call, Security, SecurityScheme
 from ingest.sources.document import Document
-from ingest.sources.json_schema.cut_parts import cut_parts
-from ingest.sources.json_schema.schema import Fields, dangling_reference, flatten
-from ingest.sources.json_schema.self_contained import Definitions, self_contained
+from ingest.sources.json_schema.schema import dangling_reference
+from ingest.sources.operation import CallInput, Operation, Output, Schemas, arguments_of, distinct_names
 from ingest.sources.parsing import parse_json
 from ingest.sources.prose import brief, name_words, plain, title_of
-from ingest.sources.source import (
-    CallInput,
-    RejectedRecord,
-    Source,
-    arguments_schema,
-    as_list,
-    as_mapping,
-    as_text,
-    distinct_names,
-)
+from ingest.sources.source import RejectedRecord, Source, as_list, as_mapping, as_text
 from ontology.errors import DocumentError, MissingExtraError, RejectionReason
-from ontology.tool import Parameter, Tool
+from ontology.tool import Tool
 
 __all__ = ["GoogleDiscoverySource"]
 
 _OWNER = {"contact": "ownerName", "contact_host": "ownerDomain"}
 _DESCRIPTION_CHARS = 600
-_FIELD_CHARS = 300
-
-
-@dataclass(frozen=True, slots=True)
-class Method:
-    """A method, with the names of the resources that lead to it."""
-
-    resource: tuple[str, ...]
-    name: str
-    body: Mapping[str, Any]
-
-    @property
-    def path(self) -> str:
-        """The names of the resources and of the method, joined by points."""
-        return ".".join((*self.resource, self.name))
-
-
-class Api:
-    """One API; each of its schemas is flattened once for inputs and once for outputs."""
-
-    def __init__(self, root: Mapping[str, Any], version: str) -> None:
-        self.root = root
-        self._version = version
-        self._schemas = as_mapping(root.get("schemas"))
-        self._known: dict[tuple[str, bool], Fields] = {}
-        self._definitions = Definitions(self._lookup)
-
-    def tool(self, method: Method) -> Tool:
-        """A method as a tool.
-
-        :raises DocumentError: when a reference leads nowhere.
-        """
-        body = method.body
-        own = as_text(body.get("id")) or f"{self.root.get('name', 'api')}.{method.path}"
-        first, _, rest = own.partition(".")
-        id_ = f"{first}.{self._version}.{rest}" if self._version else own
-        inputs = list(distinct_names([*self._url_inputs(body), *self._body_inputs(body.get("request"), own)]))
-        members = {each.argument.wire_name or each.name: each for each in inputs if each.argument.location == "body"}
-        request, response = (self._fields(body.get(key), output=key == "response") for key in ("request", "response"))
-        input_schema = self_contained(arguments_schema(inputs), self._lookup)  # in the order of the inputs
-        output = as_text(as_mapping(body.get("response")).get("$ref"))
-        output_schema = None
-        if output:
-            output_schema = self_contained({"$ref": output}, self._lookup, output=True, definitions=self._definitions)
-        cut = cut_parts(parameters=request, returns=response, input_schema=input_schema, output_schema=output_schema)
-        return Tool(
-            id=id_,
-            name=id_,
-            description=brief(plain(as_text(body.get("description"))), _DESCRIPTION_CHARS),
-            parameters=(
-                *(self._url_parameter(each) for each in inputs if each.argument.location != "body"),
-                *(_in_body(field, members) for field in request.parameters),
-            ),
-            returns=response.parameters,
-            metadata=self._metadata(method) | cut,
-            input_schema=input_schema.schema,
-            output_schema=output_schema.schema if output_schema else None,
-            call=self._call(body, inputs),
-        )
-
-    def _call(self, body: Mapping[str, Any], inputs: Sequence[CallInput]) -> Call:
-        """The call of a method: the URL template of ``path``, whose names are those of the parameters (``flatPath`` has others)."""
-        root = as_text(self.root.get("rootUrl")).rstrip("/")
-        base = f"{root}/{as_text(self.root.get('servicePath')).strip('/')}".rstrip("/")
-        return Call(
-            protocol="http",
-            servers=(base,) if root else (),
-            method=str(body.get("httpMethod", "GET")),
-            path="/" + as_text(body.get("path")).lstrip("/"),
-            media_type="application/json" if any(each.argument.location == "body" for each in inputs) else "",
-            accept="application/json",
-            arguments=tuple(each.argument for each in inputs),
-            security=tuple(_oauth(str(scope)) for scope in as_list(body.get("scopes"))),
-        )
-
-    def _body_inputs(self, reference: Any, method: str) -> Iterator[CallInput]:
-        """The members of a request body; a method names those that it requires in their annotations."""
-        name = as_text(as_mapping(reference).get("$ref"))
-        schema = self._lookup(name) if name else {}
-        for key, row in as_mapping(schema.get("properties")).items():
-            field = as_mapping(row)
-            if field.get("readOnly") is not True:
-                required = method in as_list(as_mapping(field.get("annotations")).get("required"))
-                yield CallInput(argument=Argument(name=key, location="body"), schema=field, required=required)
-
-    def _fields(self, reference: Any, *, output: bool) -> Fields:
-        """The fields of a request or a response."""
-        name = as_mapping(reference).get("$ref")
-        if not isinstance(name, str):
-            return Fields()
-        key = (name, output)
-        if key not in self._known:
-            location = "" if output else "body"
-            fields = flatten({"$ref": name}, lookup=self._lookup, location=location, output=output)
-            self._known[key] = Fields(parameters=_shortened(fields.parameters), cut=fields.cut)
-        return self._known[key]
-
-    def _lookup(self, ref: str) -> Mapping[str, Any]:
-        schema = self._schemas.get(ref)
-        if not isinstance(schema, Mapping):
-            raise dangling_reference(ref, subject=ref)
-        return schema
-
-    def _url_inputs(self, body: Mapping[str, Any]) -> Iterator[CallInput]:
-        """The parameters of path and query, those that have an order first."""
-        parameters = as_mapping(body.get("parameters"))
-        ordered = [name for name in as_list(body.get("parameterOrder")) if isinstance(name, str) and name in parameters]
-        for name in dict.fromkeys((*ordered, *parameters)):
-            row = parameters[name]
-            if isinstance(row, Mapping):
-                location = "path" if row.get("location") == "path" else "query"
-                argument = Argument(name=str(name), location=location)
-                yield CallInput(argument=argument, schema=self._url_schema(row), required=row.get("required") is True)
-
-    def _url_schema(self, row: Mapping[str, Any]) -> Mapping[str, Any]:
-        stated = {**self._lookup(row["$ref"]), **row} if isinstance(row.get("$ref"), str) else dict(row)
-        stated.pop("$ref", None)
-        if row.get("repeated") is not True:
-            return stated
-        outer = {"description": stated.pop("description")} if "description" in stated else {}
-        return {**outer, "type": "array", "items": stated}
-
-    def _url_parameter(self, each: CallInput) -> Parameter:
-        flat = flatten(arguments_schema([each]), lookup=self._lookup, location=each.argument.location).parameters[0]
-        return replace(flat, name=each.name, description=brief(flat.description, _FIELD_CHARS))
-
-    def _metadata(self, method: Method) -> dict[str, Any]:
-        api, body, resource = self.root, method.body, method.resource
-        metadata: dict[str, Any] = {
-            "title": title_of(method.name) + (f" {name_words(resource[-1])}" if resource else ""),
-            "service": str(api.get("title") or api.get("name") or ""),
-            "version": str(api.get("version", "")),
-            **{key: str(api[own]) for key, own in _OWNER.items() if isinstance(api.get(own), str)},
-            "method": str(body.get("httpMethod", "GET")),
-            "path": "/" + str(body.get("flatPath") or body.get("path") or "").lstrip("/"),
-            "tags": list(resource),
-            "scopes": [str(scope) for scope in as_list(body.get("scopes"))],
-        }
-        if body.get("deprecated") is True:
-            metadata["deprecated"] = True
-        return metadata
-
-
-def _in_body(field: Parameter, members: Mapping[str, CallInput]) -> Parameter:
-    """A field of the body under the name that it has in the input schema."""
-    top = re.split(r"[.\[]", field.name, maxsplit=1)[0]
-    member = members.get(top)
-    if member is None:
-        return field
-    required = field.required or (member.required and field.name == top)
-    return replace(field, name=member.name + field.name.removeprefix(top), required=required)
-
-
-def _oauth(scope: str) -> Security:
-    return Security(schemes=(SecurityScheme(key="oauth2", type="oauth2", scopes=(scope,)),))
-
-
-def _shortened(parameters: Sequence[Parameter]) -> tuple[Parameter, ...]:
-    return tuple(replace(each, description=brief(each.description, _FIELD_CHARS)) for each in parameters)
-
 
 _LIVE = "google-discovery:"
 _KIND_NAME = "discovery#restDescription"
@@ -302,25 +133,123 @@ def _rank(file: Path) -> tuple[bool, tuple[int, ...], str]:
 
 
 def _read_api(data: Any, address: str, version: str = "") -> Iterator[Tool | RejectedRecord]:
-    api = Api(as_mapping(data), version)
+    """Yield the tools of an API.
+
+    :param version: stands in the ids, where they would be those of another version.
+    """
+    api = _Api(as_mapping(data), version)
+    schemas = Schemas(api.lookup)
     methods = list(_methods(api.root, ()))
     if not methods:
         raise DocumentError("the discovery document has no methods", subject=address, reason="no-operations")
-    for method in methods:
-        subject = f"{address}#{method.path}"
-        if not isinstance(method.body, Mapping):
+    for path, method in methods:
+        subject = f"{address}#{'.'.join(path)}"
+        if isinstance(method, Mapping):
+            yield from schemas.tools(subject, partial(api.operation, path, method))
+        else:
             yield RejectedRecord(subject, "wrong-type", "A method must be an object.")
-            continue
-        try:
-            yield api.tool(method)
-        except Exception as error:  # whatever is wrong with one, the others are read
-            yield RejectedRecord.of_error(subject, error)
 
 
-def _methods(node: Mapping[str, Any], resource: tuple[str, ...]) -> Iterator[Method]:
-    """The methods of a resource and of the resources inside it."""
+def _methods(node: Mapping[str, Any], resource: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """The methods of a resource and of the resources inside it, each with the names that lead to it."""
     for name, method in as_mapping(node.get("methods")).items():
-        yield Method(resource, str(name), method)
+        yield (*resource, str(name)), method
     for name, below in as_mapping(node.get("resources")).items():
         if isinstance(below, Mapping):
             yield from _methods(below, (*resource, str(name)))
+
+
+class _Api:
+    """One API.
+
+    :param version: as for :func:`_read_api`.
+    """
+
+    def __init__(self, root: Mapping[str, Any], version: str) -> None:
+        self.root = root
+        self._version = version
+        self._schemas = as_mapping(root.get("schemas"))
+
+    def lookup(self, ref: str) -> Mapping[str, Any]:
+        """The schema of a name.
+
+        :raises DocumentError: where there is none.
+        """
+        schema = self._schemas.get(ref)
+        if not isinstance(schema, Mapping):
+            raise dangling_reference(ref, subject=ref)
+        return schema
+
+    def operation(self, path: tuple[str, ...], body: Mapping[str, Any]) -> Operation:
+        """A method, whose URL template is ``path`` with the names of the parameters (``flatPath`` has others).
+
+        :raises DocumentError: when a reference of its request leads nowhere.
+        """
+        own = as_text(body.get("id")) or f"{self.root.get('name', 'api')}.{'.'.join(path)}"
+        first, _, rest = own.partition(".")
+        inputs = distinct_names([*self._url_inputs(body), *self._body_inputs(body.get("request"), own)])
+        answer = as_text(as_mapping(body.get("response")).get("$ref"))
+        root = as_text(self.root.get("rootUrl")).rstrip("/")
+        base = f"{root}/{as_text(self.root.get('servicePath')).strip('/')}".rstrip("/")
+        scopes = [str(scope) for scope in as_list(body.get("scopes"))]
+        return Operation(
+            id=f"{first}.{self._version}.{rest}" if self._version else own,
+            description=brief(plain(as_text(body.get("description"))), _DESCRIPTION_CHARS),
+            inputs=inputs,
+            output=Output({"$ref": answer}) if answer else None,
+            metadata=self._metadata(path, body, scopes),
+            call=Call(
+                protocol="http",
+                servers=(base,) if root else (),
+                method=str(body.get("httpMethod", "GET")),
+                path="/" + as_text(body.get("path")).lstrip("/"),
+                media_type="application/json" if any(each.argument.location == "body" for each in inputs) else "",
+                accept="application/json",
+                arguments=arguments_of(inputs),
+                security=tuple(
+                    Security(schemes=(SecurityScheme(key="oauth2", type="oauth2", scopes=(scope,)),))
+                    for scope in scopes
+                ),
+            ),
+        )
+
+    def _url_inputs(self, body: Mapping[str, Any]) -> Iterator[CallInput]:
+        """The parameters of path and query, those that have an order first."""
+        parameters = as_mapping(body.get("parameters"))
+        ordered = [name for name in as_list(body.get("parameterOrder")) if isinstance(name, str) and name in parameters]
+        for name in dict.fromkeys((*ordered, *parameters)):
+            row = parameters[name]
+            if not isinstance(row, Mapping):
+                continue
+            schema = {**self.lookup(row["$ref"]), **row} if isinstance(row.get("$ref"), str) else dict(row)
+            schema.pop("$ref", None)
+            if row.get("repeated") is True:
+                outer = {"description": schema.pop("description")} if "description" in schema else {}
+                schema = {**outer, "type": "array", "items": schema}
+            argument = Argument(name=str(name), location="path" if row.get("location") == "path" else "query")
+            yield CallInput(argument=argument, schema=schema, required=row.get("required") is True)
+
+    def _body_inputs(self, reference: Any, method: str) -> Iterator[CallInput]:
+        """The members of a request body; a method names those that it requires in their annotations."""
+        name = as_text(as_mapping(reference).get("$ref"))
+        schema = self.lookup(name) if name else {}
+        for key, row in as_mapping(schema.get("properties")).items():
+            field = as_mapping(row)
+            if field.get("readOnly") is not True:
+                required = method in as_list(as_mapping(field.get("annotations")).get("required"))
+                yield CallInput(argument=Argument(name=key, location="body"), schema=field, required=required)
+
+    def _metadata(self, path: tuple[str, ...], body: Mapping[str, Any], scopes: list[str]) -> dict[str, Any]:
+        api = self.root
+        *resource, name = path
+        return {
+            "title": title_of(name) + (f" {name_words(resource[-1])}" if resource else ""),
+            "service": str(api.get("title") or api.get("name") or ""),
+            "version": str(api.get("version", "")),
+            **{key: str(api[own]) for key, own in _OWNER.items() if isinstance(api.get(own), str)},
+            "method": str(body.get("httpMethod", "GET")),
+            "path": "/" + str(body.get("flatPath") or body.get("path") or "").lstrip("/"),
+            "tags": resource,
+            "scopes": scopes,
+            **({"deprecated": True} if body.get("deprecated") is True else {}),
+        }

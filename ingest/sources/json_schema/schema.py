@@ -1,17 +1,16 @@
-"""Flatten a JSON Schema to parameters: nested fields by dotted path, a list's items with ``[]``, a map's values with ``*``.
+"""The statements of a JSON Schema about its value, and its fields as parameters: the one flattening of all formats.
 
-All formats with JSON Schema use these functions (OpenAPI, MCP, function definitions, discovery documents). A recursive type is
-not opened inside itself. Fields deeper than :data:`MAX_DEPTH` are left out, and the deepest first when there are more than
-:data:`MAX_FIELDS`.
+Nested fields have dotted paths, a list's items ``[]``, a map's values ``*``. A recursive type is not opened inside itself. Fields deeper
+than :data:`MAX_DEPTH` are left out, and the deepest first when there are more than :data:`MAX_FIELDS`.
 """
 
 from __future__ import annotations
 
 import json
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final, NamedTuple
 
 from ingest.sources.prose import brief, plain
 from ingest.sources.source import as_list, as_mapping, as_number, as_text
@@ -19,13 +18,14 @@ from ontology.errors import DocumentError
 from ontology.tool import Parameter
 
 __all__ = [
+    "FLAT",
     "MAX_FIELDS",
     "Fields",
     "Lookup",
     "dangling_reference",
     "flatten",
-    "flatten_schema",
     "local_lookup",
+    "object_schema",
     "parts_of",
     "states",
     "view_of",
@@ -33,9 +33,11 @@ __all__ = [
 
 Lookup = Callable[[str], Mapping[str, Any]]
 
+FLAT: Final[Any] = ("flat",)
+"""The key under which a reader states keywords that only the flat view has; no document has it. A field of type ``null`` is not shown."""
+
 _MAX_PARTS = 500
-BOUNDS = ("minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems", "multipleOf")
-"""The JSON Schema keywords that bound a value by a number."""
+_BOUNDS = ("minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems", "multipleOf")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -46,9 +48,7 @@ class View:
     :param properties: map from field name to schema, in the schema's order.
     :param items: schema of a list's items, or None.
     :param values: schema of a map's values, or None.
-    :param example: the first example as text, or empty.
-    :param default: the default as text, or empty.
-    :param bounds: the keywords that bound the value (:data:`BOUNDS`) and their numbers.
+    :param bounds: the keywords that bound the value, and their numbers.
     :param refs: the ``$ref``s of this type; not those of several types that an ``allOf`` combines.
     """
 
@@ -88,6 +88,15 @@ class View:
         return "string" if self.enum else "any"
 
 
+_SCALARS = ("description", "enum", "format", "example", "default", "pattern", "bounds")
+
+
+def object_schema(properties: Mapping[str, Any], required: Iterable[str] = ()) -> dict[str, Any]:
+    """The schema of an object with named fields; ``required`` is left out where no field is."""
+    names = list(required)
+    return {"type": "object", "properties": dict(properties), **({"required": names} if names else {})}
+
+
 def view_of(schema: Any, lookup: Lookup) -> View:
     """Return the view of a schema.
 
@@ -123,16 +132,31 @@ def states(schema: Any, flag: str, lookup: Lookup) -> bool:
 
 
 def dangling_reference(ref: str, *, subject: str, why: str = "") -> DocumentError:
-    """Return the error for a ``$ref`` that cannot be resolved.
-
-    :param why: the cause, or empty.
-    """
+    """Return the error for a ``$ref`` that cannot be resolved; ``why`` is the cause, or empty."""
     return DocumentError(
         f"the reference {ref!r} cannot be resolved" + (f" ({why})" if why else ""),
         subject=subject,
         remedy="Define its target, or correct it",
         reason="dangling-ref",
     )
+
+
+def local_lookup(schema: Any) -> Lookup:
+    """Return a function that resolves ``#/…`` references inside one schema.
+
+    It raises DocumentError when a reference cannot be resolved or points outside the schema.
+    """
+
+    def lookup(ref: str) -> Mapping[str, Any]:
+        node = schema if ref.startswith("#") else None
+        for part in ref.removeprefix("#").split("/")[1:]:
+            key = part.replace("~1", "/").replace("~0", "~")
+            node = node.get(key) if isinstance(node, Mapping) else None
+        if not isinstance(node, Mapping):
+            raise dangling_reference(ref, subject=ref)
+        return node
+
+    return lookup
 
 
 class _Merger:
@@ -164,47 +188,39 @@ class _Merger:
         _merge_any(view, [branch for branch in branches if branch.type != "null"])
         for part in (schema.get("then"), schema.get("else"), *as_mapping(schema.get("dependentSchemas")).values()):
             if isinstance(part, Mapping):  # fields that the object has for some values of others
-                view.properties |= {
-                    n: s for n, s in self.view(part, refs).properties.items() if n not in view.properties
-                }
+                view.properties = {**view.properties, **{**self.view(part, refs).properties, **view.properties}}
         return view
 
 
 def _own(schema: Mapping[str, Any], refs: frozenset[str]) -> View:
     """Return the view of the schema without its references and parts."""
+    if FLAT in schema:
+        schema = {**schema, **schema[FLAT]}
     type_ = schema.get("type")
     items = schema.get("items")
     if items is None and as_list(schema.get("prefixItems")):
         items = schema["prefixItems"]
     values = schema.get("additionalProperties")
+    allowed = [schema["const"]] if "const" in schema else as_list(schema.get("enum"))
+    examples = as_list(schema.get("examples"))
+    example = schema.get("example", examples[0] if examples else None)
     return View(
         types=[type_] if isinstance(type_, str) else [str(name) for name in as_list(type_)],
         description=as_text(schema.get("description")),
-        enum=_enum(schema),
+        enum=tuple(dict.fromkeys(_value_text(value) for value in allowed if value is not None)),
         format=as_text(schema.get("format")),
         properties={str(name): inner for name, inner in as_mapping(schema.get("properties")).items()},
         required=frozenset(map(str, as_list(schema.get("required")))),
         items={"anyOf": items} if isinstance(items, list) else items,
         values=values if isinstance(values, Mapping) and values else None,
-        example=_example(schema),
+        example="" if example is None else _value_text(example),
         default=_value_text(schema["default"]) if "default" in schema else "",
         pattern=as_text(schema.get("pattern")),
-        bounds=tuple((key, number) for key in BOUNDS if (number := as_number(schema.get(key))) is not None),
+        bounds=tuple((key, number) for key in _BOUNDS if (number := as_number(schema.get(key))) is not None),
         read_only=schema.get("readOnly") is True,
         write_only=schema.get("writeOnly") is True,
         refs=refs,
     )
-
-
-def _enum(schema: Mapping[str, Any]) -> tuple[str, ...]:
-    values = [schema["const"]] if "const" in schema else as_list(schema.get("enum"))
-    return tuple(dict.fromkeys(_value_text(value) for value in values if value is not None))
-
-
-def _example(schema: Mapping[str, Any]) -> str:
-    examples = schema.get("examples")
-    value = schema.get("example", examples[0] if isinstance(examples, list) and examples else None)
-    return "" if value is None else _value_text(value)
 
 
 def _value_text(value: Any) -> str:
@@ -214,10 +230,7 @@ def _value_text(value: Any) -> str:
 def _merge_all(view: View, part: View) -> None:
     """Merge a part of ``allOf`` into the view; the view's own statements have priority."""
     view.types = view.types or part.types
-    _merge_scalars(view, part)
-    for name, schema in part.properties.items():
-        existing = view.properties.get(name)
-        view.properties[name] = schema if existing is None or existing == schema else {"allOf": [existing, schema]}
+    _merge_statements(view, part, "allOf")
     view.required |= part.required
     view.read_only |= part.read_only
     view.write_only |= part.write_only
@@ -227,31 +240,26 @@ def _merge_any(view: View, branches: list[View]) -> None:
     """Merge ``oneOf`` or ``anyOf``: all fields of all branches; a field is required when each branch requires it."""
     if not branches:
         return
-    types = [type_ for branch in branches for type_ in ([branch.type] if branch.type != "any" else [])]
     if not view.types:
-        view.types = list(dict.fromkeys(name for type_ in types for name in type_.split("|")))
+        types = [name for branch in branches if branch.type != "any" for name in branch.type.split("|")]
+        view.types = list(dict.fromkeys(types))
+    enum = view.enum
+    if not enum and all(branch.enum for branch in branches):
+        enum = tuple(dict.fromkeys(value for branch in branches for value in branch.enum))
     for branch in branches:
-        for name, schema in branch.properties.items():
-            existing = view.properties.get(name)
-            view.properties[name] = schema if existing is None or existing == schema else {"anyOf": [existing, schema]}
-    if all(branch.enum for branch in branches):
-        view.enum = view.enum or tuple(dict.fromkeys(value for branch in branches for value in branch.enum))
-    for branch in branches:
-        enum, view_enum = branch.enum, view.enum
-        branch.enum = ()
-        _merge_scalars(view, branch)
-        branch.enum, view.enum = enum, view_enum
+        _merge_statements(view, branch, "anyOf")
+    view.enum = enum  # that of one branch is not that of the value
     view.required |= frozenset.intersection(*(branch.required for branch in branches))
 
 
-def _merge_scalars(view: View, part: View) -> None:
-    view.description = view.description or part.description
-    view.enum = view.enum or part.enum
-    view.format = view.format or part.format
-    view.example = view.example or part.example
-    view.default = view.default or part.default
-    view.pattern = view.pattern or part.pattern
-    view.bounds = view.bounds or part.bounds
+def _merge_statements(view: View, part: View, combined: str) -> None:
+    """Add what a part says; a field of both has the schemas of both, joined by the keyword ``combined``."""
+    for name, schema in part.properties.items():
+        existing = view.properties.get(name)
+        view.properties[name] = schema if existing is None or existing == schema else {combined: [existing, schema]}
+    for key in _SCALARS:
+        if not getattr(view, key):
+            setattr(view, key, getattr(part, key))
     view.items = view.items if view.items is not None else part.items
     view.values = view.values if view.values is not None else part.values
     view.refs |= part.refs
@@ -270,8 +278,7 @@ MAX_VALUE_CHARS = 200
 _MAX_VISITS = 5_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fields:
+class Fields(NamedTuple):
     """The fields of a schema.
 
     :param cut: whether fields are missing because of the limits.
@@ -281,60 +288,35 @@ class Fields:
     cut: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class _PendingField:
+class _Pending(NamedTuple):
     """A field in the queue: its position, name and schema, and the ``$ref``s on the path to it."""
 
     order: tuple[int, ...]
     name: str
     schema: Any
     required: bool
-    refs: frozenset[str]
+    refs: frozenset[str] = frozenset()
 
 
-def flatten_schema(
-    schema: Mapping[str, Any],
-    *,
-    lookup: Callable[[str], Mapping[str, Any]] | None = None,
-    location: str = "",
-    output: bool = False,
-) -> tuple[Parameter, ...]:
-    """Return the fields of a schema as parameters, in the schema's order.
+def flatten(schema: Any, *, lookup: Lookup | None = None, location: str = "", output: bool = False) -> Fields:
+    """Return the fields of a schema as parameters, in the schema's order. A value that is no object is one field, ``result`` or ``body``.
 
     :param lookup: returns the target of a ``$ref``; without one, references into ``schema`` itself (``#/$defs/…``) are resolved.
     :param location: location of the fields in an HTTP request.
     :param output: whether these are outputs (``writeOnly`` is left out) or inputs (``readOnly`` is left out).
     :raises DocumentError: when a reference cannot be resolved.
     """
-    return flatten(schema, lookup=lookup, location=location, output=output).parameters
-
-
-def flatten(
-    schema: Any,
-    *,
-    lookup: Lookup | None = None,
-    location: str = "",
-    output: bool = False,
-    required: bool = True,
-    root: str = "",
-) -> Fields:
-    """As :func:`flatten_schema`, but also return whether fields were cut.
-
-    :param required: whether the caller must give the whole value.
-    :param root: name of a value that is no object; by default ``result`` for an output, ``body`` for an input.
-    """
     lookup = lookup or local_lookup(schema)
-    required = required and not output  # no caller has to give an output
+    required = not output  # no caller has to give an output
     top = view_of(schema, lookup)
-    queue: deque[_PendingField] = deque()
+    queue: deque[_Pending] = deque()
     cut = False
     done: list[tuple[tuple[int, ...], Parameter]] = []
-    if top.properties or top.values is not None or top.type in {"object", "any", "null"}:
-        cut = _descend(queue, _PendingField((), "", schema, required, frozenset()), top, lookup, output=output)
-    elif top.is_list and _item_view(top, lookup).properties:
-        cut = _descend(queue, _PendingField((), "", schema, required, frozenset()), top, lookup, output=output)
+    is_object = top.properties or top.values is not None or top.type in {"object", "any", "null"}
+    if is_object or (top.is_list and _item_view(top, lookup).properties):
+        cut = _descend(queue, _Pending((), "", schema, required), top, lookup)
     else:
-        queue.append(_PendingField((0,), root or ("result" if output else "body"), schema, required, frozenset()))
+        queue.append(_Pending((0,), "result" if output else "body", schema, required))
     visits = 0
     while queue and len(done) < MAX_FIELDS and visits < _MAX_VISITS:
         pending = queue.popleft()
@@ -343,32 +325,13 @@ def flatten(
         if (view.write_only if output else view.read_only) or view.type == "null":
             continue
         done.append((pending.order, _parameter(pending, view, lookup, location)))
-        if pending.refs & view.refs:  # a recursive type: it is listed once and not opened again
-            continue
-        cut |= _descend(queue, pending, view, lookup, output=output)
+        if not pending.refs & view.refs:  # a recursive type is listed once and not opened again
+            cut |= _descend(queue, pending, view, lookup)
     done.sort(key=lambda pair: pair[0])
-    return Fields(parameters=tuple(parameter for _, parameter in done), cut=cut or bool(queue))
+    return Fields(tuple(parameter for _, parameter in done), cut or bool(queue))
 
 
-def local_lookup(schema: Any) -> Lookup:
-    """Return a function that resolves ``#/…`` references inside one schema.
-
-    It raises DocumentError when a reference cannot be resolved or points outside the schema.
-    """
-
-    def lookup(ref: str) -> Mapping[str, Any]:
-        node = schema if ref.startswith("#") else None
-        for part in ref.removeprefix("#").split("/")[1:]:
-            key = part.replace("~1", "/").replace("~0", "~")
-            node = node.get(key) if isinstance(node, Mapping) else None
-        if not isinstance(node, Mapping):
-            raise dangling_reference(ref, subject=ref)
-        return node
-
-    return lookup
-
-
-def _descend(queue: deque[_PendingField], pending: _PendingField, view: View, lookup: Lookup, *, output: bool) -> bool:
+def _descend(queue: deque[_Pending], pending: _Pending, view: View, lookup: Lookup) -> bool:
     """Add the nested fields of a field to the queue; return whether some were left out."""
     prefix, refs, levels = pending.name, pending.refs | view.refs, 0
     while view.is_list or (view.values is not None and not view.properties):
@@ -380,36 +343,31 @@ def _descend(queue: deque[_PendingField], pending: _PendingField, view: View, lo
         if levels > MAX_DEPTH:  # a list of itself by several parts, which have no reference of their own
             return True
         refs |= view.refs
-    children = list(_children(view, prefix, pending))
-    if not children:
+    names = [name for name in view.properties if name.strip()]
+    if not names:
         return False
-    depth = len(pending.order) + 1
-    if depth > MAX_DEPTH:
+    if len(pending.order) >= MAX_DEPTH:
         return True
-    for index, (name, schema, required) in enumerate(children[:MAX_BREADTH]):
-        queue.append(_PendingField((*pending.order, index), name, schema, required, refs))
-    return len(children) > MAX_BREADTH
-
-
-def _children(view: View, prefix: str, pending: _PendingField) -> Iterator[tuple[str, Any, bool]]:
     dot = f"{prefix}." if prefix else ""
-    for name, schema in view.properties.items():
-        if name.strip():
-            yield f"{dot}{name}", schema, pending.required and name in view.required and "*" not in prefix
+    limit = MAX_BREADTH if pending.order else MAX_FIELDS
+    for index, name in enumerate(names[:limit]):
+        required = pending.required and name in view.required and "*" not in prefix
+        queue.append(_Pending((*pending.order, index), f"{dot}{name}", view.properties[name], required, refs))
+    return len(names) > limit
 
 
 def _item_view(view: View, lookup: Lookup) -> View:
     return view_of(view.items if view.items is not None else {}, lookup)
 
 
-def _parameter(pending: _PendingField, view: View, lookup: Lookup, location: str) -> Parameter:
+def _parameter(pending: _Pending, view: View, lookup: Lookup, location: str) -> Parameter:
     item = _item_view(view, lookup) if view.is_list else view
     return Parameter(
         name=pending.name,
         type=view.type,
-        description=plain(view.description or item.description if view.is_list else view.description),
+        description=plain(view.description or item.description),
         required=pending.required,
-        enum=view.enum or (item.enum if view.is_list else ()),
+        enum=view.enum or item.enum,
         location=location,
         format=view.format,
         example=brief(view.example or item.example, MAX_VALUE_CHARS),

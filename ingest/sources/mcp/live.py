@@ -7,7 +7,7 @@ import logging
 import shlex
 from typing import Any, NamedTuple
 
-from egotools.calling.mcp_session import ServerOutput, first_cause, stdio_server
+from egotools.calling.mcp_session import ServerOutput, first_cause, http_server, stdio_server
 from ingest.sources.access import NO_ACCESS, Access
 from ingest.sources.fetch import run_async
 from ontology.errors import DocumentError, MissingExtraError
@@ -87,8 +87,6 @@ async def _list(address: str, output: ServerOutput, timeout_s: float, access: Ac
 def connection(address: str, output: ServerOutput, access: Access) -> Any:
     """Return the connection to a server, as the client of the SDK takes it."""
     if address.startswith(("mcp+http://", "mcp+https://")):
-        from egotools.calling.mcp_session import http_server
-
         return http_server(access.expand(address.removeprefix("mcp+")), access.resolved_headers(), output)
     try:
         words = shlex.split(address.removeprefix("mcp:"))

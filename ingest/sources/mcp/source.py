@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 from egotools.call import Argument, Call
 from ingest.sources.document import Document
-from ingest.sources.json_schema.cut_parts import cut_parts
-from ingest.sources.json_schema.schema import Fields, flatten, local_lookup, view_of
-from ingest.sources.json_schema.self_contained import SelfContained, self_contained
+from ingest.sources.json_schema.schema import local_lookup, view_of
+from ingest.sources.operation import Operation, Output, Schemas
 from ingest.sources.prose import plain
 from ingest.sources.source import (
     DATA_SUFFIXES,
@@ -65,6 +65,7 @@ class McpSource(Source):
         """
         service, pages = _pages(document)
         cursor: Any = None
+        schemas = Schemas()
         for location, page in pages:
             if isinstance(page, RejectedRecord):
                 yield page
@@ -72,8 +73,14 @@ class McpSource(Source):
             rows, cursor = _page(page, cursor)
             if rows is None:
                 yield _unusable(location, page)
-            for index, row in enumerate(rows or ()):
-                yield from _tool(row, f"{location}#{index + 1}", service)
+            for number, row in enumerate(rows or (), 1):
+                name = as_text(as_mapping(row).get("name")).strip()
+                if name:
+                    yield from schemas.tools(f"{location}#{name}", partial(_operation, name, row, service))
+                elif isinstance(row, Mapping):
+                    yield RejectedRecord(f"{location}#{number}", "no-name", "The tool has no name; give it one.")
+                else:
+                    yield RejectedRecord(f"{location}#{number}", "wrong-type", "A tool must be an object.")
         if cursor:
             detail = "The list goes on after its last page (nextCursor); save the following pages too."
             yield RejectedRecord(document.address, "missing-page", detail)
@@ -126,64 +133,28 @@ def _unusable(location: str, page: Any) -> RejectedRecord:
     return RejectedRecord(location, "wrong-type", "It is neither a tool nor an answer to tools/list.")
 
 
-def _tool(row: Any, location: str, service: str) -> Iterator[Tool | RejectedRecord]:
-    """Yield the tool of a row. One whose answer cannot be read has no outputs, and a record says so."""
-    name = as_text(as_mapping(row).get("name")).strip()
-    if not name:
-        is_tool = isinstance(row, Mapping)
-        yield RejectedRecord(
-            location,
-            "no-name" if is_tool else "wrong-type",
-            "The tool has no name; give it one." if is_tool else "A tool must be an object.",
-        )
-        return
-    location = f"{location.rpartition('#')[0]}#{name}"
-    try:
-        inputs = _read_schema(row, "inputSchema", output=False)
-    except Exception as error:  # whatever is wrong with one, the others are read
-        yield RejectedRecord.of_error(location, error)
-        return
-    outputs = _ReadSchema()
-    try:
-        outputs = _read_schema(row, "outputSchema", output=True)
-    except Exception as error:
-        yield RejectedRecord.of_error(location, error, "The tool is kept without its outputs.")
-    yield Tool(
-        id=name,
-        name=name,
-        description=plain(as_text(row.get("description"))),
-        parameters=inputs.fields.parameters,
-        returns=outputs.fields.parameters,
-        metadata=_metadata(row, service)
-        | cut_parts(
-            parameters=inputs.fields, returns=outputs.fields, input_schema=inputs.whole, output_schema=outputs.whole
-        ),
-        input_schema=inputs.whole.schema if inputs.whole else None,
-        output_schema=outputs.whole.schema if outputs.whole else None,
-        call=Call(protocol="mcp", operation=name, arguments=tuple(Argument(name=key) for key in inputs.names)),
-    )
+def _operation(name: str, row: Mapping[str, Any], service: str) -> Operation:
+    """The tool of a row.
 
-
-class _ReadSchema(NamedTuple):
-    """A schema as flat view and as a whole, and the names of its properties, those of all alternatives together."""
-
-    fields: Fields = Fields()
-    whole: SelfContained | None = None
-    names: tuple[str, ...] = ()
-
-
-def _read_schema(row: Mapping[str, Any], key: str, *, output: bool) -> _ReadSchema:
-    schema = row.get(key)
+    :raises DocumentError: when its ``inputSchema`` is no object.
+    """
+    schema, answer = row.get("inputSchema"), row.get("outputSchema")
     if not isinstance(schema, Mapping | None):
-        raise DocumentError(f"its {key} must be an object", subject=key, reason="wrong-type")
-    if not schema:
-        return _ReadSchema()
-    lookup = local_lookup(schema)
-    return _ReadSchema(
-        flatten(schema, output=output),
-        self_contained(schema, lookup, output=output),
-        tuple(view_of(schema, lookup).properties),
+        raise _no_object("inputSchema")
+    arguments = view_of(schema, local_lookup(schema)).properties if schema else ()  # those of all alternatives together
+    output: Output | Exception | None = Output(answer) if answer else None
+    return Operation(
+        id=name,
+        description=plain(as_text(row.get("description"))),
+        inputs=schema or None,
+        output=output if isinstance(answer, Mapping | None) else _no_object("outputSchema"),
+        metadata=_metadata(row, service),
+        call=Call(protocol="mcp", operation=name, arguments=tuple(Argument(name=key) for key in arguments)),
     )
+
+
+def _no_object(key: str) -> DocumentError:
+    return DocumentError(f"its {key} must be an object", subject=key, reason="wrong-type")
 
 
 def _metadata(row: Mapping[str, Any], service: str) -> dict[str, Any]:

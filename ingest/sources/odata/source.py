@@ -9,14 +9,18 @@ become dependencies (:mod:`ingest.sources.odata.resources`).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
+from typing import Any
 
 from ingest.sources.document import Document
 from ingest.sources.odata.edmx import parse_edmx
-from ingest.sources.odata.fields import EdmSchemas, ServiceTypes
-from ingest.sources.odata.operations import operation_tools
-from ingest.sources.odata.resources import declared_dependencies, find_resources, resource_tools
+from ingest.sources.odata.operations import collections_of, operation_of, overloads_of, places_of
+from ingest.sources.odata.resources import find_resources
+from ingest.sources.odata.tools import declared_dependencies, resource_operation, verbs_of
+from ingest.sources.odata.types import ServiceTypes
+from ingest.sources.operation import Operation, Schemas
 from ingest.sources.source import RejectedRecord, Source
 from ontology.tool import Tool
 
@@ -43,14 +47,22 @@ class ODataSource(Source):
         """
         service = parse_edmx(document)
         types = ServiceTypes(service)
-        schemas = EdmSchemas(types)
+        schemas = Schemas(types.lookup)
         found, nested, left_out = find_resources(types)
         items: list[Tool | RejectedRecord] = []
+
+        def add(id_: str, read: Callable[..., Operation], *values: Any) -> None:
+            items.extend(schemas.tools(f"{document.address}#{id_}", partial(read, types, *values)))
+
         for resource in found:
-            items += resource_tools(schemas, types, resource, document.address)
-        items += operation_tools(schemas, types, found, nested, document.address)
+            for verb in verbs_of(resource):
+                add(f"{verb}_{resource.id}", resource_operation, resource, verb)
+        collections, places = collections_of(found), places_of(types, [*found, *nested])
+        for id_, overloads in overloads_of(types).items():
+            add(id_, operation_of, id_, overloads, collections, places)
         for resource in nested:
-            items += resource_tools(schemas, types, resource, document.address)
+            for verb in verbs_of(resource):
+                add(f"{verb}_{resource.id}", resource_operation, resource, verb)
         depends_on = declared_dependencies(types, found, [item for item in items if isinstance(item, Tool)])
         for item in items:
             if isinstance(item, Tool):

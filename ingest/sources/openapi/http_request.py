@@ -1,9 +1,9 @@
-"""The request of an OpenAPI operation: its inputs, each with its place, and the media type of the body."""
+"""The request of an OpenAPI operation: its inputs, each with its place, the media type of the body, the credentials; and its answer."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -11,24 +11,24 @@ from egotools.call import Argument, Security, SecurityScheme
 from egotools.calling.input_arguments import ANY_NAME
 from ingest.sources.json_schema.references import References
 from ingest.sources.json_schema.schema import parts_of, states, view_of
-from ingest.sources.source import CallInput, as_list, as_mapping, as_text, distinct_names, is_true
+from ingest.sources.operation import CallInput, arguments_of, distinct_names
+from ingest.sources.source import as_list, as_mapping, as_text, is_true
 from ontology.errors import DocumentError
 from ontology.names import words
 
 __all__ = [
+    "HttpOperation",
     "HttpRequest",
-    "Operation",
     "answer_of",
-    "dangling_schemes",
     "request_of",
     "security_of",
+    "security_schemes",
     "success_responses",
-    "with_credential_parameters",
 ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Operation:
+class HttpOperation:
     """One operation and its path item.
 
     :param method: in upper case.
@@ -49,77 +49,61 @@ _CREDENTIALS = {
 }
 
 
-def is_credential(name: str, location: str) -> bool:
-    """Whether a parameter is a credential by its name and location (``header``, ``query``)."""
+def _is_credential(name: str, location: str) -> bool:
     spoken = " ".join(words(name))
     return any(spoken == one or spoken.endswith(f" {one}") for one in _CREDENTIALS.get(location, ()))
 
 
-def with_credential_parameters(
-    security: tuple[Security, ...], parameters: Iterable[tuple[str, str]]
+def security_of(
+    operation: HttpOperation, root: Mapping[str, Any], references: References, request: HttpRequest
 ) -> tuple[Security, ...]:
-    """Return the alternatives with an API key for each credential that is declared as a required parameter, as (name, location).
+    """The security of an operation, else that of the whole document; a scheme that is not defined has its name alone.
 
-    Each alternative then needs them too. One that a scheme has already is not added again; nor is the header ``Authorization`` where a scheme
-    fills it.
+    Each alternative also needs an API key for each credential that is declared as a required parameter. One that a scheme has already is
+    not added again; nor is the header ``Authorization`` where a scheme fills it.
     """
-    known = {(one.location, one.name.lower()) for each in security for one in each.schemes if one.type == "apiKey"}
-    if any(one.type != "apiKey" for each in security for one in each.schemes):
-        known.add(("header", "authorization"))
-    added = tuple(
-        SecurityScheme(key=name, type="apiKey", location=location, name=name)
-        for name, location in parameters
-        if (location, name.lower()) not in known
-    )
-    if not added:
-        return security
-    return tuple(Security(schemes=(*each.schemes, *added)) for each in security or (Security(),))
-
-
-def security_of(body: Mapping[str, Any], root: Mapping[str, Any], references: References) -> tuple[Security, ...]:
-    """The security of an operation, else that of the whole document; a scheme that is not defined has its name alone."""
+    body, defined = operation.body, security_schemes(root)
     declared = as_list(body["security"] if "security" in body else root.get("security"))
-    defined = _defined(root)
-
-    def scheme(key: Any) -> Mapping[str, Any]:
-        try:
-            return references.resolve(defined.get(key))
-        except DocumentError:  # told once for the document
-            return {}
-
-    return tuple(
-        Security(schemes=tuple(_scheme(str(key), scheme(key), as_list(scopes)) for key, scopes in each.items()))
+    stated = tuple(
+        Security(schemes=tuple(_scheme(key, defined.get(key), scopes, references) for key, scopes in each.items()))
         for each in declared
         if isinstance(each, Mapping)
     )
+    known = {(one.location, one.name.lower()) for each in stated for one in each.schemes if one.type == "apiKey"}
+    if any(one.type != "apiKey" for each in stated for one in each.schemes):
+        known.add(("header", "authorization"))
+    added = tuple(
+        SecurityScheme(key=name, type="apiKey", location=location, name=name)
+        for name, location in request.credentials
+        if (location, name.lower()) not in known
+    )
+    if not added:
+        return stated
+    return tuple(Security(schemes=(*each.schemes, *added)) for each in stated or (Security(),))
 
 
-def dangling_schemes(root: Mapping[str, Any], references: References) -> Iterator[tuple[str, DocumentError]]:
-    """Yield the security schemes whose reference leads nowhere, with the error."""
-    for key, node in _defined(root).items():
-        try:
-            references.resolve(node)
-        except DocumentError as error:
-            yield str(key), error
-
-
-def _defined(root: Mapping[str, Any]) -> Mapping[str, Any]:
+def security_schemes(root: Mapping[str, Any]) -> Mapping[Any, Any]:
+    """The security schemes of a document by name, which may be references."""
     components = as_mapping(as_mapping(root.get("components")).get("securitySchemes"))
     return components or as_mapping(root.get("securityDefinitions"))
 
 
-def _scheme(key: str, row: Mapping[str, Any], scopes: list[Any]) -> SecurityScheme:
+def _scheme(key: Any, node: Any, scopes: Any, references: References) -> SecurityScheme:
+    try:
+        row = references.resolve(node)
+    except DocumentError:  # told once for the document
+        row = {}
     type_, scheme = as_text(row.get("type")), as_text(row.get("scheme")).lower()
     if type_ == "basic":  # Swagger 2.0
         type_, scheme = "http", "basic"
     is_key = type_ == "apiKey"
     return SecurityScheme(
-        key=key,
+        key=str(key),
         type=type_,
         location=as_text(row.get("in")) if is_key else "",
         name=as_text(row.get("name")) if is_key else "",
         scheme=scheme,
-        scopes=tuple(map(str, scopes)),
+        scopes=tuple(map(str, as_list(scopes))),
     )
 
 
@@ -130,9 +114,8 @@ _FORMS = re.compile(r"^(?:application/x-www-form-urlencoded|multipart/)", re.IGN
 _JSON = re.compile(r"^application/json\b|\+json\b|^text/json\b", re.IGNORECASE)
 _TEMPLATE = re.compile(r"\{([^{}/]+)\}")
 # A Swagger 2.0 parameter is its own schema; these of its keys are none of the schema's.
-_FLAGS = frozenset({"required", "name", "in", "collectionFormat", "allowEmptyValue"})
+_FLAGS = frozenset({"required", "name", "in", "collectionFormat", "allowEmptyValue", "description"})
 _STYLES = {"csv": "form", "ssv": "spaceDelimited", "pipes": "pipeDelimited", "tsv": "tabDelimited", "multi": "form"}
-_WHOLE = "body"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,7 +128,7 @@ class HttpRequest:
     :param credentials: (name, location) of the required parameters that are credentials; they are no inputs.
     """
 
-    inputs: tuple[CallInput, ...]
+    inputs: list[CallInput]
     media_type: str = ""
     values: Any = None
     credentials: tuple[tuple[str, str], ...] = ()
@@ -154,7 +137,7 @@ class HttpRequest:
     def arguments(self) -> tuple[Argument, ...]:
         """The place of each input; where the body takes further members, the argument ``*`` is the place of these."""
         further = (Argument(name=ANY_NAME, location=_body_location(self.media_type)),)
-        return (*(each.argument for each in self.inputs), *(further if self.values is not None else ()))
+        return (*arguments_of(self.inputs), *(further if self.values is not None else ()))
 
 
 class MediaType(NamedTuple):
@@ -164,13 +147,17 @@ class MediaType(NamedTuple):
     schema: Any = None
 
 
-def request_of(operation: Operation, root: Mapping[str, Any], references: References) -> HttpRequest:
+def request_of(operation: HttpOperation, root: Mapping[str, Any], references: References) -> HttpRequest:
     """The request of an operation. Cookies are left out: they belong to the session, not to the caller.
 
     :raises DocumentError: when a reference leads nowhere or a parameter has no name.
     """
     declared = _declared(operation, references)
-    inputs = [*_undeclared_variables(operation.path, declared)]
+    variables = (name for name in dict.fromkeys(_TEMPLATE.findall(operation.path)) if (name, "path") not in declared)
+    inputs = [  # variables of the path that the document does not declare are inputs too
+        CallInput(argument=Argument(name=name, location="path"), schema={"type": "string"}, required=True)
+        for name in variables
+    ]
     media_type, values = "", None
     credentials: list[tuple[str, str]] = []
     body: Mapping[str, Any] = {}
@@ -178,15 +165,14 @@ def request_of(operation: Operation, root: Mapping[str, Any], references: Refere
         if location == "body":  # Swagger 2.0
             body = parameter
             media_type = media_type or _consumed(operation, root, "application/json")
-        elif is_credential(name, location):
+        elif _is_credential(name, location):
             credentials += [(name, location)] if is_true(parameter.get("required")) else []
         elif location in _LOCATIONS and not (location == "header" and name.lower() in _PROTOCOL_HEADERS):
             inputs.append(_input(name, _LOCATIONS[location], parameter))
             if location == "formData":
                 media_type = media_type or _consumed(operation, root, "application/x-www-form-urlencoded")
     schema = body.get("schema")
-    request = references.resolve(operation.body.get("requestBody"))
-    if request:
+    if request := references.resolve(operation.body.get("requestBody")):
         body = request
         media_type, schema = media_type_of(request)
     if body and isinstance(schema, Mapping):
@@ -195,21 +181,19 @@ def request_of(operation: Operation, root: Mapping[str, Any], references: Refere
     elif body and media_type:
         inputs.append(_whole({}, body))
     return HttpRequest(
-        inputs=tuple(distinct_names(inputs)), media_type=media_type, values=values, credentials=tuple(credentials)
+        inputs=distinct_names(inputs), media_type=media_type, values=values, credentials=tuple(credentials)
     )
 
 
 def media_type_of(holder: Mapping[str, Any]) -> MediaType:
     """The JSON media type of a ``content`` object, else the first that has a schema, else the first."""
-    media = [
-        MediaType(str(name), as_mapping(inner).get("schema"))
-        for name, inner in as_mapping(holder.get("content")).items()
-    ]
+    content = as_mapping(holder.get("content"))
+    media = [MediaType(str(name), as_mapping(inner).get("schema")) for name, inner in content.items()]
     media.sort(key=lambda each: (each.schema is None, not _JSON.search(each.name)))
     return media[0] if media else MediaType("")
 
 
-def _declared(operation: Operation, references: References) -> dict[tuple[str, str], Mapping[str, Any]]:
+def _declared(operation: HttpOperation, references: References) -> dict[tuple[str, str], Mapping[str, Any]]:
     """The parameters by name and location; those of the operation take the place of those of its path.
 
     Names of headers differ in more than case, and a variable has the case that it has in the path.
@@ -229,44 +213,32 @@ def _declared(operation: Operation, references: References) -> dict[tuple[str, s
     return declared
 
 
-def _undeclared_variables(path: str, declared: Iterable[tuple[str, str]]) -> Iterator[CallInput]:
-    """Variables of the path that the document does not declare are inputs too."""
-    known = {name for name, location in declared if location == "path"}
-    for name in dict.fromkeys(_TEMPLATE.findall(path)):
-        if name not in known:
-            yield CallInput(argument=Argument(name=name, location="path"), schema={"type": "string"}, required=True)
-
-
 def _input(name: str, location: str, parameter: Mapping[str, Any]) -> CallInput:
     content = media_type_of(parameter)
     schema = parameter.get("schema") or content.schema
     if schema is None:
-        schema = {key: value for key, value in parameter.items() if key not in _FLAGS and key != "description"}
+        schema = {key: value for key, value in parameter.items() if key not in _FLAGS}
     elif isinstance(schema, Mapping) and "example" in parameter:
         schema = {**schema, "example": parameter["example"]}
     collection = as_text(parameter.get("collectionFormat"))
     if not collection and "schema" not in parameter and parameter.get("type") == "array":
         collection = "csv"  # the default of Swagger 2.0
     style = "json" if content.name else as_text(parameter.get("style")) or _STYLES.get(collection, "")
-    explode = parameter.get("explode")
-    if collection:
-        explode = collection == "multi"
+    explode = collection == "multi" if collection else parameter.get("explode")
+    explode = explode if isinstance(explode, bool) else None
     return CallInput(
-        argument=Argument(
-            name=name, location=location, style=style, explode=explode if isinstance(explode, bool) else None
-        ),
+        argument=Argument(name=name, location=location, style=style, explode=explode),
         schema=schema,
         required=is_true(parameter.get("required")) or location == "path",
         description=as_text(parameter.get("description")),
     )
 
 
-def _consumed(operation: Operation, root: Mapping[str, Any], default: str) -> str:
-    """The media type of the body of a Swagger 2.0 operation."""
+def _consumed(operation: HttpOperation, root: Mapping[str, Any], default: str) -> str:
+    """The media type of the body of a Swagger 2.0 operation: a form where the default is one."""
     consumes = as_list(operation.body.get("consumes")) or as_list(root.get("consumes"))
-    names = [
-        name for name in consumes if isinstance(name, str) and bool(_FORMS.match(name)) == bool(_FORMS.match(default))
-    ]
+    is_form = bool(_FORMS.match(default))
+    names = [name for name in consumes if isinstance(name, str) and bool(_FORMS.match(name)) == is_form]
     return next((name for name in names if _JSON.search(name)), names[0] if names else default)
 
 
@@ -275,7 +247,8 @@ def _body(
 ) -> tuple[list[CallInput], Any]:
     """The members of an object, else the whole body as one input; alternatives (``oneOf``) are not torn apart."""
     view = view_of(schema, references.lookup)
-    if not view.properties or _has_alternatives(schema, references):
+    parts = parts_of(schema, references.lookup, ("allOf",))
+    if not view.properties or any(len(as_list(part.get(key))) > 1 for part in parts for key in ("oneOf", "anyOf")):
         return [_whole(schema, holder)], None
     required = is_true(holder.get("required"))
     location = _body_location(media_type)
@@ -307,49 +280,40 @@ def _encoded(argument: Argument, encoding: Mapping[str, Any]) -> Argument:
 
 def _whole(schema: Any, holder: Mapping[str, Any]) -> CallInput:
     return CallInput(
-        argument=Argument(name=_WHOLE, location="body", whole_body=True),
+        argument=Argument(name="body", location="body", whole_body=True),
         schema=schema,
         required=is_true(holder.get("required")),
         description=as_text(holder.get("description")),
     )
 
 
-def _has_alternatives(schema: Any, references: References) -> bool:
-    return any(
-        len(as_list(part.get(key))) > 1
-        for part in parts_of(schema, references.lookup, ("allOf",))
-        for key in ("oneOf", "anyOf")
-    )
-
-
 _SUCCESS = re.compile(r"^2(\d\d|XX)$", re.IGNORECASE)
 
 
-def answer_of(operation: Operation, root: Mapping[str, Any], references: References) -> MediaType:
+def answer_of(operation: HttpOperation, root: Mapping[str, Any], references: References) -> MediaType:
     """The media type of the first of 200, 201, other 2xx, ``default`` that has one, and the schema of the first that has one.
 
     The media type is empty and the schema None where no answer has one.
 
     :raises DocumentError: when a reference leads nowhere.
     """
-    found = [_media(response, operation, root) for _, response in success_responses(operation.body, references)]
+    found = [_media(response, operation, root) for response in success_responses(operation.body, references)]
     schemas = (each.schema for each in found if isinstance(each.schema, Mapping) and each.schema)
     return MediaType(next((each.name for each in found if each.name), ""), next(schemas, None))
 
 
-def success_responses(body: Mapping[str, Any], references: References) -> list[tuple[str, Mapping[str, Any]]]:
-    """The success answers by status, in the order of the statuses, ``default`` last.
+def success_responses(body: Mapping[str, Any], references: References) -> list[Mapping[str, Any]]:
+    """The success answers in the order of their statuses, ``default`` last.
 
     :raises DocumentError: when a reference leads nowhere.
     """
-    responses = as_mapping(body.get("responses"))
-    by_code = {str(code): response for code, response in responses.items()}
+    by_code = {str(code): response for code, response in as_mapping(body.get("responses")).items()}
     codes = sorted((code for code in by_code if _SUCCESS.match(code)), key=str.upper)
-    default = ["default"] if "default" in responses else []
-    return [(code, references.resolve(by_code[code])) for code in (*codes, *default)]
+    default = ["default"] if "default" in by_code else []
+    return [references.resolve(by_code[code]) for code in (*codes, *default)]
 
 
-def _media(response: Mapping[str, Any], operation: Operation, root: Mapping[str, Any]) -> MediaType:
+def _media(response: Mapping[str, Any], operation: HttpOperation, root: Mapping[str, Any]) -> MediaType:
     media = media_type_of(response)
     if "schema" not in response:
         return media

@@ -4,157 +4,29 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from dataclasses import replace
+from functools import partial
+from typing import Any
 from urllib.parse import unquote, urljoin, urlsplit, urlunsplit
 
 from egotools.call import Call
 from ingest.sources.document import Document
-from ingest.sources.json_schema.cut_parts import cut_parts
 from ingest.sources.json_schema.references import References
-from ingest.sources.json_schema.schema import Fields, flatten
-from ingest.sources.json_schema.self_contained import SelfContained, self_contained
 from ingest.sources.openapi.http_request import (
-    HttpRequest,
-    Operation,
+    HttpOperation,
     answer_of,
-    dangling_schemes,
     request_of,
     security_of,
+    security_schemes,
     success_responses,
-    with_credential_parameters,
 )
+from ingest.sources.operation import Operation, Output, Schemas
 from ingest.sources.prose import plain, sentences
-from ingest.sources.source import (
-    DATA_SUFFIXES,
-    CallInput,
-    RejectedRecord,
-    Source,
-    arguments_schema,
-    as_list,
-    as_mapping,
-    as_text,
-)
+from ingest.sources.source import DATA_SUFFIXES, RejectedRecord, Source, as_list, as_mapping, as_text
 from ontology.errors import DocumentError
 from ontology.tool import Dependency, Tool
 
 __all__ = ["OpenApiSource"]
-
-_BODIES = frozenset({"body", "form"})
-
-
-def inputs_of(request: HttpRequest, references: References) -> Fields:
-    """The inputs of a request as flat parameters.
-
-    :raises DocumentError: when a reference leads nowhere.
-    """
-    members = [each for each in request.inputs if each.argument.location in _BODIES and not each.argument.whole_body]
-    parts = [_field(each, references) for each in request.inputs if each not in members]
-    if members:
-        parts.append(flatten(arguments_schema(members), lookup=references.lookup, location="body"))
-    return Fields(
-        parameters=tuple(parameter for part in parts for parameter in part.parameters),
-        cut=any(part.cut for part in parts),
-    )
-
-
-def input_schema_of(request: HttpRequest, references: References) -> SelfContained:
-    """The JSON Schema of the arguments of a request.
-
-    :raises DocumentError: when a reference leads nowhere.
-    """
-    schema = arguments_schema(request.inputs)
-    if request.values is not None:
-        schema["additionalProperties"] = request.values
-    return self_contained(schema, references.lookup, definitions=references.definitions)
-
-
-def _field(each: CallInput, references: References) -> Fields:
-    fields = flatten(arguments_schema([each]), lookup=references.lookup, location=each.argument.location)
-    description = plain(each.description)
-    if not fields.parameters or not description:
-        return fields
-    first, *rest = fields.parameters
-    return Fields(parameters=(replace(first, description=description), *rest), cut=fields.cut)
-
-
-@dataclass(frozen=True, slots=True)
-class Links:
-    """The links of a document.
-
-    :param dependencies: map from operation id to the dependencies of the operation.
-    :param rejected: the links whose target does not exist.
-    """
-
-    dependencies: dict[str, list[Dependency]] = field(default_factory=dict)
-    rejected: list[RejectedRecord] = field(default_factory=list)
-
-
-def declared_links(operations: Sequence[Operation], references: References, address: str) -> Links:
-    """Return the links of all operations."""
-    found = Links()
-    by_id = {operation.id: operation.id for operation in operations}
-    by_path = {(operation.path, operation.method.lower()): operation.id for operation in operations}
-    for operation in operations:
-        for name, link in _links(operation, references):
-            target = by_id.get(str(link.get("operationId"))) or by_path.get(_path_and_method(link.get("operationRef")))
-            if target is None:
-                named = link.get("operationId") or link.get("operationRef") or "no operation"
-                problem = f"The link {name!r} names {named}, which this document does not have"
-                detail = f"{problem}; the tool is kept without it."
-                found.rejected.append(RejectedRecord(f"{address}#{operation.id}", "dangling-link", detail))
-            elif target != operation.id:
-                found.dependencies.setdefault(target, []).extend(_dependencies(operation.id, name, link))
-    return found
-
-
-def _links(operation: Operation, references: References) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    try:
-        for _, response in success_responses(operation.body, references):
-            for name, link in as_mapping(response.get("links")).items():
-                yield str(name), references.resolve(link)
-    except DocumentError:
-        return  # the same error is told of the answer
-
-
-def _path_and_method(ref: Any) -> tuple[str, str]:
-    """Parse path and method of an ``operationRef`` in this document (``#/paths/~1orders~1{id}/get``)."""
-    match = re.fullmatch(r"#/paths/([^/]+)/([a-z]+)", ref) if isinstance(ref, str) else None
-    return (_unescaped(match[1]), match[2]) if match else ("", "")
-
-
-def _dependencies(source: str, link_name: str, link: Mapping[str, Any]) -> Iterator[Dependency]:
-    reason = f"openapi link {link_name}"
-    filled = dict(as_mapping(link.get("parameters")))
-    if isinstance(link.get("requestBody"), str):
-        filled["body"] = link["requestBody"]
-    if not filled:
-        yield Dependency(tool=source, reason=reason)
-    for parameter, expression in filled.items():
-        name = re.sub(r"^(?:path|query|header|cookie)\.", "", str(parameter))
-        yield Dependency(tool=source, parameter=name, output=_output(expression), reason=reason)
-
-
-def _output(expression: Any) -> str:
-    """Return the output of a runtime expression: ``items[].id`` for ``$response.body#/items/0/id``."""
-    text = expression.strip("{}") if isinstance(expression, str) else ""
-    if text.startswith("$response.header."):
-        return text.removeprefix("$response.header.")
-    if not text.startswith("$response.body#/"):
-        return ""
-    name = ""
-    for part in text.removeprefix("$response.body#/").split("/"):
-        if part.isdigit():
-            name += "[]"
-        else:
-            name += f".{_unescaped(part)}" if name else _unescaped(part)
-    return name
-
-
-def _unescaped(part: str) -> str:
-    """Decode one part of a JSON pointer in a URL."""
-    return unquote(part).replace("~1", "/").replace("~0", "~")
-
 
 _METHODS = frozenset({"get", "put", "post", "delete", "options", "head", "patch", "trace", "query"})
 # A document without paths is valid when it has one of these keys: other documents can refer to it.
@@ -186,7 +58,7 @@ class OpenApiSource(Source):
         _check_version(root, document)
         _state_subtypes(root)
         references = References(document)
-        operations: list[Operation] = []
+        operations: list[HttpOperation] = []
         taken: set[str] = set()
         for found in _operations(root, document, references):
             if isinstance(found, RejectedRecord):
@@ -195,13 +67,18 @@ class OpenApiSource(Source):
                 operations.append(_distinct(found, taken))
         if not root.get("paths") and not any(root.get(key) for key in _LIBRARY):
             yield RejectedRecord(document.address, "no-operations", "The document has no paths.")
-        for key, error in dangling_schemes(root, references):
-            yield _rejected(f"{document.address}#{key}", error, "The operations that need it are kept without it.")
-        links = declared_links(operations, references, document.address)
-        yield from links.rejected
+        for key, node in security_schemes(root).items():
+            try:
+                references.resolve(node)
+            except DocumentError as error:
+                kept = "The operations that need it are kept without it."
+                yield RejectedRecord.of_error(f"{document.address}#{key}", error, kept)
+        linked: dict[str, list[Dependency]] = {}
+        yield from _take_links(operations, references, document.address, linked)
+        reader, schemas = _Reader(document, references, linked), Schemas(references.lookup)
         for operation in operations:
-            depends_on = tuple(links.dependencies.get(operation.id, ()))
-            yield from _read(operation, root, references, depends_on, document)
+            subject = f"{document.address}#{operation.id}"
+            yield from schemas.tools(subject, partial(reader.operation, operation))
 
 
 def _check_version(root: Mapping[str, Any], document: Document) -> None:
@@ -270,7 +147,7 @@ def _all_below(name: str, below: Mapping[str, Sequence[str]]) -> list[str]:
 
 def _operations(
     root: Mapping[str, Any], document: Document, references: References
-) -> Iterator[Operation | RejectedRecord]:
+) -> Iterator[HttpOperation | RejectedRecord]:
     """Yield the operations in document order."""
     for path, item in (root.get("paths") or {}).items():
         if not str(path).startswith("/"):
@@ -278,7 +155,7 @@ def _operations(
         try:
             resolved = {**references.resolve(item), **{k: v for k, v in as_mapping(item).items() if k != "$ref"}}
         except DocumentError as error:
-            yield _rejected(f"{document.address}#{path}", error)
+            yield RejectedRecord.of_error(f"{document.address}#{path}", error)
             continue
         if not isinstance(item, Mapping | None):  # an empty item has no operations, which is allowed
             yield RejectedRecord(f"{document.address}#{path}", "wrong-type", "A path item must be an object.")
@@ -288,7 +165,7 @@ def _operations(
                 continue
             if isinstance(body, Mapping):
                 id_ = _id(body, method, path)
-                yield Operation(id=id_, method=method.upper(), path=path, item=resolved, body=body)
+                yield HttpOperation(id=id_, method=method.upper(), path=path, item=resolved, body=body)
             else:
                 subject = f"{document.address}#{method} {path}"
                 yield RejectedRecord(subject, "wrong-type", "An operation must be an object.")
@@ -299,7 +176,7 @@ def _id(body: Mapping[str, Any], method: str, path: str) -> str:
     return as_text(body.get("operationId")).strip() or re.sub(r"[\W_]+", "_", f"{method.lower()}_{path}").strip("_")
 
 
-def _distinct(operation: Operation, taken: set[str]) -> Operation:
+def _distinct(operation: HttpOperation, taken: set[str]) -> HttpOperation:
     """The operation with an id of its own: of two with one id, the later has method and path as its id, and a number if need be."""
     id_, number = operation.id, 2
     if id_ in taken:
@@ -310,108 +187,124 @@ def _distinct(operation: Operation, taken: set[str]) -> Operation:
     return operation if id_ == operation.id else replace(operation, id=id_)
 
 
-class _Answer(NamedTuple):
-    """The media type of an answer, its fields and its schema."""
+def _take_links(
+    operations: Sequence[HttpOperation], references: References, address: str, found: dict[str, list[Dependency]]
+) -> Iterator[RejectedRecord]:
+    """Add the links of all operations to ``found`` (operation id → its dependencies); yield a record for each without a target."""
+    by_id = {operation.id: operation.id for operation in operations}
+    by_path = {(operation.path, operation.method.lower()): operation.id for operation in operations}
+    for operation in operations:
+        for name, link in _links(operation, references):
+            target = by_id.get(str(link.get("operationId"))) or by_path.get(_path_and_method(link.get("operationRef")))
+            if target is None:
+                named = link.get("operationId") or link.get("operationRef") or "no operation"
+                problem = f"The link {name!r} names {named}, which this document does not have"
+                detail = f"{problem}; the tool is kept without it."
+                yield RejectedRecord(f"{address}#{operation.id}", "dangling-link", detail)
+            elif target != operation.id:
+                found.setdefault(target, []).extend(_dependencies(operation.id, name, link))
 
-    accept: str = ""
-    fields: Fields = Fields()
-    whole: SelfContained | None = None
 
-
-def _read(
-    operation: Operation,
-    root: Mapping[str, Any],
-    references: References,
-    depends_on: tuple[Dependency, ...],
-    document: Document,
-) -> Iterator[Tool | RejectedRecord]:
-    subject = f"{document.address}#{operation.id}"
-    answer, without_answer = _Answer(), None
+def _links(operation: HttpOperation, references: References) -> Iterator[tuple[str, Mapping[str, Any]]]:
     try:
-        answer = _answer(operation, root, references)
-    except Exception as error:  # whatever is wrong with one operation, the others are read
-        without_answer = _rejected(subject, error, "The tool is kept without its outputs.")
-    try:
-        tool = _tool(operation, root, references, depends_on, _public_base(document), answer)
-    except Exception as error:
-        yield _rejected(subject, error)
-        return
-    if without_answer is not None:
-        yield without_answer
-    yield tool
+        for response in success_responses(operation.body, references):
+            for name, link in as_mapping(response.get("links")).items():
+                yield str(name), references.resolve(link)
+    except DocumentError:
+        return  # the same error is told of the answer
 
 
-def _answer(operation: Operation, root: Mapping[str, Any], references: References) -> _Answer:
-    accept, schema = answer_of(operation, root, references)
-    if schema is None:
-        return _Answer(accept)
-    return _Answer(
-        accept,
-        flatten(schema, lookup=references.lookup, output=True),
-        self_contained(schema, references.lookup, output=True, definitions=references.definitions),
-    )
+def _path_and_method(ref: Any) -> tuple[str, str]:
+    """Parse path and method of an ``operationRef`` in this document (``#/paths/~1orders~1{id}/get``)."""
+    match = re.fullmatch(r"#/paths/([^/]+)/([a-z]+)", ref) if isinstance(ref, str) else None
+    return (_unescaped(match[1]), match[2]) if match else ("", "")
 
 
-def _tool(
-    operation: Operation,
-    root: Mapping[str, Any],
-    references: References,
-    depends_on: tuple[Dependency, ...],
-    base: str,
-    answer: _Answer,
-) -> Tool:
-    request = request_of(operation, root, references)
-    inputs, input_schema = inputs_of(request, references), input_schema_of(request, references)
-    cut = cut_parts(parameters=inputs, returns=answer.fields, input_schema=input_schema, output_schema=answer.whole)
-    return Tool(
-        id=operation.id,
-        name=operation.id,
-        description=_described(operation.body) or _described(operation.item),
-        parameters=inputs.parameters,
-        returns=answer.fields.parameters,
-        depends_on=depends_on,
-        metadata=_metadata(operation, root) | cut,
-        input_schema=input_schema.schema,
-        output_schema=answer.whole.schema if answer.whole else None,
-        call=_call(operation, request, root, references, base, answer.accept),
-    )
+def _dependencies(source: str, link_name: str, link: Mapping[str, Any]) -> Iterator[Dependency]:
+    reason = f"openapi link {link_name}"
+    filled = dict(as_mapping(link.get("parameters")))
+    if isinstance(link.get("requestBody"), str):
+        filled["body"] = link["requestBody"]
+    if not filled:
+        yield Dependency(tool=source, reason=reason)
+    for parameter, expression in filled.items():
+        name = re.sub(r"^(?:path|query|header|cookie)\.", "", str(parameter))
+        yield Dependency(tool=source, parameter=name, output=_output(expression), reason=reason)
+
+
+def _output(expression: Any) -> str:
+    """Return the output of a runtime expression: ``items[].id`` for ``$response.body#/items/0/id``."""
+    text = expression.strip("{}") if isinstance(expression, str) else ""
+    if text.startswith("$response.header."):
+        return text.removeprefix("$response.header.")
+    if not text.startswith("$response.body#/"):
+        return ""
+    name = ""
+    for part in text.removeprefix("$response.body#/").split("/"):
+        if part.isdigit():
+            name += "[]"
+        else:
+            name += f".{_unescaped(part)}" if name else _unescaped(part)
+    return name
+
+
+def _unescaped(part: str) -> str:
+    """Decode one part of a JSON pointer in a URL."""
+    return unquote(part).replace("~1", "/").replace("~0", "~")
+
+
+class _Reader:
+    """Reader of the operations of one document."""
+
+    def __init__(self, document: Document, references: References, linked: Mapping[str, list[Dependency]]) -> None:
+        self._root: Mapping[str, Any] = document.data
+        self._references = references
+        self._linked = linked
+        self._base = ""
+        if document.is_url:  # without credentials and query
+            parts = urlsplit(document.address)
+            self._base = urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
+
+    def operation(self, operation: HttpOperation) -> Operation:
+        """The request, the answer and the call; a server that is only a path is on the host of the document.
+
+        :raises DocumentError: when a reference of the request leads nowhere or a parameter has no name.
+        """
+        root, references = self._root, self._references
+        request = request_of(operation, root, references)
+        accept = ""
+        output: Output | Exception | None = None
+        try:
+            accept, schema = answer_of(operation, root, references)
+            output = Output(schema) if schema is not None else None
+        except Exception as error:  # the tool is kept without its outputs
+            output = error
+        return Operation(
+            id=operation.id,
+            description=_described(operation.body) or _described(operation.item),
+            inputs=request.inputs,
+            values=request.values,
+            output=output,
+            depends_on=tuple(self._linked.get(operation.id, ())),
+            metadata=_metadata(operation, root),
+            call=Call(
+                protocol="http",
+                servers=tuple(_absolute(self._base, url) for url in _servers(operation, root)),
+                method=operation.method,
+                path=operation.path,
+                media_type=request.media_type,
+                accept=accept,
+                arguments=request.arguments,
+                security=security_of(operation, root, references, request),
+            ),
+        )
 
 
 def _described(holder: Mapping[str, Any]) -> str:
     return sentences(as_text(holder.get("summary")), as_text(holder.get("description")))
 
 
-def _call(
-    operation: Operation,
-    request: HttpRequest,
-    root: Mapping[str, Any],
-    references: References,
-    base: str,
-    accept: str,
-) -> Call:
-    """How the operation is called; a server that is only a path is on the host of the document."""
-    return Call(
-        protocol="http",
-        servers=tuple(_absolute(base, url) for url in _servers(operation, root)),
-        method=operation.method,
-        path=operation.path,
-        media_type=request.media_type,
-        accept=accept,
-        arguments=request.arguments,
-        security=with_credential_parameters(security_of(operation.body, root, references), request.credentials),
-    )
-
-
-def _rejected(subject: str, error: Exception, kept: str = "") -> RejectedRecord:
-    if not isinstance(error, DocumentError):
-        return RejectedRecord.of_error(subject, error, kept)
-    where = f" at {error.subject}" if error.subject else ""
-    return RejectedRecord(
-        subject, error.reason, f"{error.problem}{where}. {error.remedy}. {kept}".replace(". .", ".").strip()
-    )
-
-
-def _metadata(operation: Operation, root: Mapping[str, Any]) -> dict[str, Any]:
+def _metadata(operation: HttpOperation, root: Mapping[str, Any]) -> dict[str, Any]:
     info, body = as_mapping(root.get("info")), operation.body
     tags = [str(tag) for tag in as_list(body.get("tags")) if isinstance(tag, (str, int))]
     metadata: dict[str, Any] = {
@@ -440,7 +333,7 @@ def _contact(contact: Mapping[str, Any]) -> dict[str, str]:
     return {"contact": plain(as_text(contact.get("name"))), "contact_host": host[1] if host else ""}
 
 
-def _servers(operation: Operation, root: Mapping[str, Any]) -> list[str]:
+def _servers(operation: HttpOperation, root: Mapping[str, Any]) -> list[str]:
     for holder in (operation.body, operation.item, root):
         urls = [_server(as_mapping(server)) for server in as_list(holder.get("servers"))]
         if any(urls):
@@ -457,14 +350,6 @@ def _absolute(base: str, url: str) -> str:
         return urljoin(base, url)
     except ValueError:
         return url
-
-
-def _public_base(document: Document) -> str:
-    """Return the URL of the document without credentials and query; empty for a file."""
-    if not document.is_url:
-        return ""
-    parts = urlsplit(document.address)
-    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
 
 def _server(server: Mapping[str, Any]) -> str:

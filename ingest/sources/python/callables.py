@@ -19,14 +19,14 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
 from egotools.call import Argument, Call
 from ingest.sources.document import Document
-from ingest.sources.json_schema.cut_parts import cut_parts
-from ingest.sources.json_schema.schema import flatten, local_lookup
-from ingest.sources.json_schema.self_contained import self_contained
+from ingest.sources.json_schema.schema import FLAT
+from ingest.sources.operation import Operation, Output, Schemas
 from ingest.sources.prose import plain
 from ingest.sources.source import RejectedRecord
 from ontology.errors import DocumentError
@@ -314,13 +314,20 @@ def describe_module(document: Document) -> Iterator[Tool | RejectedRecord]:
     """
     module_name, _, name = document.address.removeprefix(_SCHEME).partition(":")
     module = _import(module_name.strip(), document.address)
+    schemas = Schemas()
     found = _named(module, name.strip(), document.address) if name.strip() else _public(module)
     for id_, function in found:
+        subject = f"{document.address}#{id_}"
         try:
-            yield _tool(id_, function, module)
+            operation, result = _operation(id_, function, module)
         except (TypeError, ValueError) as error:
-            detail = f"Its signature cannot be read: {error}."
-            yield RejectedRecord(f"{document.address}#{id_}", "no-signature", detail)
+            yield RejectedRecord(subject, "no-signature", f"Its signature cannot be read: {error}.")
+            continue
+        for item in schemas.tools(subject, partial(replace, operation)):
+            if isinstance(item, Tool):
+                returns = item.returns or ((result,) if result is not None else ())
+                item = replace(item, name=id_.rpartition(".")[2], returns=returns)
+            yield item
 
 
 def _import(name: str, address: str) -> ModuleType:
@@ -377,8 +384,8 @@ def _public(module: ModuleType) -> list[tuple[str, Callable[..., Any]]]:
     ]
 
 
-def _tool(id_: str, function: Callable[..., Any], module: ModuleType) -> Tool:
-    """Convert a callable to a tool.
+def _operation(id_: str, function: Callable[..., Any], module: ModuleType) -> tuple[Operation, Parameter | None]:
+    """One callable, and its result where the schema of that has no fields.
 
     :raises ValueError: when Python cannot determine its signature (some built-in functions).
     """
@@ -388,25 +395,26 @@ def _tool(id_: str, function: Callable[..., Any], module: ModuleType) -> Tool:
     input_schema = with_top_level_definitions(_input_schema(signature, hints, docstring))
     given = hints.get("return", signature.return_annotation)
     output_schema = {} if given in _NOTHING else with_top_level_definitions(schema_of(given))
-    inputs, outputs = flatten(input_schema), flatten(output_schema, output=True)
-    taken = self_contained(input_schema, local_lookup(input_schema))
-    alone = self_contained(output_schema, local_lookup(output_schema), output=True) if output_schema else None
-    return Tool(
+    output, result = None, None
+    if given not in _NOTHING:
+        # A value that is no object is one field, ``result``, which the docstring describes.
+        described = {"description": output_schema.get("description") or docstring.returns}
+        output = Output({**output_schema, FLAT: described})
+    if given not in (None, type(None)) and (output_schema or docstring.returns):
+        result = Parameter(name="result", type=str(output_schema.get("type", "any")), description=docstring.returns)
+    operation = Operation(
         id=id_,
-        name=id_.rsplit(".", 1)[-1],
         description=docstring.description,
-        parameters=inputs.parameters,
-        returns=_outputs(given, output_schema, outputs.parameters, docstring),
-        metadata={"module": module.__name__}
-        | cut_parts(parameters=inputs, returns=outputs, input_schema=taken, output_schema=alone),
-        input_schema=taken.schema,
-        output_schema=alone.schema if alone else None,
-        call=Call(protocol="python", operation=f"{module.__name__}:{id_}", arguments=_arguments(input_schema)),
+        inputs=input_schema,
+        output=output,
+        metadata={"module": module.__name__},
+        call=Call(
+            protocol="python",
+            operation=f"{module.__name__}:{id_}",
+            arguments=tuple(Argument(name=name) for name in input_schema["properties"]),
+        ),
     )
-
-
-def _arguments(schema: Mapping[str, Any]) -> tuple[Argument, ...]:
-    return tuple(Argument(name=name) for name in schema["properties"])
+    return operation, result
 
 
 def _hints(function: Callable[..., Any]) -> dict[str, Any]:
@@ -448,17 +456,3 @@ def _input_schema(signature: inspect.Signature, hints: dict[str, Any], docstring
 def _of_default(default: Any) -> dict[str, Any]:
     """Return the schema of the default value's type, for a parameter without a hint."""
     return {} if default is None or default is inspect.Parameter.empty else schema_of(type(default))
-
-
-def _outputs(
-    hint: Any, schema: dict[str, Any], fields: tuple[Parameter, ...], docstring: Docstring
-) -> tuple[Parameter, ...]:
-    if hint is None or hint is type(None):
-        return ()
-    if fields and fields[0].name != "result":
-        return fields
-    if fields:
-        return (replace(fields[0], description=fields[0].description or docstring.returns), *fields[1:])
-    if not docstring.returns and not schema:
-        return ()
-    return (Parameter(name="result", type=str(schema.get("type", "any")), description=docstring.returns),)

@@ -1,4 +1,4 @@
-"""Read a Python module in a process of its own, so that whatever its code does ends that process and not the build.
+"""The source ``python.v1``: a module is read in a process of its own, so that whatever its code does ends that process and not the build.
 
 The code of a module runs when it is imported: it may print, never end, end its process, or raise from any attribute. The
 process has a deadline, sends its tools as JSON Lines, and is killed with all processes that it started.
@@ -17,11 +17,12 @@ import time
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ingest.sources.source import RejectedRecord
+from ingest.sources.document import Document
+from ingest.sources.source import RejectedRecord, Source
 from ontology.errors import DocumentError
 from ontology.tool import Tool
 
-__all__ = ["MAX_ANSWER_BYTES", "TIMEOUT_S", "main", "read_module"]
+__all__ = ["MAX_ANSWER_BYTES", "TIMEOUT_S", "PythonSource", "main", "read_module"]
 
 #: Seconds to import the module and to describe its functions.
 TIMEOUT_S = 60.0
@@ -35,6 +36,27 @@ _CHUNK = 2**16
 _START = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[2]); from ingest.sources.python import child; child.main()"
 )
+
+
+_SCHEME = "python:"
+
+
+class PythonSource(Source):
+    """Callables of an importable module. An import runs the module, so only modules that the user names are imported."""
+
+    name = "python.v1"
+    live_prefixes = (_SCHEME,)
+
+    def accepts(self, document: Document) -> bool:
+        """Whether the address is ``python:…``."""
+        return not document.has_content and document.address.startswith(self.live_prefixes)
+
+    def read(self, document: Document) -> Iterator[Tool | RejectedRecord]:
+        """Yield one tool for the named callable, or for each public function of the module, read in a process of its own.
+
+        :raises DocumentError: as :func:`read_module`.
+        """
+        yield from read_module(document.address, env=document.access.resolved_env())
 
 
 def read_module(
@@ -112,7 +134,6 @@ def main() -> None:
 
 
 def _rows(address: str) -> Iterator[dict[str, Any]]:
-    from ingest.sources.document import Document
     from ingest.sources.python.callables import describe_module
     from ingest.sources.sanitize import sanitize_tool
 

@@ -150,7 +150,7 @@ def test_yaml_aliases(tmp_path: Path) -> None:
     write(tmp_path / "shared.yaml", shared)
     write(tmp_path / "twice.yaml", "openapi: 3.0.0\na: &x 1\nb: &x 2\npaths:\n  /c:\n    get: {summary: *x}\n")
     catalog = read_catalog([str(tmp_path)])
-    assert reasons(catalog)[:2] == [("bomb.yaml", "invalid-yaml"), ("loop.yaml", "invalid-yaml")]
+    assert reasons(catalog)[:2] == [("bomb.yaml:8", "invalid-yaml"), ("loop.yaml:2", "invalid-yaml")]
     assert [tool.id for tool in catalog.tools][:2] == ["shared/get_a", "shared/get_b"]
     assert len(catalog.tools) + len(catalog.rejected) == 5
 

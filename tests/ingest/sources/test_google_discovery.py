@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ingest.sources.document import Document
-from ingest.sources.google import GoogleDiscoverySource
+from ingest.sources.google.source import GoogleDiscoverySource
 from ingest.sources.source import RejectedRecord
 from ontology.errors import DocumentError, MissingExtraError
 from ontology.tool import Tool
@@ -85,6 +85,8 @@ def test_methods_of_nested_resources_become_tools(tmp_path: Path) -> None:
         ("notify", "array", False, "query"),
         ("title", "string", True, "body"),
         ("sequel", "object", False, "body"),
+        ("sequel.title", "string", False, "body"),
+        ("sequel.sequel", "object", False, "body"),  # a type inside itself is opened once
     ]
     assert create.parameters[1].enum == ("A", "B")
     assert [o.name for o in create.returns] == ["title", "state", "sequel"]
@@ -98,9 +100,12 @@ def test_methods_of_nested_resources_become_tools(tmp_path: Path) -> None:
     assert [o.name for o in listed.returns][:2] == ["books", "books[].title"]
 
 
-def test_a_schema_defined_nowhere_refuses_its_methods_only(tmp_path: Path) -> None:
+def test_a_schema_defined_nowhere_costs_its_method_or_the_answer_of_it(tmp_path: Path) -> None:
     tools, rejected = read(tmp_path / "l.json", {**API, "schemas": {"List": API["schemas"]["List"]}})
-    assert list(tools) == ["library.ping"]
+    assert {name: bool(tool.returns) for name, tool in tools.items()} == {
+        "library.ping": False,
+        "library.shelves.books.list": False,
+    }
     assert [(r.subject, r.reason) for r in rejected] == [
         ("l.json#shelves.books.create", "dangling-ref"),
         ("l.json#shelves.books.list", "dangling-ref"),

@@ -400,7 +400,7 @@ def test_a_large_schema_is_cut_and_the_cut_is_said(tmp_path: Path) -> None:
     spec = minimal(answer(wide))
     spec["paths"]["/b"] = {"get": {"responses": answer(deep)}}
     tools, _ = read(tmp_path / "a.json", spec)
-    assert len(tools["get_a"].returns) == 60
+    assert len(tools["get_a"].returns) == 120
     assert [output.name for output in tools["get_b"].returns] == ["in", "in.in", "in.in.in", "in.in.in.in"]
     assert all(tools[name].metadata["cut"] for name in ("get_a", "get_b"))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ingest.sources.json_schema.schema import flatten_schema
+from ingest.sources.json_schema.schema import flatten
 from ingest.sources.prose import plain
 
 
@@ -15,7 +15,7 @@ def test_the_same_field_in_two_branches_keeps_what_both_say() -> None:
             {"properties": {"at": {"properties": {"zip": {"type": "string"}}}}, "required": ["at"]},
         ]
     }
-    assert [(p.name, p.required) for p in flatten_schema(schema)] == [
+    assert [(p.name, p.required) for p in flatten(schema).parameters] == [
         ("at", True),
         ("at.city", False),
         ("at.zip", False),

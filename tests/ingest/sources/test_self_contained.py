@@ -104,7 +104,7 @@ def test_references_become_definitions_and_cycles_stay() -> None:
         },
     }
     answer = alone(source, output=True)
-    assert list(answer["properties"]) == ["next", "id"]
+    assert set(answer["properties"]) == {"next", "id"}
 
 
 @pytest.mark.parametrize("flag", ["readOnly", "writeOnly"])

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from ingest.sources.json_schema.schema import flatten_schema, local_lookup, view_of
+from ingest.sources.json_schema.schema import flatten, local_lookup, view_of
 from ingest.sources.json_schema.self_contained import self_contained
 from ontology.errors import DocumentError, InvalidArgumentError
 from ontology.tool import Parameter, Tool
@@ -167,7 +167,7 @@ def test_whatever_leads_back_to_itself_all_inputs_of_the_flat_view_are_in_the_sc
     source = {"type": "object", **top, "$defs": {"A": first, "B": second}}
     try:
         inputs = view_of(source, local_lookup(source)).properties.keys()
-        flatten_schema(source)
+        flatten(source)
         tool = Tool(id="a", name="a", input_schema=self_contained(source, local_lookup(source)).schema)
     except DocumentError:  # more parts than are read
         return

@@ -1,0 +1,203 @@
+"""An operation as a reader gives it, with JSON Schemas, and the tool that it becomes: this is the same for all formats."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+from egotools.call import Argument, Call
+from ingest.sources.json_schema.schema import Fields, Lookup, flatten, local_lookup, object_schema
+from ingest.sources.json_schema.self_contained import Definitions, SelfContained, self_contained
+from ingest.sources.source import RejectedRecord
+from ontology.tool import Dependency, Tool
+
+__all__ = ["CallInput", "Operation", "Output", "Schemas", "arguments_of", "arguments_schema", "distinct_names"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallInput:
+    """One property of the input schema of a tool.
+
+    :param argument: its name and its place in the request.
+    :param schema: its JSON Schema, as the document has it.
+    :param description: of the input, where it is not that of its schema.
+    """
+
+    argument: Argument
+    schema: Any
+    required: bool = False
+    description: str = ""
+
+    @property
+    def name(self) -> str:
+        """Its name in the input schema."""
+        return self.argument.name
+
+
+def distinct_names(inputs: Iterable[CallInput]) -> list[CallInput]:
+    """Of two inputs of one name the later has its location before it: ``id`` and ``body_id``."""
+    found: dict[str, CallInput] = {}
+    for each in inputs:
+        name = each.name
+        while name in found:
+            name = f"{each.argument.location}_{name}"
+        renamed = replace(each.argument, name=name, wire_name=each.name)
+        found[name] = each if name == each.name else replace(each, argument=renamed)
+    return list(found.values())
+
+
+def arguments_of(inputs: Iterable[CallInput]) -> tuple[Argument, ...]:
+    """The place of each input in the request."""
+    return tuple(each.argument for each in inputs)
+
+
+def arguments_schema(inputs: Iterable[CallInput]) -> dict[str, Any]:
+    """The schema of an object that has the inputs as its properties."""
+    listed = list(inputs)
+    described = {
+        each.name: {**each.schema, "description": each.description}
+        if each.description and isinstance(each.schema, Mapping)
+        else each.schema
+        for each in listed
+    }
+    return object_schema(described, (each.name for each in listed if each.required))
+
+
+class Output(NamedTuple):
+    """The answer of an operation.
+
+    :param schema: the JSON Schema whose fields are the flat view.
+    :param whole: the schema of the whole answer, where it has an envelope around that.
+    :param prefix: stands before the name of each field.
+    """
+
+    schema: Any
+    whole: Any = None
+    prefix: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operation:
+    """What a reader says of one operation.
+
+    :param inputs: the inputs with their places; or the JSON Schema of all arguments, which then have none; None for no schema.
+    :param values: schema of further arguments (``additionalProperties``), or None.
+    :param output: None where the document says nothing of the answer; the error where that cannot be read.
+    """
+
+    id: str
+    description: str = ""
+    inputs: Sequence[CallInput] | Mapping[str, Any] | None = None
+    values: Any = None
+    output: Output | Exception | None = None
+    depends_on: tuple[Dependency, ...] = ()
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    call: Call | None = None
+
+
+class _Part(NamedTuple):
+    """The flat view of a schema, and the whole one."""
+
+    fields: Fields = Fields()
+    whole: SelfContained | None = None
+
+
+_BODIES = frozenset({"body", "form"})
+# The places that the flat view has otherwise than the call.
+_SHOWN = {"form": "body", "filter": "query", "argument": ""}
+
+
+class Schemas:
+    """The JSON Schemas of one document; each definition is converted once.
+
+    :param lookup: what a ``$ref`` stands for; None where each schema has its own definitions.
+    """
+
+    def __init__(self, lookup: Lookup | None = None) -> None:
+        self._lookup = lookup
+        self._answers: dict[str, Fields] = {}  # many operations have one answer
+        self._definitions = Definitions(lookup) if lookup is not None else None
+
+    def tools(self, subject: str, read: Callable[[], Operation]) -> Iterator[Tool | RejectedRecord]:
+        """Yield the tool of an operation. One whose answer cannot be read has no outputs, and a record says so.
+
+        :param read: returns the operation; whatever error it raises, only this operation is rejected.
+        """
+        try:
+            operation = read()
+            inputs = self._inputs(operation)
+        except Exception as error:
+            yield RejectedRecord.of_error(subject, error)
+            return
+        outputs = _Part()
+        try:
+            outputs = self._outputs(operation.output)
+        except Exception as error:
+            yield RejectedRecord.of_error(subject, error, "The tool is kept without its outputs.")
+        yield Tool(
+            id=operation.id,
+            name=operation.id,
+            description=operation.description,
+            parameters=inputs.fields.parameters,
+            returns=outputs.fields.parameters,
+            depends_on=operation.depends_on,
+            metadata={**operation.metadata, **_cut(inputs, outputs)},
+            input_schema=inputs.whole.schema if inputs.whole else None,
+            output_schema=outputs.whole.schema if outputs.whole else None,
+            call=operation.call,
+        )
+
+    def _inputs(self, operation: Operation) -> _Part:
+        inputs = operation.inputs
+        if inputs is None:
+            return _Part()
+        if isinstance(inputs, Mapping):
+            return _Part(self._flat(inputs), self._whole(inputs))
+        members = [each for each in inputs if each.argument.location in _BODIES and not each.argument.whole_body]
+        parts = [self._flat_inputs([each]) for each in inputs if each not in members]
+        parts += [self._flat_inputs(members)] if members else []
+        parameters = tuple(parameter for part in parts for parameter in part.parameters)
+        schema = arguments_schema(inputs)
+        if operation.values is not None:
+            schema["additionalProperties"] = operation.values
+        return _Part(Fields(parameters, any(part.cut for part in parts)), self._whole(schema))
+
+    def _flat_inputs(self, inputs: Sequence[CallInput]) -> Fields:
+        location = inputs[0].argument.location
+        return self._flat(arguments_schema(inputs), location=_SHOWN.get(location, location))
+
+    def _outputs(self, output: Output | Exception | None) -> _Part:
+        if output is None:
+            return _Part()
+        if isinstance(output, Exception):
+            raise output
+        fields, cut = self._flat(output.schema, output=True)
+        if output.prefix:
+            fields = tuple(replace(each, name=f"{output.prefix}{each.name}") for each in fields)
+        whole = self._whole(output.schema if output.whole is None else output.whole, output=True)
+        return _Part(Fields(fields, cut), whole)
+
+    def _flat(self, schema: Any, *, location: str = "", output: bool = False) -> Fields:
+        ref = schema.get("$ref") if output and isinstance(schema, Mapping) and len(schema) == 1 else None
+        if self._lookup is None or not isinstance(ref, str):
+            return flatten(schema, lookup=self._lookup, location=location, output=output)
+        if ref not in self._answers:
+            self._answers[ref] = flatten(schema, lookup=self._lookup, output=output)
+        return self._answers[ref]
+
+    def _whole(self, schema: Any, *, output: bool = False) -> SelfContained:
+        lookup = self._lookup or local_lookup(schema)
+        return self_contained(schema, lookup, output=output, definitions=self._definitions)
+
+
+def _cut(inputs: _Part, outputs: _Part) -> dict[str, list[str]]:
+    """The metadata ``cut``, one line for each part that is not whole because its schema goes beyond the limits."""
+    parts: dict[str, Fields | SelfContained | None] = {
+        "parameters": inputs.fields,
+        "returns": outputs.fields,
+        "input_schema": inputs.whole,
+        "output_schema": outputs.whole,
+    }
+    cut = [name for name, part in parts.items() if part is not None and part.cut]
+    return {"cut": [f"{name}: only the first fields of a large or deep schema are kept" for name in cut]} if cut else {}

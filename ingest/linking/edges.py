@@ -282,7 +282,7 @@ def _is_own_new_value(consumed: ConsumedValue, consumer: ToolProfile) -> bool:
     """Whether an input is the consumer's own: the key of what it creates, or a filter of a list by the key of its items."""
     if not consumed.identifier or consumed.location == "path":
         return False
-    if consumed.is_new or (not consumed.required and consumed.key in consumer.needed_keys):
+    if not consumed.required and consumed.key in consumer.needed_keys:
         return True
     filters = consumer.action in ("update", *_MANY) and not consumed.required
     return (_makes(consumed, consumer) or filters) and any(

@@ -69,8 +69,8 @@ _SURE = word_list("linking", "sure_kinds")
 _OPEN = word_list("linking", "open_kinds")
 _OF_FORMAT = {word: kind for kind, row in word_groups("linking", "kind_formats").items() for word in row}
 _OF_WORD = {word: kind for kind, row in word_groups("linking", "kind_words").items() for word in row}
-_OF_PHRASE = {("email", "address"): "email", ("mail", "address"): "email"} | {
-    (word, "number"): "phone" for word in ("phone", "telephone", "mobile", "fax")
+_OF_PHRASE = {"email address": "email", "mail address": "email"} | {
+    f"{word} number": "phone" for word in ("phone", "telephone", "mobile", "fax")
 }
 _ARTICLES = r"^(?:\W|required|optional|output only|immutable|the|an?|this|its|your|unique|list of|\[output only\])*"
 _DESCRIBED_AS = [
@@ -100,7 +100,7 @@ def _kinds(name: str, type_: str, format_: str, example: str, description: str) 
     if shown and not (shown == "integer" and type_.lower() == "string"):
         found.add(shown)
     tail = words(name)[-2:]
-    kind = _OF_PHRASE.get(tuple(tail)) or _OF_WORD.get(tail[-1] if tail else "")
+    kind = _OF_PHRASE.get(" ".join(tail)) or _OF_WORD.get(tail[-1] if tail else "")
     named = {kind} if kind else set()
     said = {kind for kind, pattern in _DESCRIBED_AS if pattern.match(description)}
     if said and (also := _OR_KIND.match(description)):

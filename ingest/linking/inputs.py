@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 
@@ -21,7 +20,7 @@ from ingest.linking.values import (
     Slot,
     is_resource,
 )
-from ingest.word_lists import word_list, word_patterns
+from ingest.word_lists import word_list
 from ontology.names import words
 from ontology.tool import Parameter
 
@@ -52,7 +51,6 @@ ANY_PERSON = "person in a role"
 _QUERY = word_list("linking", "query_inputs")
 _NOT_TEXT = word_list("linking", "not_text")
 _NAMING = word_list("linking", "naming_inputs")
-_NEW = re.compile("|".join(word_patterns("linking", "new_values")))
 _MIN_TOOLS, _MIN_COUNT = 10, 5
 """A namespace with fewer tools has no context parameters, nor is an input of fewer one: shares of so few say little."""
 _NAMED_SHARE, _NAMED_NO_PATH, _SHARE = 0.1, 0.25, 0.5
@@ -152,7 +150,6 @@ def consumed_values(draft: Draft, known: KnownEntities) -> tuple[ConsumedValue, 
             location=parameter.location,
             kinds=kinds_of(parameter),
             context=parameter.name in draft.context,
-            is_new=identifier and bool(_NEW.search(parameter.description[:200].lower())),
             collection=_collection(draft, parameter, key[0]) if identifier else "",
         )
         # One name may be in the query and in the body; an edge does not distinguish the two.

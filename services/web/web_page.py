@@ -11,7 +11,6 @@ from egotools import AsyncClient
 from ontology.errors import InvalidArgumentError, NotFoundError
 from services.http.http_server import serve_http
 from services.jobs.ask_parts import AskPlan, ask_graph, outcome_error
-from services.jobs.plans import HttpPlace
 from services.server.access.tls import is_loopback, own_credentials, own_target, web_context
 from services.server.server import Server
 from services.web.live_runs import Plan, PlanRequest, RunEvent, error_json, observed
@@ -55,14 +54,19 @@ def _questions(plan: AskPlan, stores: Mapping[str, Path]) -> Plan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WebSettings(HttpPlace):
+class WebSettings:
     """Where the page is, and what is behind it; its TLS is that of the server.
 
+    :param host: beyond loopback only with TLS and access control, or where the server is ``insecure``.
+    :param names: host names by which the page may be called, beside those of loopback and ``host``.
     :param plan: None: the page only looks for tools.
     :param domains: of the planner, the default first.
     :param ask: how questions of a graph are answered, where its graph is empty that of each tenant's tools; None: none are.
     """
 
+    host: str = "127.0.0.1"
+    port: int = 8080
+    names: tuple[str, ...] = ()
     plan: Plan | None = None
     domains: Sequence[str] = ()
     ask: AskPlan | None = None

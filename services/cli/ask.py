@@ -130,12 +130,10 @@ def _show_end(told: Told) -> None:
 
 def _show_page(page: Mapping[str, Any]) -> None:
     """Print a result: of a table the first rows, without columns that are empty there, and those that say nothing to a person."""
-    from planners.stores.graph_schema import TYPE_PROPERTIES
-
     names, kinds = ([each[what] for each in page["columns"]] for what in ("name", "type"))
     filled = [at for at in range(len(names)) if any(row[at] not in (None, "") for row in page["rows"])]
     ids = [at for at in filled if kinds[at] == "node"]
-    is_ingested = any(str(row[at]).partition(":")[0] in TYPE_PROPERTIES for row in page["rows"] for at in ids)
+    is_ingested = {*_INTERNAL} <= {*names}
     shown = [at for at in filled if at not in ids and not (is_ingested and names[at] in _INTERNAL)]
     places = shown or filled or list(range(len(names)))
     table(page["handle"], [names[at] for at in places], [[_cell(row[at]) for at in places] for row in page["rows"]])

@@ -46,14 +46,14 @@ class _Evidence:
     predicate: str
     confidence: float = 0.0
     provenance: list[Provenance] = field(default_factory=list)
-    phrases: set[str] = field(default_factory=set)
-    details: _Details = field(default_factory=_Details)
+    phrases: frozenset[str] = frozenset()
+    details: _Details | None = None
 
     def add(self, triple: Triple) -> None:
         self.confidence = max(self.confidence, triple.confidence)
         self.provenance.append(triple.provenance)
-        if triple.phrase:
-            self.phrases.add(triple.phrase)
+        if triple.phrase and triple.phrase not in self.phrases:
+            self.phrases |= {triple.phrase}
 
     def derive(self, edge: DerivedEdge) -> None:
         if edge.confidence < self.confidence:
@@ -78,7 +78,7 @@ class _Evidence:
             "provenance": tuple(places[:MAX_PROVENANCE]),
             "evidence_count": len(places),
             "phrases": tuple(sorted(self.phrases)),
-            **self.details,
+            **(self.details or {}),
         }
 
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from ingest.linking.identifiers import (
     CONTAINER_NAMES,
     GENERIC_NAMES,
     RESOURCE_NAME,
-    Identifier,
     innermost,
     kinds_of,
     split_identifier,
@@ -47,7 +45,7 @@ from ingest.word_lists import word_list, word_sets
 from ontology.names import words
 from ontology.tool import Parameter
 
-__all__ = ["ConsumedKeys", "ObjectShapes", "produced_values"]
+__all__ = ["ConsumedKeys", "produced_values"]
 
 _A_KIND_OF, _REFERS_TO = 0.92, 0.75
 _KEY_ORDER = "uid uuid sid key slug sku handle number code login username name title".split()
@@ -61,7 +59,6 @@ _TYPE_NOISE = word_list("linking", "type_noise")
 _TYPE_WORDS = re.compile(r"[A-Z][A-Za-z0-9]+|[a-z_]+")
 _INFERRED = {"search": 0.6, "list": 0.55, "get": 0.45, "create": 0.4}
 _CREATED = 0.55  # of an HTTP request: its answer nearly always has the id of what is new
-_MIN_SHARE, _MIN_RARE, _MAX_FIELDS = 0.55, 2, 200
 
 
 class ConsumedKeys:
@@ -87,63 +84,25 @@ def _head(entity: str) -> str:
     return entity.rsplit(" ", 1)[-1]
 
 
-class ObjectShapes:
-    """The fields of the objects in the outputs of each system whose entity is certain: they tell the entity of others."""
-
-    def __init__(self, drafts: Iterable[Draft], known: KnownEntities) -> None:
-        self._of_field: dict[tuple[str, str], set[str]] = defaultdict(set)
-        self._entities: dict[str, set[str]] = defaultdict(set)
-        for draft in drafts:
-            for output, found in draft.outputs:
-                prefix, _, last = output.name.rpartition(".")
-                if found is None or last not in ID_FIELDS or "echo" in found.evidence:
-                    continue
-                owner = draft.entity if "tool" in found.evidence else found.entity
-                if owner in known.entities:
-                    self._entities[draft.system].add(owner)
-                    for field in draft.output_fields[prefix][:_MAX_FIELDS]:
-                        self._of_field[draft.system, field].add(owner)
-
-    def match(self, system: str, fields: Sequence[str]) -> tuple[str, float] | None:
-        """Return the most likely entity of an object with these fields and how sure it is, or None; ties in alphabetical order."""
-        total = len(self._entities.get(system, ()))
-        scores: dict[str, float] = defaultdict(float)
-        rare: dict[str, int] = defaultdict(int)
-        weight = 0.0
-        for field in fields[:_MAX_FIELDS]:
-            entities = self._of_field.get((system, field), ())
-            idf = math.log((1 + total) / (1 + len(entities))) + 0.05 if entities else 0.0
-            weight += idf
-            for entity in entities:
-                scores[entity] += idf
-                rare[entity] += len(entities) <= max(1, total // 3)
-        best = min(scores, key=lambda entity: (-scores[entity], entity), default="")
-        share = scores[best] / weight if weight else 0.0
-        return (best, round(0.75 * share, 4)) if share >= _MIN_SHARE and rare[best] >= _MIN_RARE else None
-
-
-def produced_values(
-    draft: Draft, known: KnownEntities, shapes: ObjectShapes, consumed: ConsumedKeys
-) -> tuple[ProducedValue, ...]:
+def produced_values(draft: Draft, known: KnownEntities, consumed: ConsumedKeys) -> tuple[ProducedValue, ...]:
     """Return the produced values that some tool consumes, for each output and key the one with the highest confidence.
 
     The outermost come first: the id of an object before the same id in a nested object.
     """
-    return _Outputs(draft, known, shapes, consumed).values()
+    return _Outputs(draft, known, consumed).values()
 
 
 class _Outputs:
     """The outputs of one tool, and what the catalogue tells of them."""
 
-    def __init__(self, draft: Draft, known: KnownEntities, shapes: ObjectShapes, consumed: ConsumedKeys) -> None:
-        self.draft, self.known, self.shapes, self.consumed = draft, known, shapes, consumed
+    def __init__(self, draft: Draft, known: KnownEntities, consumed: ConsumedKeys) -> None:
+        self.draft, self.known, self.consumed = draft, known, consumed
         self.entity, self.action = draft.entity, draft.action
         self.own = {one.key for one in draft.consumes if one.identifier and (one.required or one.location == "path")}
         """What the request contains: such a value is an echo, unless it is in a list."""
         names = {name.lower() for name in draft.output_names}
         self.is_operation = any(fields <= names for fields in _OPERATION)
         """Whether it returns not its entity but an operation that is still running; found on Compute Engine and IAM (Google)."""
-        self.owners: dict[str, tuple[str, float]] = {}
 
     def values(self) -> tuple[ProducedValue, ...]:
         """All values that some tool consumes."""
@@ -218,23 +177,13 @@ class _Outputs:
                 continue
             if not prefix and lists and found.evidence == ("tool",):
                 continue  # the id of a list is not that of an item
-            entity, confidence = found.entity, found.confidence
+            entity = found.entity
             bare = last in ID_FIELDS and "name" not in found.evidence
-            if bare:
-                entity, confidence = self._owner(prefix, found)
+            if bare and found.evidence[0] == "tool":
+                entity = self.entity
             if entity and ("[]" in prefix or (entity, found.field) not in self.own):
                 is_object = bare and self._is_outer(prefix)
-                yield self._value(output, (entity, found.field), confidence, entity, is_object=is_object)
-
-    def _owner(self, prefix: str, found: Identifier) -> tuple[str, float]:
-        """Return the entity of the ``id`` of the object at ``prefix``: by its parent or tool, else by the other fields of the object."""
-        if prefix not in self.owners:
-            named = self.entity if "tool" in found.evidence else found.entity
-            similar = None
-            if "description" not in found.evidence and named not in self.known.entities:
-                similar = self.shapes.match(self.draft.system, self.draft.output_fields[prefix])
-            self.owners[prefix] = similar or (named, found.confidence)
-        return self.owners[prefix]
+                yield self._value(output, (entity, found.field), found.confidence, entity, is_object=is_object)
 
     def _named(self, output: Parameter, entity: str) -> Iterator[ProducedValue]:
         """Yield the name, the path and a person's address that an output gives beside an identifier.

@@ -1,7 +1,7 @@
 """The profile of a tool: what it does, and the values that it consumes and produces.
 
 A profile depends on the tool's own document and on what all documents together say: which entities there are, which inputs name the
-surroundings of a call, which fields an entity's objects have.
+surroundings of a call.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ingest.linking.derived_edge import NO_LINKS, DeclaredLinks
-from ingest.linking.inputs import ContextParameters, consumed_values, free_text_score
-from ingest.linking.outputs import ConsumedKeys, ObjectShapes, produced_values
+from ingest.linking.inputs import consumed_values, context_parameters, free_text_score
+from ingest.linking.outputs import ConsumedKeys, produced_values
 from ingest.linking.subjects import action_of, local_name, normal_path, systems_of, vendors_of
 from ingest.linking.values import ConsumedValue, Draft, Key, KnownEntities, ProducedValue
 from ingest.word_lists import word_list
@@ -79,17 +79,15 @@ def profile_tools(tools: Sequence[Tool], ontology: Ontology, declared: DeclaredL
     known = KnownEntities(drafts)
     for draft in drafts:
         draft.entity = _entity(draft, known)
-    context = ContextParameters(drafts)
-    for draft in drafts:
-        found = {*context.of(draft), *declared.context_parameters.get(draft.tool.id, ())}
+    for draft, context in zip(drafts, context_parameters(drafts), strict=True):
+        found = context | declared.context_parameters.get(draft.tool.id, frozenset())
         found -= declared.not_context_parameters.get(draft.tool.id, frozenset())
         draft.context = tuple(each.name for each in draft.tool.parameters if each.name in found)
         draft.consumes = consumed_values(draft, known)
-    shapes = ObjectShapes(drafts, known)
     consumed = ConsumedKeys(value for draft in drafts for value in draft.consumes)
     vendors = vendors_of(tools)
     return [
-        _profile(draft, position, vendors[position], produced_values(draft, known, shapes, consumed), ontology)
+        _profile(draft, position, vendors[position], produced_values(draft, known, consumed), ontology)
         for position, draft in enumerate(drafts)
     ]
 

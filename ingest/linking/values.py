@@ -62,7 +62,6 @@ class ConsumedValue:
     :param kinds: the kinds of value that the input takes; empty where unknown.
     :param context: whether it is a context parameter, which the request or the caller's configuration fills.
     :param collection: the normal path of the collection that it is an item of; empty where the path does not tell.
-    :param is_new: whether the description says that the caller chooses the value for something new.
     """
 
     parameter: str
@@ -75,7 +74,6 @@ class ConsumedValue:
     kinds: Kinds = frozenset()
     context: bool = False
     collection: str = ""
-    is_new: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,11 +122,6 @@ class Draft:
             self._rename(synonyms)
         self.action = reader.subject.action
         self.output_names = frozenset(output.name for output in tool.returns)
-        self.output_fields: dict[str, list[str]] = defaultdict(list)
-        """Map from prefix to the fields of the object there: ``data[]`` → id, name."""
-        for output in tool.returns:
-            prefix, _, field = output.name.rpartition(".")
-            self.output_fields[prefix].append(field)
         self.entity = ""
         self.context: tuple[str, ...] = ()
         self.consumes: tuple[ConsumedValue, ...] = ()

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -26,9 +26,6 @@ from ontology.files import write_file
 from ontology.names import words
 from ontology.tool import NamedSource, Tool
 
-if TYPE_CHECKING:
-    import networkx as nx
-
 __all__ = [
     "BuildReport",
     "Counts",
@@ -36,7 +33,6 @@ __all__ = [
     "ReuseReport",
     "build_report_from",
     "catalog_health",
-    "find_hubs",
     "keep_build_report",
     "keep_report",
     "make_report",
@@ -47,7 +43,6 @@ __all__ = [
 
 _LOG = logging.getLogger(__name__)
 _EXAMPLES = 20
-_LEAST_HUB = 10  # tools: in a small catalogue each object belongs to most of them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,19 +72,6 @@ class NamespaceHealth:
     near_duplicates: tuple[tuple[str, ...], ...] = ()
     deprecated: tuple[str, ...] = ()
     cut: tuple[str, ...] = ()
-
-
-class Hub(NamedTuple):
-    """An object of many tools of a namespace.
-
-    :param tools: number of the namespace's tools that have it.
-    :param share: of the namespace's tools, in (0, 1].
-    """
-
-    namespace: str
-    entity: str
-    tools: int
-    share: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,11 +143,9 @@ class BuildReport:
     :param tools: number of tools.
     :param renamed: (id in its document, id in the catalogue) of tools whose ids clash between documents.
     :param context_parameters: (namespace, input, number of tools that take it) of the inputs that name the surroundings.
-    :param hubs: the objects that most tools of a namespace have, the biggest first.
     :param health: what the owners of the tools can improve, by namespace.
     :param findings: places in documents that could mislead a model, and the tools that were left out for them.
     :param weights: where the ranking weights come from, one sentence; empty for the shipped ones, where nothing was tuned.
-    :param stored: name and counts of the graph database that was also written; empty where none was.
     :param seconds: stage → seconds.
     """
 
@@ -182,11 +162,9 @@ class BuildReport:
     context_parameters: tuple[tuple[str, str, int], ...] = ()
     overlay: OverlayReport | None = None
     phrases: PhraseReport | None = None
-    hubs: tuple[Hub, ...] = ()
     health: tuple[NamespaceHealth, ...] = ()
     findings: FindingsReport = field(default_factory=FindingsReport)
     weights: str = ""
-    stored: dict[str, Any] = field(default_factory=dict)
     reused: ReuseReport
     seconds: dict[str, float]
 
@@ -265,7 +243,6 @@ def make_report(
     folder: Path,
     catalog: Catalog,
     build: GraphBuild,
-    stored: dict[str, Any],
     vectors_reused: int,
     vectors_encoded: int,
     seconds: dict[str, float],
@@ -305,10 +282,8 @@ def make_report(
         context_parameters=tuple((*key, count) for key, count in sorted(context.items())),
         overlay=overlay,
         phrases=phrases,
-        hubs=find_hubs(build.graph, build.tools),
         health=catalog_health(catalog.tools),
         weights=weights,
-        stored=stored,
         reused=ReuseReport(
             extractions=build.reused,
             of_extractions=len(catalog.tools),
@@ -333,19 +308,6 @@ def overlay_report(overlays: Sequence[Overlay], applied: AppliedOverlays, build:
         changes=applied.changes,
         warnings=(*applied.warnings, *build.warnings),
     )
-
-
-def find_hubs(graph: nx.MultiDiGraph[str], tools: Sequence[Tool]) -> tuple[Hub, ...]:
-    """Return the at most 20 objects with most tools in one namespace, the biggest first."""
-    sizes = Counter(tool.namespace for tool in tools)
-    nodes = ((tool.namespace, graph.nodes[key]) for tool in tools for key in graph.successors(f"tool:{tool.id}"))
-    counts = Counter((namespace, node["id"]) for namespace, node in nodes if node["type"] == "business_object")
-    hubs = [
-        Hub(namespace, entity, count, round(count / sizes[namespace], 3))
-        for (namespace, entity), count in counts.items()
-        if count >= _LEAST_HUB
-    ]
-    return tuple(sorted(hubs, key=lambda hub: (-hub.tools, hub.namespace, hub.entity))[:_EXAMPLES])
 
 
 # What the owners of the tools can improve.

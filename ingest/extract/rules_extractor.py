@@ -13,7 +13,7 @@ from functools import partial
 from multiprocessing import get_context
 
 from ingest.extract.extractor import Evidence, Extraction
-from ingest.extract.phrases import Title, parse_path, parse_title
+from ingest.extract.object_names import Title, parse_path, parse_title
 from ingest.extract.sentences import (
     MAX_DESCRIPTION_CHARS,
     MAX_PARAMETER_CHARS,

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from ingest.extract.phrases import MAX_OBJECT_WORDS, is_generic, names_nothing, naming_words
+from ingest.extract.object_names import MAX_OBJECT_WORDS, is_generic, names_nothing, naming_words
 from ingest.extract.sentences import STOP_WORDS, Sentence, action, is_listed, vocabulary
 from ontology.errors import ModelError
 from ontology.names import SPACY_MODELS, canonical_name, is_noun, verb_lemma

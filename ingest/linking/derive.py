@@ -114,5 +114,5 @@ def _logins(tools: Sequence[Tool], supplied: Iterable[DerivedEdge]) -> Iterator[
             edges = by_input.get((tool.id, parameter.name), [])
             if parameter.required and len({edge.source for edge in edges}) == 1:
                 edge = min(edges, key=lambda candidate: candidate.output)
-                ends = {"source": edge.target, "target": edge.source}
-                yield replace(edge, predicate="depends_on", confidence=_SIGN_IN, **ends)
+                login = replace(edge, predicate="depends_on", confidence=_SIGN_IN)
+                yield replace(login, source=edge.target, target=edge.source)

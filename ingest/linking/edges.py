@@ -126,13 +126,13 @@ class OutputIndex:
         self._of_word: dict[tuple[Key, str, str], list[tuple[int, int]]] = defaultdict(list)
         self._heads: dict[tuple[str, str, str], set[Key]] = defaultdict(set)
         for key, found in by_key.items():
-            values = [(position, number) for _, position, number in sorted(found)]
-            self._best[key] = values[: 2 * MAX_OTHER_SYSTEM]
-            for value in values:
-                profile = profiles[value[0]]
-                _append(self._of_system[key, profile.system], value, MAX_SAME_SYSTEM)
+            places = [(position, number) for _, position, number in sorted(found)]
+            self._best[key] = places[: 2 * MAX_OTHER_SYSTEM]
+            for place in places:
+                profile = profiles[place[0]]
+                _append(self._of_system[key, profile.system], place, MAX_SAME_SYSTEM)
                 for word in profile.words:
-                    _append(self._of_word[key, profile.system, word], value, MAX_PER_SHARED_WORD)
+                    _append(self._of_word[key, profile.system, word], place, MAX_PER_SHARED_WORD)
                 if " " in key[0]:
                     self._heads[_head(key[0]), key[1], profile.system].add(key)
 

@@ -230,7 +230,8 @@ class IdentifierReader:
             evidence.append("path")
         named = _described(parameter.description, self.names)
         # GroupId: "the ID of the security group", SecurityGroups[].GroupId
-        entity = next((each for each in (named, self._parent(parameter.name)) if _is_kind_of(each, entity)), entity)
+        parent = innermost(parameter.name.rpartition(".")[0], self.names)
+        entity = next((each for each in (named, parent) if _is_kind_of(each, entity)), entity)
         if named == entity:
             confidence = _combined(confidence, 0.5)
             evidence.append("description")
@@ -244,7 +245,7 @@ class IdentifierReader:
             agrees = named == step.collection
             evidence = ("path", "description") if agrees else ("path",)
             return Identifier(step.collection, field, 0.95 if agrees else 0.9, evidence)
-        if parent := self._parent(parameter.name):
+        if parent := innermost(parameter.name.rpartition(".")[0], self.names):
             return Identifier(parent, field, 0.8, ("parent",))
         outermost = "." not in parameter.name
         if named and outermost:
@@ -282,10 +283,6 @@ class IdentifierReader:
             # A business key often has the name of its object: PurchaseOrder is the key of a purchase order.
             return Identifier(name, "id", 0.6, ("tool",))
         return None
-
-    def _parent(self, name: str) -> str:
-        """Return the entity of the innermost enclosing object that is no container, or empty."""
-        return innermost(name.rpartition(".")[0], self.names)
 
 
 def innermost(prefix: str, names: CanonicalNames) -> str:

@@ -31,8 +31,8 @@ __all__ = [
     "PEOPLE",
     "PERSON_KINDS",
     "QUALIFIERS",
-    "ContextParameters",
     "consumed_values",
+    "context_parameters",
     "free_text_score",
     "naming_field",
 ]
@@ -61,34 +61,28 @@ _EARLY = 0.9
 """Share of its paths in which the placeholder is the first or the second."""
 
 
-class ContextParameters:
-    """The inputs of each namespace that name the surroundings of a call, by how many of its tools take them."""
-
-    def __init__(self, drafts: Sequence[Draft]) -> None:
-        tools = Counter(draft.tool.namespace for draft in drafts)
-        own = Counter((draft.tool.namespace, draft.entity) for draft in drafts)
-        taken: Counter[tuple[str, str]] = Counter()
-        places: dict[tuple[str, str], list[int]] = defaultdict(list)
-        for draft in drafts:
-            inputs = {_name(draft, slot): _place(draft, slot) for slot in draft.inputs if _may_be_context(slot)}
-            for name, place in inputs.items():
-                taken[draft.tool.namespace, name] += 1
-                if place is not None:
-                    places[draft.tool.namespace, name].append(place)
-        self._known = {
-            key
-            for key, count in taken.items()
-            if tools[key[0]] >= _MIN_TOOLS
-            and count >= _MIN_COUNT
-            and _is_context(key[1] in _CONTEXT, count / tools[key[0]], own[key] / count, places.get(key, ()))
-        }
-
-    def of(self, draft: Draft) -> Iterator[str]:
-        """Yield the names of a tool's context parameters, in the order of its inputs."""
-        for slot in draft.inputs:
-            name = "" if "." in slot.parameter.name else _name(draft, slot)
-            if name and name != draft.entity and (draft.tool.namespace, name) in self._known:
-                yield slot.parameter.name
+def context_parameters(drafts: Sequence[Draft]) -> Iterator[set[str]]:
+    """Yield for each tool the inputs that name the surroundings of a call, by how many tools of its namespace take them."""
+    tools = Counter(draft.tool.namespace for draft in drafts)
+    own = Counter((draft.tool.namespace, draft.entity) for draft in drafts)
+    taken: Counter[tuple[str, str]] = Counter()
+    places: dict[tuple[str, str], list[int]] = defaultdict(list)
+    for draft in drafts:
+        inputs = {_name(draft, slot): _place(draft, slot) for slot in draft.inputs if _may_be_context(slot)}
+        for name, place in inputs.items():
+            taken[draft.tool.namespace, name] += 1
+            if place is not None:
+                places[draft.tool.namespace, name].append(place)
+    known = {
+        key
+        for key, count in taken.items()
+        if tools[key[0]] >= _MIN_TOOLS
+        and count >= _MIN_COUNT
+        and _is_context(key[1] in _CONTEXT, count / tools[key[0]], own[key] / count, places.get(key, ()))
+    }
+    for draft in drafts:
+        names = {slot.parameter.name: _name(draft, slot) for slot in draft.inputs if "." not in slot.parameter.name}
+        yield {name for name, key in names.items() if key != draft.entity and (draft.tool.namespace, key) in known}
 
 
 def _is_context(named: bool, share: float, own: float, places: Sequence[int]) -> bool:
@@ -169,7 +163,7 @@ def _key(draft: Draft, slot: Slot, known: KnownEntities, objects: set[str]) -> t
     while len(tokens) > 1 and tokens[0] in QUALIFIERS:
         tokens = tokens[1:]
     name = " ".join(tokens)
-    subjects = known.subjects.get(draft.system, frozenset())
+    subjects = known.subjects.get(draft.system, set())
     head = " ".join(tokens[:-1])
     # A name of what the system lists: user, name for ``UserName``.
     named = parameter.required and head in subjects and tokens[-1] in NAMING_FIELDS and not parameter.enum
@@ -203,9 +197,7 @@ def _key(draft: Draft, slot: Slot, known: KnownEntities, objects: set[str]) -> t
     return (PLAIN_VALUE, name), 0.7, False
 
 
-def _person_key(
-    draft: Draft, parameter: Parameter, tokens: list[str], subjects: frozenset[str] | set[str]
-) -> Key | None:
+def _person_key(draft: Draft, parameter: Parameter, tokens: list[str], subjects: set[str]) -> Key | None:
     """Return the e-mail address or phone number of a person in a role: ``participant_email``, ``recipient``; else None."""
     kinds = kinds_of(parameter)
     kind = next((kind for kind in PERSON_KINDS if kind in kinds), "")

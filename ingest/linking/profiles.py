@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ingest.linking.derived_edge import NO_LINKS, DeclaredLinks
-from ingest.linking.inputs import ContextParameters, consumed_values, free_text_score
+from ingest.linking.inputs import consumed_values, context_parameters, free_text_score
 from ingest.linking.outputs import ConsumedKeys, produced_values
 from ingest.linking.subjects import action_of, local_name, normal_path, systems_of, vendors_of
 from ingest.linking.values import ConsumedValue, Draft, Key, KnownEntities, ProducedValue
@@ -79,9 +79,8 @@ def profile_tools(tools: Sequence[Tool], ontology: Ontology, declared: DeclaredL
     known = KnownEntities(drafts)
     for draft in drafts:
         draft.entity = _entity(draft, known)
-    context = ContextParameters(drafts)
-    for draft in drafts:
-        found = {*context.of(draft), *declared.context_parameters.get(draft.tool.id, ())}
+    for draft, context in zip(drafts, context_parameters(drafts), strict=True):
+        found = context | declared.context_parameters.get(draft.tool.id, frozenset())
         found -= declared.not_context_parameters.get(draft.tool.id, frozenset())
         draft.context = tuple(each.name for each in draft.tool.parameters if each.name in found)
         draft.consumes = consumed_values(draft, known)

@@ -297,9 +297,8 @@ def _plain(sentence: str) -> str:
 
 _HARD_SPACE = re.compile("(?:^|(?<=[\\x21-\\x7e]))[\u00a0\u2000-\u200a\u202f\u205f](?:$|(?=[\\x21-\\x7e]))")
 _WORD_OR_DASH = re.compile(r"[^\W_]+|[\u2010-\u2015\u2212\uff0d\uff3f\u2024\u2044\u2215]")
-_WIDE_SCRIPTS = re.compile(
-    "[\u3040-\u9fff\uac00-\ud7af]"
-)  # Chinese, Japanese, Korean: wide letters are usual among them
+# Chinese, Japanese, Korean: wide letters are usual among them.
+_WIDE_SCRIPTS = re.compile("[\u3040-\u9fff\uac00-\ud7af]")
 _ODD = re.compile(r"(?<=[^\W\d_])[015|](?=[^\W\d_])|vv|rn|I(?=[a-z])|(?<=[a-z])I(?![A-Za-z])|[^\x00-\x7f]")
 
 

@@ -7,12 +7,12 @@ import json
 import logging
 import os
 from collections import ChainMap, Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any, Final, TypeAlias, cast
+from typing import Any, Final, cast
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -40,8 +40,6 @@ __all__ = [
 APPROVALS, FINDINGS = "approvals.jsonl", "findings.json"
 """The names of the files in a store: what was released, and the record of the last examination."""
 POLICIES: Final = ("report", "quarantine", "refuse")
-Audit: TypeAlias = Callable[[str, str, str, str, str], object]
-"""Is told of each approval: action, actor, tenant, subject, outcome."""
 _LOG = logging.getLogger(__name__)
 _LOCK_S = 10.0
 _LISTED, _NAMED = 1_000, 10  # findings in a report, tools in an error
@@ -72,18 +70,10 @@ def content_hash(tool: Tool) -> str:
     return hashlib.sha256(tool.canonical_json().encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def approve(
-    store: Path,
-    tools: Iterable[tuple[str, str, tuple[str, ...]]],
-    *,
-    reason: str,
-    by: str,
-    audit: Audit | None = None,
-) -> list[Approval]:
+def approve(store: Path, tools: Iterable[tuple[str, str, tuple[str, ...]]], *, reason: str, by: str) -> list[Approval]:
     """Release tools, durably: the lines are on the disk when this returns.
 
     :param tools: id, content hash, and names of the rules that found something.
-    :param audit: told of each after it is written.
     :raises StorageError: when they cannot be written; none counts then.
     """
     at = datetime.now(UTC).isoformat(timespec="seconds")
@@ -96,9 +86,6 @@ def approve(
         torn = end and os.pread(file.fileno(), 1, end - 1) != b"\n"  # a crash has cut off the last line
         append(file.fileno(), b"\n" * bool(torn) + lines, end)
         flush_to_disk(store)
-    if audit is not None:
-        for each in made:
-            audit("findings.approve", by, "", f"{each.tool}@sha256:{each.sha256}", "ok")
     return made
 
 

@@ -351,7 +351,6 @@ class _Build:
             folder=folder,
             catalog=read.catalog,
             build=graph,
-            stored={},
             vectors_reused=encoder.reused,
             vectors_encoded=encoder.encoded,
             seconds=seconds,

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ingest.extract.extractor import Extraction
-from ingest.extract.phrases import parse_title
+from ingest.extract.object_names import parse_title
 from ingest.extract.rules_extractor import RulesExtractor
 from ingest.extract.structure import field_texts
 from ingest.extract.triple_validation import validate

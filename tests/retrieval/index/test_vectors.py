@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from inference import Floats2d
+from inference.result_cache import ResultCache
 from retrieval.index.vectors import NodeVectors, write_vectors
 
 ROWS, TOOLS, K = 4_000, 1_500, 100
@@ -64,3 +65,23 @@ def test_of_equal_rows_the_first_are_returned(tmp_path: Path) -> None:
     assert index.nearest_tools(rows[0], 5)[0].tolist() == [0, 1, 2, 3, 4]
     assert index.nearest(rows[-1], 15)[0].tolist() == list(range(20, 35))
     assert index.nearest_tools(rows[0], 0)[0].tolist() == []
+
+
+def test_cosines_of_tools_and_of_others_are_those_of_the_stored_rows(index: NodeVectors, vectors: Floats2d) -> None:
+    for rows in (np.array([3, 1_499]), np.array([1_500, 3_999]), np.array([7, 2_000])):
+        np.testing.assert_allclose(index.similarities(vectors[9], rows), vectors[rows] @ vectors[9], atol=2e-3)
+    assert len(index.similarities(vectors[9], np.empty(0, dtype=np.int64))) == 0
+
+
+def test_an_index_from_the_cache_is_that_of_its_rows(tmp_path: Path) -> None:
+    """The index of tools that are the same is taken from the cache, that of others is made again; each as without a cache."""
+    rows, cache = _unit_rows(60, seed=6), ResultCache(None)
+    changed = np.concatenate((rows[:30], _unit_rows(30, seed=7)))
+    for number, vectors in enumerate((rows, rows, changed)):
+        found, fresh = tmp_path / f"found{number}", tmp_path / f"fresh{number}"
+        for folder, kept in ((found, cache), (fresh, None)):
+            folder.mkdir()
+            write_vectors(folder, "nodes", vectors, tool_count=30, exact_limit=10, cache=kept)
+        assert {path.name: path.read_bytes() for path in found.iterdir()} == {
+            path.name: path.read_bytes() for path in fresh.iterdir()
+        }

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from ingest.trust.quarantine import APPROVALS, approve, read_approvals, read_record
-from ontology.errors import CatalogError, StorageError
+from ingest.trust.quarantine import approve, read_approvals, read_record
+from ontology.errors import CatalogError
 from ontology.reporting import no_progress
 from retrieval.snapshot.reader import open_snapshot
 from services.jobs.build import build
@@ -105,17 +105,3 @@ def test_a_catalogue_of_poisoned_tools_alone_is_refused(tmp_path: Path) -> None:
     _write(tmp_path, BAD)
     with pytest.raises(CatalogError, match="severe findings"):
         build(_plan(tmp_path), no_progress)
-
-
-def test_approvals_are_audited_once_they_are_written(tmp_path: Path) -> None:
-    told: list[tuple[str, ...]] = []
-
-    def audit(*event: str) -> None:
-        assert (tmp_path / APPROVALS).is_file()
-        told.append(event)
-
-    approve(tmp_path, [("a/b", "ff", ())], reason="r", by="ann", audit=audit)
-    assert told == [("findings.approve", "ann", "", "a/b@sha256:ff", "ok")]
-    with pytest.raises(StorageError):
-        approve(tmp_path / "none", [("a/b", "ff", ())], reason="r", by="ann", audit=audit)
-    assert len(told) == 1

@@ -79,12 +79,12 @@ def _matched_phrase(
     weights = {term: rarity(term) for word in words for term in word.terms if term in others}
     weights |= {term: _NAME_WEIGHT * rarity(term) for word in words for term in word.terms if term in name}
     matches = [{term: weights[term] for term in word.terms if term in weights} for word in words]
-    best: tuple[float, int, int] = (0.0, 0, -1)
+    names, best = {*name}, (0.0, 0, -1)
     for start in (start for start, match in enumerate(matches) if match):
         found: dict[str, float] = {}
         for stop in range(start, min(start + _MAX_WORDS, len(words))):
             found |= matches[stop]
-            says = len(found) > 1 or (found.keys() & {*name} and words[start].text.lower() not in _GENERAL)
+            says = len(found) > 1 or (found.keys() & names and words[start].text.lower() not in _GENERAL)
             if matches[stop] and says:
                 best = max(best, (sum(found.values()), -start, -stop))
             if not words[stop].joined or not (matches[stop] or words[stop].text.lower() in _LINKS):

@@ -237,6 +237,7 @@ class ShapeFacts:
     """What matching needs to know of a shape.
 
     :param specificity: the bits that a text must agree in to have the shape, of 6 for each character.
+    :param prefix: the letters and other characters with which every value begins, at most 3; may be empty.
     :param firsts: the characters with which a value begins.
     :param digits_only: whether values are numbers.
     :param ways: how many ways there are to match one text, at least 1: the cost of a match.
@@ -244,6 +245,7 @@ class ShapeFacts:
     """
 
     specificity: float
+    prefix: str
     firsts: frozenset[str]
     digits_only: bool
     ways: float
@@ -281,6 +283,7 @@ def facts_of(shape: ValueShape) -> ShapeFacts:
     any_case = len(part.prefix) > 1 and part.prefix[:2].isalpha()
     return ShapeFacts(
         specificity=round(part.bits, 2),
+        prefix=part.prefix[:3],
         firsts=part.firsts | {other for one in part.firsts if any_case for other in (one.lower(), one.upper())},
         digits_only=part.chars <= _DIGITS,
         ways=1 if shape.kind else part.ways,  # those of the kinds are bounded by how they are written

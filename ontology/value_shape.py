@@ -404,7 +404,8 @@ def _part(tree: Any, depth: int) -> _Part:
     if op is _OPS.LITERAL and not 0xD800 <= value < 0xE000:  # half of a character, which no text has
         return _class(frozenset(chr(value)), re.escape(chr(value)), prefix=chr(value))
     if op in _CLASSES:
-        found = frozenset(filter(_COMPILER.compile(tree).fullmatch, _ASCII))
+        others = [chr(code) for kind, code in value if kind is _OPS.LITERAL and code > 127] if op is _OPS.IN else []
+        found = frozenset(filter(_COMPILER.compile(tree).fullmatch, (*_ASCII, *others)))
         return _class(found, _class_text(found))
     if op is _OPS.MAX_REPEAT or op is _OPS.MIN_REPEAT:
         return _repeated(value[0], value[1], _sequence(value[2], depth + 1))
@@ -434,9 +435,10 @@ def _class_text(chars: frozenset[str]) -> str:
 
 
 def _escaped(char: str) -> str:
-    if char.isalnum():
-        return char
-    return f"\\{char}" if char.isprintable() and char != " " else f"\\x{ord(char):02x}"
+    code = ord(char)
+    if char.isalnum() or 32 < code < 127:
+        return char if char.isalnum() else f"\\{char}"
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 def _repeated(low: int, high: Any, part: _Part) -> _Part:

@@ -237,6 +237,7 @@ class ShapeFacts:
     """What matching needs to know of a shape.
 
     :param specificity: the bits that a text must agree in to have the shape, of 6 for each character.
+    :param prefix: the letters and other characters with which every value begins, at most 3; may be empty.
     :param firsts: the characters with which a value begins.
     :param digits_only: whether values are numbers.
     :param ways: how many ways there are to match one text, at least 1: the cost of a match.
@@ -244,6 +245,7 @@ class ShapeFacts:
     """
 
     specificity: float
+    prefix: str
     firsts: frozenset[str]
     digits_only: bool
     ways: float
@@ -281,6 +283,7 @@ def facts_of(shape: ValueShape) -> ShapeFacts:
     any_case = len(part.prefix) > 1 and part.prefix[:2].isalpha()
     return ShapeFacts(
         specificity=round(part.bits, 2),
+        prefix=part.prefix[:3],
         firsts=part.firsts | {other for one in part.firsts if any_case for other in (one.lower(), one.upper())},
         digits_only=part.chars <= _DIGITS,
         ways=1 if shape.kind else part.ways,  # those of the kinds are bounded by how they are written
@@ -401,7 +404,8 @@ def _part(tree: Any, depth: int) -> _Part:
     if op is _OPS.LITERAL and not 0xD800 <= value < 0xE000:  # half of a character, which no text has
         return _class(frozenset(chr(value)), re.escape(chr(value)), prefix=chr(value))
     if op in _CLASSES:
-        found = frozenset(filter(_COMPILER.compile(tree).fullmatch, _ASCII))
+        others = [chr(code) for kind, code in value if kind is _OPS.LITERAL and code > 127] if op is _OPS.IN else []
+        found = frozenset(filter(_COMPILER.compile(tree).fullmatch, (*_ASCII, *others)))
         return _class(found, _class_text(found))
     if op is _OPS.MAX_REPEAT or op is _OPS.MIN_REPEAT:
         return _repeated(value[0], value[1], _sequence(value[2], depth + 1))
@@ -431,9 +435,10 @@ def _class_text(chars: frozenset[str]) -> str:
 
 
 def _escaped(char: str) -> str:
-    if char.isalnum():
-        return char
-    return f"\\{char}" if char.isprintable() and char != " " else f"\\x{ord(char):02x}"
+    code = ord(char)
+    if char.isalnum() or 32 < code < 127:
+        return char if char.isalnum() else f"\\{char}"
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 def _repeated(low: int, high: Any, part: _Part) -> _Part:

@@ -16,7 +16,7 @@ from retrieval.completion.complete import has_proper_name, only_proper_name, res
 from retrieval.completion.needs import RESOLVED_BY, SUPPLIES, Need, NeedsOf, Supplier, tool_needs
 from retrieval.completion.needs import GivenInputs as GoalInputs
 from retrieval.completion.plan import CallChoices, CallCosts, Choice, cheapest_choices
-from retrieval.explain.tool_facts import GivenInputs, Input, ToolFacts, given_values, tool_facts
+from retrieval.explain.tool_facts import GivenInputs, Input, ToolFacts, given_values, named_nouns, tool_facts
 from retrieval.index.bm25 import terms
 from retrieval.query.context import executed_tools
 from retrieval.query.query import Query, analyse
@@ -95,8 +95,10 @@ class _Known:
     @cached_property
     def values(self) -> GivenInputs:
         """The values of the request and of the caller, for inputs."""
-        said = () if self.query is None else given_values(self.query.text, self.query.values)
-        return GivenInputs(said, self.request.have)
+        if self.query is None:
+            return GivenInputs((), frozenset(), self.request.have)
+        text = self.query.text
+        return GivenInputs(given_values(text, self.query.values), named_nouns(text), self.request.have)
 
     @cached_property
     def days(self) -> list[str]:

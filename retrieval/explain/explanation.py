@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import islice, pairwise
 from typing import NamedTuple
 
-from retrieval.explain.tool_facts import GivenInputs, Input, ToolFacts, given_values, tool_facts
+from retrieval.explain.tool_facts import GivenInputs, Input, ToolFacts, given_values, named_nouns, tool_facts
 from retrieval.index.bm25 import terms
 from retrieval.index.phrases import phrases_of
 from retrieval.query.context import QueryContext
@@ -79,12 +79,12 @@ def _matched_phrase(
     weights = {term: rarity(term) for word in words for term in word.terms if term in others}
     weights |= {term: _NAME_WEIGHT * rarity(term) for word in words for term in word.terms if term in name}
     matches = [{term: weights[term] for term in word.terms if term in weights} for word in words]
-    best: tuple[float, int, int] = (0.0, 0, -1)
+    names, best = {*name}, (0.0, 0, -1)
     for start in (start for start, match in enumerate(matches) if match):
         found: dict[str, float] = {}
         for stop in range(start, min(start + _MAX_WORDS, len(words))):
             found |= matches[stop]
-            says = len(found) > 1 or (found.keys() & {*name} and words[start].text.lower() not in _GENERAL)
+            says = len(found) > 1 or (found.keys() & names and words[start].text.lower() not in _GENERAL)
             if matches[stop] and says:
                 best = max(best, (sum(found.values()), -start, -stop))
             if not words[stop].joined or not (matches[stop] or words[stop].text.lower() in _LINKS):
@@ -191,7 +191,9 @@ class Explainer:
         self._text = context.query.text
         self._ranks = {tool: 0 for tool in context.done} | {tool: rank for rank, tool in enumerate(returned, start=1)}
         values = context.query.values or find_values(self._text, context.snapshot.value_shapes)
-        self._given = GivenInputs(given_values(self._text, values), context.request.have)
+        self._given = GivenInputs(
+            given_values(self._text, values), named_nouns(self._text, self._is_word), context.request.have
+        )
         self._known: dict[int, _Inputs] = {}
         self._words = _request_words(self._text, [(value.start, value.end) for value in values])
 
@@ -286,6 +288,9 @@ class Explainer:
         facts = tool_facts(self._context.snapshot, tool)
         given = self._given.of(tool, facts)
         return all(each.name in given or each.terms in needed for each in facts.required)
+
+    def _is_word(self, term: str) -> bool:
+        return self._context.snapshot.fields["whole"].frequency(term) > 0
 
     def _rarity(self, term: str) -> float:
         return self._context.snapshot.fields["whole"].idf(term)

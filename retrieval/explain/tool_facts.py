@@ -6,16 +6,17 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import pairwise
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from ontology.names import verb_lemma, words
+from ontology.names import is_verb, verb_lemma, words
 from ontology.tool import CONTEXT_PARAMETERS, OVERLAY_ORIGINS
 from retrieval.index.bm25 import STOP_WORDS, terms
 from retrieval.query.typed_values import IDENTIFIER_WORDS, TypedValue, known_value, short_name
 from retrieval.snapshot.reader import Snapshot
 
-__all__ = ["GivenInputs", "Input", "ToolFacts", "given_values", "tool_facts"]
+__all__ = ["GivenInputs", "Input", "ToolFacts", "given_values", "named_nouns", "tool_facts"]
 
 
 @dataclass(frozen=True)
@@ -163,8 +164,11 @@ _NUMBERS = frozenset(("integer", "identifier"))
 _SAYS_NAME = IDENTIFIER_WORDS | frozenset("call named is".split())
 _SLUG = re.compile(r"(?<![\w/.:@-])[a-z0-9]{1,40}(?:[-_][a-z0-9]{1,40}){1,6}(?![\w/:@-])")
 _NAME_PART = re.compile(r"[a-z]{3,}[-_]")
+_WORD = re.compile(r"[^\W\d_]{2,40}")
+_MAX_READ = 400  # words of a request
 _BREAK = re.compile(r"[.,;:!?()\n]")
 _BEFORE = 60  # characters before a value that are read for the noun beside it
+_COUNT_DIGITS = 4  # a longer number is rarely a count. Chosen, not tuned.
 _IS = frozenset({"is", "are", "was", "with", "called"})
 
 
@@ -195,13 +199,30 @@ def given_values(text: str, values: Sequence[TypedValue]) -> tuple[GivenValue, .
     )
 
 
+def named_nouns(text: str, is_word: Callable[[str], bool] = lambda term: False) -> frozenset[str]:
+    """The index terms of the words that another word follows which may be a name: no stop word, no verb and no value.
+
+    :param is_word: whether an index term is a word of the catalogue: in lower case it is no name ("order items").
+    """
+    found: set[str] = set()
+    words = list(_WORD.finditer(text))[:_MAX_READ]
+    for first, second in pairwise(words):
+        name = second[0].lower()
+        ordinary = (
+            name in STOP_WORDS or is_verb(verb_lemma(name)) or (second[0] == name and any(map(is_word, terms(name))))
+        )
+        if text[first.end() : second.start()] == " " and not ordinary:
+            found.update(terms(first[0]))
+    return frozenset(found)
+
+
 def _given(text: str, value: TypedValue) -> GivenValue:
     # The shape of a kind (a UUID) and a widened one say nothing of the entity.
     exact = [use for match in value.matches if not match.shape.kind for use in match.uses if not use.is_widened]
     return GivenValue(
         kind="slug" if _is_slug(value) else value.kind,
         text=value.content,
-        noun=_noun_before(text, value.start),
+        noun=() if _is_count(text, value) else _noun_before(text, value.start),
         entities=frozenset(term for use in exact for term in terms(use.entity)),
         uses=frozenset((use.tool, use.parameter) for use in exact if not use.output),
     )
@@ -210,6 +231,15 @@ def _given(text: str, value: TypedValue) -> GivenValue:
 def _is_slug(value: TypedValue) -> bool:
     """Whether an identifier reads as a name that people give: ``shop-prod-0315``."""
     return value.kind == "identifier" and bool(_SLUG.fullmatch(value.text)) and bool(_NAME_PART.match(value.text))
+
+
+def _is_count(text: str, value: TypedValue) -> bool:
+    """Whether a bare number counts what follows it, or is of an address: "250 registrants", "10 Downing Street"."""
+    after = re.match(r"\s([A-Za-z]\w*)", text[value.end : value.end + _BEFORE])
+    if not value.text.isdigit() or len(value.text) > _COUNT_DIGITS or after is None:
+        return False
+    word = after[1].lower()
+    return word not in STOP_WORDS and not is_verb(verb_lemma(word))
 
 
 def _noun_before(text: str, start: int) -> tuple[str, ...]:
@@ -225,10 +255,12 @@ class GivenInputs:
     """What one request gives.
 
     :param values: of the request.
+    :param named: index terms of nouns that a name follows at once: *table* in "a table sessions with two columns".
     :param have: what the caller knows already: name → value, which may be empty.
     """
 
     values: Sequence[GivenValue]
+    named: frozenset[str]
     have: Mapping[str, str]
 
     def of(self, tool: int, facts: ToolFacts) -> dict[str, str]:
@@ -267,19 +299,22 @@ class GivenInputs:
             if needed.name in given or (needed.is_text and needed.terms[-1:] and needed.terms[-1] in _FREE):
                 continue
             meant = next((value for value in left if _may_be(value, needed)), None)
+            what = needed.entity[-1:] or ((facts.object,) if needed.terms == ("name",) else ())
             if meant is not None:
                 left.remove(meant)
+            elif not needed.is_opaque and self.named.intersection(what):
+                continue  # "in namespace shop"
             else:
                 found.append(needed)
         return tuple(found)
 
     def may_give(self, needed: Input, given: Collection[str]) -> bool:
-        """Whether the request may have a value for an input that no rule found: an identifier of which nothing says what it identifies; for
-        an input that is no opaque id, also a name like ``reporting-stage``.
+        """Whether the request may have a value for an input that no rule found: a name after its noun, or an identifier of which
+        nothing says what it identifies; for an input that is no opaque id, also a name like ``reporting-stage``.
 
         :param given: the values that fill inputs.
         """
-        return any(
+        return bool(self.named.intersection(needed.entity[-1:])) or any(
             value.kind in _IDENTIFIERS
             and value.text not in given
             and not (value.kind == "slug" and needed.is_opaque)

@@ -22,12 +22,14 @@ class CallInput:
     :param argument: its name and its place in the request.
     :param schema: its JSON Schema, as the document has it.
     :param description: of the input, where it is not that of its schema.
+    :param shown: its place in the flat view, where it is another one than in the call.
     """
 
     argument: Argument
     schema: Any
     required: bool = False
     description: str = ""
+    shown: str = ""
 
     @property
     def name(self) -> str:
@@ -164,8 +166,9 @@ class Schemas:
         return _Part(Fields(parameters, any(part.cut for part in parts)), self._whole(schema))
 
     def _flat_inputs(self, inputs: Sequence[CallInput]) -> Fields:
-        location = inputs[0].argument.location
-        return self._flat(arguments_schema(inputs), location=_SHOWN.get(location, location))
+        first = inputs[0]
+        location = first.shown or _SHOWN.get(first.argument.location, first.argument.location)
+        return self._flat(arguments_schema(inputs), location=location)
 
     def _outputs(self, output: Output | Exception | None) -> _Part:
         if output is None:

@@ -97,6 +97,10 @@ def operation_of(
     keys = _own_keys(own, entity_noun(place.type) if place else noun, parameters, place.taken if place else frozenset())
     names = [key.name for key in keys]
     given, signature = _given(types, first, parameters)
+    shown = (
+        "query" if first.method == "GET" else "body"
+    )  # as the parameters are meant, wherever the protocol writes them
+    given = [replace(each, shown=shown) for each in given]
     path = None if bound and place is None else f"/{first.name}{signature}"
     if place is not None:
         below = place.path if not own else key_path(place.path, [key.name for key in own], names)

@@ -396,7 +396,7 @@ def _operation(id_: str, function: Callable[..., Any], module: ModuleType) -> tu
     given = hints.get("return", signature.return_annotation)
     output_schema = {} if given in _NOTHING else with_top_level_definitions(schema_of(given))
     output, result = None, None
-    if given not in _NOTHING:
+    if output_schema:
         # A value that is no object is one field, ``result``, which the docstring describes.
         described = {"description": output_schema.get("description") or docstring.returns}
         output = Output({**output_schema, FLAT: described})

@@ -24,168 +24,21 @@ from ontology.tool import Parameter, Tool
 
 __all__ = ["TableSource"]
 
-_ENUM = re.compile(
-    r"^(?P<type>.*?)\s*\benum\w*\s*[:=]?\s*[\[({](?P<values>[^\])}]*)[\])}]\s*$", re.IGNORECASE | re.DOTALL
-)
-_LITERAL = re.compile(r"^(?:typing\.)?(?:Optional\[)?(?:typing\.)?Literal\[(?P<values>[^\]]*)\]{1,2}$")
-_OPEN, _CLOSE = "[({<", "])}>"
-
-
-def enum_of_type(parameter: Parameter) -> Parameter:
-    """Move the values of a type like ``enum [High, Medium, Low]`` or ``Literal['a', 'b']`` to ``enum``."""
-    match = _ENUM.match(parameter.type) or _LITERAL.match(parameter.type)
-    if match is None:
-        return parameter
-    values = tuple(value for part in _split_outside(match["values"], ",|") if (value := part.strip(" \t\n\"'")))
-    if not values:
-        return parameter
-    type_ = (match.groupdict().get("type") or "").strip(" ,:") or "string"
-    return replace(parameter, type=type_, enum=parameter.enum or values)
-
-
-def parameter_rows(cell: str) -> list[dict[str, Any]]:
-    """Parse parameters ``name:type:description; …``; type and description are optional; ``*`` after the name means required."""
-    rows: list[dict[str, Any]] = []
-    for part in _split_outside(cell, ";\n"):
-        if not part.strip():
-            continue
-        name, type_, description = (*_split_outside(part, ":", limit=2), "", "")[:3]
-        rows.append(
-            {
-                "name": name.strip().rstrip("*").strip(),
-                "type": type_.strip() or "string",
-                "description": description.strip(),
-                "required": name.strip().endswith("*"),
-            }
-        )
-    return rows
-
-
-def _split_outside(text: str, separators: str, *, limit: int = -1) -> Iterator[str]:
-    """Split at the separators that are outside brackets, at most ``limit`` times; -1 for no limit."""
-    depth = start = 0
-    for index, char in enumerate(text):
-        if char in _OPEN:
-            depth += 1
-        elif char in _CLOSE:
-            depth = max(0, depth - 1)
-        elif not depth and limit and char in separators:
-            yield text[start:index]
-            start = index + 1
-            limit -= 1
-    yield text[start:]
-
-
-_MAX_CELL_CHARS = 64 * 2**20
-_LISTS = frozenset({"parameters", "inputs", "returns", "outputs"})
-
-
-def csv_rows(document: Document) -> Iterator[Row]:
-    """Yield the rows that are not empty, each as a map from column to value.
-
-    :raises DocumentError: when the header cannot be read or has a column twice.
-    """
-    csv.field_size_limit(max(csv.field_size_limit(), _MAX_CELL_CHARS))
-    # str.splitlines would also split at a line separator inside a cell.
-    lines = list(io.StringIO(document.text, newline=""))
-    reader = csv.reader(lines, delimiter=_delimiter(lines), strict=True, skipinitialspace=True)
-    columns: list[str] | None = None
-    while True:
-        line = reader.line_num + 1
-        location = f"{document.address}:{line}"
-        try:
-            cells = next(reader)
-        except StopIteration:
-            return
-        except csv.Error as error:
-            yield Row(location, RejectedRecord(location, "invalid-csv", f"Invalid CSV: {error}."))
-            continue
-        if not any(cell.strip() for cell in cells):
-            continue
-        if columns is None:
-            columns = _columns(cells, location)
-        else:
-            yield Row(location, _row(columns, cells, location))
-
-
-def _delimiter(lines: list[str]) -> str:
-    header = next((line for line in lines if line.strip()), "")
-    return max(",;\t", key=header.count)
-
-
-def _columns(cells: list[str], location: str) -> list[str]:
-    columns = [re.sub(r"\W+", "_", cell.strip().casefold()).strip("_") for cell in cells]
-    named = [column for column in columns if column]
-    if len(set(named)) < len(named):
-        repeated = next(column for column in named if named.count(column) > 1)
-        raise DocumentError(f"the header names the column {repeated!r} twice", subject=location, remedy="Rename one")
-    return columns
-
-
-def _row(columns: list[str], cells: list[str], location: str) -> Any:
-    if any(cell.strip() for cell in cells[len(columns) :]):
-        detail = f"The row has {len(cells)} cells and the header {len(columns)}; quote cells that hold the separator."
-        return RejectedRecord(location, "wrong-columns", detail)
-    row: dict[str, Any] = {}
-    try:
-        for column, cell in zip(columns, cells, strict=False):
-            if column and cell.strip():
-                row[column] = _value(column, cell.strip())
-    except DocumentError as error:
-        return RejectedRecord(location, error.reason, f"Column {error.subject!r}: {error.problem}.")
-    return row
-
-
-def _value(column: str, cell: str) -> Any:
-    if column in _LISTS and not cell.startswith("["):
-        return parameter_rows(cell)
-    if column == "depends_on" and not cell.startswith("["):
-        return [part.strip() for part in re.split(r"[;,\n]", cell) if part.strip()]
-    if column in _LISTS or column in {"depends_on", "metadata"}:
-        try:
-            return parse_json(cell, subject=column)
-        except DocumentError as error:
-            raise DocumentError(error.problem, subject=column, reason=error.reason) from error
-    if cell.startswith("[") and cell.endswith("]"):
-        try:
-            return parse_json(cell, subject=column)
-        except DocumentError:  # plain text in square brackets
-            return cell
-    return cell
-
-
-NEEDED = "a tool has parameters (an empty list where it takes none), returns, a schema or a call, or a description of what it does"
-
-_STRUCTURE = ("parameters", "inputs", "returns", "outputs", "input_schema", "output_schema", "depends_on", "call")
-# Columns of people, products and places: a description beside them describes a thing. Chosen, not tuned; a row that has parameters
-# may have any column.
-_THINGS = frozenset(
-    "price currency discount stock quantity sku ean barcode weight email phone mobile fax birthday birthdate gender salary "
-    "street zip postcode latitude longitude".split()
-)
-
-
-def why_no_tool(row: Mapping[str, Any], *, alone: bool = False) -> str:
-    """Return why a row with a name is no tool, as the end of a sentence; empty for a tool.
-
-    :param alone: whether the row is a whole document. A file with one name and one description is a package or a configuration.
-    """
-    if any(row.get(key) is not None for key in _STRUCTURE):
-        return ""
-    description = row.get("description")
-    if alone or not (isinstance(description, str) and description.strip()):
-        return f"has a name, but {NEEDED}"
-    column = next((str(key) for key in row if _THINGS & {noun_lemma(word) for word in words(str(key))}), "")
-    return f"has the column {column!r} of a thing or a person, and no parameters; {NEEDED}" if column else ""
-
-
+_CSV = frozenset({".csv", ".tsv"})
+_SAMPLED = 20
 _TOOL_KEYS = frozenset({"name", "title", "description", "parameters"})
 _COLUMNS = frozenset({"id", "name", "title", "description", "parameters", "returns", "depends_on", "metadata"})
 _OBJECTS = frozenset({"input_schema", "output_schema", "call"})
 _SYNONYMS = {"inputs": "parameters", "outputs": "returns"}
-_CSV = frozenset({".csv", ".tsv"})
-_SAMPLED = 20
-_JSON_TYPES = {dict: "an object", list: "a list", str: "text", bool: "a boolean", int: "a number", float: "a number"}
+_JSON_TYPES = {
+    dict: "an object",
+    list: "a list",
+    str: "text",
+    bool: "a boolean",
+    int: "a number",
+    float: "a number",
+    type(None): "null",
+}
 
 
 class TableSource(Source):
@@ -201,16 +54,17 @@ class TableSource(Source):
             return False
         try:
             if document.suffix in _CSV:
-                return _is_header(document.head.split("\n", 1)[0])
+                header = re.split("[,;\t]", document.head.split("\n", 1)[0])
+                return not {"name", "title"}.isdisjoint(cell.strip(" \"'\r").casefold() for cell in header)
             if document.suffix in LINE_SUFFIXES:
                 return _looks_like_rows([row.value for row in islice(json_lines(document), _SAMPLED)])
         except DocumentError:
             return False
-        # Many configuration files have a name, so one JSON or YAML object needs another column of a tool too.
         rows = _items(document.data_or_none)[:_SAMPLED] if document.suffix in DATA_SUFFIXES else []
-        return _looks_like_rows(
-            [row for row in rows if not isinstance(row, Mapping) or len(rows) > 1 or _describes(row)]
-        )
+        if len(rows) == 1 and isinstance(rows[0], Mapping):
+            # Many configuration files have a name, so one JSON or YAML object needs another column of a tool too.
+            rows = rows if {"description", "parameters", "inputs"} & rows[0].keys() else []
+        return _looks_like_rows(rows)
 
     def read(self, document: Document) -> Iterator[Tool | RejectedRecord]:
         """Yield one tool for each row; an invalid row is rejected with its line (in a JSON list: its index)."""
@@ -218,9 +72,9 @@ class TableSource(Source):
         seen: dict[str, str] = {}
         others: list[RejectedRecord] = []  # rows with a name that are no tools, until the first tool
         for location, value in _rows(document):
-            item = (
-                value if isinstance(value, RejectedRecord) else _tool(location, value, document.namespace, alone=alone)
-            )
+            item = value
+            if not isinstance(value, RejectedRecord):
+                item = _tool(location, value, document.namespace, alone=alone)
             if isinstance(item, Tool):
                 yield from others if not seen else ()
                 first = seen.setdefault(item.id, location)
@@ -238,7 +92,7 @@ class TableSource(Source):
 
 def _rows(document: Document) -> Iterator[Row]:
     if document.suffix in _CSV:
-        return csv_rows(document)
+        return _csv_rows(document)
     if document.suffix in LINE_SUFFIXES:
         return json_lines(document)
     return (Row(f"{document.address}#{index}", row) for index, row in enumerate(_items(document.data), 1))
@@ -265,13 +119,129 @@ def _looks_like_rows(rows: Sequence[Any]) -> bool:
     )
 
 
-def _describes(row: Mapping[str, Any]) -> bool:
-    return bool({"description", "parameters", "inputs"} & row.keys())
+_MAX_CELL_CHARS = 64 * 2**20
+_LISTS = frozenset({"parameters", "inputs", "returns", "outputs"})
 
 
-def _is_header(line: str) -> bool:
-    cells = {cell.strip(" \"'\r").casefold() for cell in line.replace(";", ",").replace("\t", ",").split(",")}
-    return bool({"name", "title"} & cells)
+def _csv_rows(document: Document) -> Iterator[Row]:
+    """Yield the rows that are not empty, each as a map from column to value.
+
+    :raises DocumentError: when the header cannot be read or has a column twice.
+    """
+    csv.field_size_limit(max(csv.field_size_limit(), _MAX_CELL_CHARS))
+    # str.splitlines would also split at a line separator inside a cell.
+    lines = list(io.StringIO(document.text, newline=""))
+    delimiter = max(",;\t", key=next((line for line in lines if line.strip()), "").count)
+    reader = csv.reader(lines, delimiter=delimiter, strict=True, skipinitialspace=True)
+    columns: list[str] | None = None
+    while True:
+        location = f"{document.address}:{reader.line_num + 1}"
+        try:
+            cells = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            yield Row(location, RejectedRecord(location, "invalid-csv", f"Invalid CSV: {error}."))
+            continue
+        if not any(cell.strip() for cell in cells):
+            continue
+        if columns is None:
+            columns = _columns(cells, location)
+        else:
+            yield Row(location, _row(columns, cells, location))
+
+
+def _columns(cells: list[str], location: str) -> list[str]:
+    columns = [re.sub(r"\W+", "_", cell.strip().casefold()).strip("_") for cell in cells]
+    repeated = next((column for column in columns if column and columns.count(column) > 1), "")
+    if repeated:
+        raise DocumentError(f"the header names the column {repeated!r} twice", subject=location, remedy="Rename one")
+    return columns
+
+
+def _row(columns: list[str], cells: list[str], location: str) -> Any:
+    if any(cell.strip() for cell in cells[len(columns) :]):
+        detail = f"The row has {len(cells)} cells and the header {len(columns)}; quote cells that hold the separator."
+        return RejectedRecord(location, "wrong-columns", detail)
+    row: dict[str, Any] = {}
+    for column, cell in zip(columns, map(str.strip, cells), strict=False):
+        if column and cell:
+            try:
+                row[column] = _value(column, cell)
+            except DocumentError as error:
+                return RejectedRecord(location, error.reason, f"Column {column!r}: {error.problem}.")
+    return row
+
+
+def _value(column: str, cell: str) -> Any:
+    if column in _LISTS and not cell.startswith("["):
+        return _parameter_rows(cell)
+    if column == "depends_on" and not cell.startswith("["):
+        return [part.strip() for part in re.split(r"[;,\n]", cell) if part.strip()]
+    if column in _LISTS or column in {"depends_on", "metadata"}:
+        return parse_json(cell, subject=column)
+    if cell.startswith("[") and cell.endswith("]"):
+        try:
+            return parse_json(cell, subject=column)
+        except DocumentError:  # plain text in square brackets
+            return cell
+    return cell
+
+
+def _parameter_rows(cell: str) -> list[dict[str, Any]]:
+    """Parse parameters ``name:type:description; …``; type and description are optional; ``*`` after the name means required."""
+    rows: list[dict[str, Any]] = []
+    for part in _split_outside(cell, ";\n"):
+        if part.strip():
+            name, type_, description = (text.strip() for text in (*_split_outside(part, ":", limit=2), "", "")[:3])
+            rows.append(
+                {
+                    "name": name.rstrip("*").strip(),
+                    "type": type_ or "string",
+                    "description": description,
+                    "required": name.endswith("*"),
+                }
+            )
+    return rows
+
+
+def _split_outside(text: str, separators: str, *, limit: int = -1) -> Iterator[str]:
+    """Split at the separators that are outside brackets, at most ``limit`` times; -1 for no limit."""
+    depth = start = 0
+    for index, char in enumerate(text):
+        if char in "[({<":
+            depth += 1
+        elif char in "])}>":
+            depth = max(0, depth - 1)
+        elif not depth and limit and char in separators:
+            yield text[start:index]
+            start = index + 1
+            limit -= 1
+    yield text[start:]
+
+
+_NEEDED = "a tool has parameters (an empty list where it takes none), returns, a schema or a call, or a description of what it does"
+_STRUCTURE = ("parameters", "inputs", "returns", "outputs", "input_schema", "output_schema", "depends_on", "call")
+# Columns of people, products and places: a description beside them describes a thing. Chosen, not tuned; a row that has parameters
+# may have any column.
+_THINGS = frozenset(
+    "price currency discount stock quantity sku ean barcode weight email phone mobile fax birthday birthdate gender salary "
+    "street zip postcode latitude longitude".split()
+)
+
+
+def _why_no_tool(row: Mapping[str, Any], *, alone: bool) -> str:
+    """Return why a row with a name is no tool, as the end of a sentence; empty for a tool.
+
+    :param alone: whether the row is a whole document. A file with one name and one description is a package or a configuration.
+    """
+    if any(row.get(key) is not None for key in _STRUCTURE):
+        return ""
+    description = row.get("description")
+    if alone or not (isinstance(description, str) and description.strip()):
+        return f"has a name, but {_NEEDED}"
+    column = next((str(key) for key in row if _THINGS & {noun_lemma(word) for word in words(str(key))}), "")
+    return f"has the column {column!r} of a thing or a person, and no parameters; {_NEEDED}" if column else ""
 
 
 def _tool(location: str, row: Any, namespace: str, *, alone: bool) -> Tool | RejectedRecord:
@@ -281,18 +251,35 @@ def _tool(location: str, row: Any, namespace: str, *, alone: bool) -> Tool | Rej
         field = f"{error.subject}: " if error.subject not in {"", "name", "row"} else ""
         remedy = f" {error.remedy}." if error.remedy else ""
         return RejectedRecord(location, error.reason, f"{field}{error.problem}.{remedy}")
-    if why := why_no_tool(row, alone=alone):
+    if why := _why_no_tool(row, alone=alone):
         return RejectedRecord(location, "not-a-tool", f"The row {tool.name!r} {why}.")
     given = row.get("id")
     if isinstance(given, str) and given.strip():
         tool = replace(tool, id=given) if given != tool.id else tool  # unchanged, because other tools refer to it
     elif not given:
         tool = replace(tool, id=f"{namespace}/{tool.name}" if namespace else tool.name)
-    if any(_may_hold_enum(parameter.type) for parameter in (*tool.parameters, *tool.returns)):
-        tool = replace(
-            tool, parameters=tuple(map(enum_of_type, tool.parameters)), returns=tuple(map(enum_of_type, tool.returns))
-        )
-    return tool
+    parameters, returns = (tuple(map(_with_enum, each)) for each in (tool.parameters, tool.returns))
+    changed = parameters != tool.parameters or returns != tool.returns
+    return replace(tool, parameters=parameters, returns=returns) if changed else tool
+
+
+_ENUM = re.compile(
+    r"^(?P<type>.*?)\s*\benum\w*\s*[:=]?\s*[\[({](?P<values>[^\])}]*)[\])}]\s*$", re.IGNORECASE | re.DOTALL
+)
+_LITERAL = re.compile(r"^(?:typing\.)?(?:Optional\[)?(?:typing\.)?Literal\[(?P<values>[^\]]*)\]{1,2}$")
+
+
+def _with_enum(parameter: Parameter) -> Parameter:
+    """Move the values of a type like ``enum [High, Medium, Low]`` or ``Literal['a', 'b']`` to ``enum``."""
+    if not parameter.type.endswith(("]", ")", "}")):  # most do not
+        return parameter
+    match = _ENUM.match(parameter.type) or _LITERAL.match(parameter.type)
+    parts = _split_outside(match["values"], ",|") if match is not None else ()
+    values = tuple(value for part in parts if (value := part.strip(" \t\n\"'")))
+    if match is None or not values:
+        return parameter
+    type_ = (match.groupdict().get("type") or "").strip(" ,:") or "string"
+    return replace(parameter, type=type_, enum=parameter.enum or values)
 
 
 def _split_metadata(row: Any) -> dict[str, Any]:
@@ -301,7 +288,7 @@ def _split_metadata(row: Any) -> dict[str, Any]:
     :raises DocumentError: when a value has the wrong type; the subject is its column.
     """
     if not isinstance(row, Mapping):
-        raise _wrong_type(f"a tool must be an object, not {_json_type(row)}", "row")
+        raise DocumentError(f"a tool must be an object, not {_json_type(row)}", subject="row", reason="wrong-type")
     own: dict[str, Any] = {}
     extra: dict[str, Any] = {}
     for key, value in row.items():
@@ -310,32 +297,25 @@ def _split_metadata(row: Any) -> dict[str, Any]:
         (own if is_own else extra)[column] = value
     for column in ("id", "name", "title", "description"):
         if isinstance(own.get(column), (dict, list)):
-            raise _wrong_type(f"{column} must be text, not {_json_type(own[column])}", column)
-    if isinstance(own.get("returns"), list):
-        own["returns"] = [_named_output(output) for output in own["returns"]]
+            problem = f"{column} must be text, not {_json_type(own[column])}"
+            raise DocumentError(problem, subject=column, reason="wrong-type")
+    if isinstance(
+        own.get("returns"), list
+    ):  # an output without a name is the result, like the return value of a function
+        own["returns"] = [
+            {**output, "name": "result"}
+            if isinstance(output, Mapping) and not str(output.get("name") or "").strip()
+            else output
+            for output in own["returns"]
+        ]
     if extra:
         metadata = own.get("metadata") or {}
         if not isinstance(metadata, Mapping):
-            raise _wrong_type("metadata must be an object", "metadata")
+            raise DocumentError("metadata must be an object", subject="metadata", reason="wrong-type")
         own["metadata"] = {**extra, **metadata}
     return own
 
 
-def _named_output(output: Any) -> Any:
-    """Return the output with the name ``result`` when it has none, like the return value of a function."""
-    if isinstance(output, Mapping) and not str(output.get("name") or "").strip():
-        return {**output, "name": "result"}
-    return output
-
-
-def _may_hold_enum(type_: str) -> bool:
-    return type_.endswith(("]", ")", "}")) and ("num" in type_.lower() or "iteral" in type_)
-
-
-def _wrong_type(problem: str, column: str) -> DocumentError:
-    return DocumentError(problem, subject=column, reason="wrong-type")
-
-
 def _json_type(value: Any) -> str:
     """Return the JSON name of a value's type."""
-    return "null" if value is None else _JSON_TYPES.get(type(value), type(value).__name__)
+    return _JSON_TYPES.get(type(value), type(value).__name__)

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from ingest.sources import Catalog, read_catalog
+from ingest.sources.addresses import find_documents
 from ontology.errors import CatalogError
 
 OPENAPI = {
@@ -196,3 +197,12 @@ def test_gzipped_documents(tmp_path: Path) -> None:
     (tmp_path / "orders.json.gz").write_bytes(gzip.compress(json.dumps(OPENAPI).encode()))
     (tmp_path / "rows.jsonl.gz").write_bytes(gzip.compress(b'{"name": "x", "parameters": []}\n'))
     assert [tool.id for tool in read_catalog([str(tmp_path)]).tools] == ["orders/listOrders", "rows/x"]
+
+
+@pytest.mark.parametrize("store", [".", "store"])
+def test_a_store_among_documents_is_not_read(tmp_path: Path, store: str) -> None:
+    for name in ("CURRENT", "history.jsonl", "snapshots/5c4f/manifest.json"):
+        write(tmp_path / store / name, "{}")
+    write(tmp_path / "crm.yaml", "openapi: 3.1.0")
+    found = find_documents([str(tmp_path)])
+    assert [each.path for each in found.documents] == [tmp_path / "crm.yaml"]

@@ -116,6 +116,7 @@ def _parameter_triples(tool: Tool, ontology: Ontology, extractor: str) -> Iterat
 _IDENTIFIER_NAMES = vocabulary("identifier_names")
 _IN_PATH = _IDENTIFIER_NAMES | vocabulary("path_identifier_names")
 _WEAK_TAILS = vocabulary("weak_identifier_tails")
+_IDENTIFYING_TAILS = _IDENTIFIER_NAMES | _WEAK_TAILS
 _NAMING_TAILS = vocabulary("naming_tails")
 _DEPENDENT_NAMES = vocabulary("dependent_names")
 _ATTRIBUTES = _DEPENDENT_NAMES | vocabulary("attributes")
@@ -255,7 +256,7 @@ def _identified(
     segment = context.collections.get(parameter.name, "")
     if segment and own and (own[-1] in _IN_PATH or canonical_name(parameter.name, abbreviations) == segment):
         yield _Reference(segment, 0.85, _PATH)
-    is_identifier, has_id_format = tail in _IDENTIFIER_NAMES | _WEAK_TAILS, parameter.format.lower() in ("uuid", "guid")
+    is_identifier, has_id_format = tail in _IDENTIFYING_TAILS, parameter.format.lower() in ("uuid", "guid")
     bonus = 0.1 if has_id_format else 0.0 if is_identifier else -0.15
     text = parameter.description[:_DESCRIPTION_CHARS]
     if match := _ID_OF.search(text):

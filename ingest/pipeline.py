@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from ingest.canonical.canonicalize import Canonicalization, canonicalize
@@ -14,7 +12,7 @@ from ingest.canonical.system_aliases import system_aliases
 from ingest.extract.extractor import Extraction, Extractor, RejectedTriple
 from ingest.extract.triple_validation import validate
 from ingest.graph import build_graph
-from ingest.linking.derive import Links, derive_links, link_signature
+from ingest.linking.derive import Links, derive_links, required_states
 from ingest.linking.shape_uses import ObservedShapes, shape_uses
 from ingest.overlay.apply_overlay import NOTHING, Declarations, node_aliases
 from ingest.phrases import Phrases, with_phrases
@@ -161,12 +159,14 @@ def _linked(
     def make() -> tuple[Links, Sequence[ShapeUse]]:
         return derive_links(tools, ontology, declared.links), shape_uses(tools, ontology, observed)
 
+    def depends_on() -> Iterator[bytes]:
+        yield f"{ontology.digest}\n{code_digest(*_READ_BY_LINKS)}\n{declared.links!r}".encode()
+        for tool in tools:
+            yield cache.core(tool) + required_states(tool).encode("utf-8", "surrogatepass") + b"\n"
+
     if observed:
         return make()
-    digest = hashlib.sha256(f"{ontology.digest}\n{code_digest(*_READ_BY_LINKS)}\n{declared.links!r}".encode())
-    for tool in tools:
-        digest.update(link_signature(tool).encode("utf-8", "surrogatepass"))
-    return cache.last("links.v1", digest.digest(), make, _codec(tuple[Links, Sequence[ShapeUse]]))
+    return cache.last("links.v1", depends_on(), make, tuple[Links, Sequence[ShapeUse]])
 
 
 def _extractions(
@@ -182,14 +182,4 @@ def _extractions(
 
     depends_on = f"{extractor.fingerprint}\n{ontology.digest}\n{code_digest(*_RULES)}"
     # The next build tries a failed one again.
-    return cache.each(
-        "validated-extraction.v1", depends_on, tools, make, _codec(Extraction), keep=lambda each: not each.error
-    )
-
-
-@cache
-def _codec(type_: Any) -> Any:
-    """Return the encoder and decoder of the JSON form in the cache."""
-    from pydantic import TypeAdapter
-
-    return TypeAdapter(type_)
+    return cache.each("validated-extraction.v1", depends_on, tools, make, Extraction, keep=lambda each: not each.error)

@@ -10,7 +10,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from inference.result_cache import ResultCache
@@ -39,16 +39,21 @@ class ToolCache:
 
     def __init__(self, results: ResultCache | None) -> None:
         self._results = results
-        self._digests: dict[
-            int, tuple[Tool, bytes]
-        ] = {}  # the tool is kept, so that no other takes its place in memory
+        self._digests: dict[int, _Digests] = {}
+
+    def core(self, tool: Tool) -> bytes:
+        """Return the SHA-256 of a tool without its description and its schemas."""
+        return self._of(tool).core
 
     def digest(self, tool: Tool) -> bytes:
         """Return the SHA-256 of a tool: equal tools have equal digests."""
+        return self._of(tool).whole
+
+    def _of(self, tool: Tool) -> _Digests:
         known = self._digests.get(id(tool))
         if known is None:
-            known = self._digests[id(tool)] = tool, _digest(tool)
-        return known[1]
+            known = self._digests[id(tool)] = _digests(tool)
+        return known
 
     def published(self, snapshot_id: str, tools: Iterable[Tool]) -> None:
         """Note of which tools, as they were read, the last snapshot is made."""
@@ -64,20 +69,24 @@ class ToolCache:
             return frozenset()
         return frozenset(tool.id for tool in tools if known.get(tool.id) == self.digest(tool).hex())
 
-    def last(self, kind: str, digest: bytes, make: Callable[[], _T], codec: Any) -> _T:
+    def last(self, kind: str, depends_on: Iterable[bytes], make: Callable[[], _T], type_: Any) -> _T:
         """Return a value of the whole catalogue, of which only the last one is kept.
 
-        :param digest: of all that it depends on; always of one length.
-        :param make: makes the value where the last one is of another digest.
+        :param depends_on: the parts of all that it depends on; read only where anything is kept.
+        :param make: makes the value where the last one was made of something else.
+        :param type_: of the value.
         """
         if self._results is None:
             return make()
-        known = self._results.get(kind, "last")
+        hashed = hashlib.sha256()
+        for part in depends_on:
+            hashed.update(part)
+        digest, known = hashed.digest(), self._results.get(kind, "last")
         if known is not None and known.startswith(digest):
-            kept: _T = codec.validate_json(known[len(digest) :])
+            kept: _T = _adapter(type_).validate_json(known[len(digest) :])
             return kept
         value = make()
-        self._results.put(kind, "last", digest + codec.dump_json(value))
+        self._results.put(kind, "last", digest + _adapter(type_).dump_json(value))
         return value
 
     def each(
@@ -86,7 +95,7 @@ class ToolCache:
         depends_on: str,
         tools: Sequence[Tool],
         make: Callable[[Sequence[Tool]], Iterable[_T]],
-        codec: Any,
+        type_: Any,
         *,
         keep: Callable[[_T], bool] = lambda _: True,
     ) -> Iterator[Cached[_T]]:
@@ -94,7 +103,7 @@ class ToolCache:
 
         :param depends_on: all that a value depends on beside its tool: code, models, settings.
         :param make: makes the values of tools, in order; it is asked for those that are not kept.
-        :param codec: the pydantic adapter of a value.
+        :param type_: of a value.
         :param keep: whether the next build may take a value from the cache.
         """
         results = self._results
@@ -103,6 +112,7 @@ class ToolCache:
             return
         start = hashlib.sha256(depends_on.encode()).digest()
         keys = [hashlib.sha256(start + self.digest(tool)).hexdigest() for tool in tools]
+        codec = _adapter(type_)
         chunks = [keys[at : at + _CHUNK] for at in range(0, len(keys), _CHUNK)]
         # Twice, because the values of all tools together would take much of the memory of a build.
         there = {key for chunk in chunks for key in results.get_many(kind, chunk)}
@@ -118,6 +128,14 @@ class ToolCache:
                     yield Cached(next(fresh), False)
                 else:  # the cache was damaged or replaced meanwhile
                     yield from (Cached(value, False) for value in make([tool_of[key]]))
+
+
+@cache
+def _adapter(type_: Any) -> Any:
+    """Return the encoder and decoder of the JSON form of a type."""
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(type_)
 
 
 def _stored(
@@ -137,17 +155,27 @@ def _stored(
         results.put_many(kind, pending)
 
 
-def _digest(tool: Tool) -> bytes:
+class _Digests(NamedTuple):
+    """The digests of a tool, which is kept, so that no other takes its place in memory."""
+
+    tool: Tool
+    core: bytes
+    whole: bytes
+
+
+def _digests(tool: Tool) -> _Digests:
     """The schemas of a document's tools share their definitions: each is hashed once."""
-    digest = hashlib.sha256(replace(tool, input_schema=None, output_schema=None).canonical_json().encode())
+    bare = replace(tool, description="", input_schema=None, output_schema=None).canonical_json()
+    core = hashlib.sha256(bare.encode("utf-8", "surrogatepass")).digest()
+    whole = hashlib.sha256(core + _text_digest(tool.description))
     for schema in (tool.input_schema, tool.output_schema):
         if isinstance(schema, JsonObject):
-            digest.update(f"\n{schema.own_text}".encode("utf-8", "surrogatepass"))
+            whole.update(f"\n{schema.own_text}".encode("utf-8", "surrogatepass"))
             for name, text in schema.definitions:
-                digest.update(f"\n{name}".encode("utf-8", "surrogatepass") + _text_digest(text))
+                whole.update(f"\n{name}".encode("utf-8", "surrogatepass") + _text_digest(text))
         else:
-            digest.update(f"\n{canonical_text(schema)}".encode("utf-8", "surrogatepass"))
-    return digest.digest()
+            whole.update(f"\n{canonical_text(schema)}".encode("utf-8", "surrogatepass"))
+    return _Digests(tool, core, whole.digest())
 
 
 @lru_cache(maxsize=1 << 16)

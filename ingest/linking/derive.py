@@ -18,7 +18,7 @@ from ontology.names import noun_lemma, words
 from ontology.ontology import Ontology
 from ontology.tool import Tool
 
-__all__ = ["Links", "derive_edges", "derive_links", "link_signature"]
+__all__ = ["Links", "derive_edges", "derive_links", "required_states"]
 
 _STATED, _SIGN_IN = 0.8, 0.9
 """Confidence that a stated state is brought about by the tool of its name, and that a login is needed."""
@@ -61,12 +61,11 @@ def derive_links(tools: Sequence[Tool], ontology: Ontology, declared: DeclaredLi
     return Links(edges, {profile.id: profile.context for profile in profiles if profile.context})
 
 
-def link_signature(tool: Tool) -> str:
-    """Return a text of all that the links and the shapes of values of a tool depend on: where the signatures of a catalogue are the same,
-    they are the same. Of its description that is the states it requires; its schemas repeat its parameters.
+def required_states(tool: Tool) -> str:
+    """Return a text of what links read of the description of a tool. They depend on that and on all else of the tools but their schemas,
+    which repeat the parameters; so do the shapes of values.
     """
-    stated = [f"{name} {sorted(verbs)}" for name, verbs in _stated(tool.description)]
-    return replace(tool, description="\n".join(stated), input_schema=None, output_schema=None).canonical_json()
+    return "\n".join(f"{name} {sorted(verbs)}" for name, verbs in _stated(tool.description))
 
 
 def _stated_preconditions(tools: Sequence[Tool]) -> Iterator[DerivedEdge]:

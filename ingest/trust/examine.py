@@ -110,7 +110,7 @@ def findings_of(
             yield [*hidden, *_risky_values(tool, own)]
 
     depends_on = f"{code_digest('ingest', 'ontology')}\n{sorted(own)}"
-    made = (cache or ToolCache(None)).each("findings.v1", depends_on, tools, make, _codec())
+    made = (cache or ToolCache(None)).each("findings.v1", depends_on, tools, make, list[Finding])
     found = {finding for each in made for finding in each.value}
     for tool in tools:
         if tool.id in before and tool.id not in unchanged and before[tool.id] != tool:
@@ -118,13 +118,6 @@ def findings_of(
     published = before.keys() | {tool.id for tool in beside}
     found.update(finding for finding in _look_alikes(among, published) if finding.tool in order)
     return sorted(found, key=lambda each: (order[each.tool], each.field, each.start, each.end, each.kind, each.rule))
-
-
-@lru_cache(maxsize=1)
-def _codec() -> Any:
-    from pydantic import TypeAdapter
-
-    return TypeAdapter(list[Finding])
 
 
 def _finding(

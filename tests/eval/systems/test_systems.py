@@ -120,9 +120,7 @@ class LengthReranker:
         return np.array([len(document) for document in documents], dtype=np.float32)
 
 
-async def test_a_server_is_measured_as_what_it_serves(
-    engine: Engine, snapshot: Snapshot, tmp_path: Path
-) -> None:
+async def test_a_server_is_measured_as_what_it_serves(engine: Engine, snapshot: Snapshot, tmp_path: Path) -> None:
     queries = QuerySet(
         name="served",
         queries=tuple(

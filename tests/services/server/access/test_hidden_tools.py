@@ -142,9 +142,7 @@ async def test_nothing_that_is_returned_names_a_hidden_tool(engine: Engine, call
         assert not [name for name in hidden if name in content]
 
 
-async def test_the_graph_is_that_of_the_visible_tools(
-    engine: Engine, view: VisibleSnapshot, caller: Caller
-) -> None:
+async def test_the_graph_is_that_of_the_visible_tools(engine: Engine, view: VisibleSnapshot, caller: Caller) -> None:
     hidden = [name.encode() for name in engine.tool_ids(0, 10_000) if not name.startswith(f"{SEEN}/")]
     degrees: dict[str, int] = {}
     edges: set[tuple[str, str, str]] = set()
@@ -168,9 +166,7 @@ async def test_the_graph_is_that_of_the_visible_tools(
         assert (await caller.call("Neighbors", pb.NeighborsRequest(node=key)))[0] == grpc.StatusCode.NOT_FOUND
 
 
-async def test_the_catalogue_counts_what_is_visible(
-    engine: Engine, view: VisibleSnapshot, caller: Caller
-) -> None:
+async def test_the_catalogue_counts_what_is_visible(engine: Engine, view: VisibleSnapshot, caller: Caller) -> None:
     _, content = await caller.call("GetCatalog", pb.GetCatalogRequest(page_size=4))
     first = pb.GetCatalogResponse.FromString(content)
     found = list(first.tool_ids)

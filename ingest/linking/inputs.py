@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 
+from ingest.linking.derived_edge import DeclaredLinks
 from ingest.linking.identifiers import GENERIC_NAMES, RESOURCE_NAME, kinds_of, type_family
 from ingest.linking.subjects import collection_path
 from ingest.linking.values import (
@@ -61,8 +62,11 @@ _EARLY = 0.9
 """Share of its paths in which the placeholder is the first or the second."""
 
 
-def context_parameters(drafts: Sequence[Draft]) -> Iterator[set[str]]:
-    """Yield for each tool the inputs that name the surroundings of a call, by how many tools of its namespace take them."""
+def context_parameters(drafts: Sequence[Draft], declared: DeclaredLinks) -> Iterator[tuple[str, ...]]:
+    """Yield for each tool the inputs that name the surroundings of a call, by how many tools of its namespace take them.
+
+    What the owner of the catalogue declares has priority over the frequencies.
+    """
     tools = Counter(draft.tool.namespace for draft in drafts)
     own = Counter((draft.tool.namespace, draft.entity) for draft in drafts)
     taken: Counter[tuple[str, str]] = Counter()
@@ -81,8 +85,15 @@ def context_parameters(drafts: Sequence[Draft]) -> Iterator[set[str]]:
         and _is_context(key[1] in _CONTEXT, count / tools[key[0]], own[key] / count, places.get(key, ()))
     }
     for draft in drafts:
-        names = {slot.parameter.name: _name(draft, slot) for slot in draft.inputs if "." not in slot.parameter.name}
-        yield {name for name, key in names.items() if key != draft.entity and (draft.tool.namespace, key) in known}
+        stated = declared.context_parameters.get(draft.tool.id, frozenset())
+        excluded = declared.not_context_parameters.get(draft.tool.id, frozenset())
+        keys = ("" if "." in slot.parameter.name else _name(draft, slot) for slot in draft.inputs)
+        yield tuple(
+            slot.parameter.name
+            for slot, key in zip(draft.inputs, keys, strict=True)
+            if slot.parameter.name not in excluded
+            and (slot.parameter.name in stated or (key != draft.entity and (draft.tool.namespace, key) in known))
+        )
 
 
 def _is_context(named: bool, share: float, own: float, places: Sequence[int]) -> bool:

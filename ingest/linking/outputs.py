@@ -165,6 +165,7 @@ class _Outputs:
         lists = self.action in ("list", "search") and any(
             "[]" in name or name[-1:] == "]" for name in self.draft.output_names
         )
+        owners: dict[str, tuple[str, float]] = {}
         for output, found in self.draft.outputs:
             prefix, _, last = output.name.rpartition(".")
             if is_resource(output):
@@ -177,13 +178,13 @@ class _Outputs:
                 continue
             if not prefix and lists and found.evidence == ("tool",):
                 continue  # the id of a list is not that of an item
-            entity = found.entity
             bare = last in ID_FIELDS and "name" not in found.evidence
-            if bare and found.evidence[0] == "tool":
-                entity = self.entity
+            owner = self.entity if bare and "tool" in found.evidence else found.entity, found.confidence
+            # The first key of an object tells whose it is: the ``uuid`` of what has an ``id`` too.
+            entity, confidence = owners.setdefault(prefix, owner) if bare else owner
             if entity and ("[]" in prefix or (entity, found.field) not in self.own):
                 is_object = bare and self._is_outer(prefix)
-                yield self._value(output, (entity, found.field), found.confidence, entity, is_object=is_object)
+                yield self._value(output, (entity, found.field), confidence, entity, is_object=is_object)
 
     def _named(self, output: Parameter, entity: str) -> Iterator[ProducedValue]:
         """Yield the name, the path and a person's address that an output gives beside an identifier.

@@ -79,10 +79,8 @@ def profile_tools(tools: Sequence[Tool], ontology: Ontology, declared: DeclaredL
     known = KnownEntities(drafts)
     for draft in drafts:
         draft.entity = _entity(draft, known)
-    for draft, context in zip(drafts, context_parameters(drafts), strict=True):
-        found = context | declared.context_parameters.get(draft.tool.id, frozenset())
-        found -= declared.not_context_parameters.get(draft.tool.id, frozenset())
-        draft.context = tuple(each.name for each in draft.tool.parameters if each.name in found)
+    for draft, context in zip(drafts, context_parameters(drafts, declared), strict=True):
+        draft.context = context
         draft.consumes = consumed_values(draft, known)
     consumed = ConsumedKeys(value for draft in drafts for value in draft.consumes)
     vendors = vendors_of(tools)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ingest.linking.derive import derive_links
 from ontology import Parameter, Tool, load_ontology
 
@@ -42,3 +44,10 @@ def test_no_tool_supplies_context_and_the_rest_is_supplied() -> None:
     filled = {edge.parameter for edge in edges if edge.target.count("/") > 2 or edge.source.count("/") > 2}
     assert "disk" in filled
     assert not [edge for edge in edges if edge.parameter == "project" and edge.target.count("/") > 3]
+
+
+def test_an_input_of_the_path_is_context_where_the_body_has_one_of_its_name() -> None:
+    tool = get("/projects/{project}/disks/{disk}:copy", "id")
+    body = Parameter(name="project", description="The name to show", enum=("a", "b"), location="body")
+    tool = replace(tool, id="compute/copy", parameters=(*tool.parameters, body))
+    assert "project" in derive_links([*catalogue(), tool], ONTOLOGY).context["compute/copy"]

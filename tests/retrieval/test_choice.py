@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 
 import pytest
 
@@ -45,7 +46,7 @@ async def test_an_answer_stays_within_its_budget_of_tokens(
     engine: SnapshotEngine, preset: str, needs: list[str]
 ) -> None:
     async with served(engine) as client:
-        asked = {"k": 20, "needs": needs, "preset": preset, "schema_format": "openai", "explain": False}
+        asked: dict[str, Any] = {"k": 20, "needs": needs, "preset": preset, "schema_format": "openai", "explain": False}
         whole = await client.retrieve(TASK, **asked)
         found = [await client.retrieve(TASK, **asked, budget_tokens=budget) for budget in (150, 600, 1_000_000)]
         none = await client.retrieve(TASK, **asked, budget_tokens=1)

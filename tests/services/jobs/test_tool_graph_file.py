@@ -34,10 +34,10 @@ async def test_the_graph_has_the_nodes_edges_and_effects_of_the_snapshot(store: 
     async with open_ladybug_reader(tool_graph_file(store, tmp_path)) as graph:
         schema = await graph.schema()
         kinds = Counter(truth.nodes[each]["type"] for each in truth)
-        assert dict(await read_rows_of(graph, "MATCH (n) RETURN label(n), count(*)")) == kinds
+        assert dict(map(tuple, await read_rows_of(graph, "MATCH (n) RETURN label(n), count(*)"))) == kinds
         assert {each.name for each in schema.nodes} == kinds.keys()
         edges = Counter(str(kind).upper() for kind in nx.get_edge_attributes(truth, "predicate").values())
-        assert dict(await read_rows_of(graph, "MATCH ()-[r]->() RETURN label(r), count(*)")) == edges
+        assert dict(map(tuple, await read_rows_of(graph, "MATCH ()-[r]->() RETURN label(r), count(*)"))) == edges
         rows = await read_rows_of(graph, "MATCH (n) RETURN n.id, label(n), n.effect")
         effects = {tool.id: known_effect_of(tool) for tool in snapshot.tools}
         assert {id_: effect for id_, kind, effect in rows if kind == "tool"} == effects

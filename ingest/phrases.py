@@ -182,7 +182,7 @@ class PhraseWriter:
 
     def __init__(self, model: ChatModel, *, cache: ResultCache | None = None) -> None:
         self._model = model
-        self._parser = SchemaParser(_SCHEMA, feature="--phrases")
+        self._parser = SchemaParser(_SCHEMA)
         self._chat = StructuredChat(
             model,
             kind=_CACHE_KIND,

@@ -179,7 +179,7 @@ class AnswerParser:
     """
 
     def __init__(self, schema: Mapping[str, Any]) -> None:
-        self._parser = SchemaParser(schema, feature="the llm extractor")
+        self._parser = SchemaParser(schema)
 
     def parse(self, text: str) -> list[dict[str, str]]:
         """Return the answer's rows; the text must be exactly one JSON object of the schema.

@@ -19,7 +19,8 @@ from services.cli.options import Json, command
 from services.jobs.plans import DatagenPlan, EvaluationPlan, LearningPlan, TuningPlan
 
 if TYPE_CHECKING:
-    from eval.summary import Summary
+    from eval.metrics import AbstentionRate
+    from eval.summary import Figure, Summary
     from services.jobs.evaluate import Evaluation
     from services.jobs.generate import Generation
     from services.jobs.improve import Learned, Tuned
@@ -79,7 +80,7 @@ def compare(
     as_json: Json = False,
 ) -> None:
     """Compare two results, query by query, and test whether the difference is significant. Prints Markdown."""
-    from eval.analysis.compare import comparison_to_json
+    from eval.compare import comparison_to_json
     from eval.report import comparison_to_markdown
     from services.jobs.evaluate import compare_results
 
@@ -125,7 +126,7 @@ def _show_evaluation(done: Evaluation) -> None:
 
 
 def _show_abstention(summary: Summary, name: str) -> None:
-    from eval.abstention_rates import ANSWERABLE, KIND
+    from eval.metrics import ANSWERABLE, KIND
 
     facts = summary.sets[name]
     rates = [rate for rate in summary.abstention if rate.set_name == name]
@@ -138,9 +139,8 @@ def _show_abstention(summary: Summary, name: str) -> None:
     table(f"Abstention in % [95 % interval] · {name} · {counts}", columns, rows)
 
 
-def _percent(rate: Any) -> str:
-    value = rate.value if hasattr(rate, "value") else rate.share
-    return f"{value * 100:.1f} [{rate.low * 100:.1f}, {rate.high * 100:.1f}]"
+def _percent(rate: Figure | AbstentionRate) -> str:
+    return f"{rate.value * 100:.1f} [{rate.low * 100:.1f}, {rate.high * 100:.1f}]"
 
 
 def _show_notes(notes: Iterable[str], report: Path) -> None:

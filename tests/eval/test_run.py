@@ -12,11 +12,9 @@ from typing import Any
 
 import pytest
 
-from eval.answers import run_files
-from eval.measured_set import MeasuredSet, read_measured, write_measured
+from eval.measured_set import MeasuredSet, Run, read_measured, read_run, read_runs, run_files, write_measured
 from eval.queries import LabelledQuery, QuerySet
-from eval.run import Run, keep_resources, read_run, read_runs, run_system
-from eval.system import Ranked
+from eval.run import Ranked, keep_resources, run_system
 from ontology.errors import (
     DeadlineError,
     DocumentError,

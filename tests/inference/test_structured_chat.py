@@ -21,7 +21,7 @@ from ontology.errors import BudgetExceededError, ModelError
 
 SCHEMA: dict[str, Any] = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
 REQUEST = StructuredRequest(messages=(Message(role="user", content="n?"),), schema=SCHEMA, schema_name="n")
-PARSER = SchemaParser(SCHEMA, feature="a test")
+PARSER = SchemaParser(SCHEMA)
 
 
 def _chat(model: ScriptedChat, cache: ResultCache | None = None) -> StructuredChat:

@@ -8,12 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from eval.measured_set import Run
 from eval.queries import LabelledQuery, QuerySet
-from eval.run import Run, run_system
-from eval.system import ASKED, NEEDS, WHOLE, Ranked, System, asked_name
-from eval.systems import DEFAULT_SYSTEMS, GROUPS, RemoteSystem, make_systems
-from eval.systems.ablations import ABLATIONS
-from eval.systems.footprint import measure_footprint
+from eval.run import ASKED, NEEDS, WHOLE, Ranked, System, asked_name, run_system
+from eval.systems import ABLATIONS, DEFAULT_SYSTEMS, GROUPS, RemoteSystem, make_systems, measure_footprint
 from inference import HashingEncoder
 from inference.encoder import Reranker
 from ontology.errors import (

@@ -1,8 +1,7 @@
 """Metrics: the value of one answer, given the gold set of its request; and what chance does to their means.
 
-Where a gold set has alternatives, an answer is measured leniently, against the tools that suit it best: of each slot the
-tool that it ranks first. With the set of :func:`eval.queries.strict_queries` it is measured strictly. A slot without a tool
-in the answer counts as one missing tool. A tool that fills several slots counts once.
+Where a gold set has alternatives, an answer is measured against the tools that suit it best: of each slot the tool that it
+ranks first. A slot without a tool in the answer counts as one missing tool. A tool that fills several slots counts once.
 
 A measure is a metric at a cutoff, ``CompleteRecall@10``. A new metric is one entry of :data:`METRICS`: reports, summaries and
 the published results then show it.
@@ -35,6 +34,7 @@ __all__ = [
     "abstention_rates",
     "check",
     "complete_at",
+    "completed_ranks",
     "cutoff_of",
     "gold_ranks",
     "interval",
@@ -141,6 +141,14 @@ def complete_at(ranks: Iterable[int | None]) -> int | None:
     """Return the smallest k at which the first k tools fill all slots; None when the answer leaves one unfilled."""
     known = list(ranks)
     return max((rank or 0 for rank in known), default=0) if None not in known else None
+
+
+def completed_ranks(measured: MeasuredSet) -> dict[str, dict[str, int]]:
+    """System → request → the rank at which it is complete; 0 where it is not. What every figure of CompleteRecall is made from."""
+    return {
+        run.system: {query.id: complete_at(ranks_of(run, query)) or 0 for query in measured.queries.queries}
+        for run in measured.runs
+    }
 
 
 def share_too_large(queries: Sequence[LabelledQuery], k: int) -> float:

@@ -36,7 +36,6 @@ __all__ = [
     "row_tools",
     "sample_queries",
     "slot_name",
-    "strict_queries",
     "with_needs",
 ]
 
@@ -127,17 +126,6 @@ class QuerySet:
     def asked(self) -> tuple[LabelledQuery, ...]:
         """All requests that a system is sent: the answerable ones, then the others."""
         return self.queries + self.unanswerable
-
-    @property
-    def has_alternatives(self) -> bool:
-        """Whether a slot of a request has more than one tool."""
-        return any(len(slot) > 1 for query in self.queries for slot in query.slots)
-
-
-def strict_queries(queries: QuerySet) -> QuerySet:
-    """Return the set with only the first tool of each slot, as the strict figures count; name and digest stay the same."""
-    strict = (replace(query, slots=gold_slots(slot[0] for slot in query.slots)) for query in queries.queries)
-    return replace(queries, queries=tuple(strict))
 
 
 def read_queries(files: Sequence[Path], *, name: str = "", split: str = "", unanswerable: bool = False) -> QuerySet:

@@ -28,7 +28,7 @@ from ontology.files import config_hash, only_writer, write_file
 from ontology.redaction import redact
 from ontology.reporting import Progress, no_progress
 
-__all__ = ["ASKED", "NEEDS", "NEEDS_ALONE", "WHOLE", "Ranked", "System", "asked_name", "keep_resources", "run_system"]
+__all__ = ["ASKED", "NEEDS", "NEEDS_ALONE", "WHOLE", "Ranked", "System", "asked_name", "run_system"]
 
 _log = logging.getLogger(__name__)
 _MAX_FAILURES = 3  # consecutive failures of the system itself, after which its run ends
@@ -155,13 +155,6 @@ def run_system(
         failed = in_a_row == _MAX_FAILURES or (in_a_row > 0 and no_answer)
         run = replace(run, answers=answers, failure=answer.error if failed else "")
         write_header(header, run)
-    return run
-
-
-def keep_resources(folder: Path, run: Run, resources: Mapping[str, float]) -> Run:
-    """Return the run with further costs of its system, and write them to its header."""
-    run = replace(run, resources={**run.resources, **resources})
-    write_header(run_files(folder, run.system)[0], run)
     return run
 
 

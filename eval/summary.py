@@ -29,7 +29,7 @@ from eval.metrics import (
     score,
     share_too_large,
 )
-from eval.queries import QuerySet, strict_queries
+from eval.queries import QuerySet
 from ontology.errors import InvalidArgumentError
 
 __all__ = [
@@ -52,9 +52,7 @@ _BY_CLASS = {metric.name for metric in METRICS if metric.by_class}
 class Figure:
     """One number of a report, with its interval and its group of requests.
 
-    :param scope: ``class`` (one class of one set), ``set`` (micro-average of one set), ``macro`` (mean over the sets),
-        ``micro`` (all requests of all sets) or ``strict`` (micro-average of one set that has alternatives, where only
-        the first tool of a slot fills it). All other scopes are lenient: any tool of a slot fills it.
+    :param scope: ``class`` (one class of one set), ``set`` (micro-average of one set) or ``macro`` (mean over the sets).
     :param group: the class, the set, or empty.
     :param measure: ``CompleteRecall@10``, ``R@5``, ``nDCG@10``, ``AP@30``, ``RR@30``.
     :param value: mean in [0, 1].
@@ -184,11 +182,11 @@ def summarise(
 ) -> Summary:
     """Compute every figure of the evaluation, rounded to six digits.
 
-    A set with alternatives also has strict figures, one with unanswerable requests also rates of abstention. Figures are over the
-    answerable requests; a set without any has none. Sets and both averages over them have all measures; classes have the metrics
-    with ``by_class``. Requests without a class are in no class figure. All draws are within a set (or class), so the intervals of
-    the averages show the variation of requests within these sets. A system that did not run on every set has no average, because an
-    average over fewer sets is not comparable. Where the baseline did not run, there are no differences.
+    Figures are over the answerable requests; a set without any has none. A set with unanswerable requests also has rates of
+    abstention. Sets and the mean over them have all measures; classes have the metrics with ``by_class``. Requests without a class
+    are in no class figure. All draws are within a set (or class), so the intervals of the mean show the variation of requests within
+    these sets. A system that did not run on every set has no mean, because one over fewer sets is not comparable. Where the baseline
+    did not run, there are no differences.
 
     :param resamples: draws of the bootstrap; p-values cannot be below ``2 / (resamples + 1)``.
     :raises InvalidArgumentError: when there is nothing to measure, the baseline ran on no set, a set or a system of a
@@ -200,29 +198,22 @@ def summarise(
     for measured in sets:
         for run in measured.runs:
             _check_run(run, measured, max(cutoffs, default=0))
-    scored = [(each.queries, _scored(each, each.queries, cutoffs)) for each in sets if each.queries.queries]
-    figures = [
-        figure for group in _groups(scored, resamples=resamples, seed=seed) for figure in _figures(group, baseline)
+    scored = [
+        (each.queries, {run.system: score(run, each.queries, cutoffs) for run in each.runs})
+        for each in sets
+        if each.queries.queries
     ]
-    for measured in sets:
-        if measured.runs and measured.queries.has_alternatives:
-            queries = strict_queries(measured.queries)
-            group = _of_requests(queries, _scored(measured, queries, cutoffs), resamples=resamples, seed=seed)
-            figures += _figures(replace(group, scope="strict"), baseline)
+    groups = _groups(scored, resamples=resamples, seed=seed)
     return Summary(
         systems=tuple(dict.fromkeys(run.system for measured in sets for run in measured.runs)),
         sets={measured.queries.name: _set_facts(measured) for measured in sets},
-        figures=tuple(figures),
+        figures=tuple(figure for group in groups for figure in _figures(group, baseline)),
         facts=tuple(_facts(run, measured) for measured in sets for run in measured.runs),
         baseline=baseline,
         resamples=resamples,
         seed=seed,
         abstention=tuple(rate for each in sets for rate in abstention_rates(each, resamples=resamples, seed=seed)),
     )
-
-
-def _scored(measured: MeasuredSet, queries: QuerySet, cutoffs: Sequence[int]) -> dict[str, Scores]:
-    return {run.system: score(run, queries, cutoffs) for run in measured.runs}
 
 
 def _check_sets(sets: Sequence[MeasuredSet], baseline: str) -> None:
@@ -325,24 +316,23 @@ class _Group:
 
 
 def _groups(sets: Sequence[_Scored], *, resamples: int, seed: int) -> Iterator[_Group]:
-    """Yield each set and its classes, then the averages over all sets, for the systems that ran on all of them.
+    """Yield each set and its classes, then the mean over all sets, for the systems that ran on all of them.
 
-    Draws are within a set, so the draws of the averages are stratified by set.
+    Draws are within a set, so the draws of the mean are stratified by set.
     """
     everywhere = [name for name in sets[0][1] if all(name in scores for _, scores in sets)] if sets else []
-    total = sum(len(queries.queries) for queries, _ in sets)
-    averages: dict[str, _Group] = {}
+    mean: _Group | None = None
     for queries, scores in sets:
         if not scores:
             continue
         whole = _of_requests(queries, scores, resamples=resamples, seed=seed)
         yield whole
         if everywhere:
-            for scope, weight in (("macro", 1 / len(sets)), ("micro", whole.queries / total)):
-                averages[scope] = _add_weighted(averages.get(scope), whole, everywhere, scope=scope, weight=weight)
+            mean = _add_weighted(mean, whole, everywhere, weight=1 / len(sets))
         for request_class in _classes(queries):
             yield _of_requests(queries, scores, request_class, resamples=resamples, seed=seed)
-    yield from averages.values()
+    if mean is not None:
+        yield mean
 
 
 def _of_requests(
@@ -370,13 +360,13 @@ def _of_requests(
     )
 
 
-def _add_weighted(mean: _Group | None, group: _Group, systems: Sequence[str], *, scope: str, weight: float) -> _Group:
+def _add_weighted(mean: _Group | None, group: _Group, systems: Sequence[str], *, weight: float) -> _Group:
     """Add these systems of one set to a weighted mean; the draws are added in place."""
     chosen = [group.systems.index(name) for name in systems]
     if mean is None:
         mean = replace(
             group,
-            scope=scope,
+            scope="macro",
             name="",
             set_name="",
             queries=0,

@@ -1,22 +1,12 @@
-"""Systems to measure: retrievers in this process, presets and ablations of the default; and running servers.
-
-As a program, ``python -m eval.systems STORE SYSTEM RERANKER [ALLOWED_MODEL …]`` loads a local system, reads a request from
-standard input and prints what both cost as JSON: in a process of its own, memory of other systems does not count.
-"""
+"""Systems to measure: retrievers in this process, presets and ablations of the default; and running servers."""
 
 from __future__ import annotations
 
-import contextlib
-import json
-import logging
-import subprocess
-import sys
 import time
 import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 from egotools import Client, ClientError
@@ -40,13 +30,10 @@ __all__ = [
     "RemoteSystem",
     "make_ablations",
     "make_systems",
-    "measure_footprint",
 ]
 
-_log = logging.getLogger(__name__)
 _PREFIX = "grpc:"
 _OPENING_S = 10.0  # timeout of the first call, which describes the served snapshot
-_FOOTPRINT_S = 600.0
 
 _PAPER_FOUR = ("semantic", "bm25-regex-title", "hybrid", "paper")
 GROUPS = ("paper-four", "baselines", "ablations", "all")
@@ -276,57 +263,3 @@ def _target(name: str) -> tuple[str, str]:
         remedy = "Write grpc:HOST:PORT or grpc:HOST:PORT/PRESET"
         raise InvalidArgumentError("the name has no address", subject=name, remedy=remedy)
     return (head, tail) if head and not head.endswith("/") else (address, "")
-
-
-def measure_footprint(
-    store: Path, system: str, query: str, *, reranker: str = FUSION, allowed_models: Sequence[str] = ()
-) -> dict[str, float]:
-    """Load a local system in a new process and send it one request.
-
-    :param store: folder of the published snapshot.
-    :param reranker: name of the reranker to load.
-    :param allowed_models: see :func:`retrieval.engine.open_engine`.
-    :returns: ``load_s``: seconds from the imported code to the first answer, including the verification of the snapshot,
-        the encoder, and every index that is built at first use; ``resident_bytes``: peak growth of the process's resident
-        memory in that time, including mapped pages of the snapshot. Empty, with a logged warning, when the measurement
-        failed.
-    """
-    command = [sys.executable, "-m", __name__, str(store), system, reranker, *allowed_models]
-    try:
-        done = subprocess.run(
-            command, input=query, capture_output=True, encoding="utf-8", timeout=_FOOTPRINT_S, check=True
-        )
-        measured: dict[str, float] = json.loads(done.stdout)
-    except (OSError, ValueError, subprocess.SubprocessError) as error:
-        told = error.stderr.strip().rpartition("\n")[2] if isinstance(error, subprocess.CalledProcessError) else error
-        _log.warning("the cost of %s was not measured: %s", system, told)
-        return {}
-    return measured
-
-
-def _main(store: str, system: str, reranker: str, *allowed_models: str) -> None:
-    from retrieval.engine import open_engine, open_reranker
-
-    query = sys.stdin.read()
-    before, started = _resident("VmRSS"), time.perf_counter()
-    engine = open_engine(Path(store), allowed_models=allowed_models)
-    loaded = open_reranker(reranker)
-    (measured_system,) = make_systems([system], engine.snapshot, engine.encoder, reranker=loaded)
-    measured_system.ask(query, k=10, timeout_s=_FOOTPRINT_S)
-    measured = {"load_s": round(time.perf_counter() - started, 3)}
-    if before:
-        measured["resident_bytes"] = float(max(0, _resident("VmHWM") - before))
-    sys.stdout.write(json.dumps(measured) + "\n")
-
-
-def _resident(field_name: str) -> int:
-    """Return the current (``VmRSS``) or peak (``VmHWM``) resident memory in bytes; 0 where it is not available."""
-    with contextlib.suppress(OSError):
-        for line in Path("/proc/self/status").read_text(encoding="ascii").splitlines():
-            if line.startswith(f"{field_name}:"):
-                return int(line.split()[1]) * 1024
-    return 0
-
-
-if __name__ == "__main__":
-    _main(*sys.argv[1:])

@@ -98,9 +98,9 @@ def _ways(summary: Summary) -> list[str]:
     return [WHOLE, *ways] if ways else []
 
 
-def _measures(summary: Summary, scope: Scope, names: Sequence[str]) -> list[Markdown]:
-    """A table for each of these metrics, with intervals."""
-    measures = {name: [f"{name}@{cutoff}" for cutoff in _cutoffs(summary)] for name in names}
+def _measures(summary: Summary, scope: Scope) -> list[Markdown]:
+    """A table for each metric, with intervals."""
+    measures = {each.name: [f"{each.name}@{cutoff}" for cutoff in _cutoffs(summary)] for each in METRICS}
     return [figures_table(summary, {name: scope}, of_name, intervals=True) for name, of_name in measures.items()]
 
 
@@ -110,7 +110,6 @@ _PARTS = (
     "abstention",
     "differences",
     "measures",
-    "strict",
     "latency",
     "cost",
     "missing_gold",
@@ -133,7 +132,7 @@ def _means(summary: Summary) -> dict[str, Any]:
         "pictures": pictures,
         "groups": [figures_table(summary, by_set(summary), [measure]) for measure in complete_measures(PAPER_CUTOFFS)],
         "differences": difference_table(summary, MEAN),
-        "measures": _measures(summary, MEAN, [metric.name for metric in METRICS]),
+        "measures": _measures(summary, MEAN),
     }
 
 
@@ -145,7 +144,6 @@ def _of_set(summary: Summary, measured: MeasuredSet) -> dict[str, Any]:
         "name": name,
         "facts": summary.sets[name],
         "abstention": abstention_table(summary, name) if queries.unanswerable else None,
-        "alternatives": sum(any(len(slot) > 1 for slot in query.slots) for query in queries.queries),
         "latency": latency_table(facts),
         "cost": cost_table(facts),
         "missing_gold": measured.missing_gold,
@@ -154,7 +152,6 @@ def _of_set(summary: Summary, measured: MeasuredSet) -> dict[str, Any]:
     if not queries.queries:
         return part
     classes = by_class(summary, name)
-    by_name = [metric.name for metric in METRICS if metric.by_class] if queries.has_alternatives else []
     if not missing_plots():
         suffix = f"-{_file_name(summary, name)}" if len(summary.sets) > 1 else ""
         part["pictures"] = [averages_picture(summary, of_set(name), name=f"figure3{suffix}.png")]
@@ -164,8 +161,7 @@ def _of_set(summary: Summary, measured: MeasuredSet) -> dict[str, Any]:
     return part | {
         "groups": [figures_table(summary, classes, complete_measures(PAPER_CUTOFFS))],
         "differences": difference_table(summary, of_set(name)),
-        "measures": _measures(summary, of_set(name), [metric.name for metric in METRICS]),
-        "strict": _measures(summary, ("strict", name, name), by_name),
+        "measures": _measures(summary, of_set(name)),
     }
 
 

@@ -13,9 +13,9 @@ from eval.measured_set import SET_FILE, MeasuredSet, Run, read_measured, write_m
 from eval.metrics import CUTOFFS
 from eval.queries import missing_gold, of_split, read_queries, require_gold, sample_queries, with_needs
 from eval.report import needs_notes, write_report
-from eval.run import ASKED, NEEDS, WHOLE, asked_name, keep_resources, run_system
+from eval.run import ASKED, NEEDS, WHOLE, asked_name, run_system
 from eval.summary import Summary, summarise
-from eval.systems import DEFAULT_SYSTEMS, LocalSystem, make_systems, measure_footprint
+from eval.systems import DEFAULT_SYSTEMS, make_systems
 from inference import Encoder, load_encoder
 from ontology.errors import InvalidArgumentError
 from ontology.reporting import Progress
@@ -134,11 +134,6 @@ def _measured(
             known=known,
             asked=asked,
         )
-        measurable = plan.footprint and isinstance(system, LocalSystem) and asked == WHOLE
-        if measurable and "load_s" not in run.resources and not run.failure:
-            first, models = queries.asked[0].text, plan.allowed_models
-            cost = measure_footprint(plan.store, system.name, first, reranker=plan.reranker, allowed_models=models)
-            run = keep_resources(plan.out, run, cost)
         runs.append(run)
     measured = MeasuredSet(
         queries=queries,

@@ -72,22 +72,8 @@ def test_rows_without_tools_are_read_apart_where_they_are_wanted(tmp_path: Path)
     assert len(sample_queries(queries, 2).asked) == 2
     with pytest.raises(DocumentError, match="3 rows are not labelled requests"):
         read_queries([path])
-
-
-@pytest.mark.parametrize(
-    ("row", "fault"),
-    [
-        ('{"id": "n1", "query": "hi", "tools": [], "kind": ["talk"]}', "'kind' must be a text"),
-        ('{"id": "n1", "query": "hi", "tools": [], "kind": "\\ud800"}', "Invalid JSON"),
-        ('{"id": "n1", "query": "hi", "tools": null}', "'tools': it must be a list of ids"),
-        ('{"id": "n1", "query": "hi"}', "'tools' is missing"),
-    ],
-)
-def test_a_faulty_row_without_tools_is_named(tmp_path: Path, row: str, fault: str) -> None:
-    path = _write(tmp_path / "mine.jsonl", GOOD, row)
-    with pytest.raises(DocumentError) as caught:
-        read_queries([path], unanswerable=True)
-    assert caught.value.subject == f"{path}:2" and fault in caught.value.problem
+    with pytest.raises(DocumentError, match="'kind' must be a text"):
+        read_queries([_write(path, {"id": "n1", "query": "hi", "tools": [], "kind": ["talk"]})], unanswerable=True)
 
 
 def test_the_hash_is_of_what_is_measured_and_its_order(tmp_path: Path) -> None:
@@ -126,6 +112,7 @@ def test_the_hash_is_of_what_is_measured_and_its_order(tmp_path: Path) -> None:
         ({**GOOD, "query": " ?! "}, "a letter or digit"),
         ({**GOOD, "query": "x" * 20_001}, "20001 characters"),
         ('{"id": "q1", "query": "half \\ud800", "tools": ["send"]}', "Invalid JSON"),
+        ('{"id": "n1", "query": "hi", "tools": null}', "'tools': it must be a list of ids"),
     ],
 )
 def test_a_row_that_cannot_be_used_is_named_with_file_and_line(tmp_path: Path, row: Any, fault: str) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from eval.measured_set import MeasuredSet, Run, read_measured, read_run, read_runs, run_files, write_measured
 from eval.queries import LabelledQuery, QuerySet
-from eval.run import Ranked, keep_resources, run_system
+from eval.run import Ranked, run_system
 from ontology.errors import (
     DeadlineError,
     DocumentError,
@@ -202,13 +202,6 @@ def test_damaged_files_are_named_when_they_are_read(tmp_path: Path) -> None:
     header.write_text('{"system": "planted"}', encoding="utf-8")
     with pytest.raises(DocumentError, match=header.name):
         read_runs(tmp_path)
-
-
-def test_what_a_system_cost_is_kept_with_its_run(tmp_path: Path) -> None:
-    first = run(Planted(), tmp_path, resources={"build_s": 2.0})
-    kept = keep_resources(tmp_path, first, {"load_s": 0.25})
-    assert kept.resources == {**first.resources, "load_s": 0.25}
-    assert read_run(tmp_path, "planted") == kept == run(Planted(), tmp_path)
 
 
 def test_a_measured_set_is_read_back_as_it_was(tmp_path: Path) -> None:

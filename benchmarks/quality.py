@@ -164,10 +164,7 @@ def _chosen(names: Sequence[str]) -> list[BenchSet]:
 
 
 def write_ranks(measured: Sequence[MeasuredSet], kind: str = "") -> None:
-    """Keep what the published figures are made from: a file for each set, of the requests as they were asked.
-
-    :param kind: ``.needs`` where the requests have recorded needs, else empty.
-    """
+    """Keep what the published figures are made from: a file for each set; ``kind`` is ``.needs`` where it was asked by needs."""
     from eval.metrics import completed_ranks
 
     for each in measured:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -99,13 +98,9 @@ def test_a_request_that_fails_scores_nothing_stops_nothing_and_is_asked_again(
 
 
 def test_an_answer_after_its_time_is_no_answer(tmp_path: Path) -> None:
-    def late() -> Ranked:
-        time.sleep(0.05)
-        return ranked("t0")
-
-    done = run(Planted(tricks={"request 3": late}), tmp_path, timeout_s=0.02)
-    assert done.answers["q3"].error.startswith("DeadlineError") and done.answers["q3"].tools == ()
-    assert not done.answers["q4"].error
+    done = run(Planted(), tmp_path, timeout_s=1e-9)
+    assert {answer.error.partition(":")[0] for answer in done.answers.values()} == {"DeadlineError"}
+    assert not any(answer.tools for answer in done.answers.values()) and not done.failure
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,11 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from inference import Floats2d, HashingEncoder, HttpReranker, MiniLmEncoder, RetryPolicy
+from inference import Floats2d, HashingEncoder, MiniLmEncoder, RetryPolicy
 from inference.encoder import Encoder, Reranker
 from inference.encoder_wrappers import RecentVectors, SharedModels, TimeoutEncoder, TimeoutReranker, with_recent_vectors
 from inference.minilm import SpanEncoder, encode_clauses
+from inference.reranker import HttpReranker
 from ontology.errors import ModelError
 from tests.harness.http_server import Reply
 from tests.harness.waiting import wait_until

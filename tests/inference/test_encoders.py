@@ -10,17 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from inference import (
-    Encoder,
-    HashingEncoder,
-    MiniLmEncoder,
-    OpenAIEncoder,
-    RetryPolicy,
-    SentenceTransformersEncoder,
-    load_encoder,
-)
+from inference import Encoder, HashingEncoder, MiniLmEncoder, RetryPolicy, load_encoder
 from inference.encoder_wrappers import with_recent_vectors
 from inference.minilm import encode_clauses
+from inference.openai_client import OpenAIEncoder
+from inference.sentence_transformers import SentenceTransformersEncoder
 from tests.harness.http_server import Arrived, Loopback, Reply, as_json
 from tests.inference.conftest import Serve
 

@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
-from inference import Budget, ChatModel, HttpReranker, Message, OpenAIChat, OpenAIEncoder, RetryPolicy, Sample
+from inference import Budget, ChatModel, Message, RetryPolicy, Sample
+from inference.openai_client import OpenAIChat, OpenAIEncoder
+from inference.reranker import HttpReranker
 from ontology.errors import BudgetExceededError, InvalidArgumentError, ModelError
 from tests.harness.http_server import Arrived, Loopback, Reply, as_json
 from tests.inference.conftest import Serve

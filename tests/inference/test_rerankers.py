@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from inference import CrossEncoderReranker, HttpReranker, Reranker, RetryPolicy
+from inference import Reranker, RetryPolicy
+from inference.reranker import CrossEncoderReranker, HttpReranker
 from ontology.errors import ModelError
 from tests.harness.http_server import Arrived, Reply, as_json
 from tests.inference.conftest import Serve

@@ -7,12 +7,11 @@ from typing import Any
 
 import pytest
 
-from inference import (
+from inference import Message, ScriptedChat
+from inference.result_cache import ResultCache
+from inference.structured_chat import (
     FailureBudget,
-    Message,
-    ResultCache,
     SchemaParser,
-    ScriptedChat,
     StructuredChat,
     StructuredRequest,
     UnusableAnswerError,

@@ -191,18 +191,14 @@ def _reference_faults(measured: Sequence[MeasuredSet], candidate: str, path: Pat
 def _graph_faults(measured: Sequence[MeasuredSet], candidate: str) -> list[str]:
     """Why the graph is no gain on average; also prints how far the mean rests on single sets."""
     from eval.regression_gate import GATE_MEASURES, missing_gains
-    from eval.summary import summarise
+    from eval.summary import of_set, summarise
 
     no_rule = without_rule([one.queries.name for one in measured])
     summary = summarise([one for one in measured if one.queries.name in no_rule], baseline=NO_GRAPH)
     print(f"{candidate} minus {NO_GRAPH}, mean of {len(no_rule)} sets that no rule was found on")
     for name in GATE_MEASURES:
-        found = {
-            one.group: one.difference or 0.0
-            for one in summary.figures
-            if (one.scope, one.measure) == ("set", name) and one.difference is not None
-        }
-        gains = [found[each] for each in no_rule]
+        found = (summary.figure(of_set(each), candidate, name) for each in no_rule)
+        gains = [one.difference or 0.0 for one in found if one is not None]
         without = ""
         if len(gains) > 1:
             means = [(sum(gains) - gain) / (len(gains) - 1) for gain in gains]

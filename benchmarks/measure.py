@@ -49,7 +49,6 @@ def measure(
         timeout_s=_TIMEOUT_S,
         limit=limit,
         gold_edges=bench_set.gold_edges,
-        footprint=False,
         needs_files=(bench_set.needs,) if needs and bench_set.needs is not None else (),
     )
     if report:

@@ -13,7 +13,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from benchmarks.command import ROOT, Provenance, current, replace_block, run_command
-from benchmarks.quality import Result, Results, TokenCost, facts_of, read_results, results_of, write_results
+from benchmarks.quality import (
+    Result,
+    Results,
+    TokenCost,
+    facts_of,
+    read_results,
+    results_of,
+    write_ranks,
+    write_results,
+)
 from benchmarks.sets import REAL, REAL_ABSENT, SHIPPED_TEST, BenchSet, bench_sets, real_sets
 from services.threads import pin_threads
 
@@ -63,6 +72,7 @@ def _measured(out: Path) -> Results:
         if one.name in (SHIPPED_TEST, REAL):
             cost[one.name] = _cost(found, out / one.name / "store")
         print(f"{one.name}: {len(found.queries.queries):,} requests", flush=True)
+    write_ranks(measured, ".needs")
     return collect(measured, cost, now)
 
 

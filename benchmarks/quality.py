@@ -50,6 +50,7 @@ __all__ = [
     "read_results",
     "render",
     "results_of",
+    "write_ranks",
     "write_results",
 ]
 
@@ -144,9 +145,7 @@ def main(
     if not whole or (sets and not publish):
         print("A part was measured: the page stays as it was. The reports are in", out)
         return
-    for each in measured:
-        rows = {run.system: completed_ranks(each, run.system) for run in each.runs}
-        write_file(RANKS / f"{each.queries.name}.json", json.dumps(rows) + "\n")
+    write_ranks(measured)
     fresh = collect(measured, current(DEFAULT_ENCODER))
     write_results(_merged(read_results(), fresh) if sets else fresh)
     render(read_results())
@@ -164,16 +163,12 @@ def _chosen(names: Sequence[str]) -> list[BenchSet]:
     return [*real, *bench_sets(), *bench_sets([SHIPPED_DEV, SHIPPED_TEST])]
 
 
-def completed_ranks(measured: MeasuredSet, system: str) -> dict[str, int]:
-    """Request → the rank at which every slot has a tool; 0 where some slot has none."""
-    run = next(run for run in measured.runs if run.system == system)
-    found = {}
-    for query in measured.queries.queries:
-        answer = run.answers.get(query.id)
-        places = {tool: rank for rank, tool in enumerate(answer.tools if answer else (), start=1)}
-        ranks = [min((places[tool] for tool in slot if tool in places), default=0) for slot in query.slots]
-        found[query.id] = max(ranks) if all(ranks) else 0
-    return found
+def write_ranks(measured: Sequence[MeasuredSet], kind: str = "") -> None:
+    """Keep what the published figures are made from: a file for each set; ``kind`` is ``.needs`` where it was asked by needs."""
+    from eval.metrics import completed_ranks
+
+    for each in measured:
+        write_file(RANKS / f"{each.queries.name}{kind}.json", json.dumps(completed_ranks(each)) + "\n")
 
 
 def collect(measured: Sequence[MeasuredSet], now: Provenance) -> Results:

@@ -81,7 +81,7 @@ class _Chat:
         self.instructions = prompts[prompt].replace("{classes}", classes)
         self._model, self._prompt, self._schema, self._cache = model, prompt, schema, cache
         self._chat = StructuredChat(model, kind=_CACHE_KIND, repair_prompt=_repair, cache=cache)
-        self._parser = SchemaParser(schema, feature="datagen with a chat model")
+        self._parser = SchemaParser(schema)
         self._failures = FailureBudget()
 
     def ask(self, question: Mapping[str, Any], judge: Callable[[dict[str, Any]], T]) -> tuple[T | None, str]:

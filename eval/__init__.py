@@ -1,5 +1,6 @@
 """Evaluation: labelled requests × systems → CompleteRecall and other measures with intervals, and reports of them.
 
-``queries``, ``system`` and ``run`` send the requests and store the answers; ``metrics``, ``bootstrap`` and ``summary``
-compute the figures; the folders ``analysis``, ``graph_quality``, ``report`` and ``tuning`` use them.
+``queries``, ``systems`` and ``run`` send the requests; ``measured_set`` stores the answers; ``metrics`` and ``summary`` compute the
+figures; ``report``, ``compare``, ``failures``, ``graph_quality`` and ``regression_gate`` use them. ``tuning`` and ``learning`` make
+a snapshot better.
 """

@@ -8,20 +8,22 @@ is made of all sessions.
 from __future__ import annotations
 
 import hashlib
-import json
 import math
 import statistics
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from inference.encoder import Encoder, Floats2d
 from ontology.errors import DocumentError
 from ontology.files import read_bounded
+from ontology.json_values import first_error
 from ontology.reporting import Progress, no_progress
 from retrieval.graph_retriever import GraphRetriever
 from retrieval.index.bm25 import make_postings, terms
@@ -240,7 +242,7 @@ def _complete(
     encoder: Encoder,
     k: int,
     progress: Progress,
-) -> np.ndarray[tuple[int, int], np.dtype[np.bool_]]:
+) -> NDArray[np.bool_]:
     """Whether each session is answered completely with each learned part, bool [sessions, choices]."""
     weights = weights_of(snapshot)
     retriever = GraphRetriever(snapshot, encoder, weights=weights)
@@ -263,6 +265,16 @@ def known_sessions(sessions: Iterable[Session], known: Collection[str]) -> list[
     return sorted((replace(each, tools=tools) for each, tools in pairs if tools), key=lambda each: each.order)
 
 
+class _Row(BaseModel):
+    model_config = ConfigDict(strict=True)
+    query: Annotated[str, Field(max_length=MAX_QUERY_CHARS, pattern=r"[^\W_]")]
+    tools: Annotated[list[str], Field(max_length=_MAX_TOOLS)]
+    id: Any = None
+    time: Annotated[float, Field(allow_inf_nan=False)] | None = None
+    reporter: str = ""
+    succeeded: bool | None = None
+
+
 def read_usage_log(path: Path) -> list[Session]:
     """Read a file of JSON lines: ``query`` and ``tools``, and optionally ``id``, ``time`` (seconds since 1970), ``reporter`` and
     ``succeeded``; other keys and blank lines are ignored, and so are sessions that did not succeed.
@@ -273,41 +285,21 @@ def read_usage_log(path: Path) -> list[Session]:
         lines = read_bounded(path, 2**30).decode("utf-8").splitlines()
     except (OSError, ValueError) as error:
         raise DocumentError(f"the usage log cannot be read: {error}", subject=str(path)) from error
-    sessions = list(_sessions(path, lines))
-    if not sessions:
-        raise DocumentError("the usage log has no session", subject=str(path))
-    return sessions
-
-
-def _sessions(path: Path, lines: Iterable[str]) -> Iterator[Session]:
+    sessions = []
     for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
         try:
-            session = _session(json.loads(line), number) if line.strip() else None
-        except (ValueError, RecursionError) as error:
+            row = _Row.model_validate_json(line)
+        except ValidationError as error:
             raise DocumentError(
-                f"this is no session: {error}",
+                f"this is no session: {first_error(error, show_value=False)}",
                 subject=f"{path}:{number}",
                 remedy='Write {"query": "…", "tools": ["id", …]}, and perhaps "time" and "reporter"',
             ) from error
-        if session is not None:
-            yield session
-
-
-def _session(row: Any, number: int) -> Session | None:
-    """The session of a row; None for one that did not succeed. Raises ValueError for another form."""
-    if not isinstance(row, dict):
-        raise ValueError("no object")
-    query, tools, when = row.get("query"), row.get("tools"), row.get("time")
-    reporter, succeeded = row.get("reporter", ""), row.get("succeeded")
-    if not isinstance(query, str) or len(query) > MAX_QUERY_CHARS or not any(map(str.isalnum, query)):
-        raise ValueError(f"query must be a text of at most {MAX_QUERY_CHARS:,} characters with a letter or digit")
-    if not isinstance(tools, list) or len(tools) > _MAX_TOOLS or not all(isinstance(tool, str) for tool in tools):
-        raise ValueError(f"tools must be a list of at most {_MAX_TOOLS} ids")
-    if when is not None and (isinstance(when, bool) or not isinstance(when, int | float) or not math.isfinite(when)):
-        raise ValueError("time must be a number of seconds")
-    if not isinstance(reporter, str) or succeeded not in (None, True, False):
-        raise ValueError("reporter must be a text, and succeeded true or false")
-    if succeeded is False:
-        return None
-    name = str(row.get("id", number))
-    return Session(id=name, tools=tuple(dict.fromkeys(tools)), time=when, reporter=reporter, query=query)
+        if row.succeeded is not False:
+            name, tools = str(number if row.id is None else row.id), tuple(dict.fromkeys(row.tools))
+            sessions.append(Session(id=name, tools=tools, time=row.time, reporter=row.reporter, query=row.query))
+    if not sessions:
+        raise DocumentError("the usage log has no session", subject=str(path))
+    return sessions

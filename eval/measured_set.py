@@ -1,33 +1,109 @@
-"""A measured set: labelled requests with the runs of all systems, and its file format.
+"""What was measured: labelled requests with the answers of each system; and its files, enough for a report or a comparison.
 
-``set.json`` is in the folder of the runs, so the folder is enough to write a report or to compare two evaluations.
+In a folder of results::
+
+    set.json             the requests, and the names of the systems
+    runs/<name>.json     the header of a run: all of its fields except the answers
+    runs/<name>.jsonl    its answers, appended one by one: id, tools, ms, fallbacks, error, abstained
+
+A request that was sent again has several lines; the last one counts. A last line without a newline is incomplete, because
+the process was killed; it is dropped. The file name comes from the name of the system; the header has the exact name.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Mapping
+import logging
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import PlainSerializer, TypeAdapter
+from pydantic import Field, PlainSerializer, TypeAdapter, ValidationError
 
-from eval.answers import READ_REMEDY, Run, read_run, reading_problem, write_run
-from eval.graph_quality.quality import GraphQuality
+from eval.graph_quality import GraphQuality
 from eval.queries import QuerySet
 from ontology.errors import DocumentError, NotFoundError
 from ontology.files import write_file
+from ontology.json_values import first_error
 
-__all__ = ["SET_FILE", "MeasuredSet", "read_measured", "write_measured"]
+__all__ = [
+    "SET_FILE",
+    "Answer",
+    "MeasuredSet",
+    "Run",
+    "answer_line",
+    "read_answers",
+    "read_header",
+    "read_measured",
+    "read_run",
+    "read_runs",
+    "run_files",
+    "run_named",
+    "write_header",
+    "write_measured",
+    "write_run",
+]
 
 SET_FILE = "set.json"
-_REMEDY = "Run the evaluation again"
+_log = logging.getLogger(__name__)
+_UNSAFE = re.compile(r"[^A-Za-z0-9._+-]+")
+_AGAIN = "Run the evaluation again"
+_REMEDY = f"{_AGAIN}: the file is damaged, or was written by another release of egotools"
 
 
-def _systems(runs: tuple[Run, ...]) -> list[str]:
-    """Return the names of the systems, which replace the runs in ``set.json``."""
-    return [run.system for run in runs]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """The answer to one request.
+
+    :param tools: tool ids, best first; empty when there was no answer.
+    :param ms: map from stage to milliseconds, with ``total``.
+    :param fallbacks: parts that the system left out, and why.
+    :param error: why there is no answer, or empty.
+    :param abstained: whether it says that no tool serves the request.
+    """
+
+    query_id: Annotated[str, Field(alias="id")]
+    tools: tuple[str, ...]
+    ms: Mapping[str, float] = field(default_factory=dict)
+    fallbacks: tuple[str, ...] = ()
+    error: str = ""
+    abstained: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """All answers of one system to one set of requests.
+
+    :param config: what the answers depend on in addition to the requests; ``config_hash`` is its SHA-256, 12 hex digits.
+    :param k: maximum number of tools in an answer.
+    :param answers: by query id; a request without an answer is absent or has an ``error``, and scores 0 in both cases.
+    :param resources: the cost of the run: ``build_s``, ``load_s``, ``warm_up_s``, ``resident_bytes``, ``peak_bytes``,
+        ``tokens``, ``usd``; only what was measured.
+    :param failure: why the run stopped before its end, or empty.
+    """
+
+    system: str
+    config: Mapping[str, Any]
+    config_hash: str
+    snapshot_id: str
+    queries_sha256: str
+    k: int
+    answers: Mapping[str, Answer]
+    resources: Mapping[str, float] = field(default_factory=dict)
+    failure: str = ""
+
+    def answered(self, query_id: str) -> Answer | None:
+        """The answer to a request, perhaps an empty one; None where there is none."""
+        answer = self.answers.get(query_id)
+        return None if answer is None or answer.error else answer
+
+    def tools_of(self, query_id: str) -> tuple[str, ...]:
+        """The tools of the answer to a request, best first; none where there is no answer."""
+        answer = self.answered(query_id)
+        return () if answer is None else answer.tools
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,14 +117,116 @@ class MeasuredSet:
     """
 
     queries: QuerySet
-    runs: Annotated[tuple[Run, ...], PlainSerializer(_systems)]
+    # In the file the names of the systems stand for their runs.
+    runs: Annotated[tuple[Run, ...], PlainSerializer(lambda runs: [run.system for run in runs])]
     tools: int
     snapshot_id: str
     missing_gold: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     graph: GraphQuality | None = None
 
 
-_SET = TypeAdapter(MeasuredSet)
+_ANSWER, _RUN, _SET = TypeAdapter(Answer), TypeAdapter(Run), TypeAdapter(MeasuredSet)
+
+
+def run_named(runs: Iterable[Run], system: str, subject: str) -> Run:
+    """Return the run of one system.
+
+    :param subject: what the runs are of, for the error.
+    :raises NotFoundError: when there is none; the remedy lists the systems.
+    """
+    known = {run.system: run for run in runs}
+    if system not in known:
+        remedy = f"There are: {', '.join(known) or 'none'}"
+        raise NotFoundError(f"there is no run of the system {system!r}", subject=subject, remedy=remedy)
+    return known[system]
+
+
+def run_files(folder: Path, system: str) -> tuple[Path, Path]:
+    """Return the files of a system's header and answers; two systems never share a file."""
+    safe = _UNSAFE.sub("_", system).lstrip(".")
+    if safe != system:  # another system may have exactly this name
+        safe += f"-{hashlib.sha256(system.encode()).hexdigest()[:8]}"
+    return folder / "runs" / f"{safe}.json", folder / "runs" / f"{safe}.jsonl"
+
+
+def read_run(folder: Path, system: str) -> Run:
+    """Read the run of one system.
+
+    :raises NotFoundError: when there is none; the remedy lists the systems.
+    :raises DocumentError: when its files are damaged.
+    """
+    return run_named(read_runs(folder), system, str(folder))
+
+
+def read_runs(folder: Path) -> tuple[Run, ...]:
+    """Read every run of a folder, sorted by the name of its system.
+
+    :raises DocumentError: when a file is damaged.
+    """
+    runs = []
+    for header in sorted((folder / "runs").glob("[!.]*.json")):
+        file = header.with_suffix(".jsonl")
+        answers, damaged = read_answers(file)
+        if damaged:
+            remedy = f"{_AGAIN}; it sends these requests again"
+            raise DocumentError("a line is damaged", subject=f"{file}:{damaged[0]}", remedy=remedy)
+        runs.append(read_header(header, answers))
+    return tuple(sorted(runs, key=lambda run: run.system))
+
+
+def read_header(path: Path, answers: Iterable[Answer] = ()) -> Run:
+    """Read the header of a run and add these answers; of several answers to one request, the last one counts.
+
+    :raises DocumentError: when the header cannot be read.
+    """
+    try:
+        header = json.loads(path.read_text(encoding="utf-8"))
+        return _RUN.validate_python(header | {"answers": {answer.query_id: answer for answer in answers}})
+    except (OSError, ValueError, TypeError, RecursionError) as error:
+        raise _unreadable("the header of a run", path, error) from error
+
+
+def read_answers(path: Path) -> tuple[list[Answer], list[int]]:
+    """Read the complete answers of a file, in order, and the numbers of its damaged lines; both empty where there is no file.
+
+    An incomplete last line is logged and left out: its request counts as not sent.
+    """
+    try:
+        *lines, torn = path.read_bytes().split(b"\n")
+    except FileNotFoundError:
+        return [], []
+    if torn:
+        _log.warning("%s: the last line is incomplete and was dropped; its request counts as not sent", path)
+    answers, damaged = [], []
+    for number, line in enumerate(lines, start=1):
+        try:
+            answers.append(_ANSWER.validate_python(json.loads(line)))
+        except (ValueError, RecursionError):
+            damaged.append(number)
+    return answers, damaged
+
+
+def answer_line(answer: Answer) -> str:
+    """Return the line of an answer, with its newline. It is ASCII, so that any text of a system can be written."""
+    return json.dumps(_ANSWER.dump_python(answer, by_alias=True)) + "\n"
+
+
+def write_header(path: Path, run: Run) -> None:
+    """Write all fields of a run except its answers.
+
+    :raises StorageError: when the file cannot be written.
+    """
+    write_file(path, json.dumps(_RUN.dump_python(run, exclude={"answers"}), indent=1) + "\n")
+
+
+def write_run(folder: Path, run: Run) -> None:
+    """Write a whole run; an earlier run of the system is replaced.
+
+    :raises StorageError: when a file cannot be written.
+    """
+    header, answers = run_files(folder, run.system)
+    write_file(answers, "".join(map(answer_line, run.answers.values())))
+    write_header(header, run)
 
 
 def write_measured(folder: Path, measured: MeasuredSet) -> None:
@@ -70,23 +248,25 @@ def read_measured(folder: Path) -> MeasuredSet:
     """
     path = folder / SET_FILE
     if not path.is_file():
-        raise NotFoundError(
-            "there are no results of an evaluation here",
-            subject=str(folder),
-            remedy="Name the folder that egotools eval wrote with --out",
-        )
+        remedy = "Name the folder that egotools eval wrote with --out"
+        raise NotFoundError("there are no results of an evaluation here", subject=str(folder), remedy=remedy)
     try:
         value = json.loads(path.read_text(encoding="utf-8"))
         measured = _SET.validate_python(value | {"runs": [read_run(folder, system) for system in value["runs"]]})
     except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
-        raise DocumentError(
-            f"the results cannot be read: {reading_problem(error)}", subject=str(path), remedy=READ_REMEDY
-        ) from error
+        raise _unreadable("the results", path, error) from error
     for run in measured.runs:
         if (run.queries_sha256, run.snapshot_id) != (measured.queries.sha256, measured.snapshot_id):
-            raise DocumentError(
-                f"the run of {run.system!r} belongs to other requests or to another snapshot",
-                subject=str(path),
-                remedy=_REMEDY,
-            )
+            problem = f"the run of {run.system!r} belongs to other requests or to another snapshot"
+            raise DocumentError(problem, subject=str(path), remedy=_AGAIN)
     return measured
+
+
+def _unreadable(what: str, path: Path, error: Exception) -> DocumentError:
+    if isinstance(error, ValidationError):
+        problem = first_error(error)
+    elif isinstance(error, KeyError):
+        problem = f"{error} is missing"
+    else:
+        problem = "it has another form" if isinstance(error, TypeError) else str(error)
+    return DocumentError(f"{what} cannot be read: {problem}", subject=str(path), remedy=_REMEDY)

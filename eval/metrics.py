@@ -1,54 +1,188 @@
-"""Metrics: the value of one answer, given the gold set of its request.
+"""Metrics: the value of one answer, given the gold set of its request; and what chance does to their means.
 
-Where a gold set has alternatives, an answer is measured leniently, against the tools that suit it best: of each slot the
-tool that it ranks first. With the set of :func:`eval.queries.strict_queries` it is measured strictly. A slot without a tool
-in the answer counts as one missing tool. A tool that fills several slots counts once.
+Where a gold set has alternatives, an answer is measured against the tools that suit it best: of each slot the tool that it
+ranks first. A slot without a tool in the answer counts as one missing tool. A tool that fills several slots counts once.
 
-A measure is a metric at a cutoff, ``CompleteRecall@10``. ``ir_measures`` computes all of them and parses their names.
-A new metric is one entry of :data:`METRICS`: the name of a metric of ``ir_measures`` (https://ir-measur.es), or a name
-with your own function. Reports, summaries and the published results then show it.
+A measure is a metric at a cutoff, ``CompleteRecall@10``. A new metric is one entry of :data:`METRICS`: reports, summaries and
+the published results then show it.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Sequence
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from eval.answers import Run
+from eval.measured_set import MeasuredSet, Run
 from eval.queries import LabelledQuery, QuerySet, Slot
 from ontology.errors import InvalidArgumentError
 
 __all__ = [
+    "ANSWERABLE",
     "COMPLETE",
     "CUTOFFS",
+    "KIND",
     "METRICS",
+    "UNANSWERABLE",
+    "AbstentionRate",
     "Scores",
-    "answered_tools",
+    "abstains",
+    "abstention_rates",
     "check",
     "complete_at",
+    "completed_ranks",
     "cutoff_of",
     "gold_ranks",
     "interval",
-    "is_answered",
-    "measures_at",
     "metric_of",
     "p_value",
     "ranks_of",
     "resampled_means",
+    "rounded",
     "score",
     "share_too_large",
 ]
 
+
+def complete_recall(ranks: Sequence[int], gold: int, k: int) -> float:
+    """1 where there is a gold tool and all are among the first k, else 0 (arXiv 2508.05888, section 5.2)."""
+    return float(len(ranks) == gold > 0)
+
+
+def recall(ranks: Sequence[int], gold: int, k: int) -> float:
+    """The share of the gold tools that are among the first k."""
+    return len(ranks) / gold if gold else 0.0
+
+
+def ndcg(ranks: Sequence[int], gold: int, k: int) -> float:
+    """The discounted gain of the gold tools, 1 each, over the largest possible one."""
+    ideal = sum(1 / math.log2(rank + 1) for rank in range(1, min(k, gold) + 1))
+    return sum(1 / math.log2(rank + 1) for rank in ranks) / ideal if gold else 0.0
+
+
+def average_precision(ranks: Sequence[int], gold: int, k: int) -> float:
+    """The mean over all gold tools of the precision at their ranks, 0 for one that is not among the first k."""
+    return sum(found / rank for found, rank in enumerate(ranks, start=1)) / gold if gold else 0.0
+
+
+def reciprocal_rank(ranks: Sequence[int], gold: int, k: int) -> float:
+    """One over the rank of the first gold tool; 0 where none is among the first k."""
+    return 1 / ranks[0] if ranks else 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Metric:
+    """One metric.
+
+    :param value: the value of one answer in [0, 1], from the ranks (from 1, ascending) of the gold tools among its first k, the
+        number of gold tools, and k.
+    :param by_class: whether reports also show it for each class of requests.
+    """
+
+    name: str
+    value: Callable[[Sequence[int], int, int], float]
+    by_class: bool = False
+
+
+CUTOFFS = (3, 5, 10, 20, 30)
+COMPLETE = "CompleteRecall"
+METRICS = (
+    Metric(name=COMPLETE, value=complete_recall, by_class=True),
+    Metric(name="R", value=recall, by_class=True),
+    Metric(name="nDCG", value=ndcg),
+    Metric(name="AP", value=average_precision),
+    Metric(name="RR", value=reciprocal_rank),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scores:
+    """The values of the answers of a run.
+
+    :param measures: names, ``CompleteRecall@3`` …, metric by metric; the columns.
+    :param values_QM: float32 [queries, measures], each in [0, 1]; rows in the order of the set.
+    """
+
+    measures: tuple[str, ...]
+    values_QM: NDArray[np.float32]
+
+
+def metric_of(measure: str) -> str:
+    """Return the metric in a measure's name: ``nDCG`` for ``nDCG@10``."""
+    return measure.rpartition("@")[0]
+
+
+def cutoff_of(measure: str) -> int:
+    """Return the cutoff in a measure's name: 10 for ``nDCG@10``."""
+    return int(measure.rpartition("@")[2])
+
+
+def gold_ranks(tools: Sequence[str], gold: Sequence[str]) -> tuple[int | None, ...]:
+    """Return the rank of each gold tool in an answer, from 1, None if it is not in it; in the order of ``gold``."""
+    rank_of = {tool: rank for rank, tool in reversed(list(enumerate(tools, start=1)))}
+    return tuple(rank_of.get(tool) for tool in gold)
+
+
+def ranks_of(run: Run, query: LabelledQuery) -> tuple[int | None, ...]:
+    """Return the rank at which each slot is filled, from 1; None where the answer does not, or there is no answer."""
+    return _slot_ranks(run.tools_of(query.id), query.slots)
+
+
+def _slot_ranks(tools: Sequence[str], slots: Sequence[Slot]) -> tuple[int | None, ...]:
+    filled = ([rank for rank in gold_ranks(tools, slot) if rank is not None] for slot in slots)
+    return tuple(min(ranks, default=None) for ranks in filled)
+
+
+def complete_at(ranks: Iterable[int | None]) -> int | None:
+    """Return the smallest k at which the first k tools fill all slots; None when the answer leaves one unfilled."""
+    known = list(ranks)
+    return max((rank or 0 for rank in known), default=0) if None not in known else None
+
+
+def completed_ranks(measured: MeasuredSet) -> dict[str, dict[str, int]]:
+    """System → request → the rank at which it is complete; 0 where it is not. What every figure of CompleteRecall is made from."""
+    return {
+        run.system: {query.id: complete_at(ranks_of(run, query)) or 0 for query in measured.queries.queries}
+        for run in measured.runs
+    }
+
+
+def share_too_large(queries: Sequence[LabelledQuery], k: int) -> float:
+    """Return the share of requests that need more than ``k`` tools, which no answer of ``k`` tools can complete."""
+    return sum(query.least_tools > k for query in queries) / len(queries) if queries else 0.0
+
+
+def score(run: Run, queries: QuerySet, cutoffs: Sequence[int] = CUTOFFS) -> Scores:
+    """Score a run against the gold sets; a request without an answer scores 0 in every measure.
+
+    :raises InvalidArgumentError: when there is no cutoff, one below 1, or a repeated one.
+    """
+    if not cutoffs or min(cutoffs) < 1 or len(set(cutoffs)) < len(cutoffs):
+        raise InvalidArgumentError(f"cutoffs are distinct and at least 1, not {list(cutoffs)}", subject="cutoffs")
+    values_QM = np.zeros((len(queries.queries), len(METRICS) * len(cutoffs)), dtype=np.float32)
+    for row, query in enumerate(queries.queries):
+        ranks = ranks_of(run, query)
+        # Of each cutoff the ranks of the gold tools, ascending, and their number: a slot that is not filled counts as one.
+        found = [sorted({rank for rank in ranks if rank is not None and rank <= k}) for k in cutoffs]
+        gold = [len(found[at]) + sum(rank is None or rank > k for rank in ranks) for at, k in enumerate(cutoffs)]
+        values_QM[row] = [metric.value(found[at], gold[at], k) for metric in METRICS for at, k in enumerate(cutoffs)]
+    measures = tuple(f"{metric.name}@{k}" for metric in METRICS for k in cutoffs)
+    return Scores(measures=measures, values_QM=values_QM)
+
+
 _TAIL = 0.025  # on each side of a 95 % interval
 _DRAWS_AT_ONCE = 1 << 20  # bounds the memory: 8 bytes each, a few times over
-# The precision of means in float32; smaller differences count as 0.
-_TIE = 1e-6
+_TIE = 1e-6  # the precision of means in float32; smaller differences count as 0
+_DIGITS = 6
+
+
+def rounded(value: float) -> float:
+    """A figure as results hold it: six digits, and never -0.0."""
+    return round(float(value), _DIGITS) + 0.0
 
 
 def check(*, resamples: int, seed: int) -> None:
@@ -71,7 +205,8 @@ def resampled_means(values_QC: NDArray[np.float32], *, resamples: int, seed: int
     :returns: float32 [columns, resamples].
     """
     rows, columns = values_QC.shape
-    generator = _generator(seed, stratum)
+    name = int.from_bytes(hashlib.sha256(stratum.encode("utf-8", "surrogatepass")).digest()[:16], "big")
+    generator = np.random.Generator(np.random.PCG64(np.random.SeedSequence([seed, name])))
     means_CB = np.empty((columns, resamples), dtype=np.float32)
     at_once = max(1, _DRAWS_AT_ONCE // rows)
     for start in range(0, resamples, at_once):
@@ -86,21 +221,9 @@ def resampled_means(values_QC: NDArray[np.float32], *, resamples: int, seed: int
 
 def interval(means_CB: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """Return the lower and upper ends of the 95 % percentile intervals, float32 [columns] each."""
-    # As np.quantile does it, which partitions: of means of few requests, most of them equal, that takes many times as long.
-    sorted_CB = np.sort(means_CB, axis=1)
-    low, high = (_quantile_of_sorted(sorted_CB, share) for share in (_TAIL, 1 - _TAIL))
+    # Sorted first: of means of few requests, most of them equal, the partition of np.quantile takes many times as long.
+    low, high = np.quantile(np.sort(means_CB, axis=1), (_TAIL, 1 - _TAIL), axis=1).astype(np.float32)
     return low, high
-
-
-def _quantile_of_sorted(sorted_CB: NDArray[np.float32], share: float) -> NDArray[np.float32]:
-    """Interpolate between the two draws around the quantile, from the nearer one as numpy does, so that nothing is rounded otherwise."""
-    at = share * (sorted_CB.shape[1] - 1)
-    below = int(at)
-    weight = at - below
-    lower_C, upper_C = sorted_CB[:, below].astype(np.float64), sorted_CB[:, min(below + 1, sorted_CB.shape[1] - 1)]
-    step_C = (upper_C - sorted_CB[:, below]).astype(np.float64)
-    found_C: NDArray[np.float64] = lower_C + step_C * weight if weight < 0.5 else upper_C - step_C * (1 - weight)
-    return found_C.astype(np.float32)
 
 
 def p_value(differences_CB: NDArray[np.float32]) -> NDArray[np.float64]:
@@ -110,169 +233,71 @@ def p_value(differences_CB: NDArray[np.float32]) -> NDArray[np.float64]:
     to count and total, so the number of draws limits how small p can be (Davison and Hinkley, 1997, section 4.2).
     Systems with the same answers have p = 1.
     """
-    resamples = differences_CB.shape[1]
     below = np.count_nonzero(differences_CB <= _TIE, axis=1)
     above = np.count_nonzero(differences_CB >= -_TIE, axis=1)
-    tail: NDArray[np.float64] = (1 + np.minimum(below, above)) / (resamples + 1)
+    tail: NDArray[np.float64] = (1 + np.minimum(below, above)) / (differences_CB.shape[1] + 1)
     return np.clip(2 * tail, 0.0, 1.0)
 
 
-def _generator(seed: int, stratum: str) -> np.random.Generator:
-    name = int.from_bytes(hashlib.sha256(stratum.encode("utf-8", "surrogatepass")).digest()[:16], "big")
-    return np.random.Generator(np.random.PCG64(np.random.SeedSequence([seed, name])))
-
-
-def complete_recall(ranks: Sequence[int], gold: int) -> float:
-    """1 where there is a gold tool and all are among the first k, else 0 (arXiv 2508.05888, section 5.2)."""
-    return float(len(ranks) == gold > 0)
+UNANSWERABLE, KIND, ANSWERABLE = "unanswerable", "kind", "answerable"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Metric:
-    """One metric.
+class AbstentionRate:
+    """The share of a group of requests on which one system abstains.
 
-    :param by_class: whether reports also show it for each class of requests.
-    :param value: computes the value of one answer from the ranks (from 1, ascending) of the gold tools among its first k
-        and the number of gold tools; None where ``ir_measures`` has the metric.
+    :param scope: ``unanswerable`` (all requests of the set that no tool serves), ``kind`` (one kind of them) or ``answerable``.
+    :param kind: of the scope ``kind``, else empty.
+    :param abstained: number of requests, of ``requests``, on which it abstains.
+    :param low: lower end of the 95 % bootstrap interval of the share; ``high`` the upper.
     """
 
-    name: str
-    by_class: bool = False
-    value: Callable[[Sequence[int], int], float] | None = None
+    set_name: str
+    system: str
+    scope: str
+    kind: str
+    requests: int
+    abstained: int
+    low: float
+    high: float
+
+    @property
+    def value(self) -> float:
+        """The share in [0, 1]."""
+        return self.abstained / self.requests
 
 
-CUTOFFS = (3, 5, 10, 20, 30)
-COMPLETE = "CompleteRecall"
-METRICS = (
-    Metric(name=COMPLETE, by_class=True, value=complete_recall),
-    Metric(name="R", by_class=True),  # recall
-    Metric(name="nDCG"),  # with gains of 0 and 1
-    Metric(name="AP"),  # average precision over all gold tools
-    Metric(name="RR"),  # reciprocal rank
-)
-
-# The value of an answer depends only on the number of gold tools, one for each slot, and on the ranks of those found,
-# ascending.
-_Pattern: TypeAlias = tuple[int, tuple[int, ...]]
+def abstains(run: Run, query_id: str) -> bool:
+    """Whether the answer says that no tool serves the request, or has no tool. No answer at all is no abstention."""
+    answer = run.answered(query_id)
+    return answer is not None and (answer.abstained or not answer.tools)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Scores:
-    """The values of the answers of a run.
+def abstention_rates(measured: MeasuredSet, *, resamples: int, seed: int) -> Iterator[AbstentionRate]:
+    """Yield for each system the rate on all unanswerable requests, on each kind of them, and on the answerable ones, where it is false.
 
-    :param measures: names, ``CompleteRecall@3`` …, the columns.
-    :param values_QM: float32 [queries, measures], each in [0, 1].
-    :param query_ids: the rows.
+    Without unanswerable requests there are none: what a system does on answerable requests alone says nothing about abstaining.
     """
-
-    measures: tuple[str, ...]
-    values_QM: NDArray[np.float32]
-    query_ids: tuple[str, ...]
-
-
-def measures_at(cutoffs: Sequence[int]) -> tuple[str, ...]:
-    """Return the names of all metrics at all cutoffs, metric by metric."""
-    return tuple(f"{metric.name}@{cutoff}" for metric in METRICS for cutoff in cutoffs)
-
-
-def metric_of(measure: str) -> str:
-    """Return the metric in a measure's name: ``nDCG`` for ``nDCG@10``."""
-    return measure.rpartition("@")[0]
-
-
-def cutoff_of(measure: str) -> int:
-    """Return the cutoff in a measure's name: 10 for ``nDCG@10``."""
-    return int(measure.rpartition("@")[2])
-
-
-def gold_ranks(tools: Sequence[str], gold: Sequence[str]) -> tuple[int | None, ...]:
-    """Return the rank of each gold tool in an answer, from 1, None if it is not in it; in the order of ``gold``."""
-    rank_of: dict[str, int] = {}
-    for rank, tool in enumerate(tools, start=1):
-        rank_of.setdefault(tool, rank)
-    return tuple(rank_of.get(tool) for tool in gold)
-
-
-def slot_ranks(tools: Sequence[str], slots: Sequence[Slot]) -> tuple[int | None, ...]:
-    """Return the rank at which an answer fills each slot, from 1, None if it does not; in the order of ``slots``."""
-    filled = ([rank for rank in gold_ranks(tools, slot) if rank is not None] for slot in slots)
-    return tuple(min(ranks, default=None) for ranks in filled)
-
-
-def share_too_large(queries: Sequence[LabelledQuery], k: int) -> float:
-    """Return the share of requests that need more than ``k`` tools, which no answer of ``k`` tools can complete."""
-    return sum(query.least_tools > k for query in queries) / len(queries) if queries else 0.0
-
-
-def is_answered(run: Run, query_id: str) -> bool:
-    """Whether the run has an answer to the request; an empty answer counts."""
-    answer = run.answers.get(query_id)
-    return answer is not None and not answer.error
-
-
-def answered_tools(run: Run, query_id: str) -> tuple[str, ...]:
-    """Return the tools of the answer to the request, best first; none where there is no answer."""
-    return run.answers[query_id].tools if is_answered(run, query_id) else ()
-
-
-def ranks_of(run: Run, query: LabelledQuery) -> tuple[int | None, ...]:
-    """Return the rank at which each slot is filled, from 1; None where the answer does not, or there is no answer."""
-    return slot_ranks(answered_tools(run, query.id), query.slots)
-
-
-def complete_at(ranks: Iterable[int | None]) -> int | None:
-    """Return the smallest k at which the first k tools fill all slots; None when the answer leaves one unfilled."""
-    known = list(ranks)
-    return max((rank or 0 for rank in known), default=0) if None not in known else None
-
-
-def score(run: Run, queries: QuerySet, cutoffs: Sequence[int] = CUTOFFS) -> Scores:
-    """Score a run against the gold sets; a request without an answer scores 0 in every measure.
-
-    :raises InvalidArgumentError: when there is no cutoff, one below 1, or a repeated one.
-    """
-    if not cutoffs or min(cutoffs) < 1 or len(set(cutoffs)) < len(cutoffs):
-        raise InvalidArgumentError(f"cutoffs are distinct and at least 1, not {list(cutoffs)}", subject="cutoffs")
-    measures = measures_at(cutoffs)
-    values_QM = np.zeros((len(queries.queries), len(measures)), dtype=np.float32)
-    for cutoff in cutoffs:
-        patterns = [_pattern(run, query, cutoff) for query in queries.queries]
-        distinct = {pattern: row for row, pattern in enumerate(dict.fromkeys(patterns))}
-        columns = [column for column, measure in enumerate(measures) if cutoff_of(measure) == cutoff]
-        values_PM = _values(tuple(distinct), tuple(measures[column] for column in columns))
-        values_QM[:, columns] = values_PM[[distinct[pattern] for pattern in patterns]]
-    return Scores(measures=measures, values_QM=values_QM, query_ids=tuple(query.id for query in queries.queries))
-
-
-def _pattern(run: Run, query: LabelledQuery, cutoff: int) -> _Pattern:
-    ranks = slot_ranks(answered_tools(run, query.id)[:cutoff], query.slots)
-    found = sorted({rank for rank in ranks if rank is not None})
-    return len(found) + ranks.count(None), tuple(found)
-
-
-@lru_cache(maxsize=1_024)
-def _values(patterns: tuple[_Pattern, ...], measures: tuple[str, ...]) -> NDArray[np.float32]:
-    """Return the measures of each pattern, float32 [patterns, measures]; kept, as systems that answer alike have the same patterns.
-
-    The library does not get the real ids: it breaks ties by id, and a lone surrogate in an id ends the process. It gets one
-    document for each rank, with strictly decreasing scores; the found gold tools are at their ranks.
-    """
-    from eval.rank_measures import make_evaluator, register_measure  # its library is not there on every platform
-
-    for metric in METRICS:
-        if metric.value is not None:
-            register_measure(metric.name, metric.value)
-    values_PM = np.zeros((len(patterns), len(measures)), dtype=np.float32)
-    judged = {
-        str(row): {str(rank): 1 for rank in ranks} | {f"absent {at}": 1 for at in range(gold - len(ranks))}
-        for row, (gold, ranks) in enumerate(patterns)
-    }
-    ranked = {
-        str(row): {str(rank): float(-rank) for rank in range(1, ranks[-1] + 1)}
-        for row, (_, ranks) in enumerate(patterns)
-        if ranks
-    }
-    columns = {measure: column for column, measure in enumerate(measures)}
-    for value in make_evaluator(measures, judged).iter_calc(ranked):
-        values_PM[int(value.query_id), columns[str(value.measure)]] = value.value
-    return values_PM
+    unanswerable = measured.queries.unanswerable
+    groups: dict[tuple[str, str], Sequence[LabelledQuery]] = {(UNANSWERABLE, ""): unanswerable}
+    for kind in dict.fromkeys(query.kind for query in unanswerable if query.kind):
+        groups[KIND, kind] = [query for query in unanswerable if query.kind == kind]
+    groups[ANSWERABLE, ""] = measured.queries.queries
+    for (scope, kind), queries in groups.items():
+        if not unanswerable or not queries:
+            continue
+        hits = [[abstains(run, query.id) for run in measured.runs] for query in queries]
+        abstained_QS = np.array(hits, dtype=np.float32)
+        stratum = "\n".join((measured.queries.name, scope, kind))
+        low_S, high_S = interval(resampled_means(abstained_QS, resamples=resamples, seed=seed, stratum=stratum))
+        for at, run in enumerate(measured.runs):
+            yield AbstentionRate(
+                set_name=measured.queries.name,
+                system=run.system,
+                scope=scope,
+                kind=kind,
+                requests=len(queries),
+                abstained=int(abstained_QS[:, at].sum()),
+                low=rounded(low_S[at]),
+                high=rounded(high_S[at]),
+            )

@@ -1,7 +1,7 @@
-"""Two rules of the regression gate: a candidate must not lose on any set, and must gain on average.
+"""The rules of the regression gate: a candidate must not lose on any set, must gain on average, and must not fall below its reference.
 
-Both rules use the paired bootstrap intervals of a summary, whose baseline is the system to compare with. The third rule,
-that the candidate must not be below what was recorded of it, is in :mod:`eval.regression_gate`.
+The first two use the paired bootstrap intervals of a summary, whose baseline is the system to compare with; the third what was
+recorded of the candidate earlier.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import TypeAdapter, ValidationError
 
-from eval.answers import Run
-from eval.measured_set import MeasuredSet
-from eval.metrics import cutoff_of, interval, resampled_means, score
-from eval.report.tables import Figures, Scope
-from eval.summary import Figure, Summary
-from ontology.errors import DocumentError, InvalidArgumentError, NotFoundError
+from eval.measured_set import MeasuredSet, run_named
+from eval.metrics import COMPLETE, complete_at, interval, ranks_of, resampled_means
+from eval.summary import MEAN, Figure, Scope, Summary, of_set
+from ontology.errors import DocumentError, InvalidArgumentError
 from ontology.files import write_file
 
 __all__ = [
@@ -37,8 +34,11 @@ __all__ = [
     "write_reference",
 ]
 
-GATE_MEASURES = ("CompleteRecall@3", "CompleteRecall@5", "CompleteRecall@10")
+_CUTOFFS = (3, 5, 10)
+GATE_MEASURES = tuple(f"{COMPLETE}@{k}" for k in _CUTOFFS)
 _DECISIVE = GATE_MEASURES[-1]  # at the default k; its whole interval must be above 0
+_NAME = "the reference"
+_RESAMPLES = 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,24 +58,16 @@ class Loss:
         return f"{self.set_name}, {self.measure}: {self.difference:+.1%} to {self.baseline}, at best {self.high:+.1%}"
 
 
-def losses(summary: Summary, candidate: str, *, measures: Sequence[str] = GATE_MEASURES) -> list[Loss]:
+def losses(summary: Summary, candidate: str) -> list[Loss]:
     """Return the sets and measures in which the candidate is significantly below the summary's baseline.
 
     :raises InvalidArgumentError: when a set has no such figure: without figures the gate must not pass.
     """
-    figures = Figures(summary)
-    scopes = [figures.requests(name) for name in summary.sets]
     return [
-        Loss(
-            baseline=summary.baseline,
-            set_name=scope.name,
-            measure=measure,
-            difference=figure.difference or 0.0,
-            high=figure.difference_high or 0.0,
-        )
-        for scope in scopes
-        for measure, figure in _figures(figures, scope, candidate, measures)
-        if (figure.difference_high or 0.0) < 0
+        Loss(baseline=summary.baseline, set_name=name, measure=figure.measure, difference=difference, high=high)
+        for name in summary.sets
+        for figure, difference, _, high in _differences(summary, of_set(name), candidate)
+        if high < 0
     ]
 
 
@@ -87,33 +79,22 @@ def missing_gains(summary: Summary, candidate: str) -> list[str]:
 
     :raises InvalidArgumentError: when there is no such figure.
     """
-    figures = Figures(summary)
-    reasons = []
-    for measure, figure in _figures(figures, figures.requests(), candidate, GATE_MEASURES):
-        difference, low = figure.difference or 0.0, figure.difference_low or 0.0
-        high = figure.difference_high or 0.0
-        is_missing = low <= 0 if measure == _DECISIVE else high < 0
-        if is_missing:
-            interval = f"[{low:+.1%}, {high:+.1%}]"
-            reasons.append(f"mean of {len(summary.sets)} sets, {measure}: {difference:+.1%} {interval}")
-    return reasons
+    return [
+        f"mean of {len(summary.sets)} sets, {figure.measure}: {difference:+.1%} [{low:+.1%}, {high:+.1%}]"
+        for figure, difference, low, high in _differences(summary, MEAN, candidate)
+        if (low <= 0 if figure.measure == _DECISIVE else high < 0)
+    ]
 
 
-def _figures(figures: Figures, scope: Scope, candidate: str, measures: Sequence[str]) -> Iterator[tuple[str, Figure]]:
-    """Yield the candidate's figure for each measure."""
-    for measure in measures:
-        figure = figures.get(scope, candidate, measure)
+def _differences(summary: Summary, scope: Scope, candidate: str) -> Iterator[tuple[Figure, float, float, float]]:
+    """Yield the candidate's figure for each measure, with its difference and the ends of its interval."""
+    for measure in GATE_MEASURES:
+        figure = summary.figure(scope, candidate, measure)
         if figure is None or figure.difference is None:
-            raise InvalidArgumentError(
-                f"{candidate!r} has no difference to {figures.summary.baseline!r}",
-                subject=f"{scope.name}, {measure}",
-                remedy="Measure both first",
-            )
-        yield measure, figure
-
-
-_NAME = "the reference"
-_RESAMPLES = 10_000
+            problem = f"{candidate!r} has no difference to {summary.baseline!r}"
+            subject = f"{scope[1] or 'macro-average'}, {measure}"
+            raise InvalidArgumentError(problem, subject=subject, remedy="Measure both first")
+        yield figure, figure.difference, figure.difference_low or 0.0, figure.difference_high or 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,23 +116,23 @@ class SetReference:
     complete_requests: Mapping[str, str]
 
 
+_REFERENCE = TypeAdapter(dict[str, SetReference])
+
+
 def reference_of(measured: MeasuredSet, system: str) -> SetReference:
     """The reference that a measured set gives.
 
     :raises NotFoundError: when the system was not measured.
     """
-    run = _run(measured, system)
-    hits_QM = _hits(measured, run)
+    hits = dict(zip(GATE_MEASURES, _hits(measured, system).T, strict=True))
     return SetReference(
         system=system,
-        code=str(run.config.get("code_sha256", "")),
+        code=str(run_named(measured.runs, system, measured.queries.name).config.get("code_sha256", "")),
         snapshot_id=measured.snapshot_id,
         queries_sha256=measured.queries.sha256,
-        queries=len(hits_QM),
-        complete=dict(zip(GATE_MEASURES, (round(float(share), 6) for share in hits_QM.mean(axis=0)), strict=True)),
-        complete_requests={
-            measure: np.packbits(hits_QM[:, at]).tobytes().hex() for at, measure in enumerate(GATE_MEASURES)
-        },
+        queries=len(measured.queries.queries),
+        complete={measure: round(float(found.mean()), 6) for measure, found in hits.items()},
+        complete_requests={measure: np.packbits(found).tobytes().hex() for measure, found in hits.items()},
     )
 
 
@@ -172,16 +153,13 @@ def falls(measured: Sequence[MeasuredSet], candidate: str, reference: Mapping[st
     gained, on the mean of twelve sets of 200 requests about one point.
     """
     found: list[Loss] = []
-    changes: list[NDArray[np.float32]] = []
-    draws: list[NDArray[np.float32]] = []
+    changes, draws = [], []
     for one in measured:
-        if not _comparable(one, reference):
-            continue
-        before_QM = _recorded(reference[one.queries.name])
-        change_QM = _hits(one, _run(one, candidate)).astype(np.float32) - before_QM
-        changes.append(change_QM.mean(axis=0))
-        draws.append(resampled_means(change_QM, resamples=_RESAMPLES, seed=0, stratum=one.queries.name))
-        found += _losses(one.queries.name, changes[-1], draws[-1])
+        if _comparable(one, reference):
+            change_QM = _hits(one, candidate).astype(np.float32) - _recorded(reference[one.queries.name])
+            changes.append(change_QM.mean(axis=0))
+            draws.append(resampled_means(change_QM, resamples=_RESAMPLES, seed=0, stratum=one.queries.name))
+            found += _losses(one.queries.name, changes[-1], draws[-1])
     if len(draws) > 1:
         found += _losses(f"mean of {len(draws)} sets", np.mean(changes, axis=0), np.mean(draws, axis=0))
     return found
@@ -201,33 +179,18 @@ def _comparable(measured: MeasuredSet, reference: Mapping[str, SetReference]) ->
     return known is not None and known.queries_sha256 == measured.queries.sha256
 
 
-def _run(measured: MeasuredSet, system: str) -> Run:
-    for run in measured.runs:
-        if run.system == system:
-            return run
-    raise NotFoundError(f"{system!r} was not measured", subject=measured.queries.name, remedy="Measure it first")
-
-
-def _hits(measured: MeasuredSet, run: Run) -> NDArray[np.bool_]:
+def _hits(measured: MeasuredSet, system: str) -> NDArray[np.bool_]:
     """Whether each request is complete, bool [requests, gate measures]."""
-    scores = score(run, measured.queries, tuple(map(cutoff_of, GATE_MEASURES)))
-    return scores.values_QM[:, [scores.measures.index(measure) for measure in GATE_MEASURES]] > 0
+    run = run_named(measured.runs, system, measured.queries.name)
+    depths = (complete_at(ranks_of(run, query)) for query in measured.queries.queries)
+    return np.array([[depth is not None and depth <= k for k in _CUTOFFS] for depth in depths], dtype=np.bool_)
 
 
 def _recorded(reference: SetReference) -> NDArray[np.float32]:
     """The hits of a reference, float32 [requests, gate measures] of 0 and 1."""
-    columns = [
-        np.unpackbits(
-            np.frombuffer(bytes.fromhex(reference.complete_requests[measure]), np.uint8), count=reference.queries
-        )
-        for measure in GATE_MEASURES
-    ]
+    packed = (bytes.fromhex(reference.complete_requests[measure]) for measure in GATE_MEASURES)
+    columns = [np.unpackbits(np.frombuffer(bits, np.uint8), count=reference.queries) for bits in packed]
     return np.array(columns, dtype=np.float32).T
-
-
-@cache
-def _codec() -> TypeAdapter[dict[str, SetReference]]:
-    return TypeAdapter(dict[str, SetReference])
 
 
 def read_reference(path: Path) -> dict[str, SetReference]:
@@ -238,15 +201,14 @@ def read_reference(path: Path) -> dict[str, SetReference]:
     if not path.exists():
         return {}
     try:
-        return _codec().validate_json(path.read_bytes())
+        return _REFERENCE.validate_json(path.read_bytes())
     except ValidationError as error:
-        raise DocumentError(
-            f"the reference cannot be read: {error.errors()[0]['msg']}", subject=str(path), remedy="Record it again"
-        ) from error
+        problem = f"the reference cannot be read: {error.errors()[0]['msg']}"
+        raise DocumentError(problem, subject=str(path), remedy="Record it again") from error
 
 
 def write_reference(path: Path, reference: Mapping[str, SetReference]) -> None:
     """Write the recorded sets, one a line."""
-    values: dict[str, Any] = _codec().dump_python(dict(reference), mode="json")
+    values: dict[str, Any] = _REFERENCE.dump_python(dict(reference), mode="json")
     lines = [f"{json.dumps(name)}: {json.dumps(values[name])}" for name in sorted(values)]
     write_file(path, "{\n" + ",\n".join(lines) + "\n}\n")

@@ -5,182 +5,56 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from itertools import chain
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import TypeAdapter
 
-from eval.abstention_rates import AbstentionRate, abstention_rates
-from eval.answers import Run
-from eval.measured_set import MeasuredSet
+from eval.measured_set import MeasuredSet, Run
 from eval.metrics import (
     CUTOFFS,
     METRICS,
+    AbstentionRate,
     Scores,
+    abstention_rates,
     check,
     cutoff_of,
     interval,
-    is_answered,
     metric_of,
     p_value,
     resampled_means,
+    rounded,
     score,
     share_too_large,
 )
-from eval.queries import QuerySet, strict_queries
-from ontology.errors import DocumentError, InvalidArgumentError
+from eval.queries import QuerySet
+from ontology.errors import InvalidArgumentError
 
-__all__ = ["Figure", "Summary", "SystemFacts", "summarise", "summary_from_json", "summary_to_json"]
-
-_BY_CLASS = {metric.name for metric in METRICS if metric.by_class}
-
-Scored: TypeAlias = tuple[QuerySet, Mapping[str, Scores]]
-"""One set with the scores of each system that ran on it; all of them have the same measures."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Group:
-    """Requests, or sets of them, with the mean of every system and measure.
-
-    :param scope: as in :class:`eval.summary.Figure`; likewise ``name`` (``group`` there) and ``set_name``.
-    :param queries: number of requests.
-    :param too_large: for each measure, the share of requests with more gold tools than its cutoff.
-    :param values_SM: means, float64 [systems, measures].
-    :param draws_SMB: means over each draw, float32 [systems, measures, resamples].
-    """
-
-    scope: str
-    name: str
-    set_name: str
-    queries: int
-    systems: tuple[str, ...]
-    measures: tuple[str, ...]
-    too_large: tuple[float, ...]
-    values_SM: NDArray[np.float64]
-    draws_SMB: NDArray[np.float32]
-
-
-def classes(queries: QuerySet) -> dict[str, int]:
-    """Return a map from class to number of requests, in the order of first appearance, without unclassified requests."""
-    counts: dict[str, int] = {}
-    for query in queries.queries:
-        if query.request_class:
-            counts[query.request_class] = counts.get(query.request_class, 0) + 1
-    return counts
-
-
-def groups(sets: Sequence[Scored], *, resamples: int, seed: int) -> Iterator[Group]:
-    """Yield each set and its classes, then the averages over all sets, for the systems that ran on all of them.
-
-    Draws are within a set, so the draws of the averages are stratified by set.
-
-    :param sets: each with at least one answerable request.
-    """
-    if not sets:
-        return
-    everywhere = [name for name in sets[0][1] if all(name in scores for _, scores in sets)]
-    total = sum(len(queries.queries) for queries, _ in sets)
-    macro: Group | None = None
-    micro: Group | None = None
-    for queries, scores in sets:
-        if not scores:
-            continue
-        whole = _of_requests(queries, scores, "", resamples=resamples, seed=seed)
-        yield whole
-        if everywhere:
-            chosen = _of_systems(whole, everywhere)
-            macro = _add_weighted(macro, chosen, scope="macro", weight=1 / len(sets))
-            micro = _add_weighted(micro, chosen, scope="micro", weight=whole.queries / total)
-            del chosen
-        del whole
-        for request_class in classes(queries):
-            yield _of_requests(queries, scores, request_class, resamples=resamples, seed=seed)
-    if macro and micro:
-        yield macro
-        yield micro
-
-
-def strict_group(queries: QuerySet, scores: Mapping[str, Scores], *, resamples: int, seed: int) -> Group:
-    """Return the group of one set, scored with only the first tool of each slot; the draws are those of the set."""
-    return replace(_of_requests(queries, scores, "", resamples=resamples, seed=seed), scope="strict")
-
-
-def _of_requests(
-    queries: QuerySet, scores: Mapping[str, Scores], request_class: str, *, resamples: int, seed: int
-) -> Group:
-    """The group of one set, or of one class of it."""
-    all_measures = next(iter(scores.values())).measures
-    kept = [name for name in all_measures if not request_class or metric_of(name) in _BY_CLASS]
-    columns = [all_measures.index(name) for name in kept]
-    rows = [row for row, query in enumerate(queries.queries) if request_class in ("", query.request_class)]
-    members = [queries.queries[row] for row in rows]
-    values_QSM = np.stack([each.values_QM[np.ix_(rows, columns)] for each in scores.values()], axis=1)
-    draws_CB = resampled_means(
-        values_QSM.reshape(len(rows), -1),
-        resamples=resamples,
-        seed=seed,
-        stratum=f"{queries.name}\n{request_class}" if request_class else queries.name,
-    )
-    return Group(
-        scope="class" if request_class else "set",
-        name=request_class or queries.name,
-        set_name=queries.name,
-        queries=len(rows),
-        systems=tuple(scores),
-        measures=tuple(kept),
-        too_large=tuple(share_too_large(members, cutoff_of(name)) for name in kept),
-        values_SM=values_QSM.mean(axis=0, dtype=np.float64),
-        draws_SMB=draws_CB.reshape(len(scores), len(kept), resamples),
-    )
-
-
-def _of_systems(group: Group, systems: Sequence[str]) -> Group:
-    """The group with only these systems."""
-    if group.systems == tuple(systems):
-        return group
-    chosen = [group.systems.index(name) for name in systems]
-    return replace(group, systems=tuple(systems), values_SM=group.values_SM[chosen], draws_SMB=group.draws_SMB[chosen])
-
-
-def _add_weighted(mean: Group | None, group: Group, *, scope: str, weight: float) -> Group:
-    """Add one set to a weighted mean; the draws are added in place."""
-    if mean is None:
-        mean = replace(
-            group,
-            scope=scope,
-            name="",
-            set_name="",
-            queries=0,
-            too_large=(0.0,) * len(group.measures),
-            values_SM=np.zeros_like(group.values_SM),
-            draws_SMB=np.zeros_like(group.draws_SMB),
-        )
-    for target_MB, draws_MB in zip(mean.draws_SMB, group.draws_SMB, strict=True):
-        target_MB += np.float32(weight) * draws_MB
-    return replace(
-        mean,
-        queries=mean.queries + group.queries,
-        too_large=tuple(old + weight * new for old, new in zip(mean.too_large, group.too_large, strict=True)),
-        values_SM=mean.values_SM + weight * group.values_SM,
-    )
-
+__all__ = [
+    "MEAN",
+    "Figure",
+    "Scope",
+    "SetFacts",
+    "Summary",
+    "SystemFacts",
+    "of_set",
+    "summarise",
+    "summary_to_json",
+]
 
 _FORMAT = "egotools.summary.v2"
-_DIGITS = 6
+_BY_CLASS = {metric.name for metric in METRICS if metric.by_class}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
     """One number of a report, with its interval and its group of requests.
 
-    :param scope: ``class`` (one class of one set), ``set`` (micro-average of one set), ``macro`` (mean over the sets),
-        ``micro`` (all requests of all sets) or ``strict`` (micro-average of one set that has alternatives, where only
-        the first tool of a slot fills it). All other scopes are lenient: any tool of a slot fills it.
+    :param scope: ``class`` (one class of one set), ``set`` (micro-average of one set) or ``macro`` (mean over the sets).
     :param group: the class, the set, or empty.
-    :param measure: ``CompleteRecall@10``, ``R@5``, ``nDCG@10``, ``AP@30``, ``RR@30``: a name that ``ir_measures``
-        parses.
+    :param measure: ``CompleteRecall@10``, ``R@5``, ``nDCG@10``, ``AP@30``, ``RR@30``.
     :param value: mean in [0, 1].
     :param low: lower end of the 95 % bootstrap interval; ``high`` the upper.
     :param queries: number of requests in the mean.
@@ -206,6 +80,17 @@ class Figure:
     set_name: str = ""
 
 
+Scope: TypeAlias = tuple[str, str, str]
+"""Names requests: ``scope``, ``set_name`` and ``group`` of their figures."""
+MEAN: Scope = ("macro", "", "")
+"""All sets, each counting the same."""
+
+
+def of_set(name: str) -> Scope:
+    """All requests of a set."""
+    return ("set", name, name)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SystemFacts:
     """The cost of a system on one set, and the numbers of its answers.
@@ -213,7 +98,7 @@ class SystemFacts:
     :param unanswered: requests without an answer; each scores 0.
     :param fallbacks: number of answers in which the system left something out.
     :param stages_ms: map from stage to (p50, p95) in milliseconds over the answered requests, ``total`` included.
-    :param resources: as in :class:`eval.answers.Run`; likewise ``failure``.
+    :param resources: as in :class:`eval.measured_set.Run`; likewise ``failure``.
     """
 
     set_name: str
@@ -267,9 +152,24 @@ class Summary:
     seed: int
     abstention: tuple[AbstentionRate, ...] = ()
 
+    @cached_property
+    def _by_key(self) -> dict[tuple[Scope, str, str], Figure]:
+        return {((one.scope, one.set_name, one.group), one.system, one.measure): one for one in self.figures}
 
-_COLUMNS = tuple(column.name for column in fields(Figure))
+    def figure(self, scope: Scope, system: str, measure: str) -> Figure | None:
+        """The figure of some requests; None where it was not measured."""
+        return self._by_key.get((scope, system, measure))
+
+
 _SUMMARY = TypeAdapter(Summary)
+
+
+def summary_to_json(summary: Summary) -> dict[str, Any]:
+    """Return the summary as JSON values; the figures are rows with one common list of columns."""
+    columns = [column.name for column in fields(Figure)]
+    value = _SUMMARY.dump_python(summary, mode="json")
+    figures = [[figure[column] for column in columns] for figure in value.pop("figures")]
+    return {"format": _FORMAT, **value, "figure_columns": columns, "figures": figures}
 
 
 def summarise(
@@ -282,11 +182,11 @@ def summarise(
 ) -> Summary:
     """Compute every figure of the evaluation, rounded to six digits.
 
-    A set with alternatives also has strict figures, one with unanswerable requests also rates of abstention. Figures are over the
-    answerable requests; a set without any has none. Sets and both averages over them have all measures; classes have the metrics with ``by_class``. Requests without a
-    class are in no class figure. All draws are within a set (or class), so the intervals of the averages show the
-    variation of requests within these sets. A system that did not run on every set has no average, because an average over
-    fewer sets is not comparable. Where the baseline did not run, there are no differences.
+    Figures are over the answerable requests; a set without any has none. A set with unanswerable requests also has rates of
+    abstention. Sets and the mean over them have all measures; classes have the metrics with ``by_class``. Requests without a class
+    are in no class figure. All draws are within a set (or class), so the intervals of the mean show the variation of requests within
+    these sets. A system that did not run on every set has no mean, because one over fewer sets is not comparable. Where the baseline
+    did not run, there are no differences.
 
     :param resamples: draws of the bootstrap; p-values cannot be below ``2 / (resamples + 1)``.
     :raises InvalidArgumentError: when there is nothing to measure, the baseline ran on no set, a set or a system of a
@@ -298,80 +198,61 @@ def summarise(
     for measured in sets:
         for run in measured.runs:
             _check_run(run, measured, max(cutoffs, default=0))
-    strict = (_strict(each, cutoffs, resamples, seed) for each in sets if each.runs and each.queries.has_alternatives)
-    answerable = [each for each in sets if each.queries.queries]
     scored = [
-        (each.queries, {run.system: score(run, each.queries, cutoffs) for run in each.runs}) for each in answerable
+        (each.queries, {run.system: score(run, each.queries, cutoffs) for run in each.runs})
+        for each in sets
+        if each.queries.queries
     ]
+    groups = _groups(scored, resamples=resamples, seed=seed)
     return Summary(
         systems=tuple(dict.fromkeys(run.system for measured in sets for run in measured.runs)),
         sets={measured.queries.name: _set_facts(measured) for measured in sets},
-        figures=tuple(
-            figure
-            for group in chain(groups(scored, resamples=resamples, seed=seed), strict)
-            for figure in _figures(group, baseline)
-        ),
+        figures=tuple(figure for group in groups for figure in _figures(group, baseline)),
         facts=tuple(_facts(run, measured) for measured in sets for run in measured.runs),
         baseline=baseline,
         resamples=resamples,
         seed=seed,
-        abstention=tuple(
-            rate for measured in sets for rate in abstention_rates(measured, resamples=resamples, seed=seed)
-        ),
+        abstention=tuple(rate for each in sets for rate in abstention_rates(each, resamples=resamples, seed=seed)),
     )
 
 
-def _strict(measured: MeasuredSet, cutoffs: Sequence[int], resamples: int, seed: int) -> Group:
-    queries = strict_queries(measured.queries)
-    scores = {run.system: score(run, queries, cutoffs) for run in measured.runs}
-    return strict_group(queries, scores, resamples=resamples, seed=seed)
-
-
 def _check_sets(sets: Sequence[MeasuredSet], baseline: str) -> None:
+    runs = [(measured.queries.name, run.system) for measured in sets for run in measured.runs]
     names = Counter(measured.queries.name for measured in sets)
     twice = [name for name, times in names.items() if times > 1]
-    twice += [
-        f"{measured.queries.name}: {system}"
-        for measured in sets
-        for system, times in Counter(run.system for run in measured.runs).items()
-        if times > 1
-    ]
+    twice += [] if twice else [": ".join(run) for run, times in Counter(runs).items() if times > 1]
     if twice:
         raise InvalidArgumentError("measured more than once", subject=", ".join(twice), remedy="Give each its own name")
     empty = [measured.queries.name for measured in sets if not measured.queries.asked]
     if empty:
         raise InvalidArgumentError("there is no request", subject=", ".join(empty))
-    known = dict.fromkeys(run.system for measured in sets for run in measured.runs)
+    known = dict.fromkeys(system for _, system in runs)
     if baseline not in known:
-        raise InvalidArgumentError(
-            "the baseline ran on no set", subject=baseline, remedy=f"Measured are: {', '.join(known) or 'none'}"
-        )
+        remedy = f"Measured are: {', '.join(known) or 'none'}"
+        raise InvalidArgumentError("the baseline ran on no set", subject=baseline, remedy=remedy)
 
 
 def _check_run(run: Run, measured: MeasuredSet, depth: int) -> None:
-    subject = f"{run.system} on {measured.queries.name}"
-    again = "Run it again into an empty folder"
-    if run.queries_sha256 != measured.queries.sha256:
-        raise InvalidArgumentError("the run belongs to other requests than the set", subject=subject, remedy=again)
-    if run.snapshot_id != measured.snapshot_id:
-        raise InvalidArgumentError(
-            f"the run belongs to snapshot {run.snapshot_id!r}, the set to {measured.snapshot_id!r}",
-            subject=subject,
-            remedy=again,
-        )
     unknown = set(run.answers) - {query.id for query in measured.queries.asked}
-    if unknown:
-        raise InvalidArgumentError(
-            f"the run has {len(unknown):,} answers to requests that the set does not have, such as {min(unknown)!r}",
-            subject=subject,
-            remedy=again,
+    problem, remedy = "", "Run it again into an empty folder"
+    if run.queries_sha256 != measured.queries.sha256:
+        problem = "the run belongs to other requests than the set"
+    elif run.snapshot_id != measured.snapshot_id:
+        problem = f"the run belongs to snapshot {run.snapshot_id!r}, the set to {measured.snapshot_id!r}"
+    elif unknown:
+        problem = (
+            f"the run has {len(unknown):,} answers to requests that the set does not have, such as {min(unknown)!r}"
         )
-    if run.k < min(depth, measured.tools):
-        raise InvalidArgumentError(
-            f"the run's answers end after {run.k} tools, so they cannot be measured at a cutoff of {depth}",
-            subject=subject,
-            remedy="Run it again with a larger k, or measure at smaller cutoffs",
-        )
+    elif run.k < min(depth, measured.tools):
+        problem = f"the run's answers end after {run.k} tools, so they cannot be measured at a cutoff of {depth}"
+        remedy = "Run it again with a larger k, or measure at smaller cutoffs"
+    if problem:
+        raise InvalidArgumentError(problem, subject=f"{run.system} on {measured.queries.name}", remedy=remedy)
+
+
+def _classes(queries: QuerySet) -> dict[str, int]:
+    """Class → number of requests, in the order of first appearance, without unclassified requests."""
+    return dict(Counter(query.request_class for query in queries.queries if query.request_class))
 
 
 def _set_facts(measured: MeasuredSet) -> SetFacts:
@@ -380,37 +261,131 @@ def _set_facts(measured: MeasuredSet) -> SetFacts:
         queries=len(measured.queries.queries),
         snapshot_id=measured.snapshot_id,
         queries_sha256=measured.queries.sha256,
-        classes=classes(measured.queries),
+        classes=_classes(measured.queries),
         missing_gold=len(measured.missing_gold),
         unanswerable=len(measured.queries.unanswerable),
     )
 
 
 def _facts(run: Run, measured: MeasuredSet) -> SystemFacts:
-    ids = [query.id for query in measured.queries.asked if is_answered(run, query.id)]
+    answers = [answer for query in measured.queries.asked if (answer := run.answered(query.id)) is not None]
     stages: dict[str, list[float]] = {}
-    for query_id in ids:
-        for stage, ms in run.answers[query_id].ms.items():
+    for answer in answers:
+        for stage, ms in answer.ms.items():
             stages.setdefault(stage, []).append(ms)
     return SystemFacts(
         set_name=measured.queries.name,
         system=run.system,
         config_hash=run.config_hash,
         snapshot_id=run.snapshot_id,
-        answered=len(ids),
-        unanswered=len(measured.queries.asked) - len(ids),
-        fallbacks=sum(bool(run.answers[query_id].fallbacks) for query_id in ids),
-        stages_ms={stage: (_percentile(ms, 50), _percentile(ms, 95)) for stage, ms in stages.items()},
+        answered=len(answers),
+        unanswered=len(measured.queries.asked) - len(answers),
+        fallbacks=sum(bool(answer.fallbacks) for answer in answers),
+        stages_ms={
+            stage: (rounded(np.percentile(ms, 50)), rounded(np.percentile(ms, 95))) for stage, ms in stages.items()
+        },
         resources=dict(run.resources),
         failure=run.failure,
     )
 
 
-def _percentile(values: Sequence[float], share: int) -> float:
-    return _rounded(np.percentile(values, share))
+_Scored: TypeAlias = tuple[QuerySet, Mapping[str, Scores]]
+"""One set with the scores of each system that ran on it; all of them have the same measures."""
 
 
-def _figures(group: Group, baseline: str) -> Iterator[Figure]:
+@dataclass(frozen=True, kw_only=True)
+class _Group:
+    """Requests, or sets of them, with the mean of every system and measure.
+
+    :param scope: as in :class:`Figure`; likewise ``name`` (``group`` there) and ``set_name``.
+    :param queries: number of requests.
+    :param too_large: for each measure, the share of requests with more gold tools than its cutoff.
+    :param values_SM: means, float64 [systems, measures].
+    :param draws_SMB: means over each draw, float32 [systems, measures, resamples].
+    """
+
+    scope: str
+    name: str
+    set_name: str
+    queries: int
+    systems: tuple[str, ...]
+    measures: tuple[str, ...]
+    too_large: tuple[float, ...]
+    values_SM: NDArray[np.float64]
+    draws_SMB: NDArray[np.float32]
+
+
+def _groups(sets: Sequence[_Scored], *, resamples: int, seed: int) -> Iterator[_Group]:
+    """Yield each set and its classes, then the mean over all sets, for the systems that ran on all of them.
+
+    Draws are within a set, so the draws of the mean are stratified by set.
+    """
+    everywhere = [name for name in sets[0][1] if all(name in scores for _, scores in sets)] if sets else []
+    mean: _Group | None = None
+    for queries, scores in sets:
+        if not scores:
+            continue
+        whole = _of_requests(queries, scores, resamples=resamples, seed=seed)
+        yield whole
+        if everywhere:
+            mean = _add_weighted(mean, whole, everywhere, weight=1 / len(sets))
+        for request_class in _classes(queries):
+            yield _of_requests(queries, scores, request_class, resamples=resamples, seed=seed)
+    if mean is not None:
+        yield mean
+
+
+def _of_requests(
+    queries: QuerySet, scores: Mapping[str, Scores], request_class: str = "", *, resamples: int, seed: int
+) -> _Group:
+    """The group of one set, or of one class of it."""
+    all_measures = next(iter(scores.values())).measures
+    kept = [name for name in all_measures if not request_class or metric_of(name) in _BY_CLASS]
+    columns = [all_measures.index(name) for name in kept]
+    rows = [row for row, query in enumerate(queries.queries) if request_class in ("", query.request_class)]
+    members = [queries.queries[row] for row in rows]
+    values_QSM = np.stack([each.values_QM[np.ix_(rows, columns)] for each in scores.values()], axis=1)
+    stratum = f"{queries.name}\n{request_class}" if request_class else queries.name
+    draws_CB = resampled_means(values_QSM.reshape(len(rows), -1), resamples=resamples, seed=seed, stratum=stratum)
+    return _Group(
+        scope="class" if request_class else "set",
+        name=request_class or queries.name,
+        set_name=queries.name,
+        queries=len(rows),
+        systems=tuple(scores),
+        measures=tuple(kept),
+        too_large=tuple(share_too_large(members, cutoff_of(name)) for name in kept),
+        values_SM=values_QSM.mean(axis=0, dtype=np.float64),
+        draws_SMB=draws_CB.reshape(len(scores), len(kept), resamples),
+    )
+
+
+def _add_weighted(mean: _Group | None, group: _Group, systems: Sequence[str], *, weight: float) -> _Group:
+    """Add these systems of one set to a weighted mean; the draws are added in place."""
+    chosen = [group.systems.index(name) for name in systems]
+    if mean is None:
+        mean = replace(
+            group,
+            scope="macro",
+            name="",
+            set_name="",
+            queries=0,
+            systems=tuple(systems),
+            too_large=(0.0,) * len(group.measures),
+            values_SM=np.zeros_like(group.values_SM[chosen]),
+            draws_SMB=np.zeros_like(group.draws_SMB[chosen]),
+        )
+    for target_MB, at in zip(mean.draws_SMB, chosen, strict=True):
+        target_MB += np.float32(weight) * group.draws_SMB[at]
+    return replace(
+        mean,
+        queries=mean.queries + group.queries,
+        too_large=tuple(old + weight * new for old, new in zip(mean.too_large, group.too_large, strict=True)),
+        values_SM=mean.values_SM + weight * group.values_SM[chosen],
+    )
+
+
+def _figures(group: _Group, baseline: str) -> Iterator[Figure]:
     """Yield one figure for each system and measure of the group."""
     base = group.systems.index(baseline) if baseline in group.systems else None
     for at, system in enumerate(group.systems):
@@ -425,49 +400,18 @@ def _figures(group: Group, baseline: str) -> Iterator[Figure]:
                 set_name=group.set_name,
                 system=system,
                 measure=measure,
-                value=_rounded(group.values_SM[at, column]),
-                low=_rounded(low_M[column]),
-                high=_rounded(high_M[column]),
+                value=rounded(group.values_SM[at, column]),
+                low=rounded(low_M[column]),
+                high=rounded(high_M[column]),
                 queries=group.queries,
-                too_large=_rounded(group.too_large[column]),
+                too_large=rounded(group.too_large[column]),
                 **differences[column],
             )
 
 
-def _differences(group: Group, at: int, base: int) -> list[dict[str, float]]:
+def _differences(group: _Group, at: int, base: int) -> list[dict[str, float]]:
     """Return for each measure the fields of a figure about the difference to the baseline."""
     draws_MB = group.draws_SMB[at] - group.draws_SMB[base]
     columns = (group.values_SM[at] - group.values_SM[base], *interval(draws_MB), p_value(draws_MB))
     names = ("difference", "difference_low", "difference_high", "p")
-    return [dict(zip(names, map(_rounded, row), strict=True)) for row in zip(*columns, strict=True)]
-
-
-def _rounded(value: float) -> float:
-    return round(float(value), _DIGITS) + 0.0  # no -0.0
-
-
-def summary_to_json(summary: Summary) -> dict[str, Any]:
-    """Return the summary as JSON values; the figures are rows with one common list of columns."""
-    value = _SUMMARY.dump_python(summary, mode="json")
-    figures = [[figure[column] for column in _COLUMNS] for figure in value.pop("figures")]
-    return {"format": _FORMAT, **value, "figure_columns": list(_COLUMNS), "figures": figures}
-
-
-def summary_from_json(value: Any) -> Summary:
-    """Read a summary from the JSON values of :func:`summary_to_json`.
-
-    :raises DocumentError: when the value is not a summary.
-    """
-    if not isinstance(value, dict) or value.get("format") != _FORMAT:
-        raise DocumentError(
-            f"this is not a summary of the format {_FORMAT}",
-            subject="summary",
-            remedy="Write the report again with this version of egotools",
-        )
-    try:
-        figures = [dict(zip(value["figure_columns"], row, strict=True)) for row in value["figures"]]
-        return _SUMMARY.validate_python({**value, "figures": figures})
-    except (KeyError, TypeError, ValueError) as error:
-        raise DocumentError(
-            f"the summary is damaged ({error!r})", subject="summary", remedy="Write the report again"
-        ) from error
+    return [dict(zip(names, map(rounded, row), strict=True)) for row in zip(*columns, strict=True)]

@@ -47,34 +47,20 @@ class CachedEncoder(WrappedEncoder):
         model = f"{self.name} {self.digest}"
         keys = [hashlib.sha256(f"{model}\n{text}".encode()).hexdigest() for text in texts]
         known = self._cache.get_many(_CACHE_KIND, keys) if self._cache else {}
-        vectors = np.empty((len(texts), self.dimensions), dtype=np.float32)
-        missing: dict[str, str] = {}
-        for row, key in enumerate(keys):
-            if key in known:
-                vectors[row] = np.frombuffer(known[key], dtype=np.float32)
-            else:
-                missing[key] = texts[row]
-        fresh = self._encode_missing(missing)
-        for row, key in enumerate(keys):
-            if key in fresh:
-                vectors[row] = fresh[key]
-        self.reused += len(texts) - sum(key in fresh for key in keys)
+        rows: dict[str, Floats1d] = {key: np.frombuffer(value, dtype=np.float32) for key, value in known.items()}
+        missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
+        self.reused += sum(key in known for key in keys)
         self.encoded += len(missing)
-        return vectors
-
-    def _encode_missing(self, missing: dict[str, str]) -> dict[str, Floats1d]:
-        fresh: dict[str, Floats1d] = {}
-        started = now()
-        keys = list(missing)
-        for start in range(0, len(keys), _CHUNK):
-            chunk = keys[start : start + _CHUNK]
+        started, fresh = now(), list(missing)
+        for start in range(0, len(fresh), _CHUNK):
+            chunk = fresh[start : start + _CHUNK]
             vectors = self._encoder.encode([missing[key] for key in chunk])
-            fresh.update(zip(chunk, vectors, strict=True))
+            rows.update(zip(chunk, vectors, strict=True))
             if self._cache:
-                self._cache.put_many(_CACHE_KIND, {key: fresh[key].tobytes() for key in chunk})
-            self._progress(len(fresh), len(keys))
+                self._cache.put_many(_CACHE_KIND, {key: rows[key].tobytes() for key in chunk})
+            self._progress(start + len(chunk), len(fresh))
         self.seconds += now() - started
-        return fresh
+        return np.stack([rows[key] for key in keys]) if keys else self._encoder.encode(())
 
 
 _TEXTS = 64  # of one piece of work, about a second of an embedded model

@@ -85,7 +85,8 @@ class Budget:
             )
         self._max_tokens = max_tokens
         self._max_usd = max_usd
-        self._prices = (usd_per_1k_prompt, usd_per_1k_completion)
+        # US dollars for 1,000 prompt tokens, and for 1,000 completion tokens.
+        self.prices = (usd_per_1k_prompt, usd_per_1k_completion)
         self._spent = Spend()
         self._held: list[Reservation] = []
         self._changed = Condition()
@@ -96,14 +97,9 @@ class Budget:
         with self._changed:
             return self._spent
 
-    @property
-    def prices(self) -> tuple[float, float]:
-        """US dollars for 1,000 prompt tokens, and for 1,000 completion tokens."""
-        return self._prices
-
     def usd(self, *, prompt_tokens: int, completion_tokens: int) -> float:
         """The price of a call in US dollars; 0 without prices."""
-        return self._usd(prompt_tokens, completion_tokens)
+        return (prompt_tokens * self.prices[0] + completion_tokens * self.prices[1]) / 1000
 
     @contextmanager
     def reserve(self, *, prompt_tokens: int, completion_tokens: int) -> Iterator[Reservation]:
@@ -126,28 +122,22 @@ class Budget:
             with self._changed:
                 self._held = [held for held in self._held if held is not reservation]
                 if reservation.settled:
-                    self._record(reservation)
+                    self._spent = self._with(reservation)
                 self._changed.notify_all()
 
     def _fits(self, *reservations: Reservation) -> bool:
-        prompt = self._spent.prompt_tokens + sum(held.prompt_tokens for held in reservations)
-        completion = self._spent.completion_tokens + sum(held.completion_tokens for held in reservations)
-        if self._max_tokens is not None and prompt + completion > self._max_tokens:
-            return False
-        return self._max_usd is None or self._usd(prompt, completion) <= self._max_usd
-
-    def _usd(self, prompt: int, completion: int) -> float:
-        return (prompt * self._prices[0] + completion * self._prices[1]) / 1000
-
-    def _record(self, settled: Reservation) -> None:
-        prompt = self._spent.prompt_tokens + settled.prompt_tokens
-        completion = self._spent.completion_tokens + settled.completion_tokens
-        self._spent = Spend(
-            calls=self._spent.calls + 1,
-            prompt_tokens=prompt,
-            completion_tokens=completion,
-            usd=self._usd(prompt, completion),
+        total = self._with(*reservations)
+        return (self._max_tokens is None or total.tokens <= self._max_tokens) and (
+            self._max_usd is None or total.usd <= self._max_usd
         )
+
+    def _with(self, *calls: Reservation) -> Spend:
+        """What is spent after these calls."""
+        prompt = self._spent.prompt_tokens + sum(call.prompt_tokens for call in calls)
+        completion = self._spent.completion_tokens + sum(call.completion_tokens for call in calls)
+        usd = self.usd(prompt_tokens=prompt, completion_tokens=completion)
+        calls_made = self._spent.calls + len(calls)
+        return Spend(calls=calls_made, prompt_tokens=prompt, completion_tokens=completion, usd=usd)
 
     def _exceeded(self) -> BudgetExceededError:
         limits = []
@@ -306,7 +296,7 @@ class ScriptedChat:
     """
 
     def __init__(self, script: Script | Sequence[str | EgotoolsError]) -> None:
-        self._script = script if callable(script) else _in_order(script)
+        self._script: Script | Iterator[str | EgotoolsError] = script if callable(script) else iter(script)
         self._lock = Lock()
         self._calls: list[tuple[Message, ...]] = []
         self.samples: list[Sample] = []
@@ -332,22 +322,11 @@ class ScriptedChat:
         with self._lock:
             self._calls.append(tuple(messages))
             self.samples.append(sample)
-            text = self._script(messages)
+            said = self._script(messages) if callable(self._script) else next(self._script, None)
+        if said is None:
+            remedy = "Add one for each call"
+            raise ModelError("the script has no further answer", subject=self.name, remedy=remedy)
+        if isinstance(said, EgotoolsError):
+            raise said
         prompt_tokens = sum(len(message.content.split()) for message in messages)
-        return Completion(text=text, prompt_tokens=prompt_tokens, completion_tokens=len(text.split()))
-
-
-def _in_order(replies: Sequence[str | EgotoolsError]) -> Script:
-    remaining = iter(replies)
-
-    def answer(_messages: Sequence[Message]) -> str:
-        reply = next(remaining, None)
-        if reply is None:
-            raise ModelError(
-                "the script has no further answer", subject=ScriptedChat.name, remedy="Add one for each call"
-            )
-        if isinstance(reply, EgotoolsError):
-            raise reply
-        return reply
-
-    return answer
+        return Completion(text=said, prompt_tokens=prompt_tokens, completion_tokens=len(said.split()))

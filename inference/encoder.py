@@ -10,7 +10,7 @@ from typing import Protocol, TypeAlias, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from ontology.errors import ModelError
+from ontology.errors import InvalidArgumentError, ModelError
 
 __all__ = [
     "Encoder",
@@ -19,7 +19,9 @@ __all__ = [
     "HashingEncoder",
     "Reranker",
     "WrappedEncoder",
+    "check_at_least_1",
     "has_content",
+    "sendable",
     "unit_rows",
 ]
 
@@ -90,34 +92,40 @@ def has_content(text: str) -> bool:
     return bool(text) and not text.isspace()
 
 
+def check_at_least_1(**values: int | None) -> None:
+    """Check options.
+
+    :raises InvalidArgumentError: for the first that is below 1.
+    """
+    for name, value in values.items():
+        if value is not None and value < 1:
+            raise InvalidArgumentError(f"{value} is too small", subject=name, remedy="Use 1 or more")
+
+
+def sendable(text: str) -> str:
+    """Replace lone surrogates, which no server reads, by question marks."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
 class WrappedEncoder:
     """The base of encoders that add something to the calls of another; they define ``encode``."""
 
     def __init__(self, encoder: Encoder) -> None:
         self._encoder = encoder
-
-    @property
-    def name(self) -> str:
-        """The encoder's name."""
-        return self._encoder.name
+        self.name, self.digest = encoder.name, encoder.digest
 
     @property
     def dimensions(self) -> int:
-        """The encoder's dimensions."""
+        """The encoder's dimensions, which one behind an address may have to ask for."""
         return self._encoder.dimensions
 
-    @property
-    def digest(self) -> str:
-        """The encoder's digest."""
-        return self._encoder.digest
 
-
-WORD = re.compile(r"[^\W_]+|[^\w\s]")
+_WORD = re.compile(r"[^\W_]+|[^\w\s]")
 """Words, split at underscores too; another character is a word of its own."""
-CAMEL_CASE_BOUNDARY = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-NGRAM = 3
-NGRAM_WEIGHT = 0.3
-MAX_CHARS = 8_192
+_CAMEL_CASE_BOUNDARY = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_NGRAM = 3
+_NGRAM_WEIGHT = 0.3
+_MAX_CHARS = 8_192
 
 
 class HashingEncoder:
@@ -134,7 +142,7 @@ class HashingEncoder:
         """Encode texts; see :class:`inference.encoder.Encoder`."""
         rows = np.zeros((len(texts), self.dimensions), dtype=np.float64)
         for row, text in zip(rows, texts, strict=True):
-            for feature, weight in _features(text.lstrip()[:MAX_CHARS]):
+            for feature, weight in _features(text.lstrip()[:_MAX_CHARS]):
                 # Unlike hash(), crc32 gives the same value in every run and on every machine.
                 code = zlib.crc32(feature.encode("utf-8", "replace"))
                 row[code % self.dimensions] += weight if code & 0x8000_0000 else -weight
@@ -142,12 +150,12 @@ class HashingEncoder:
 
 
 def _features(text: str) -> Iterator[tuple[str, float]]:
-    words = WORD.findall(CAMEL_CASE_BOUNDARY.sub(" ", text).casefold()) or text.split()
+    words = _WORD.findall(_CAMEL_CASE_BOUNDARY.sub(" ", text).casefold()) or text.split()
     for word in words:
         yield f"w {word}", 1.0
         padded = f"<{word}>"
-        for start in range(len(padded) - NGRAM + 1):
-            yield f"g {padded[start : start + NGRAM]}", NGRAM_WEIGHT
+        for start in range(len(padded) - _NGRAM + 1):
+            yield f"g {padded[start : start + _NGRAM]}", _NGRAM_WEIGHT
 
 
 @runtime_checkable

@@ -14,7 +14,7 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
-from inference.encoder import Encoder, Floats1d, Floats2d, has_content
+from inference.encoder import Encoder, Floats1d, Floats2d, check_at_least_1, has_content, sendable
 from ontology.errors import InvalidArgumentError, ModelError
 
 __all__ = [
@@ -120,13 +120,16 @@ def read_checked(folder: Path, name: str, card: dict[str, Any]) -> bytes:
     try:
         content = path.read_bytes()
         expected = card["files"][name]["sha256"]
-    except OSError as error:
-        raise _unusable(path, "the file of the model cannot be read") from error
-    except (KeyError, TypeError) as error:
-        raise _unusable(folder / "card.json", f"the card of the model has no hash of {name}") from error
+    except (OSError, KeyError, TypeError) as error:
+        raise _unusable(path, "the file of the model, or its hash in the card, cannot be read") from error
     if hashlib.sha256(content).hexdigest() != expected:
         raise _unusable(path, "the SHA-256 of the file is not the one in the card of the model")
     return content
+
+
+def _unusable(path: Path, problem: str) -> ModelError:
+    remedy = "Install egotools again, or restore the file from the repository"
+    return ModelError(problem, subject=str(path), remedy=remedy)
 
 
 def load_tokenizer(content: bytes, max_tokens: int | None) -> Any:
@@ -148,26 +151,23 @@ def load_session(content: bytes) -> Any:
     All who load the same graph in one process share one session, as long as one of them holds it: it keeps nothing of a call,
     takes calls of many threads, and costs 0.15 s and 40 MB.
     """
-    key = hashlib.sha256(content).hexdigest()
-    with _LOADING:
-        session = SESSIONS.get(key)
-        if session is None:
-            session = SESSIONS[key] = _new_session(content)
-        return session
-
-
-def _new_session(content: bytes) -> Any:
     # Read when the library is loaded; a call of its API later is too late for the first event and the device id on the disk.
     os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
     import onnxruntime
 
-    options = onnxruntime.SessionOptions()
-    # One thread for each call: the workers of the caller run in parallel, and sums keep one order.
-    options.intra_op_num_threads = 1
-    options.inter_op_num_threads = 1
-    options.execution_mode = onnxruntime.ExecutionMode.ORT_SEQUENTIAL
-    options.log_severity_level = 3
-    return onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
+    key = hashlib.sha256(content).hexdigest()
+    with _LOADING:
+        session = SESSIONS.get(key)
+        if session is None:
+            options = onnxruntime.SessionOptions()
+            # One thread for each call: the workers of the caller run in parallel, and sums keep one order.
+            options.intra_op_num_threads = 1
+            options.inter_op_num_threads = 1
+            options.execution_mode = onnxruntime.ExecutionMode.ORT_SEQUENTIAL
+            options.log_severity_level = 3
+            session = onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
+            SESSIONS[key] = session
+        return session
 
 
 def with_output(content: bytes, name: str) -> bytes:
@@ -185,20 +185,8 @@ def _field(number: int, content: bytes) -> bytes:
     return bytes((number << 3 | 2, len(content))) + content
 
 
-def clean(text: str, max_chars: int) -> str:
-    """Cut a text to ``max_chars``, and replace lone surrogates, which no tokenizer accepts, by question marks."""
-    return text.lstrip()[:max_chars].encode("utf-8", "replace").decode("utf-8")
-
-
-def _unusable(path: Path, problem: str) -> ModelError:
-    return ModelError(
-        problem, subject=str(path), remedy="Install egotools again, or restore the file from the repository"
-    )
-
-
 WEIGHTS = Path(__file__).resolve().parent / "weights" / "minilm-l6-v2-int8"
-SPECIAL_TOKENS = 2
-"""[CLS] and [SEP] enclose every text; a text without a third token has no content."""
+SPECIAL_TOKENS = 2  # [CLS] and [SEP] enclose every text; a text without a third token has no content
 
 
 class MiniLmEncoder:
@@ -215,54 +203,35 @@ class MiniLmEncoder:
 
     def __init__(self, folder: Path = WEIGHTS, *, workers: int = 1, max_tokens: int = 256) -> None:
         card = read_card(folder, {"name", "dimensions", "max_tokens", "token_output"})
-        if workers < 1:
-            raise InvalidArgumentError(f"{workers} is too few workers", subject="workers", remedy="Use 1 or more")
+        check_at_least_1(workers=workers)
         if not SPECIAL_TOKENS < max_tokens <= card["max_tokens"]:
-            raise InvalidArgumentError(
-                f"{max_tokens} tokens is not a length that this model accepts",
-                subject="max_tokens",
-                remedy=f"Use {SPECIAL_TOKENS + 1} to {card['max_tokens']}",
-            )
-        self._name = str(card["name"]) if max_tokens == card["max_tokens"] else f"{card['name']}@{max_tokens}"
-        self._dimensions = int(card["dimensions"])
+            problem = f"{max_tokens} tokens is not a length that this model accepts"
+            remedy = f"Use {SPECIAL_TOKENS + 1} to {card['max_tokens']}"
+            raise InvalidArgumentError(problem, subject="max_tokens", remedy=remedy)
+        # With ``@TOKENS`` where texts are cut shorter than the model allows.
+        self.name = str(card["name"]) if max_tokens == card["max_tokens"] else f"{card['name']}@{max_tokens}"
+        self.dimensions = int(card["dimensions"])
         self._workers = workers
         self._max_chars = max_tokens * MAX_CHARS_PER_TOKEN
         self._tokenizer = load_tokenizer(read_checked(folder, "tokenizer.json", card), max_tokens)
         self._token_output = str(card["token_output"])
         self._session = load_session(with_output(read_checked(folder, "model.onnx", card), self._token_output))
-        self._digest = str(card["files"]["model.onnx"]["sha256"])  # checked above
-
-    @property
-    def name(self) -> str:
-        """``minilm-l6-int8.v1``, with ``@TOKENS`` where texts are cut shorter than the model allows."""
-        return self._name
-
-    @property
-    def dimensions(self) -> int:
-        """384."""
-        return self._dimensions
-
-    @property
-    def digest(self) -> str:
-        """SHA-256 (hex) of the weights, checked when they were loaded."""
-        return self._digest
+        self.digest = str(card["files"]["model.onnx"]["sha256"])  # checked above
 
     def encode(self, texts: Sequence[str]) -> Floats2d:
         """Encode texts, equal ones once; see :class:`inference.encoder.Encoder`."""
-        prepared = [clean(text, self._max_chars) for text in texts]
+        prepared = list(map(self._clean, texts))
         unique = list(dict.fromkeys(prepared))
         rows = dict(zip(unique, self._encode_all(unique), strict=True))
-        vectors = np.zeros((len(prepared), self._dimensions), dtype=np.float32)
-        for index, text in enumerate(prepared):
-            vectors[index] = rows[text]
-        return vectors
+        found = [rows[text] for text in prepared]
+        return np.stack(found) if found else np.zeros((0, self.dimensions), dtype=np.float32)
 
     def encode_spans(self, text: str, spans: Sequence[Span]) -> Floats2d:
         """Encode a text and parts of it in one pass; see :class:`inference.minilm.SpanEncoder`.
 
         A part beyond the last token that the model reads is encoded by itself.
         """
-        prepared = clean(text, self._max_chars)
+        prepared = self._clean(text)
         encoded = self._tokenizer.encode(prepared)
         if len(encoded.ids) <= SPECIAL_TOKENS:
             return self.encode([text, *(text[start:end] for start, end in spans)])
@@ -274,6 +243,9 @@ class MiniLmEncoder:
             rows[unread] = self.encode([text[slice(*spans[place])] for place in map(int, unread)])
         return np.concatenate((whole_1D, rows))
 
+    def _clean(self, text: str) -> str:
+        return sendable(text.lstrip()[: self._max_chars])
+
     def _encode_all(self, texts: list[str]) -> list[Floats1d]:
         if self._workers == 1 or len(texts) < 2:
             return [self._encode_one(text) for text in texts]
@@ -283,7 +255,7 @@ class MiniLmEncoder:
     def _encode_one(self, text: str) -> Floats1d:
         ids = self._tokenizer.encode(text).ids if has_content(text) else ()
         if len(ids) <= SPECIAL_TOKENS:
-            return np.zeros(self._dimensions, dtype=np.float32)
+            return np.zeros(self.dimensions, dtype=np.float32)
         row: Floats1d = self._run(ids, ["embedding"])[0][0]
         return row
 

@@ -1,4 +1,4 @@
-"""OpenAI-compatible endpoints: chat and embeddings, with bounded answers, and their errors as ours."""
+"""Models behind HTTP: one endpoint with bounded answers and retries; OpenAI-compatible chat and embeddings over it."""
 
 from __future__ import annotations
 
@@ -6,73 +6,155 @@ import json
 import os
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
-from threading import Lock
-from typing import Any, NamedTuple, TypeVar
+import weakref
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from egotools.calling.address_guard import IDENTITY, is_encoded
 from inference.chat import GREEDY, Budget, Completion, Message, Sample
-from inference.encoder import Floats2d, has_content, unit_rows
+from inference.encoder import Floats2d, check_at_least_1, has_content, sendable, unit_rows
 from inference.retry import TRANSIENT_STATUSES, RetryPolicy, TransientFailure, call_with_retries, parse_retry_after
-from ontology.errors import InvalidArgumentError, MissingExtraError, ModelError
+from ontology.errors import InvalidArgumentError, ModelError
 from ontology.hosts import check_http_url
 from ontology.redaction import redacted_url
 
+if TYPE_CHECKING:
+    import httpx
+
 __all__ = [
     "BYTES_PER_TOKEN",
-    "IDENTITY",
     "MOST_ANSWER_BYTES",
+    "ModelEndpoint",
     "OpenAIChat",
     "OpenAIEncoder",
     "OpenAIEndpoint",
+    "RefusedError",
     "answer_text",
-    "bound_answers",
     "reported_usage",
 ]
 
-Client = TypeVar("Client", bound=Any)
-
 MOST_ANSWER_BYTES = 32 * 2**20
 """An answer with 64 vectors of 4,096 numbers has about 6 MB."""
-_BEGUN = "bounded_attempt"
+BYTES_PER_TOKEN = 3
+"""English has about four bytes in a token; with three, more is reserved than most calls use."""
+_TOKENS_PER_MESSAGE = 8
+_MOST_TOKENS = 10**9  # of one call that a server may claim; a larger number is no count
+_KEY_VARIABLE = "OPENAI_API_KEY"
+_MAX_DETAIL_CHARS = 200
 _WRITE_BYTES = 16 * 2**10
 """The library's timeout begins again with each part of a write that the endpoint takes: so the parts are small."""
-_REMEDY = "Check the address; an endpoint of models answers with a few megabytes at most, and not compressed"
+_UNBOUNDED = "Check the address; an endpoint of models answers with a few megabytes at most, and not compressed"
 
 
-def bound_answers(client: Client, address: str, timeout_s: float) -> Client:
-    """Return ``client``, a new one of httpx or of httpx2 that sends the headers :data:`IDENTITY`, with bounds for each request.
+class RefusedError(ModelError):
+    """The endpoint answered with a status that no retry changes.
 
-    A request then raises :class:`ontology.errors.ModelError` for an answer that is compressed or has more than
-    :data:`MOST_ANSWER_BYTES`, heads included, and :class:`inference.retry.TransientFailure` or a timeout of the library for an answer
-    that has no end ``timeout_s`` seconds after the request began, redirects included. The library's own timeout begins again with
-    each byte, be it of a head, of an interim answer or of a chunk's extension: so the bounds lie below it, at the connection.
-
-    :param address: the subject of the errors, without credentials.
+    :ivar status: the HTTP status.
     """
-    bounds = _Bounds(address)
 
-    def begin(request: Any) -> None:
-        if _BEGUN not in request.extensions:  # a redirect takes them over
-            request.extensions[_BEGUN] = True
-            bounds.begin(timeout_s)
+    status = 0
 
-    def check(response: Any) -> None:
-        if is_encoded(response.headers):  # a few kilobytes may unpack to gigabytes
-            raise ModelError("the endpoint's answer is compressed", subject=address, remedy=_REMEDY)
 
-    client.event_hooks = {"request": [begin], "response": [check]}
-    # The libraries take no backend of the network without giving up the proxies of the environment.
-    for transport in (client._transport, *client._mounts.values()):
-        if transport is not None:
-            transport._pool._network_backend = _Backend(transport._pool._network_backend, bounds)
-    return client
+class ModelEndpoint:
+    """One HTTP address of a model. Thread-safe; answers of any server are bounded in bytes and in time.
+
+    :param url: the address; ``path`` of a call is added to its path.
+    :param api_key: sent as bearer token; never shown.
+    :param timeout_s: an attempt without a whole answer after so many seconds counts as failed.
+    :param policy: retries of failed attempts.
+    :param remedy: what to do about an answer that cannot be used.
+    """
+
+    def __init__(self, url: str, *, api_key: str, timeout_s: float, policy: RetryPolicy, remedy: str) -> None:
+        if not timeout_s > 0:
+            problem = f"a timeout of {timeout_s} s is too short"
+            raise InvalidArgumentError(problem, subject="timeout_s", remedy="Use more than 0")
+        if not (api_key.isascii() and api_key.isprintable()):
+            problem, remedy = "the key has a character that no header can have", "Give the key as it was issued"
+            raise InvalidArgumentError(problem, subject="api_key", remedy=remedy)
+        import httpx  # here, so that importing this package stays cheap
+
+        self._httpx = httpx
+        self._url = httpx.URL(check_http_url(url, subject="base_url"))
+        self._key = api_key
+        self._timeout_s = timeout_s
+        self._policy = policy
+        self._remedy = remedy
+        self.address = redacted_url(url).rstrip("/")
+        self._bounds = _Bounds(self.address)
+        headers = IDENTITY | {"Content-Type": "application/json"}
+        headers |= {"Authorization": f"Bearer {api_key}"} if api_key else {}
+        self._client = httpx.Client(timeout=timeout_s, headers=headers)
+        # The library takes no backend of the network without giving up the proxies of the environment.
+        for transport in (self._client._transport, *self._client._mounts.values()):
+            if isinstance(transport, httpx.HTTPTransport):
+                pool: Any = transport._pool
+                pool._network_backend = _Backend(pool._network_backend, self._bounds)
+        weakref.finalize(self, self._client.close)
+
+    def post(self, path: str, body: Mapping[str, Any]) -> Any:
+        """Send JSON, and return the JSON of the answer.
+
+        :raises RefusedError: for a status that is neither 200 nor passing.
+        :raises ModelError: when the endpoint is unavailable or slow, or its answer is unbounded or no JSON.
+        """
+        url = self._url.copy_with(path=self._url.path.rstrip("/") + path) if path else self._url
+        content = json.dumps(body).encode()
+        return call_with_retries(lambda: self._attempt(url, content), policy=self._policy, subject=self.address)
+
+    def invalid_answer(self, problem: str) -> ModelError:
+        """The error for an answer that cannot be used."""
+        return ModelError(problem, subject=self.address, remedy=self._remedy)
+
+    def _attempt(self, url: httpx.URL, content: bytes) -> Any:
+        self._bounds.begin(self._timeout_s)
+        # `from None`: the errors of the client contain the whole request with its headers.
+        try:
+            with self._client.stream("POST", url, content=content) as response:
+                if is_encoded(response.headers):  # a few kilobytes may unpack to gigabytes
+                    raise ModelError("the endpoint's answer is compressed", subject=self.address, remedy=_UNBOUNDED)
+                answer = response.read()
+        except self._httpx.TimeoutException:
+            raise TransientFailure("the endpoint did not answer in time") from None
+        except self._httpx.TransportError:
+            raise TransientFailure("the endpoint cannot be reached, or closed the connection") from None
+        except self._httpx.HTTPError:
+            raise self.invalid_answer("the endpoint's answer is not valid HTTP") from None
+        try:
+            value = json.loads(answer)
+        except (ValueError, RecursionError):  # RecursionError: nested too deeply
+            value = None
+        self._check_status(response, value)
+        if value is None:
+            raise self.invalid_answer("the endpoint's answer is not JSON")
+        return value
+
+    def _check_status(self, response: httpx.Response, value: Any) -> None:
+        status = response.status_code
+        if status == 200:
+            return
+        problem, remedy = f"the endpoint answered HTTP {status}", self._remedy
+        if status in TRANSIENT_STATUSES:
+            raise TransientFailure(problem, retry_after_s=parse_retry_after(response.headers.get("retry-after")))
+        detail = _at(value, "error", "message") or _at(value, "message")
+        if status in (401, 403):
+            remedy = f"Give a key that may call this model: export {_KEY_VARIABLE}=KEY"
+        elif isinstance(detail, str):
+            told = detail.replace(self._key, "***") if self._key else detail
+            problem = f"{problem}: {' '.join(told.split())[:_MAX_DETAIL_CHARS].rstrip('.')}"
+        error = RefusedError(problem, subject=self.address, remedy=remedy)
+        error.status = status
+        raise error
 
 
 class _Bounds(threading.local):
-    """What is left to the request that this thread makes."""
+    """What is left to the request that this thread makes.
+
+    The library's own timeout begins again with each byte, be it of a head, of an interim answer or of a chunk's extension: so the
+    bounds lie below it, at the connection.
+    """
 
     def __init__(self, address: str) -> None:
         self._address = address
@@ -92,7 +174,7 @@ class _Bounds(threading.local):
         self._bytes += len(part)
         if self._bytes > MOST_ANSWER_BYTES:
             problem = f"the endpoint's answer has more than {MOST_ANSWER_BYTES:,} bytes"
-            raise ModelError(problem, subject=self._address, remedy=_REMEDY)
+            raise ModelError(problem, subject=self._address, remedy=_UNBOUNDED)
         return part
 
 
@@ -114,6 +196,8 @@ class _Stream:
     def __init__(self, stream: Any, bounds: _Bounds) -> None:
         self._stream = stream
         self._bounds = bounds
+        self.close = stream.close
+        self.get_extra_info = stream.get_extra_info
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         return self._bounds.count(self._stream.read(max_bytes, self._bounds.seconds()))
@@ -122,125 +206,75 @@ class _Stream:
         for start in range(0, len(buffer), _WRITE_BYTES):
             self._stream.write(buffer[start : start + _WRITE_BYTES], self._bounds.seconds())
 
-    def close(self) -> None:
-        self._stream.close()
-
     def start_tls(self, ssl_context: Any, server_hostname: str | None = None, timeout: float | None = None) -> _Stream:
-        stream = self._stream.start_tls(ssl_context, server_hostname, self._bounds.seconds())
-        return _Stream(stream, self._bounds)
-
-    def get_extra_info(self, info: str) -> Any:
-        return self._stream.get_extra_info(info)
+        return _Stream(self._stream.start_tls(ssl_context, server_hostname, self._bounds.seconds()), self._bounds)
 
 
-T = TypeVar("T")
+def _at(value: Any, *steps: str | int) -> Any:
+    """What stands in JSON under these keys and places; None where something else does."""
+    for step in steps:
+        try:
+            value = value[step]
+        except (KeyError, IndexError, TypeError):
+            return None
+    return value
 
-KEY_VARIABLE = "OPENAI_API_KEY"
-NO_KEY = "none"
-"""The client requires a key; servers on a private network often need none."""
-MAX_DETAIL_CHARS = 200
 
-
-class OpenAIEndpoint:
-    """One model at one OpenAI-compatible base URL, through the ``openai`` client.
+class OpenAIEndpoint(ModelEndpoint):
+    """One model at one OpenAI-compatible base URL.
 
     :param model: the name of the model at the server.
     :param base_url: up to and including ``/v1``, or the corresponding path of the server.
-    :param api_key: sent as bearer token; the variable ``OPENAI_API_KEY`` where None; never shown.
-    :param timeout_s: an attempt without an answer after so many seconds counts as failed.
-    :raises MissingExtraError: without the extra ``llm``.
+    :param api_key: the variable ``OPENAI_API_KEY`` where None or empty.
     """
 
     def __init__(
-        self, model: str, *, base_url: str, api_key: str | None, timeout_s: float, policy: RetryPolicy
+        self, model: str, *, base_url: str, api_key: str | None, timeout_s: float, policy: RetryPolicy | None
     ) -> None:
         if not model:
             raise InvalidArgumentError("the name of the model is empty", subject="model", remedy="Name a model")
-        if not timeout_s > 0:
-            raise InvalidArgumentError(
-                f"a timeout of {timeout_s} s is too short", subject="timeout_s", remedy="Use more than 0"
-            )
-        check_http_url(base_url, subject="base_url")
-        try:
-            import openai
-        except ImportError as error:
-            raise MissingExtraError("OpenAI-compatible endpoints", extra="llm") from error
-        self._openai = openai
-        self._key = api_key or os.environ.get(KEY_VARIABLE) or NO_KEY
-        self._policy = policy
-        self.model = model
-        self.address = redacted_url(base_url).rstrip("/")
-        self.name = f"openai:{model}@{self.address}"
-        # The retries are those of our policy, not of the client.
-        self.client = openai.OpenAI(
-            api_key=self._key,
-            base_url=base_url,
-            timeout=timeout_s,
-            max_retries=0,
-            default_headers=IDENTITY,
-            http_client=bound_answers(openai.DefaultHttpxClient(follow_redirects=False), self.address, timeout_s),
+        super().__init__(
+            base_url,
+            api_key=api_key or os.environ.get(_KEY_VARIABLE, ""),
+            timeout_s=timeout_s,
+            policy=policy or RetryPolicy(),
+            remedy=f"Check that the endpoint serves {model!r} with the OpenAI protocol",
         )
+        self.model = model
+        self.name = f"openai:{model}@{self.address}"
 
     def __repr__(self) -> str:
         return f"OpenAIEndpoint({self.name!r})"
 
-    def call(self, attempt: Callable[[], T]) -> T:
-        """Run one call of the client under the retry policy.
+    def chat(self, **request: Any) -> Any:
+        """The answer to a request of ``/chat/completions``, as JSON; see :func:`answer_text` and :func:`reported_usage`.
 
-        :raises ModelError: when the endpoint is unavailable or slow, rejects the call, or its answer is invalid.
+        :raises ModelError: as :meth:`post`.
         """
-        return call_with_retries(lambda: self._attempt(attempt), policy=self._policy, subject=self.address)
-
-    def invalid_answer(self, problem: str) -> ModelError:
-        """The error for an answer that cannot be used."""
-        return ModelError(
-            problem,
-            subject=self.address,
-            remedy=f"Check that the endpoint serves {self.model!r} with the OpenAI protocol",
-        )
-
-    def _attempt(self, attempt: Callable[[], T]) -> T:
-        # `from None`: the errors of the client may contain headers, keys or addresses with passwords.
-        try:
-            return attempt()
-        except self._openai.APITimeoutError:
-            raise TransientFailure("the endpoint did not answer in time") from None
-        except self._openai.APIConnectionError as error:
-            if isinstance(error.__cause__, ModelError | TransientFailure):
-                raise error.__cause__ from None
-            raise TransientFailure("the endpoint cannot be reached, or closed the connection") from None
-        except self._openai.APIStatusError as error:
-            raise self._status_error(error) from None
-        except (self._openai.OpenAIError, ValueError, TypeError, AttributeError, RecursionError):
-            raise self.invalid_answer("the endpoint's answer does not follow the OpenAI protocol") from None
-
-    def _status_error(self, error: Any) -> Exception:
-        problem = f"the endpoint answered HTTP {error.status_code}"
-        if error.status_code in TRANSIENT_STATUSES:
-            after = parse_retry_after(error.response.headers.get("retry-after"))
-            return TransientFailure(problem, retry_after_s=after)
-        if error.status_code in {401, 403}:
-            remedy = f"Give a key that may call {self.model!r}: export {KEY_VARIABLE}=KEY"
-            return ModelError(problem, subject=self.address, remedy=remedy)
-        detail = self._detail(error)
-        return self.invalid_answer(f"{problem}: {detail}" if detail else problem)
-
-    def _detail(self, error: Any) -> str:
-        body = error.body if isinstance(error.body, dict) else {}
-        message = body.get("message")
-        if not isinstance(message, str):
-            return ""
-        return " ".join(message.replace(self._key, "***").split())[:MAX_DETAIL_CHARS].rstrip(".")
+        return self.post("/chat/completions", {"model": self.model, **request})
 
 
-BYTES_PER_TOKEN = 3
-"""English has about four bytes in a token; with three, more is reserved than most calls use."""
-TOKENS_PER_MESSAGE = 8
-_MOST_TOKENS = 10**9  # of one call that a server may claim; a larger number is no count
+class ReportedUsage(NamedTuple):
+    """Tokens that the server counted; None where it did not."""
+
+    prompt_tokens: int | None
+    completion_tokens: int | None
+
+
+def reported_usage(answer: Any) -> ReportedUsage:
+    """Return the tokens that an answer of the endpoint states."""
+    counts = (_at(answer, "usage", name) for name in ReportedUsage._fields)
+    return ReportedUsage(*(one if isinstance(one, int) and 0 <= one <= _MOST_TOKENS else None for one in counts))
+
+
+def answer_text(answer: Any) -> str | None:
+    """Return the text of an answer of the endpoint; None where it has none."""
+    content = _at(answer, "choices", 0, "message", "content")
+    return content if isinstance(content, str) else None
 
 
 class OpenAIChat:
-    """A chat model behind ``/chat/completions``: temperature 0 and a fixed seed, unless a sample is asked for; needs the extra ``llm``.
+    """A chat model behind ``/chat/completions``: temperature 0 and a fixed seed, unless a sample is asked for.
 
     :param model: the name of the model at the server.
     :param base_url: up to and including ``/v1``.
@@ -250,7 +284,6 @@ class OpenAIChat:
     :param timeout_s: an attempt without an answer after so many seconds counts as failed.
     :param policy: retries of failed attempts.
     :param budget: limit shared by all calls; none where None.
-    :raises MissingExtraError: without the extra ``llm``.
     """
 
     def __init__(
@@ -265,18 +298,12 @@ class OpenAIChat:
         policy: RetryPolicy | None = None,
         budget: Budget | None = None,
     ) -> None:
-        _check_length(max_tokens)
-        self._endpoint = OpenAIEndpoint(
-            model, base_url=base_url, api_key=api_key, timeout_s=timeout_s, policy=policy or RetryPolicy()
-        )
+        check_at_least_1(max_tokens=max_tokens)
+        self._endpoint = OpenAIEndpoint(model, base_url=base_url, api_key=api_key, timeout_s=timeout_s, policy=policy)
         self._max_tokens = max_tokens
         self._seed = seed
+        self.name = self._endpoint.name
         self.budget = budget or Budget()
-
-    @property
-    def name(self) -> str:
-        """``openai:MODEL@BASE_URL``, the address without credentials."""
-        return self._endpoint.name
 
     def __repr__(self) -> str:
         return f"OpenAIChat({self.name!r})"
@@ -292,38 +319,33 @@ class OpenAIChat:
     ) -> Completion:
         """Answer the messages; see :class:`inference.chat.ChatModel`."""
         if not messages:
-            raise InvalidArgumentError(
-                "there is no message to answer", subject="messages", remedy="Pass at least one message"
-            )
+            remedy = "Pass at least one message"
+            raise InvalidArgumentError("there is no message to answer", subject="messages", remedy=remedy)
         limit = self._max_tokens if max_tokens is None else max_tokens
-        _check_length(limit)
-        request = self._request(messages, limit, sample)
+        check_at_least_1(max_tokens=limit)
+        request: dict[str, Any] = {
+            "messages": [{"role": message.role, "content": sendable(message.content)} for message in messages],
+            "temperature": sample.temperature or 0,
+            "seed": self._seed + sample.seed,
+            "max_tokens": limit,
+        }
+        texts = [message.content for message in messages]
         if schema is not None:
             described = {"name": schema_name, "schema": dict(schema), "strict": not _has_open_object(schema)}
             request["response_format"] = {"type": "json_schema", "json_schema": described}
-        estimate = _estimate_tokens(messages, schema)
+            texts.append(json.dumps(schema))
+        estimate = sum(_tokens_in(text) + _TOKENS_PER_MESSAGE for text in texts)
         with self.budget.reserve(prompt_tokens=estimate, completion_tokens=limit) as reservation:
-            answer = self._endpoint.call(lambda: self._endpoint.client.chat.completions.create(**request))
-            usage = reported_usage(answer)
-            text = answer_text(answer)
+            answer = self._endpoint.chat(**request)
+            usage, text = reported_usage(answer), answer_text(answer)
             read = estimate if usage.prompt_tokens is None else usage.prompt_tokens
             written = _tokens_in(text or "") if usage.completion_tokens is None else usage.completion_tokens
             # Settled before the text is checked: an unusable answer costs tokens too.
             reservation.settle(prompt_tokens=read, completion_tokens=written)
         if not text:
             raise self._endpoint.invalid_answer("the answer has no text")
-        return Completion(
-            text=text, prompt_tokens=read, completion_tokens=written, truncated=_finish(answer) == "length"
-        )
-
-    def _request(self, messages: Sequence[Message], limit: int, sample: Sample) -> dict[str, Any]:
-        return {
-            "model": self._endpoint.model,
-            "messages": [{"role": message.role, "content": _sendable(message.content)} for message in messages],
-            "temperature": sample.temperature or 0,
-            "seed": self._seed + sample.seed,
-            "max_tokens": limit,
-        }
+        truncated = _at(answer, "choices", 0, "finish_reason") == "length"
+        return Completion(text=text, prompt_tokens=read, completion_tokens=written, truncated=truncated)
 
 
 def _has_open_object(schema: Any) -> bool:
@@ -337,62 +359,12 @@ def _has_open_object(schema: Any) -> bool:
     return any(map(_has_open_object, schema.values()))
 
 
-def _check_length(max_tokens: int) -> None:
-    if max_tokens < 1:
-        raise InvalidArgumentError(f"{max_tokens} is too few tokens", subject="max_tokens", remedy="Use 1 or more")
-
-
-def _sendable(text: str) -> str:
-    """Replace lone surrogates, which no request body can contain, by question marks."""
-    return text.encode("utf-8", "replace").decode("utf-8")
-
-
 def _tokens_in(text: str) -> int:
     return -(-len(text.encode("utf-8", "replace")) // BYTES_PER_TOKEN)
 
 
-def _estimate_tokens(messages: Sequence[Message], schema: Mapping[str, Any] | None) -> int:
-    texts = [message.content for message in messages]
-    if schema is not None:
-        texts.append(json.dumps(schema))
-    return sum(_tokens_in(text) + TOKENS_PER_MESSAGE for text in texts)
-
-
-class ReportedUsage(NamedTuple):
-    """Tokens that the server counted; None where it did not."""
-
-    prompt_tokens: int | None
-    completion_tokens: int | None
-
-
-def reported_usage(answer: Any) -> ReportedUsage:
-    """Return the tokens that an answer of the endpoint states."""
-    usage = getattr(answer, "usage", None)
-    counts = (getattr(usage, "prompt_tokens", None), getattr(usage, "completion_tokens", None))
-    read, written = (count if isinstance(count, int) and 0 <= count <= _MOST_TOKENS else None for count in counts)
-    return ReportedUsage(read, written)
-
-
-def _choice(answer: Any) -> Any:
-    choices = getattr(answer, "choices", None)
-    return choices[0] if isinstance(choices, list) and choices else None
-
-
-def answer_text(answer: Any) -> str | None:
-    """Return the text of an answer of the endpoint; None where it has none."""
-    content = getattr(getattr(_choice(answer), "message", None), "content", None)
-    return content if isinstance(content, str) else None
-
-
-def _finish(answer: Any) -> str | None:
-    return getattr(_choice(answer), "finish_reason", None)
-
-
-PROBE = "dimensions"
-
-
 class OpenAIEncoder:
-    """Any model behind ``/embeddings``; needs the extra ``llm``.
+    """Any model behind ``/embeddings``.
 
     The last bits of a row may depend on the other texts of a call: that is up to the server.
 
@@ -403,8 +375,10 @@ class OpenAIEncoder:
     :param batch_size: texts in one call.
     :param max_chars: a text is cut to this length.
     :param timeout_s: an attempt without an answer after so many seconds counts as failed.
-    :raises MissingExtraError: without the extra ``llm``.
     """
+
+    digest = ""
+    """The weights behind an endpoint are not known."""
 
     def __init__(
         self,
@@ -418,77 +392,53 @@ class OpenAIEncoder:
         timeout_s: float = 60.0,
         policy: RetryPolicy | None = None,
     ) -> None:
-        for field, value in (("dimensions", dimensions), ("batch_size", batch_size), ("max_chars", max_chars)):
-            if value is not None and value < 1:
-                raise InvalidArgumentError(f"{value} is too small", subject=field, remedy="Use 1 or more")
-        self._endpoint = OpenAIEndpoint(
-            model, base_url=base_url, api_key=api_key, timeout_s=timeout_s, policy=policy or RetryPolicy()
-        )
+        check_at_least_1(dimensions=dimensions, batch_size=batch_size, max_chars=max_chars)
+        self._endpoint = OpenAIEndpoint(model, base_url=base_url, api_key=api_key, timeout_s=timeout_s, policy=policy)
         self._dimensions = dimensions
         self._batch_size = batch_size
         self._max_chars = max_chars
-        self._lock = Lock()
-
-    digest = ""
-    """The weights behind an endpoint are not known."""
-
-    @property
-    def name(self) -> str:
-        """``openai:MODEL@BASE_URL``, the address without credentials."""
-        return self._endpoint.name
+        self._lock = threading.Lock()
+        self.name = self._endpoint.name
 
     @property
     def dimensions(self) -> int:
         """The width of a row; calls the endpoint once where it is not known."""
         with self._lock:
             if self._dimensions is None:
-                self._dimensions = len(self._ask([PROBE])[0])
+                self._dimensions = len(self._ask(["dimensions"])[0])
             return self._dimensions
 
     def encode(self, texts: Sequence[str]) -> Floats2d:
         """Encode texts, equal ones once; see :class:`inference.encoder.Encoder`."""
         dimensions = self.dimensions
-        prepared = [text.strip()[: self._max_chars].encode("utf-8", "replace").decode("utf-8") for text in texts]
+        prepared = [sendable(text.strip()[: self._max_chars]) for text in texts]
         unique = list(dict.fromkeys(text for text in prepared if has_content(text)))
         rows: dict[str, list[float]] = {}
         for start in range(0, len(unique), self._batch_size):
             batch = unique[start : start + self._batch_size]
             rows.update(zip(batch, self._ask(batch), strict=True))
+        wrong = next((len(row) for row in rows.values() if len(row) != dimensions), None)
+        if wrong is not None:
+            raise self._endpoint.invalid_answer(f"the answer has a vector of {wrong} dimensions, not {dimensions}")
         vectors = np.zeros((len(prepared), dimensions), dtype=np.float64)
         for index, text in enumerate(prepared):
             if text in rows:
-                self._check_width(rows[text], dimensions)
                 vectors[index] = rows[text]
         return unit_rows(vectors, subject=self._endpoint.address)
 
     def _ask(self, batch: list[str]) -> list[list[float]]:
         """The vectors of one batch, in its order."""
-
-        def attempt() -> Any:
-            client = self._endpoint.client
-            return client.embeddings.create(model=self._endpoint.model, input=batch, encoding_format="float")
-
-        answer = self._endpoint.call(attempt)
-        by_index = {item.index: item.embedding for item in _items(answer)}
-        if sorted(by_index) != list(range(len(batch))):
+        request = {"model": self._endpoint.model, "input": batch, "encoding_format": "float"}
+        data = _at(self._endpoint.post("/embeddings", request), "data")
+        items = data if isinstance(data, list) else []
+        by_index = {place: _at(item, "embedding") for item in items if isinstance(place := _at(item, "index"), int)}
+        if sorted(by_index) != list(range(len(batch))) or len(items) != len(batch):
             raise self._endpoint.invalid_answer(f"the answer does not have one vector for each of {len(batch)} texts")
         rows = [by_index[index] for index in range(len(batch))]
         if not all(isinstance(row, list) and row and all(map(_is_number, row)) for row in rows):
             raise self._endpoint.invalid_answer("the answer has a vector that is not a list of numbers")
         return rows
 
-    def _check_width(self, row: list[float], dimensions: int) -> None:
-        if len(row) != dimensions:
-            raise self._endpoint.invalid_answer(f"the answer has a vector of {len(row)} dimensions, not {dimensions}")
-
-
-def _items(answer: Any) -> list[Any]:
-    data = getattr(answer, "data", None)
-    if not isinstance(data, list):
-        return []
-    valid = (isinstance(getattr(item, "index", None), int) and hasattr(item, "embedding") for item in data)
-    return data if all(valid) else []
-
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e300  # NaN is not less

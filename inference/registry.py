@@ -1,4 +1,4 @@
-"""Encoders and rerankers by their versioned names."""
+"""Encoders and rerankers by their versioned names, and which of them a snapshot may name."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 
-from inference.encoder import Encoder, Reranker
+from inference.encoder import Encoder, HashingEncoder, Reranker
+from inference.minilm import WEIGHTS, MiniLmEncoder
 from ontology.errors import InvalidArgumentError, ModelNotAllowedError
 
 __all__ = [
@@ -24,8 +25,26 @@ __all__ = [
 EMBEDDED_MODELS = frozenset(("egotools-minilm-int8.v1", "minilm-l6-int8.v1", "hashing.v1", "fusion.v2"))
 """The models that ship with egotools: they import nothing else and contact nothing."""
 
+DEFAULT_ENCODER = "egotools-minilm-int8.v1"
+"""The encoder of a build where none is chosen."""
+
+ENCODER_NAMES = (
+    "egotools-minilm-int8.v1",
+    "minilm-l6-int8.v1",
+    "hashing.v1",
+    "sentence-transformers:PATH_OR_NAME",
+    "openai:MODEL@BASE_URL",
+)
+"""The names that :func:`load_encoder` knows; replace the words in capitals."""
+
+RERANKER_NAMES = ("cross-encoder:PATH", "http:URL", "http:MODEL@URL")
+"""The names that :func:`load_reranker` knows."""
+
 ALLOWED_MODELS_VARIABLE = "EGOTOOLS_ALLOWED_MODELS"
 """Environment variable of the operator: further names, separated by commas."""
+
+_WEIGHTS = {"minilm-l6-int8.v1": "minilm-l6-v2-int8", "egotools-minilm-int8.v1": "egotools-minilm-int8"}
+_AT_URL = re.compile(r"(?:(?!https?://)(?P<model>.+?)@)?(?P<url>https?://.+)", re.DOTALL)
 
 
 def allowed_by_environment(environ: Mapping[str, str] | None = None) -> tuple[str, ...]:
@@ -53,27 +72,6 @@ def require_allowed_model(name: str, allowed: Iterable[str], *, subject: str) ->
         )
 
 
-ENCODER_NAMES = (
-    "egotools-minilm-int8.v1",
-    "minilm-l6-int8.v1",
-    "hashing.v1",
-    "sentence-transformers:PATH_OR_NAME",
-    "openai:MODEL@BASE_URL",
-)
-"""The names that :func:`load_encoder` knows; replace the words in capitals."""
-
-DEFAULT_ENCODER = "egotools-minilm-int8.v1"
-"""The encoder of a build where none is chosen."""
-
-RERANKER_NAMES = ("cross-encoder:PATH", "http:URL", "http:MODEL@URL")
-"""The names that :func:`load_reranker` knows."""
-
-_WEIGHTS = {"minilm-l6-int8.v1": "minilm-l6-v2-int8", "egotools-minilm-int8.v1": "egotools-minilm-int8"}
-"""The embedded encoders: name → folder under ``weights/``."""
-
-MODEL_AT_URL = re.compile(r"(?P<model>.+?)@(?P<url>https?://.+)", re.DOTALL)
-
-
 def load_encoder(name: str, *, workers: int = 1) -> Encoder:
     """Load an encoder by name.
 
@@ -83,21 +81,17 @@ def load_encoder(name: str, *, workers: int = 1) -> Encoder:
     :raises MissingExtraError: when the encoder needs an extra that is not installed.
     :raises ModelError: when the model cannot be loaded.
     """
+    kind, _, rest = name.partition(":")
+    at = _AT_URL.fullmatch(rest)
     if name in _WEIGHTS:
-        from inference.minilm import WEIGHTS, MiniLmEncoder
-
         return MiniLmEncoder(WEIGHTS.parent / _WEIGHTS[name], workers=workers)
     if name == "hashing.v1":
-        from inference.encoder import HashingEncoder
-
         return HashingEncoder()
-    kind, _, rest = name.partition(":")
     if kind == "sentence-transformers" and rest:
         from inference.sentence_transformers import SentenceTransformersEncoder
 
         return SentenceTransformersEncoder(rest)
-    at = MODEL_AT_URL.fullmatch(rest)
-    if kind == "openai" and at:
+    if kind == "openai" and at and at["model"]:
         from inference.openai_client import OpenAIEncoder
 
         return OpenAIEncoder(at["model"], base_url=at["url"])
@@ -112,25 +106,14 @@ def load_reranker(name: str) -> Reranker:
     :raises MissingExtraError: when the reranker needs an extra that is not installed.
     :raises ModelError: when the model cannot be loaded.
     """
+    from inference.reranker import CrossEncoderReranker, HttpReranker
+
     kind, _, rest = name.partition(":")
+    at = _AT_URL.fullmatch(rest)
     if kind == "cross-encoder" and rest:
-        from inference.reranker import CrossEncoderReranker
-
         return CrossEncoderReranker(rest)
-    if kind == "http" and rest:
-        from inference.reranker import HttpReranker
-
-        at = None if rest.startswith(("http://", "https://")) else MODEL_AT_URL.fullmatch(rest)
-        if at:
-            return HttpReranker(at["url"], model=at["model"])
-        if rest.startswith(("http://", "https://")):
-            return HttpReranker(rest)
-    if name == "egotools-reranker-int8.v1":  # shipped until 0.1
-        raise InvalidArgumentError(
-            f"the reranker {name} no longer ships, since it gained nothing",
-            subject="reranker",
-            remedy=f"Leave it out, or use one of: {', '.join(RERANKER_NAMES)}",
-        )
+    if kind == "http" and at:
+        return HttpReranker(at["url"], model=at["model"])
     raise _unknown("reranker", name, RERANKER_NAMES)
 
 

@@ -2,30 +2,22 @@
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
-from inference.encoder import Floats1d
-from inference.openai_client import IDENTITY, bound_answers
-from inference.retry import TRANSIENT_STATUSES, RetryPolicy, TransientFailure, call_with_retries, parse_retry_after
-from ontology.errors import InvalidArgumentError, MissingExtraError, ModelError
-from ontology.hosts import check_http_url
-from ontology.redaction import redacted_url
-
-if TYPE_CHECKING:
-    import httpx
+from inference.encoder import Floats1d, check_at_least_1, sendable
+from inference.openai_client import ModelEndpoint, RefusedError
+from inference.retry import RetryPolicy
+from ontology.errors import MissingExtraError, ModelError
 
 __all__ = ["CrossEncoderReranker", "HttpReranker"]
 
 
 MAX_CHARS_PER_TOKEN = 32
-PROMPTED_ARCHITECTURES = ("LlamaBidirectionalForSequenceClassification",)
-"""Models that take query and document as one prompt, not as a pair."""
+_PROMPTED = {"LlamaBidirectionalForSequenceClassification"}  # take query and document as one prompt, not as a pair
 
 
 class CrossEncoderReranker:
@@ -52,9 +44,7 @@ class CrossEncoderReranker:
         device: str = "cpu",
         trust_remote_code: bool = False,
     ) -> None:
-        for field, value in (("batch_size", batch_size), ("max_tokens", max_tokens)):
-            if value < 1:
-                raise InvalidArgumentError(f"{value} is too small", subject=field, remedy="Use 1 or more")
+        check_at_least_1(batch_size=batch_size, max_tokens=max_tokens)
         try:
             import torch
             import transformers
@@ -74,24 +64,24 @@ class CrossEncoderReranker:
                 subject=self._folder,
                 remedy="Name a folder with config.json, the weights and the tokenizer of a sequence classifier",
             ) from error
-        self._max_tokens = _longest(self._model, self._tokenizer, max_tokens)
-        _ensure_padding(self._model, self._tokenizer)
-        architectures = getattr(self._model.config, "architectures", None) or []
-        self._prompted = any(name in PROMPTED_ARCHITECTURES for name in architectures)
-
-    @property
-    def name(self) -> str:
-        """``cross-encoder:`` and the folder."""
-        return f"cross-encoder:{self._folder}"
+        config: Any = self._model.config
+        positions = getattr(config, "max_position_embeddings", None) or max_tokens
+        self._max_tokens = min(max_tokens, int(positions), int(self._tokenizer.model_max_length))
+        if self._tokenizer.pad_token is None:  # decoder models have no padding token; batches need one
+            self._tokenizer.pad_token = self._tokenizer.eos_token
+        if getattr(config, "pad_token_id", None) is None:
+            config.pad_token_id = self._tokenizer.pad_token_id
+        self._prompted = bool(set(getattr(config, "architectures", None) or ()) & _PROMPTED)
+        self.name = f"cross-encoder:{self._folder}"
 
     def score(self, query: str, documents: Sequence[str]) -> Floats1d:
-        """Score documents; see :class:`inference.reranker.Reranker`."""
-        prepared_query = self._prepare(query)
-        prepared = [self._prepare(document) for document in documents]
+        """Score documents; see :class:`inference.encoder.Reranker`."""
+        limit = self._max_tokens * MAX_CHARS_PER_TOKEN
+        asked, *prepared = (sendable(text.strip()[:limit]) for text in (query, *documents))
         scores = np.zeros(len(prepared), dtype=np.float32)
         for start in range(0, len(prepared), self._batch_size):
             batch = prepared[start : start + self._batch_size]
-            scores[start : start + len(batch)] = self._score_batch(prepared_query, batch)
+            scores[start : start + len(batch)] = self._score_batch(asked, batch)
         if not np.isfinite(scores).all():
             raise ModelError(
                 "the cross-encoder returned numbers that are not finite",
@@ -99,9 +89,6 @@ class CrossEncoderReranker:
                 remedy="Check the weights of the model",
             )
         return scores
-
-    def _prepare(self, text: str) -> str:
-        return text.strip()[: self._max_tokens * MAX_CHARS_PER_TOKEN].encode("utf-8", "replace").decode("utf-8")
 
     def _score_batch(self, query: str, batch: list[str]) -> Floats1d:
         texts: tuple[list[str], ...] = ([query] * len(batch), batch)
@@ -116,23 +103,8 @@ class CrossEncoderReranker:
         return column
 
 
-def _longest(model: Any, tokenizer: Any, wanted: int) -> int:
-    positions = getattr(model.config, "max_position_embeddings", None) or wanted
-    return min(wanted, int(positions), int(tokenizer.model_max_length))
-
-
-def _ensure_padding(model: Any, tokenizer: Any) -> None:
-    """Decoder models have no padding token; batches need one."""
-    if tokenizer.pad_token is None:
-        tokenizer.pad_token = tokenizer.eos_token
-    if getattr(model.config, "pad_token_id", None) is None:
-        model.config.pad_token_id = tokenizer.pad_token_id
-
-
-UNKNOWN_FIELD_STATUSES = frozenset({400, 415, 422})
-"""How servers answer a body with fields that they do not know."""
-LARGEST_SCORE = 3.4e38
-"""A larger number is infinite as float32."""
+_UNKNOWN_FIELD = frozenset({400, 415, 422})  # how servers answer a body with fields that they do not know
+_LARGEST = 3.4e38  # a larger number is infinite as float32
 
 
 class HttpReranker:
@@ -144,7 +116,7 @@ class HttpReranker:
     :param protocol: ``cohere`` sends *documents*, ``tei`` sends *texts*, ``auto`` tries the first, then the second.
     :param batch_size: documents in one call.
     :param max_chars: a text is cut to this length.
-    :param timeout_s: an attempt without an answer after so many seconds counts as failed; so does an answer that takes longer.
+    :param timeout_s: an attempt without a whole answer after so many seconds counts as failed.
     :param policy: retries of failed attempts.
     """
 
@@ -153,135 +125,70 @@ class HttpReranker:
         url: str,
         *,
         model: str | None = None,
-        api_key: str | None = None,
+        api_key: str = "",
         protocol: Literal["auto", "cohere", "tei"] = "auto",
         batch_size: int = 32,
         max_chars: int = 16_000,
         timeout_s: float = 30.0,
         policy: RetryPolicy | None = None,
     ) -> None:
-        limits: dict[str, float] = {"batch_size": batch_size, "max_chars": max_chars, "timeout_s": timeout_s}
-        for field, value in limits.items():
-            if not value > 0:
-                raise InvalidArgumentError(f"{value} is too small", subject=field, remedy="Use more than 0")
-        self._url = check_http_url(url, subject="url")
-        self._address = redacted_url(url).rstrip("/")
-        import httpx  # here, so that importing this package stays cheap
-
+        check_at_least_1(batch_size=batch_size, max_chars=max_chars)
+        remedy = "Check that the endpoint is a reranker, and that it accepts this model and key"
+        self._endpoint = ModelEndpoint(
+            url, api_key=api_key, timeout_s=timeout_s, policy=policy or RetryPolicy(), remedy=remedy
+        )
         self._model = model
         self._protocol: str = protocol
         self._batch_size = batch_size
         self._max_chars = max_chars
-        self._policy = policy or RetryPolicy()
-        headers = IDENTITY | ({"Authorization": f"Bearer {api_key}"} if api_key else {})
-        self._client = bound_answers(httpx.Client(timeout=timeout_s, headers=headers), self._address, timeout_s)
-        weakref.finalize(self, self._client.close)
-
-    @property
-    def name(self) -> str:
-        """``http:URL`` or ``http:MODEL@URL``, the address without credentials."""
-        return f"http:{self._model}@{self._address}" if self._model else f"http:{self._address}"
+        # The address without credentials.
+        self.name = f"http:{model}@{self._endpoint.address}" if model else f"http:{self._endpoint.address}"
 
     def __repr__(self) -> str:
         return f"HttpReranker({self.name!r})"
 
     def score(self, query: str, documents: Sequence[str]) -> Floats1d:
-        """Score documents; see :class:`inference.reranker.Reranker`."""
-        prepared_query = self._prepare(query)
-        prepared = [self._prepare(document) for document in documents]
+        """Score documents; see :class:`inference.encoder.Reranker`."""
+        asked, *prepared = (sendable(text[: self._max_chars]) for text in (query, *documents))
         scores = np.zeros(len(prepared), dtype=np.float32)
         for start in range(0, len(prepared), self._batch_size):
             batch = prepared[start : start + self._batch_size]
-            answer = call_with_retries(
-                lambda batch=batch: self._call(prepared_query, batch),  # type: ignore[misc]
-                policy=self._policy,
-                subject=self._address,
-            )
-            scores[start : start + len(batch)] = self._read(answer, len(batch))
+            scores[start : start + len(batch)] = self._read(self._ask(asked, batch), len(batch))
         return scores
 
-    def _prepare(self, text: str) -> str:
-        return text[: self._max_chars].encode("utf-8", "replace").decode("utf-8")
-
-    def _call(self, query: str, batch: list[str]) -> Any:
-        protocol = "cohere" if self._protocol == "auto" else self._protocol
-        response = self._post(self._body(protocol, query, batch))
-        if self._protocol == "auto" and response.status_code in UNKNOWN_FIELD_STATUSES:
-            protocol = "tei"
-            response = self._post(self._body(protocol, query, batch))
-        self._check_status(response)
-        self._protocol = protocol  # the server accepted it
-        try:
-            return response.json()
-        except (ValueError, RecursionError):  # RecursionError: nested too deeply
-            raise self._invalid_answer("the endpoint's answer is not JSON") from None
-
-    def _body(self, protocol: str, query: str, batch: list[str]) -> dict[str, Any]:
-        if protocol == "tei":
-            return {"query": query, "texts": batch, "truncate": True}
+    def _ask(self, query: str, batch: list[str]) -> Any:
         named = {"model": self._model} if self._model else {}
-        return {**named, "query": query, "documents": batch}
-
-    def _post(self, body: dict[str, Any]) -> httpx.Response:
-        import httpx
-
-        # `from None`: the errors of the client contain the whole request with its headers.
+        bodies: dict[str, dict[str, Any]] = {
+            "cohere": {**named, "query": query, "documents": batch},
+            "tei": {"query": query, "texts": batch, "truncate": True},
+        }
+        if self._protocol in bodies:
+            return self._endpoint.post("", bodies[self._protocol])
+        protocol = "cohere"
         try:
-            return self._client.post(self._url, json=body)
-        except httpx.TimeoutException:
-            raise TransientFailure("the endpoint did not answer in time") from None
-        except httpx.TransportError:
-            raise TransientFailure("the endpoint cannot be reached, or closed the connection") from None
-        except httpx.HTTPError:
-            raise self._invalid_answer("the endpoint's answer is not valid HTTP") from None
-
-    def _check_status(self, response: httpx.Response) -> None:
-        if response.status_code == 200:
-            return
-        problem = f"the endpoint answered HTTP {response.status_code}"
-        if response.status_code in TRANSIENT_STATUSES:
-            after = parse_retry_after(response.headers.get("retry-after"))
-            raise TransientFailure(problem, retry_after_s=after)
-        raise self._invalid_answer(problem)
+            answer = self._endpoint.post("", bodies[protocol])
+        except RefusedError as error:
+            if error.status not in _UNKNOWN_FIELD:
+                raise
+            protocol = "tei"
+            answer = self._endpoint.post("", bodies[protocol])
+        self._protocol = protocol  # the server accepted it
+        return answer
 
     def _read(self, answer: Any, count: int) -> list[float]:
         items = answer.get("results") if isinstance(answer, dict) else answer
         if not isinstance(items, list):
-            raise self._invalid_answer("the endpoint's answer has no list of results")
+            raise self._endpoint.invalid_answer("the endpoint's answer has no list of results")
         scores: dict[int, float] = {}
         for item in items:
-            result = _read_result(item)
-            if result.index is None or not 0 <= result.index < count or result.index in scores:
-                raise self._invalid_answer("a result in the answer has no valid index, or one that another has")
-            if result.score is None:
-                raise self._invalid_answer(f"result {result.index} in the answer has no finite score")
-            scores[result.index] = result.score
+            result = item if isinstance(item, dict) else {}
+            index, score = result.get("index"), result.get("relevance_score", result.get("score"))
+            if type(index) is not int or not 0 <= index < count or index in scores:
+                problem = "a result in the answer has no valid index, or one that another has"
+                raise self._endpoint.invalid_answer(problem)
+            if not isinstance(score, int | float) or isinstance(score, bool) or not abs(score) < _LARGEST:  # or NaN
+                raise self._endpoint.invalid_answer(f"result {index} in the answer has no finite score")
+            scores[index] = float(score)
         if len(scores) != count:
-            raise self._invalid_answer(f"the answer scores {len(scores)} of {count} documents")
+            raise self._endpoint.invalid_answer(f"the answer scores {len(scores)} of {count} documents")
         return [scores[index] for index in range(count)]
-
-    def _invalid_answer(self, problem: str) -> ModelError:
-        return ModelError(
-            problem,
-            subject=self._address,
-            remedy="Check that the endpoint is a reranker, and that it accepts this model and key",
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class _Result:
-    """The index of a document and its score; None for one that is missing or invalid."""
-
-    index: int | None = None
-    score: float | None = None
-
-
-def _read_result(item: object) -> _Result:
-    if not isinstance(item, dict):
-        return _Result()
-    index, score = item.get("index"), item.get("relevance_score", item.get("score"))
-    if isinstance(index, bool) or not isinstance(index, int):
-        index = None
-    if isinstance(score, bool) or not isinstance(score, int | float):
-        return _Result(index)
-    return _Result(index, float(score) if abs(score) < LARGEST_SCORE else None)  # NaN is not less

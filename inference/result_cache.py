@@ -7,13 +7,13 @@ the disk accepts no more, the cache stops writing. Each of these is logged once.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import logging
 import sqlite3
 import threading
 import zlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from types import TracebackType
 
 __all__ = ["ResultCache"]
 
@@ -49,7 +49,11 @@ class ResultCache:
         with self._lock:
             try:
                 for start in range(0, len(wanted), _KEYS_A_QUERY):
-                    found.update(self._read(kind, wanted[start : start + _KEYS_A_QUERY]))
+                    part = wanted[start : start + _KEYS_A_QUERY]
+                    marks = ",".join("?" * len(part))
+                    query = f"SELECT key, value FROM entries WHERE kind = ? AND key IN ({marks})"
+                    rows = self._connection.execute(query, (kind, *part)).fetchall()
+                    found |= {key: value for key, stored in rows if (value := _checked(stored)) is not None}
             except sqlite3.DatabaseError as error:
                 self._recover(error)
         return {key: found[key] for key in wanted if key in found}
@@ -60,12 +64,13 @@ class ResultCache:
 
     def put_many(self, kind: str, values: Mapping[str, bytes]) -> None:
         """Store values, all or none; old ones are replaced."""
-        rows = [(kind, key, _with_checksum(value)) for key, value in values.items()]
+        rows = [(kind, key, _checksum(value) + value) for key, value in values.items()]
         with self._lock:
             if not self._writes or not rows:
                 return
             try:
-                self._write(rows)
+                with self._connection:
+                    self._connection.executemany("INSERT OR REPLACE INTO entries VALUES (?, ?, ?)", rows)
             except sqlite3.DatabaseError as error:
                 self._recover(error)
 
@@ -77,21 +82,8 @@ class ResultCache:
     def __enter__(self) -> ResultCache:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
-
-    def _read(self, kind: str, keys: list[str]) -> dict[str, bytes]:
-        marks = ",".join("?" * len(keys))
-        query = f"SELECT key, value FROM entries WHERE kind = ? AND key IN ({marks})"
-        rows = self._connection.execute(query, (kind, *keys)).fetchall()
-        checked = ((key, _checked(value)) for key, value in rows)
-        return {key: value for key, value in checked if value is not None}
-
-    def _write(self, rows: list[tuple[str, str, bytes]]) -> None:
-        with self._connection:
-            self._connection.executemany("INSERT OR REPLACE INTO entries VALUES (?, ?, ?)", rows)
 
     def _open(self) -> sqlite3.Connection:
         if self._path is None:
@@ -99,12 +91,10 @@ class ResultCache:
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             return _connect(str(self._path))
-        except sqlite3.OperationalError as error:
+        except (sqlite3.OperationalError, OSError) as error:
             return self._in_memory(error)
         except sqlite3.DatabaseError as error:
             return self._replace_damaged(error)
-        except OSError as error:
-            return self._in_memory(error)
 
     def _recover(self, error: sqlite3.DatabaseError) -> None:
         """Go on after a call that failed; its entries are not stored."""
@@ -117,15 +107,16 @@ class ResultCache:
             self._connection = self._replace_damaged(error)
 
     def _replace_damaged(self, error: sqlite3.DatabaseError) -> sqlite3.Connection:
-        """A new file in place of a damaged one."""
-        if self._path is None:
+        """A new file in place of a damaged one, which is renamed."""
+        path = self._path
+        if path is None:
             return _connect(":memory:")
         try:
-            moved = _rename_damaged(self._path)
-            _LOG.warning(
-                "the cache %s is damaged (%s): moved to %s, a new one is started", self._path, error, moved.name
-            )
-            return _connect(str(self._path))
+            names = (path.with_name(f"{path.name}.damaged-{number}") for number in itertools.count(1))
+            moved = path.rename(next(name for name in names if not name.exists()))
+            path.with_name(f"{path.name}-journal").unlink(missing_ok=True)  # part of the damaged file
+            _LOG.warning("the cache %s is damaged (%s): moved to %s, a new one is started", path, error, moved.name)
+            return _connect(str(path))
         except (OSError, sqlite3.DatabaseError) as second:
             return self._in_memory(second)
 
@@ -153,21 +144,13 @@ def _connect(path: str) -> sqlite3.Connection:
     return connection
 
 
-def _rename_damaged(path: Path) -> Path:
-    number = 1
-    while (moved := path.with_name(f"{path.name}.damaged-{number}")).exists():
-        number += 1
-    path.rename(moved)
-    path.with_name(f"{path.name}-journal").unlink(missing_ok=True)  # part of the damaged file
-    return moved
-
-
-def _with_checksum(value: bytes) -> bytes:
-    return zlib.crc32(value).to_bytes(_CHECKSUM_BYTES, "big") + value
+def _checksum(value: bytes) -> bytes:
+    return zlib.crc32(value).to_bytes(_CHECKSUM_BYTES, "big")
 
 
 def _checked(stored: object) -> bytes | None:
-    if not isinstance(stored, bytes) or len(stored) < _CHECKSUM_BYTES:
+    """The value that was stored; None for one that was altered."""
+    if not isinstance(stored, bytes):
         return None
-    value = stored[_CHECKSUM_BYTES:]
-    return value if zlib.crc32(value) == int.from_bytes(stored[:_CHECKSUM_BYTES], "big") else None
+    checksum, value = stored[:_CHECKSUM_BYTES], stored[_CHECKSUM_BYTES:]
+    return value if _checksum(value) == checksum else None

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from inference.encoder import Floats2d, has_content, unit_rows
-from ontology.errors import InvalidArgumentError, MissingExtraError, ModelError
+from inference.encoder import Floats2d, check_at_least_1, has_content, sendable, unit_rows
+from ontology.errors import MissingExtraError, ModelError
 
 __all__ = ["SentenceTransformersEncoder"]
 
@@ -27,8 +27,7 @@ class SentenceTransformersEncoder:
     """
 
     def __init__(self, model: str, *, device: str | None = None, batch_size: int = 1) -> None:
-        if batch_size < 1:
-            raise InvalidArgumentError(f"{batch_size} is too small", subject="batch_size", remedy="Use 1 or more")
+        check_at_least_1(batch_size=batch_size)
         try:
             from sentence_transformers import SentenceTransformer
         except ImportError as error:
@@ -43,27 +42,20 @@ class SentenceTransformersEncoder:
             ) from error
         self._model.eval()
         self._batch_size = batch_size
-        self._dimensions = int(_width(self._model))
-        self._name = f"sentence-transformers:{model}"
+        # A later release of the library renamed the method; both releases are in use.
+        new_name = getattr(self._model, "get_embedding_dimension", None)
+        width = (new_name or self._model.get_sentence_embedding_dimension)()
+        self.dimensions = int(width if width is not None else np.shape(self._model.encode(["width"]))[1])
+        self.name = f"sentence-transformers:{model}"
 
     digest = ""
     """The library gives no digest of the weights."""
 
-    @property
-    def name(self) -> str:
-        """``sentence-transformers:`` and the name or folder of the model."""
-        return self._name
-
-    @property
-    def dimensions(self) -> int:
-        """The width of a row, from the model."""
-        return self._dimensions
-
     def encode(self, texts: Sequence[str]) -> Floats2d:
         """Encode texts, equal ones once; see :class:`inference.encoder.Encoder`."""
-        prepared = [text.strip()[:MAX_CHARS].encode("utf-8", "replace").decode("utf-8") for text in texts]
+        prepared = [sendable(text.strip()[:MAX_CHARS]) for text in texts]
         unique = list(dict.fromkeys(text for text in prepared if has_content(text)))
-        vectors = np.zeros((len(prepared), self._dimensions), dtype=np.float64)
+        vectors = np.zeros((len(prepared), self.dimensions), dtype=np.float64)
         if unique:
             encoded = self._model.encode(
                 unique, batch_size=self._batch_size, convert_to_numpy=True, show_progress_bar=False
@@ -72,11 +64,4 @@ class SentenceTransformersEncoder:
             for index, text in enumerate(prepared):
                 if text in rows:
                     vectors[index] = rows[text]
-        return unit_rows(vectors, subject=self._name)
-
-
-def _width(model: Any) -> int:
-    # A later release of the library renamed the method; both releases are in use.
-    dimension_of = getattr(model, "get_embedding_dimension", None) or model.get_sentence_embedding_dimension
-    width = dimension_of()
-    return int(width) if width is not None else int(np.shape(model.encode(["width"]))[1])
+        return unit_rows(vectors, subject=self.name)

@@ -15,7 +15,7 @@ from typing import Any, Generic, TypeVar
 
 from inference.chat import GREEDY, ChatModel, Message, Sample
 from inference.result_cache import ResultCache
-from ontology.errors import BudgetExceededError, MissingExtraError, ModelError
+from ontology.errors import BudgetExceededError, ModelError
 
 __all__ = [
     "FailureBudget",
@@ -39,17 +39,11 @@ class UnusableAnswerError(ValueError):
 
 
 class SchemaParser:
-    """Parses answers against one JSON schema (Draft 2020-12).
+    """Parses answers against one JSON schema (Draft 2020-12)."""
 
-    :param feature: what needs the parser, for the error.
-    :raises MissingExtraError: when jsonschema is not installed.
-    """
+    def __init__(self, schema: Mapping[str, Any]) -> None:
+        from jsonschema import Draft202012Validator  # here, so that importing this package stays cheap
 
-    def __init__(self, schema: Mapping[str, Any], *, feature: str) -> None:
-        try:
-            from jsonschema import Draft202012Validator
-        except ImportError as error:
-            raise MissingExtraError(feature, extra="llm") from error
         self._validator = Draft202012Validator(schema)
 
     def parse(self, text: str) -> Any:

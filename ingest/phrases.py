@@ -219,7 +219,7 @@ def _written(
     :raises ModelError: when three calls in a row failed after their retries.
     :raises BudgetExceededError: when the budget is used up; finished answers are in the cache.
     """
-    parser = SchemaParser(_SCHEMA, feature="--phrases")
+    parser = SchemaParser(_SCHEMA)
     chat = StructuredChat(
         model,
         kind=_CACHE_KIND,

@@ -21,8 +21,7 @@ import typer
 
 from benchmarks.command import ROOT, current, run_command
 from benchmarks.sets import BENCH, BenchSet, bench_sets, catalog_address, sampled
-from eval.answers import Run, read_header, read_run, run_files, write_header
-from eval.measured_set import MeasuredSet, write_measured
+from eval.measured_set import MeasuredSet, Run, read_header, read_run, run_files, write_header, write_measured
 from eval.queries import QuerySet, missing_gold, read_queries
 from eval.summary import Summary, summarise
 from ontology.errors import DocumentError, StorageError

@@ -128,7 +128,7 @@ def main(
     """Print the losses and the table."""
     parser = load_parser("rules.v1")
     if endpoint:
-        from inference import OpenAIChat
+        from inference.openai_client import OpenAIChat
 
         parser = load_parser("llm.v1", OpenAIChat(model, base_url=endpoint, timeout_s=1_800.0))
     requests = sampled(domain, split, sample)

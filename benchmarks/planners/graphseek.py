@@ -84,7 +84,7 @@ def _graph_file(name: str, out: Path) -> Path:
 def _turns(endpoint: str, model: str, settings: AgentSettings) -> TurnMaker:
     if not endpoint:
         return RulesTurns()
-    from inference import OpenAIChat
+    from inference.openai_client import OpenAIChat
 
     return LlmTurns(OpenAIChat(model, base_url=endpoint, timeout_s=1_800.0), settings=settings)
 

@@ -106,7 +106,7 @@ class LlmExtractor:
         self._chat = StructuredChat(model, kind=_CACHE_KIND, repair_prompt=_repair_prompt, cache=cache)
         self._schema = _answer_schema(ontology)
         self._instructions = _instructions(ontology)
-        self._parser = SchemaParser(self._schema, feature="the llm extractor")
+        self._parser = SchemaParser(self._schema)
 
     @property
     def name(self) -> str:

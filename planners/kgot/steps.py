@@ -245,7 +245,7 @@ class LlmSteps:
 
 @cache
 def _parser(schema: str) -> SchemaParser:
-    return SchemaParser(json.loads(schema), feature="language models as the steps of a run")
+    return SchemaParser(json.loads(schema))
 
 
 def _first_read(parser: SchemaParser, read: Callable[[Any], T], text: str, repaired: bool) -> T:

@@ -19,6 +19,8 @@ from services.cli.options import Json, command
 from services.jobs.plans import DatagenPlan, EvaluationPlan, LearningPlan, TuningPlan
 
 if TYPE_CHECKING:
+    from eval.metrics import AbstentionRate
+    from eval.summary import Figure
     from services.jobs.evaluate import Evaluation
     from services.jobs.generate import Generation
     from services.jobs.improve import Learned, Tuned
@@ -76,7 +78,7 @@ def compare(
     as_json: Json = False,
 ) -> None:
     """Compare two results, query by query, and test whether the difference is significant. Prints Markdown."""
-    from eval.analysis.compare import comparison_to_json
+    from eval.compare import comparison_to_json
     from eval.report import comparison_to_markdown
     from services.jobs.evaluate import compare_results
 
@@ -89,7 +91,7 @@ def compare(
 
 def _show_evaluation(done: Evaluation) -> None:
     """Print the share of complete answers of each system, and of abstentions; the report has the rest."""
-    from eval.abstention_rates import ANSWERABLE, KIND
+    from eval.metrics import ANSWERABLE, KIND
     from eval.report import missing_plots
 
     notes, summary, named = list(done.notes), done.summary, {ANSWERABLE: "answerable (false)"}
@@ -127,9 +129,8 @@ def _show_evaluation(done: Evaluation) -> None:
     _show_notes((*notes, *missing_plots()), done.page)
 
 
-def _percent(rate: Any) -> str:
-    value = rate.value if hasattr(rate, "value") else rate.share
-    return f"{value * 100:.1f} [{rate.low * 100:.1f}, {rate.high * 100:.1f}]"
+def _percent(rate: Figure | AbstentionRate) -> str:
+    return f"{rate.value * 100:.1f} [{rate.low * 100:.1f}, {rate.high * 100:.1f}]"
 
 
 def _show_notes(notes: Iterable[str], report: Path) -> None:

@@ -4,23 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 
-from eval.analysis.compare import Comparison, compare
-from eval.analysis.failures import analyse_failures
+from eval.compare import Comparison, compare
+from eval.failures import analyse_failures
 from eval.graph_quality import graph_quality, read_external_edges
-from eval.measured_set import SET_FILE, MeasuredSet, read_measured, write_measured
+from eval.measured_set import SET_FILE, MeasuredSet, Run, read_measured, write_measured
 from eval.metrics import CUTOFFS
 from eval.queries import missing_gold, of_split, read_queries, require_gold, sample_queries, with_needs
 from eval.report import needs_notes, write_report
-from eval.run import Run, keep_resources, run_system
+from eval.run import ASKED, NEEDS, WHOLE, asked_name, run_system
 from eval.summary import Summary, summarise
-from eval.system import ASKED, NEEDS, WHOLE, asked_name
-from eval.systems import DEFAULT_SYSTEMS, LocalSystem, make_systems
-from eval.systems.footprint import measure_footprint
+from eval.systems import DEFAULT_SYSTEMS, make_systems
 from inference import Encoder, load_encoder
-from ontology.errors import InvalidArgumentError, MissingExtraError
+from ontology.errors import InvalidArgumentError
 from ontology.reporting import Progress
 from retrieval.engine import Engine, open_engine, open_reranker
 from retrieval.presets import DEFAULT_PRESET
@@ -88,8 +85,6 @@ def _measured(
     plan: EvaluationPlan, progress: Progress, load: Callable[[str], Encoder]
 ) -> tuple[MeasuredSet, Engine, str]:
     """The answers of every system, the engine of the snapshot, and the baseline."""
-    if find_spec("ir_measures") is None:  # before the first request, not after the last
-        raise MissingExtraError("egotools eval", extra="eval")
     if not min(CUTOFFS) <= plan.k <= MAX_K:
         problem, remedy = f"{plan.k} tools in an answer cannot be measured", f"Use {min(CUTOFFS)} to {MAX_K}"
         raise InvalidArgumentError(problem, subject="--k", remedy=remedy)
@@ -137,11 +132,6 @@ def _measured(
             known=known,
             asked=asked,
         )
-        measurable = plan.footprint and isinstance(system, LocalSystem) and asked == WHOLE
-        if measurable and "load_s" not in run.resources and not run.failure:
-            first, models = queries.asked[0].text, plan.allowed_models
-            cost = measure_footprint(plan.store, system.name, first, reranker=plan.reranker, allowed_models=models)
-            run = keep_resources(plan.out, run, cost)
         runs.append(run)
     measured = MeasuredSet(
         queries=queries,
@@ -156,7 +146,7 @@ def _measured(
 
 
 def _asked(plan: EvaluationPlan) -> dict[str, list[str]]:
-    """What is sent of a request (:data:`eval.system.ASKED`) → the names of the systems and groups that are sent it."""
+    """What is sent of a request (:data:`eval.run.ASKED`) → the names of the systems and groups that are sent it."""
     names = [name.strip() for names in plan.systems for name in names.split(",") if name.strip()]
     recorded = bool(plan.needs or plan.needs_files)
     asked: dict[str, list[str]] = {each: [] for each in ASKED}

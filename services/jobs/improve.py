@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
+import logging
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from eval.graph_quality import copy_build_report
 from eval.learning import Learning, Session, known_sessions, learn, read_usage_log
 from eval.queries import QuerySet, missing_gold, require_gold
 from eval.tuning import Tuning, collect, read_parts, tune
 from inference.encoder import Encoder
-from ingest.build_report import keep_report
+from ingest.build_report import keep_build_report, keep_report, read_build_report
 from ontology.errors import InvalidArgumentError, NotFoundError
 from ontology.reporting import Progress
 from retrieval.engine import open_engine
@@ -27,6 +27,7 @@ from retrieval.snapshot.reader import Snapshot, open_snapshot
 from services.jobs.plans import DEFAULT_KEEP, LearningPlan, TuningPlan
 from services.outcomes import Outcome, read_outcomes
 
+_log = logging.getLogger(__name__)
 NOT_BETTER = 15
 """The exit code of a tuning or learning that found nothing better and published nothing. It is no error."""
 
@@ -120,7 +121,15 @@ def _tools_of(snapshot: Snapshot) -> frozenset[str]:
 
 
 def _published(snapshot: Snapshot, store: Path, published: str) -> None:
-    copy_build_report(snapshot, store, published)
+    """Give the new version the build report of the snapshot, which has the same content, and remove old versions."""
+    if not (store / "reports" / f"{published}.json").exists():
+        try:
+            report = read_build_report(snapshot.folder.resolve().parent.parent, snapshot.id)
+        except InvalidArgumentError as error:
+            _log.warning("the new version has no build report: %s", error)
+        else:
+            if report is not None:
+                keep_build_report(store, replace(report, snapshot_id=published))
     collect_after(store, DEFAULT_KEEP)
 
 

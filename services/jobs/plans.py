@@ -250,7 +250,6 @@ class EvaluationPlan:
     baseline: Annotated[str, Rare(help="Differences are to this system. Default: rrf, or the first.")] = ""
     timeout_s: Annotated[float, Rare("--timeout", min=0.001, help="Seconds for one request.")] = 10.0
     name: Annotated[str, Rare(help="Name of the requests in the report. Default: that of their first file.")] = ""
-    footprint: Annotated[bool, Rare(help="Measure memory and loading time of each system, in its own process.")] = True
     allow_missing: _AllowMissing = False
     gold_edges: Annotated[
         tuple[Path, ...], Rare("--dependencies", help="True dependencies, JSON Lines: from, to.")

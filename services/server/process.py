@@ -13,13 +13,12 @@ import tempfile
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, nullcontext, suppress
-from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import grpc.aio
 
-from inference.encoder_wrappers import SharedModels, load_joined_encoder, load_punctual_encoder, load_punctual_reranker
+from inference.encoder_wrappers import SharedModels
 from ontology.errors import NotReadyError
 from retrieval.snapshot.publish import current_snapshot
 from services.server.access.authentication import check_settings
@@ -82,11 +81,7 @@ def serve_catalogs(
     check_settings(settings)
     for tenant in required:  # an error of a store comes before the log, and before anything is written
         current_snapshot(entries[tenant].store)
-    wait_s = settings.model_wait_s
-    models = SharedModels(
-        partial(load_punctual_encoder, wait_s=wait_s, load=load_joined_encoder),
-        partial(load_punctual_reranker, wait_s=wait_s),
-    )
+    models = SharedModels(settings.model_wait_s)
     options: Any = {"recent_vectors": settings.recent_vectors, "baselines": settings.baselines}
     stores = catalog_stores(entries, models, **options)
     run(lambda: Server(settings, stores, required=required), Server.load_stores, settings, beside)

@@ -19,6 +19,7 @@ from benchmarks.reliability.__main__ import RESULTS as ROWS_MEASURED
 from benchmarks.reliability.__main__ import ROWS, table
 from benchmarks.sets import MACRO_SETS
 from eval.measured_set import MeasuredSet
+from eval.metrics import completed_ranks
 from ontology.errors import DocumentError
 from tests.conftest import ROOT
 from tests.eval.planted import GRAPH, query_set, run_of
@@ -66,8 +67,8 @@ def test_figures_of_a_run_with_its_mean_and_ranks(tmp_path: Path) -> None:
     text = page.read_text(encoding="utf-8")
     assert "| 100.0/100.0/100.0 | **+50.0**/**+50.0**/**+50.0** |" in text and "commit `b2`" in text
     assert "| bfcl | 40 | 2 | 50.0/50.0 | 50.0/50.0 | 50.0/50.0 | 50.0/50.0 | 50.0/50.0 | 100.0/100.0 | +50.0 |" in text
-    assert quality.completed_ranks(measured[0], "default") == {"q1": 1, "q2": 2}
-    assert quality.completed_ranks(measured[0], "rrf") == {"q1": 1, "q2": 0}
+    ranks = completed_ranks(measured[0])
+    assert (ranks["default"], ranks["rrf"]) == ({"q1": 1, "q2": 2}, {"q1": 1, "q2": 0})
 
 
 def test_needs_and_whole_requests_stand_side_by_side(tmp_path: Path) -> None:

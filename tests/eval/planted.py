@@ -7,9 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from eval.answers import Answer, Run
-from eval.graph_quality import GraphQuality
-from eval.graph_quality.quality import GraphStatistics
+from eval.graph_quality import GraphQuality, GraphStatistics
+from eval.measured_set import Answer, Run
 from eval.queries import LabelledQuery, QuerySet, gold_slots
 
 GRAPH = GraphQuality(

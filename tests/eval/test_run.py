@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -12,11 +11,9 @@ from typing import Any
 
 import pytest
 
-from eval.answers import run_files
-from eval.measured_set import MeasuredSet, read_measured, write_measured
+from eval.measured_set import MeasuredSet, Run, read_measured, read_run, read_runs, run_files, write_measured
 from eval.queries import LabelledQuery, QuerySet
-from eval.run import Run, keep_resources, read_run, read_runs, run_system
-from eval.system import Ranked
+from eval.run import Ranked, run_system
 from ontology.errors import (
     DeadlineError,
     DocumentError,
@@ -101,13 +98,9 @@ def test_a_request_that_fails_scores_nothing_stops_nothing_and_is_asked_again(
 
 
 def test_an_answer_after_its_time_is_no_answer(tmp_path: Path) -> None:
-    def late() -> Ranked:
-        time.sleep(0.05)
-        return ranked("t0")
-
-    done = run(Planted(tricks={"request 3": late}), tmp_path, timeout_s=0.02)
-    assert done.answers["q3"].error.startswith("DeadlineError") and done.answers["q3"].tools == ()
-    assert not done.answers["q4"].error
+    done = run(Planted(), tmp_path, timeout_s=1e-9)
+    assert {answer.error.partition(":")[0] for answer in done.answers.values()} == {"DeadlineError"}
+    assert not any(answer.tools for answer in done.answers.values()) and not done.failure
 
 
 @pytest.mark.parametrize(
@@ -204,13 +197,6 @@ def test_damaged_files_are_named_when_they_are_read(tmp_path: Path) -> None:
     header.write_text('{"system": "planted"}', encoding="utf-8")
     with pytest.raises(DocumentError, match=header.name):
         read_runs(tmp_path)
-
-
-def test_what_a_system_cost_is_kept_with_its_run(tmp_path: Path) -> None:
-    first = run(Planted(), tmp_path, resources={"build_s": 2.0})
-    kept = keep_resources(tmp_path, first, {"load_s": 0.25})
-    assert kept.resources == {**first.resources, "load_s": 0.25}
-    assert read_run(tmp_path, "planted") == kept == run(Planted(), tmp_path)
 
 
 def test_a_measured_set_is_read_back_as_it_was(tmp_path: Path) -> None:

@@ -113,7 +113,7 @@ def test_test_requests_are_held_out_but_those_that_need_tools_searched_on(tmp_pa
         (rows(40, split="test"), InvalidArgumentError, "search on have 0"),
         (rows(40, split="dvelop"), DocumentError, "'r0' has the split 'dvelop'"),
         (rows(40, generator="rules.v2"), InvalidArgumentError, "40 of 40 requests were generated"),
-        (rows(40, tools=[]), DocumentError, "'tools' is empty"),
+        (rows(40, tools=[]), DocumentError, "'tools': it is empty"),
         ([], DocumentError, "there is no request"),
     ],
 )

@@ -36,7 +36,7 @@ from benchmarks.sets import BENCH, BenchSet, bench_sets, catalog_address, real_s
 from egotools import AsyncClient
 from egotools.v1 import admin_pb2, egotools_pb2
 from egotools.v1.egotools_pb2_grpc import ToolRetrievalStub
-from eval.systems.ablations import make_ablations
+from eval.systems import make_ablations
 from examples.company.mock_company import served_company
 from examples.company.shipped_documents import SHIPPED_CATALOG, SHIPPED_REQUESTS
 from inference import DEFAULT_ENCODER, load_encoder

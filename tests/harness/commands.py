@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import pytest
 
 if TYPE_CHECKING:
-    from eval.systems.system_registry import LocalSystem, RemoteSystem
+    from eval.systems import LocalSystem, RemoteSystem
 
 __all__ = ["FILE_LIMIT", "FULL", "KILLED_AMID_A_FILE", "Run", "in_process", "signal_at", "started"]
 
@@ -90,7 +90,7 @@ def signal_at(system: str, answers: int, sent: int, pid: int = 0) -> str:
 
 def send_signal_at(system: str, answers: int, sent: int, pid: int) -> None:
     """Make the systems of this process do what :func:`signal_at` says."""
-    from eval.systems.system_registry import LocalSystem, RemoteSystem
+    from eval.systems import LocalSystem, RemoteSystem
 
     for kind in (LocalSystem, RemoteSystem):
         _count(kind, system, answers + 1, sent, pid or os.getpid())  # one more: the first is asked twice, to warm up

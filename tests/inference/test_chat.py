@@ -1,17 +1,19 @@
-"""The scripted chat model, the back-off, and the check of rows."""
+"""Chat models: the scripted one, samples, and the cap on tokens and money, alone and among threads."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Event
 
 import pytest
 
 from datagen.models import LimitedChat
-from inference import ChatModel, Message, RetryPolicy, Sample, ScriptedChat
-from inference.retry import TransientFailure, call_with_retries, parse_retry_after
+from inference import Budget, ChatModel, Message, Sample, ScriptedChat, Spend
 from ontology.errors import BudgetExceededError, InvalidArgumentError, ModelError
 from planners.calls.model_text import CountedModel, PromptTokens
+from tests.harness.waiting import LIMIT_S
 
 ASK = [Message("user", "list the suppliers")]
 
@@ -56,37 +58,72 @@ def test_what_is_no_sample_is_refused(fields: dict[str, float]) -> None:
     assert [caught.value.subject] == list(fields)
 
 
-def test_back_off_doubles_up_to_the_cap() -> None:
-    policy = RetryPolicy(base_delay_s=1.0, max_delay_s=5.0)
-    for retry, full in enumerate([1.0, 2.0, 4.0, 5.0, 5.0]):
-        delays = [policy.delay_s(retry) for _ in range(50)]
-        assert full / 2 <= min(delays) <= max(delays) <= full
-        assert len(set(delays)) > 1
-    assert policy.delay_s(100_000) <= 5.0
+def spend(budget: Budget, read: int, written: int) -> None:
+    with budget.reserve(prompt_tokens=read, completion_tokens=written) as room:
+        room.settle(prompt_tokens=read, completion_tokens=written)
 
 
-def test_a_transient_failure_never_gets_out() -> None:
-    calls = []
-
-    def attempt() -> None:
-        calls.append(1)
-        raise TransientFailure("it broke")
-
-    with pytest.raises(ModelError, match=r"host: it broke \(1 attempt\)"):
-        call_with_retries(attempt, policy=RetryPolicy(max_retries=0), subject="host")
-    assert len(calls) == 1
+def test_exactly_the_cap_fits_and_one_more_does_not() -> None:
+    budget = Budget(max_tokens=100)
+    spend(budget, 60, 40)
+    with pytest.raises(BudgetExceededError, match="100 of 100 tokens"):
+        spend(budget, 1, 0)
+    assert budget.spent.tokens == 100
 
 
-@pytest.mark.parametrize("field", ["max_retries", "base_delay_s", "max_delay_s", "max_retry_after_s"])
-def test_a_negative_policy_is_refused(field: str) -> None:
+def test_what_is_not_settled_is_given_back() -> None:
+    budget = Budget(max_tokens=10)
+    with pytest.raises(RuntimeError, match="call failed"), budget.reserve(prompt_tokens=10, completion_tokens=0):
+        raise RuntimeError("call failed")
+    assert budget.spent == Spend()
+    spend(budget, 10, 0)
+
+
+def test_many_threads_never_pass_the_cap() -> None:
+    budget = Budget(max_tokens=100)
+
+    def use(_number: int) -> bool:
+        try:
+            spend(budget, 4, 3)
+        except BudgetExceededError:
+            return False
+        return True
+
+    with ThreadPoolExecutor(8) as pool:
+        done = list(pool.map(use, range(60)))
+    assert sum(done) == 14
+    assert budget.spent.tokens == 98
+
+
+def test_held_room_makes_others_wait_and_refuses_nobody() -> None:
+    """Two calls hold back far more than they use: the second waits for the first and then goes."""
+    budget = Budget(max_tokens=100)
+    holding, finish = Event(), Event()
+
+    def first() -> None:
+        with budget.reserve(prompt_tokens=10, completion_tokens=80) as room:
+            holding.set()
+            finish.wait(LIMIT_S)
+            room.settle(prompt_tokens=10, completion_tokens=5)
+
+    with ThreadPoolExecutor(2) as pool:
+        running = pool.submit(first)
+        assert holding.wait(LIMIT_S)
+        waiting = pool.submit(spend, budget, 10, 70)
+        assert not waiting.done()
+        finish.set()
+        running.result(LIMIT_S)
+        waiting.result(LIMIT_S)
+    assert budget.spent.tokens == 95
+
+
+@pytest.mark.parametrize("field", ["max_tokens", "max_usd", "usd_per_1k_prompt", "usd_per_1k_completion"])
+def test_negative_limits_are_refused(field: str) -> None:
     with pytest.raises(InvalidArgumentError) as caught:
-        RetryPolicy(**{field: -1})
+        Budget(**{field: -1})
     assert caught.value.subject == field
 
 
-@pytest.mark.parametrize(
-    ("header", "seconds"),
-    [(None, None), ("3", 3.0), ("0.5", 0.5), ("-4", 0.0), ("soon", None), ("nan", None), ("", None)],
-)
-def test_retry_after_as_number(header: str | None, seconds: float | None) -> None:
-    assert parse_retry_after(header) == seconds
+def test_money_without_prices_is_refused() -> None:
+    with pytest.raises(InvalidArgumentError, match="price"):
+        Budget(max_usd=1.0)

@@ -10,17 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from inference import (
-    Encoder,
-    HashingEncoder,
-    MiniLmEncoder,
-    OpenAIEncoder,
-    RetryPolicy,
-    SentenceTransformersEncoder,
-    load_encoder,
-)
-from inference.encoder_wrappers import JoinedCalls, with_recent_vectors
+from inference import Encoder, HashingEncoder, MiniLmEncoder, RetryPolicy, load_encoder
+from inference.encoder_wrappers import with_recent_vectors
 from inference.minilm import encode_clauses
+from inference.openai_client import OpenAIEncoder
+from inference.sentence_transformers import SentenceTransformersEncoder
 from tests.harness.http_server import Arrived, Loopback, Reply, as_json
 from tests.inference.conftest import Serve
 
@@ -38,14 +32,13 @@ def embed(asked: Arrived) -> Reply:
     return as_json({"object": "list", "data": rows[::-1], "model": asked.json["model"], "usage": {}})
 
 
-@pytest.fixture(params=["minilm", "egotools-minilm", "hashing", "openai", "sentence-transformers", "recent", "joined"])
+@pytest.fixture(params=["minilm", "egotools-minilm", "hashing", "openai", "sentence-transformers", "recent"])
 def encoder(request: pytest.FixtureRequest, serve: Serve) -> Encoder:
     makers: dict[str, Make] = {
         "minilm": MiniLmEncoder,
         "egotools-minilm": lambda: load_encoder("egotools-minilm-int8.v1"),
         "hashing": HashingEncoder,
         "recent": lambda: with_recent_vectors(MiniLmEncoder()),
-        "joined": lambda: JoinedCalls(MiniLmEncoder()),
         "openai": lambda: OpenAIEncoder("tiny", base_url=f"{serve(embed).url}/v1", api_key="k", batch_size=2),
         "sentence-transformers": lambda: SentenceTransformersEncoder(
             str(request.getfixturevalue("tiny_sentence_transformer")), device="cpu"

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from inference import Budget, ChatModel, Message, OpenAIChat, OpenAIEncoder, RetryPolicy, Sample
+from inference import Budget, ChatModel, Message, RetryPolicy, Sample
+from inference.openai_client import OpenAIChat, OpenAIEncoder
+from inference.reranker import HttpReranker
 from ontology.errors import BudgetExceededError, InvalidArgumentError, ModelError
 from tests.harness.http_server import Arrived, Loopback, Reply, as_json
 from tests.inference.conftest import Serve
-
-pytest.importorskip("openai", reason="the extra 'llm' is not installed")
 
 TALK = [Message("system", "Answer in JSON."), Message("user", "Which entities?")]
 SCHEMA = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}
@@ -127,20 +127,22 @@ def test_nonsense_is_a_model_error(serve: Serve, swift: RetryPolicy, reply: Repl
 
 
 UNBOUNDED = {
-    "compressed": (Reply(body=gzip.compress(b" " * 2**26), headers={"Content-Encoding": "gzip"}), "compressed"),
-    "too large": (Reply(body=b" " * 2**20, endless=0.0), "more than 33,554,432 bytes"),
-    "without end": (Reply(body=b" ", endless=0.05), "did not answer in time"),
-    "nested": (Reply(body=b"[" * 200_000), "does not follow the OpenAI protocol"),
+    "compressed": (Reply(body=gzip.compress(b" " * 2**26), headers={"Content-Encoding": "gzip"}), "compressed", 60.0),
+    "too large": (Reply(body=b" " * 2**20, endless=0.0), "more than 33,554,432 bytes", 60.0),
+    "without end": (Reply(body=b" ", endless=0.05), "did not answer in time", 0.5),
+    "nested": (Reply(body=b"[" * 200_000), "not JSON", 60.0),
 }
 
 
-@pytest.mark.parametrize(("reply", "problem"), UNBOUNDED.values(), ids=UNBOUNDED.keys())
-def test_an_answer_has_bounds(serve: Serve, reply: Reply, problem: str) -> None:
+@pytest.mark.parametrize(("reply", "problem", "timeout_s"), UNBOUNDED.values(), ids=UNBOUNDED.keys())
+def test_an_answer_has_bounds(serve: Serve, reply: Reply, problem: str, timeout_s: float) -> None:
     server = serve(lambda asked: reply)
     with pytest.raises(ModelError, match=problem):
-        chat(server, RetryPolicy(max_retries=0), timeout_s=1.0).complete(TALK)
+        chat(server, RetryPolicy(max_retries=0), timeout_s=timeout_s).complete(TALK)
     with pytest.raises(ModelError, match=problem):
-        encoder(server.url, RetryPolicy(max_retries=0), timeout_s=1.0).encode(["a"])
+        encoder(server.url, RetryPolicy(max_retries=0), timeout_s=timeout_s).encode(["a"])
+    with pytest.raises(ModelError, match=problem):
+        HttpReranker(server.url, policy=RetryPolicy(max_retries=0), timeout_s=timeout_s).score("a", ["a"])
     assert server.arrived[0].headers["accept-encoding"] == "identity"
 
 

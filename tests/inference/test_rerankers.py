@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,7 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from inference import CrossEncoderReranker, HttpReranker, Reranker, RetryPolicy
+from inference import Reranker, RetryPolicy
+from inference.reranker import CrossEncoderReranker, HttpReranker
 from ontology.errors import ModelError
 from tests.harness.http_server import Arrived, Reply, as_json
 from tests.inference.conftest import Serve
@@ -110,53 +109,12 @@ def test_nonsense_is_a_model_error(serve: Serve, swift: RetryPolicy, answer: Any
     assert len(server.arrived) == 1
 
 
-UNBOUNDED = {
-    "compressed": (Reply(body=gzip.compress(b" " * 2**26), headers={"Content-Encoding": "gzip"}), "compressed"),
-    "too large": (Reply(body=b" " * 2**20, endless=0.0), "more than 33,554,432 bytes"),
-    "without end": (Reply(body=b" ", endless=0.05), "did not answer in time"),
-    "nested": (Reply(body=b"[" * 200_000), "not JSON"),
-}
-
-
-@pytest.mark.parametrize(("reply", "problem"), UNBOUNDED.values(), ids=UNBOUNDED.keys())
-def test_an_answer_has_bounds(serve: Serve, reply: Reply, problem: str) -> None:
-    server = serve(lambda asked: reply)
-    reranker = HttpReranker(server.url, timeout_s=1.0, policy=RetryPolicy(max_retries=0))
-    with pytest.raises(ModelError, match=problem):
-        reranker.score("a", ["a"])
-    assert server.arrived[0].headers["accept-encoding"] == "identity"
-
-
-@pytest.mark.parametrize("status", [429, 503])
-def test_retry_after_is_honoured(serve: Serve, swift: RetryPolicy, status: int) -> None:
-    replies = iter([as_json({}, status=status, Retry_After="0.3"), as_json([{"index": 0, "score": 2.0}])])
-    server = serve(lambda asked: next(replies))
-    started = time.monotonic()
-    assert HttpReranker(server.url, policy=swift).score("a", ["a"]).tolist() == [2.0]
-    assert time.monotonic() - started >= 0.3
-
-
 @pytest.mark.parametrize("status", [301, 401, 404])
 def test_a_refusal_is_not_repeated(serve: Serve, swift: RetryPolicy, status: int) -> None:
     server = serve(lambda asked: as_json({}, status=status))
     with pytest.raises(ModelError, match=f"HTTP {status}"):
         HttpReranker(server.url, policy=swift).score("a", ["a"])
     assert len(server.arrived) == 1
-
-
-def test_a_slow_server_times_out(serve: Serve) -> None:
-    server = serve(lambda asked: Reply(hang=True))
-    reranker = HttpReranker(server.url, timeout_s=0.1, policy=RetryPolicy(max_retries=0))
-    with pytest.raises(ModelError, match="in time"):
-        reranker.score("a", ["a"])
-
-
-def test_a_dead_port_is_named_without_the_password(dead_url: str, swift: RetryPolicy) -> None:
-    with pytest.raises(ModelError, match="cannot be reached") as caught:
-        HttpReranker(dead_url.replace("//", "//user:hunter2@"), policy=swift).score("a", ["a"])
-    assert caught.value.subject == dead_url
-    assert "hunter2" not in str(caught.value)
-    assert caught.value.__cause__ is None
 
 
 def test_a_folder_without_a_cross_encoder(tmp_path: Path) -> None:

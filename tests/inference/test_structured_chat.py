@@ -7,12 +7,11 @@ from typing import Any
 
 import pytest
 
-from inference import (
+from inference import Message, ScriptedChat
+from inference.result_cache import ResultCache
+from inference.structured_chat import (
     FailureBudget,
-    Message,
-    ResultCache,
     SchemaParser,
-    ScriptedChat,
     StructuredChat,
     StructuredRequest,
     UnusableAnswerError,
@@ -21,7 +20,7 @@ from ontology.errors import BudgetExceededError, ModelError
 
 SCHEMA: dict[str, Any] = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
 REQUEST = StructuredRequest(messages=(Message(role="user", content="n?"),), schema=SCHEMA, schema_name="n")
-PARSER = SchemaParser(SCHEMA, feature="a test")
+PARSER = SchemaParser(SCHEMA)
 
 
 def _chat(model: ScriptedChat, cache: ResultCache | None = None) -> StructuredChat:

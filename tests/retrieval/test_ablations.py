@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from egotools.values import RankedTool, Response
-from eval.systems.ablations import ABLATIONS
+from eval.systems import ABLATIONS
 from inference import HashingEncoder
 from retrieval.graph_retriever import GraphRetriever
 from retrieval.presets import make_presets

@@ -352,11 +352,10 @@ def _looked(vision: OpenAIEndpoint, url: str, question: str, budget: Budget) -> 
     """Ask the model that takes images."""
     text = (_LOOK + question).encode("utf-8", "replace").decode("utf-8")
     content: Any = [{"type": "text", "text": text}, {"type": "image_url", "image_url": {"url": url}}]
-    asked: Any = {"model": vision.model, "messages": [{"role": "user", "content": content}]}
+    messages = [{"role": "user", "content": content}]
     estimate = _IMAGE_TOKENS + len(text.encode()) // BYTES_PER_TOKEN
     with budget.reserve(prompt_tokens=estimate, completion_tokens=_ANSWER_TOKENS) as reservation:
-        create = vision.client.chat.completions.create
-        answer = vision.call(lambda: create(**asked, temperature=0, seed=0, max_tokens=_ANSWER_TOKENS))
+        answer = vision.chat(messages=messages, temperature=0, seed=0, max_tokens=_ANSWER_TOKENS)
         usage = reported_usage(answer)  # the estimate counts where the server says nothing that can be one
         reservation.settle(
             prompt_tokens=estimate if usage.prompt_tokens is None else usage.prompt_tokens,

@@ -11,8 +11,9 @@ from typing import Any
 
 from egotools import Tool
 from egotools.calling.invoker import ToolAnswer
-from inference import OpenAIChat, RetryPolicy
+from inference import RetryPolicy
 from inference.chat import Budget
+from inference.openai_client import OpenAIChat
 from ontology.errors import StatementError
 from planners.calls.sandbox import Sandbox, SandboxResult
 from planners.calls.tool_finder import FoundTool, FoundTools

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from eval.systems.ablations import make_ablations
+from eval.systems import make_ablations
 from inference import HashingEncoder
 from retrieval.engine import Engine
 from retrieval.index.phrases import PhraseVectors, phrases_of

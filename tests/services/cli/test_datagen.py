@@ -56,7 +56,7 @@ def made(store: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_eval_runs_on_the_output_unchanged(run: Run, made: Path, store: Path, tmp_path: Path) -> None:
     asked = ("eval", store, "--queries", made / "queries.jsonl", "--out", tmp_path, "--systems", "semantic")
-    code, out, err = run(*asked, "--no-footprint")
+    code, out, err = run(*asked)
     assert code == 0, err
     assert f"{len(read_queries([made / 'queries.jsonl']).queries)} requests" in out
 
@@ -83,7 +83,7 @@ def test_a_model_writes_and_reads_back_within_its_calls_and_the_rest_comes_with_
     assert results(tmp_path / "out") == whole
     made = rows(tmp_path / "out" / "queries.jsonl")
     assert len(few) < len(made) == 12 and all(row["generator"] == "llm.v2" and row["needs"] for row in made)
-    needs = ("eval", store, "--queries", tmp_path / "out" / "queries.jsonl", "--needs", "--no-footprint")
+    needs = ("eval", store, "--queries", tmp_path / "out" / "queries.jsonl", "--needs")
     assert run(*needs, "--out", tmp_path / "report", "--systems", "semantic@needs")[0] == 0
 
 

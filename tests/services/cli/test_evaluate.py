@@ -16,7 +16,7 @@ from tests.conftest import ROOT
 from tests.harness.commands import Run
 
 CATALOG = ROOT / "examples" / "enterprise" / "catalog"
-QUICK = ("--systems", "semantic,rrf,default", "--no-footprint")
+QUICK = ("--systems", "semantic,rrf,default")
 ASKED: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("single", "open cases of a customer", ("support/search_cases",)),
     ("single", "who is on the team of the project", ("projects/list_team_members",)),

@@ -8,12 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from eval.measured_set import Run
 from eval.queries import LabelledQuery, QuerySet
-from eval.run import Run, run_system
-from eval.system import ASKED, NEEDS, WHOLE, Ranked, System, asked_name
-from eval.systems import DEFAULT_SYSTEMS, GROUPS, RemoteSystem, make_systems
-from eval.systems.ablations import ABLATIONS
-from eval.systems.footprint import measure_footprint
+from eval.run import ASKED, NEEDS, WHOLE, Ranked, System, asked_name, run_system
+from eval.systems import ABLATIONS, DEFAULT_SYSTEMS, GROUPS, RemoteSystem, make_systems
 from inference import HashingEncoder
 from inference.encoder import Reranker
 from ontology.errors import (
@@ -28,7 +26,7 @@ from retrieval.presets import make_presets
 from retrieval.query.request import Request
 from retrieval.snapshot.reader import Snapshot
 from services.jobs.build import build_snapshot
-from tests.conftest import LINUX, ROOT
+from tests.conftest import ROOT
 from tests.services.server.memory_engine import MemoryEngine, serving
 
 CATALOG = ROOT / "examples" / "enterprise" / "catalog"
@@ -191,12 +189,3 @@ async def test_what_a_server_answers_with_is_an_error_of_ours() -> None:
             await asyncio.to_thread(ask, "find customer")
     with pytest.raises(NotReadyError):
         ask("find customer", 2.0)
-
-
-@LINUX
-def test_the_footprint_is_of_the_system_alone(store: Path, caplog: pytest.LogCaptureFixture) -> None:
-    measured = measure_footprint(store, "bm25-regex-title", REQUESTS[0])
-    assert measured["load_s"] > 0
-    assert 0 < measured["resident_bytes"] < 2e9
-    assert measure_footprint(store, "no such system", REQUESTS[0]) == {}
-    assert "no such system" in caplog.text

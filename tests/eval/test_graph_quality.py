@@ -9,16 +9,13 @@ from typing import Any
 
 import pytest
 
-from eval.graph_quality import GraphQuality, graph_quality
-from eval.graph_quality.connectivity import Relation
-from eval.graph_quality.edge_precision import EdgePrecision, GoldKind
+from eval.graph_quality import EdgePrecision, GoldKind, GraphQuality, Relation, graph_quality, read_external_edges
 from eval.queries import QuerySet
 from inference import HashingEncoder
-from ingest.build_report import read_build_report
 from ingest.graph import build_graph
 from ingest.linking.derived_edge import DerivedEdge
 from ontology import Dependency, Parameter, Provenance, Tool, Triple, load_ontology
-from ontology.errors import DocumentError, InvalidArgumentError
+from ontology.errors import DocumentError
 from retrieval.snapshot.reader import Snapshot, open_snapshot
 from retrieval.snapshot.writer import SnapshotContent
 from tests.eval.planted import query_set
@@ -173,39 +170,6 @@ def test_edges_that_pair_up_tools_are_far_above_chance_and_a_star_is_not(tmp_pat
     assert starred.two.share.value == starred.two.chance == starred.two.chance_max == 1.0
 
 
-REPORT: dict[str, Any] = {
-    "folder": "store/snapshots/x",
-    "documents": [],
-    "tools": 6,
-    "renamed": [["x", "y"]],
-    "rejected_tools": {"by_reason": {"no-name": 2}, "all": []},
-    "triples": {
-        "kept": {"has_entity": 5, "acts_on": 2},
-        "rejected_by_reason": {"no-evidence": 3, "self-loop": 1},
-        "rejected_by_predicate_and_reason": [["has_entity", "no-evidence", 3], ["has_entity", "self-loop", 1]],
-        "rejected_examples": [],
-        "tools_failed": {"a": "too long"},
-    },
-    "merges": {"by_kind": {"case": 4}, "all": [], "warnings": ["one"]},
-    "graph": {"nodes": 9, "edges": 9},
-    "reused": {"extractions": 0, "of_extractions": 6, "vectors": 0, "of_vectors": 9},
-    "seconds": {"read": 0.1},
-}
-
-
-def _kept(store: Path, name: str, **change: Any) -> Path:
-    (store / "reports").mkdir()
-    text = json.dumps({**REPORT, "snapshot_id": name, **change})
-    (store / "reports" / f"{name}.json").write_text(text, encoding="utf-8")
-    return store
-
-
-@pytest.mark.parametrize("change", [{"snapshot_id": "another"}, {"triples": {}}, {"merges": None}])
-def test_a_report_that_is_not_this_snapshots_is_refused(tmp_path: Path, change: dict[str, Any]) -> None:
-    with pytest.raises(InvalidArgumentError, match="this-one"):
-        read_build_report(_kept(tmp_path, "this-one", **change), "this-one")
-
-
 @pytest.mark.parametrize("line", ["no json", "[1]", '{"from": "a"}'])
 def test_a_row_that_is_no_dependency_is_named(snapshot: Snapshot, tmp_path: Path, line: str) -> None:
     key = tmp_path / "key.jsonl"
@@ -214,3 +178,28 @@ def test_a_row_that_is_no_dependency_is_named(snapshot: Snapshot, tmp_path: Path
         graph_quality(snapshot, gold_edges=[key])
     with pytest.raises(DocumentError, match="missing"):
         graph_quality(snapshot, gold_edges=[tmp_path / "missing.jsonl"])
+
+
+def test_external_edges_are_scored_beside_the_graphs_own(snapshot: Snapshot, tmp_path: Path) -> None:
+    key = _rows(tmp_path / "key.jsonl", [{"from": "b", "to": "a"}, {"from": "c", "to": "a"}])
+    # b needs a is true, c needs b is not, d is no tool of the key, and nobody knows z.
+    given = {"mine": [("b", "a"), ("c", "b"), ("d", "a"), ("b", "a"), ("z", "a")]}
+    quality = graph_quality(snapshot, gold_edges=[key], external_edges=given)
+    assert _counts(quality, "dependency", "mine") == (1, 2, 1, 2)
+    assert _edges(quality).unknown_external_edges == {"mine": 1}
+    assert graph_quality(snapshot, gold_edges=[key]) == graph_quality(snapshot, gold_edges=[key], external_edges={})
+
+
+def test_external_edges_are_read_as_source_gives_what_target_needs(tmp_path: Path) -> None:
+    rows = [
+        {"source": "a", "target": "b", "kind": "R-P"},
+        {"source": "a", "target": "c"},
+        {"source": "b", "target": "c", "kind": "P-P"},
+    ]
+    path = _rows(tmp_path / "mine.jsonl", rows)
+    assert read_external_edges([path]) == {"mine": [("b", "a"), ("c", "a")]}
+    for line in ("{", '"a"', '{"source": "a"}', "[1]", "[" * 100_000):
+        path.write_text('{"source": "a", "target": "b"}\n' + line + "\n", encoding="utf-8")
+        with pytest.raises(DocumentError, match="'source' and 'target'") as raised:
+            read_external_edges([path])
+        assert raised.value.subject == f"{path}:2"

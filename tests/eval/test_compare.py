@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from eval.analysis.compare import Comparison, Point, compare
-from eval.answers import Answer
-from eval.measured_set import MeasuredSet
+from eval.compare import Comparison, Point, compare
+from eval.measured_set import Answer, MeasuredSet
 from eval.queries import LabelledQuery
 from eval.report import comparison_to_markdown
 from ontology.errors import InvalidArgumentError
@@ -75,7 +74,7 @@ def test_the_page_names_every_request_that_changed() -> None:
         page.index("Gained: 2 requests.") < page.index("| q4 |") < page.index("Lost: 1 request.") < page.index("| q3 |")
     )
     assert "| q1 |" not in page
-    assert "Snapshot s1; config hash of default 000000000000." in page
+    assert "Snapshot s1." in page and "### default, 000000000000" in page
 
 
 def test_other_snapshots_and_configurations_are_said_on_top() -> None:
@@ -83,8 +82,8 @@ def test_other_snapshots_and_configurations_are_said_on_top() -> None:
     after = measured(AFTER, snapshot_id="s2", config={"preset": "default", "snapshot_id": "s2"}, config_hash="c" * 12)
     said = top(comparison_to_markdown(compare([before], [after], resamples=100)))
     assert "hr: the snapshots differ: s1 → s2" in said
-    assert "hr: configurations differ in k, snapshot_id: default (bbbbbbbbbbbb → cccccccccccc)." in said
-    assert said.index("snapshots differ") < said.index("configurations differ")
+    assert "hr: configurations of default differ in k, snapshot_id (bbbbbbbbbbbb → cccccccccccc)." in said
+    assert said.index("snapshots differ") < said.index("configurations of")
 
 
 def test_requests_that_are_not_the_same_in_both_are_named_and_left_out() -> None:

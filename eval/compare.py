@@ -6,7 +6,7 @@ Only results of both evaluations are paired: a system by its name, a request by 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import compress
@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 from pydantic import PlainSerializer, TypeAdapter, computed_field
 from pydantic.dataclasses import dataclass as json_dataclass
 
-from eval.answers import Run
-from eval.measured_set import MeasuredSet
-from eval.metrics import check, complete_at, interval, is_answered, p_value, ranks_of, resampled_means
+from eval.measured_set import MeasuredSet, Run
+from eval.metrics import check, complete_at, interval, p_value, ranks_of, resampled_means
 from eval.queries import LabelledQuery, slot_name
 from ontology.errors import InvalidArgumentError
 
@@ -139,9 +138,6 @@ class Comparison:
     seed: int
 
 
-_COMPARISON = TypeAdapter(Comparison)
-
-
 def compare(
     before: Sequence[MeasuredSet],
     after: Sequence[MeasuredSet],
@@ -155,18 +151,22 @@ def compare(
     :raises InvalidArgumentError: when they have no set, no request, no system or no cutoff in common.
     """
     check(resamples=resamples, seed=seed)
-    pairs = _pairs(before, after)
+    first, second = ({one.queries.name: one for one in sets} for sets in (before, after))
+    pairs = [(first[name], second[name]) for name in first if name in second]
+    if len(before) == len(after) == 1:
+        pairs = [(before[0], after[0])]
     if not pairs:
+        names = (", ".join(found) or "nothing" for found in (first, second))
         raise InvalidArgumentError(
             "the two evaluations have no set of requests in common",
-            subject=f"{_names(before)} and {_names(after)}",
+            subject=" and ".join(names),
             remedy="Compare evaluations of the same requests",
         )
-    paired = {id(measured) for pair in pairs for measured in pair}
+    paired = {measured.queries.name for pair in pairs for measured in pair}
     return Comparison(
         sets=tuple(_compare(*pair, cutoffs=cutoffs, resamples=resamples, seed=seed) for pair in pairs),
-        sets_only_before=tuple(one.queries.name for one in before if id(one) not in paired),
-        sets_only_after=tuple(one.queries.name for one in after if id(one) not in paired),
+        sets_only_before=tuple(name for name in first if name not in paired),
+        sets_only_after=tuple(name for name in second if name not in paired),
         resamples=resamples,
         seed=seed,
     )
@@ -174,19 +174,8 @@ def compare(
 
 def comparison_to_json(comparison: Comparison) -> dict[str, Any]:
     """Return the comparison as JSON values, with the differences."""
-    value: dict[str, Any] = _COMPARISON.dump_python(comparison, mode="json")
+    value: dict[str, Any] = TypeAdapter(Comparison).dump_python(comparison, mode="json")
     return value
-
-
-def _pairs(before: Sequence[MeasuredSet], after: Sequence[MeasuredSet]) -> list[tuple[MeasuredSet, MeasuredSet]]:
-    if len(before) == len(after) == 1:
-        return [(before[0], after[0])]
-    others = {measured.queries.name: measured for measured in after}
-    return [(one, others[one.queries.name]) for one in before if one.queries.name in others]
-
-
-def _names(sets: Sequence[MeasuredSet]) -> str:
-    return ", ".join(measured.queries.name for measured in sets) or "nothing"
 
 
 def _compare(
@@ -200,7 +189,13 @@ def _compare(
     runs = [(run, others[run.system]) for run in before.runs if run.system in others]
     depths = [(run.k, of.tools) for pair in runs for run, of in zip(pair, (before, after), strict=True)]
     reached = [k for k in cutoffs if all(depth >= min(k, tools) for depth, tools in depths)]
-    _check_common(paired, runs, reached, before.queries.name)
+    for common, what in ((paired, "answerable request"), (runs, "system"), (reached, "cutoff")):
+        if not common:
+            raise InvalidArgumentError(
+                f"the two evaluations have no {what} in common",
+                subject=before.queries.name,
+                remedy="Compare evaluations of the same requests, by systems of the same names, with the same k",
+            )
     same = {query.id for query in paired}
     draw = partial(resampled_means, resamples=resamples, seed=seed, stratum=before.queries.name)
     return SetComparison(
@@ -222,18 +217,6 @@ def _same(one: LabelledQuery, other: LabelledQuery) -> bool:
     return (one.text, set(map(frozenset, one.slots))) == (other.text, set(map(frozenset, other.slots)))
 
 
-def _check_common(
-    paired: Sequence[LabelledQuery], runs: Sequence[tuple[Run, Run]], cutoffs: Sequence[int], subject: str
-) -> None:
-    for common, what in ((paired, "answerable request"), (runs, "system"), (cutoffs, "cutoff")):
-        if not common:
-            raise InvalidArgumentError(
-                f"the two evaluations have no {what} in common",
-                subject=subject,
-                remedy="Compare evaluations of the same requests, by systems of the same names, with the same k",
-            )
-
-
 def _system(
     before: Run,
     after: Run,
@@ -251,7 +234,9 @@ def _system(
     return SystemComparison(
         system=before.system,
         hashes=(before.config_hash, after.config_hash),
-        settings=_differing(before.config, after.config),
+        settings=tuple(
+            sorted({key for run in (before, after) for key in run.config if not _equal(key, before, after)})
+        ),
         unanswered=(_unanswered(before, queries), _unanswered(after, queries)),
         points=tuple(
             Point(
@@ -275,11 +260,9 @@ def _complete(ranks: Sequence[Sequence[int | None]], cutoffs: Sequence[int]) -> 
     return np.array([[depth is not None and depth <= k for k in cutoffs] for depth in depths], dtype=np.float32)
 
 
-def _differing(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[str, ...]:
-    absent = object()
-    keys = sorted({*before, *after})
-    return tuple(key for key in keys if before.get(key, absent) != after.get(key, absent))
+def _equal(key: str, before: Run, after: Run) -> bool:
+    return key in before.config and key in after.config and bool(before.config[key] == after.config[key])
 
 
 def _unanswered(run: Run, queries: Sequence[LabelledQuery]) -> int:
-    return sum(not is_answered(run, query.id) for query in queries)
+    return sum(run.answered(query.id) is None for query in queries)

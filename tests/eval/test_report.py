@@ -1,4 +1,4 @@
-"""Reports: hand-computed tables, pages that no text can break out of, and bars as long as what they stand for."""
+"""Reports: hand-computed tables, and pages that no text can break out of."""
 
 from __future__ import annotations
 
@@ -8,23 +8,12 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
-from matplotlib.container import BarContainer
-
-from eval.answers import Answer
-from eval.measured_set import MeasuredSet
+from eval.measured_set import Answer, MeasuredSet, read_measured, write_measured
 from eval.queries import LabelledQuery, QuerySet
-from eval.report import (
-    difference_table,
-    measure_table,
-    per_query_rows,
-    table3,
-    table_to_markdown,
-    write_report,
-)
-from eval.report.blocks import percent, points
-from eval.report.tables import abstention_table, cost_table, latency_table
-from eval.summary import Summary, summarise, summary_from_json
+from eval.report import per_query_rows, write_report
+from eval.summary import Summary, summarise, summary_to_json
 from ontology.reporting import escape_markdown
+from tests.eval.planted import GRAPH as QUALITY
 from tests.eval.planted import query_set, run_of, with_unanswerable
 
 # flat finds everything, late; graph finds what it finds at once, and has no answer to q4.
@@ -63,19 +52,33 @@ def summary_of(*sets: MeasuredSet) -> Summary:
     return summarise(sets, baseline="flat", resamples=200)
 
 
-def test_table_3_as_the_paper_prints_it_with_the_share_that_none_can_complete() -> None:
-    text = table_to_markdown(table3(summary_of(planted()), "hr"))
-    assert text.splitlines() == [
-        r"|  | requests | \|gold\| > k @3 / @5 / @10 | flat @3 / @5 / @10 | graph @3 / @5 / @10 |",
-        "| --- | ---: | ---: | ---: | ---: |",
-        "| multi | 2 | 50.0 / 0.0 / 0.0 | 0.0 / **50.0** / **100.0** | **50.0** / **50.0** / 50.0 |",
-        "| single | 2 | 0.0 / 0.0 / 0.0 | 50.0 / **100.0** / **100.0** | **100.0** / **100.0** / **100.0** |",
-        "| *micro-average* | 4 | 25.0 / 0.0 / 0.0 | 25.0 / **75.0** / **100.0** | **75.0** / **75.0** / 75.0 |",
-        "",
-        r"CompleteRecall@k (%) by class of request, hr. The best in bold. \|gold\| > k: share of requests (%) with more "
-        "than k gold tools, which no system can complete. Snapshot s1; config hash of flat ffffffffffff, "
-        "graph aaaaaaaaaaaa.",
+def page_of(folder: Path, *sets: MeasuredSet) -> str:
+    write_report(folder, summary_of(*sets), sets)
+    return (folder / "report.md").read_text(encoding="utf-8")
+
+
+def rows_of(page: str, heading: str) -> list[str]:
+    """The rows of the first table below a heading."""
+    lines = page.partition(f"### {heading}\n\n")[2].splitlines()
+    return lines[: lines.index("")]
+
+
+def test_the_tables_have_what_was_counted_by_hand(tmp_path: Path) -> None:
+    page = page_of(tmp_path, planted())
+    assert rows_of(page, "CompleteRecall, hr") == [
+        "| system | multi (2) @3 / @5 / @10 | single (2) @3 / @5 / @10 | micro-average (4) @3 / @5 / @10 |",
+        "| --- | ---: | ---: | ---: |",
+        r"| \|gold\| > k | 50.0 / 0.0 / 0.0 | 0.0 / 0.0 / 0.0 | 25.0 / 0.0 / 0.0 |",
+        "| flat | 0.0 / **50.0** / **100.0** | 50.0 / **100.0** / **100.0** | 25.0 / **75.0** / **100.0** |",
+        "| graph | **50.0** / **50.0** / 50.0 | **100.0** / **100.0** / **100.0** | **75.0** / **75.0** / 75.0 |",
     ]
+    assert rows_of(page, "Latency and cost, hr") == [
+        "| system | answered | unanswered | fallbacks | rank p50 / p95 | total p50 / p95 |",
+        "| --- | ---: | ---: | ---: | ---: | ---: |",
+        "| flat | 4 | 0 | 0 | – | – |",
+        "| graph | 3 | 1 | 0 | 1 / 1 | 20 / 29 |",
+    ]
+    assert "| system | build, s | memory |" in page and "| graph | 1.2 | 3.0 MiB |" in page
 
 
 def abstaining(gold: dict[str, list[str]]) -> MeasuredSet:
@@ -97,56 +100,49 @@ def abstaining(gold: dict[str, list[str]]) -> MeasuredSet:
 
 
 def test_abstention_is_right_on_unanswerable_requests_and_false_on_others(tmp_path: Path) -> None:
-    measured = abstaining({"q1": ["a"], "q2": ["b"]})
-    summary = summary_of(measured)
-    header, _, *rows = table_to_markdown(abstention_table(summary, "hr")).splitlines()[:4]
+    page = page_of(tmp_path, abstaining({"q1": ["a"], "q2": ["b"]}))
+    header, _, *rows = rows_of(page, "Abstention, hr")
     assert header == (
-        "| system | config | unanswerable (3) | chit-chat (2) | other-domain (1) | answerable: false (2) | CompleteRecall@10 |"
+        "| system | unanswerable (3) | chit-chat (2) | other-domain (1) | answerable: false (2) | CompleteRecall@10 |"
     )
     assert rows == [
-        "| flat | 000000000000 | 0.0 [0.0, 0.0] | 0.0 [0.0, 0.0] | 0.0 [0.0, 0.0] | 0.0 [0.0, 0.0] | 0.0 |",
-        "| graph | 000000000000 | 66.7 [0.0, 100.0] | 50.0 [0.0, 100.0] | 100.0 [100.0, 100.0] | 50.0 [0.0, 100.0] | 100.0 |",
+        "| flat | 0.0 [0.0, 0.0] | 0.0 [0.0, 0.0] | 0.0 [0.0, 0.0] | 0.0 [0.0, 0.0] | 0.0 |",
+        "| graph | 66.7 [0.0, 100.0] | 50.0 [0.0, 100.0] | 100.0 [100.0, 100.0] | 50.0 [0.0, 100.0] | 100.0 |",
     ]
-    write_report(tmp_path, summary, [measured], title="hr")
-    page = (tmp_path / "report.md").read_text(encoding="utf-8")
-    assert header in page and "graph on hr left 1 request without an answer" in page
-    assert summary_from_json(json.loads((tmp_path / "summary.json").read_text(encoding="utf-8"))) == summary
+    assert "graph on hr left 1 request without an answer" in page
     written = [json.loads(line) for line in (tmp_path / "per_query.jsonl").read_text(encoding="utf-8").splitlines()]
     assert [row["systems"]["graph"]["abstains"] for row in written] == [True, False, True, True, False]
     assert [row["systems"]["graph"]["complete_at"] for row in written] == [1, 1, None, None, None]
 
 
-def test_intervals_and_differences_say_what_the_summary_says() -> None:
-    summary = summary_of(planted())
-    figure = next(
-        one for one in summary.figures if (one.scope, one.system, one.measure) == ("set", "graph", "CompleteRecall@3")
-    )
-    cell = measure_table(summary, "hr", "CompleteRecall", cutoffs=(3, 30)).rows[2][2]
-    assert (cell.text, cell.detail) == ("75.0", f"[{percent(figure.low)}, {percent(figure.high)}]")
-    [row] = difference_table(summary, "hr").rows
-    assert figure.difference == 0.5 and figure.difference_low is not None and figure.difference_high is not None
-    assert [one.text for one in row[:3]] == ["graph", "a" * 12, "+50.0"]
-    assert row[2].detail.startswith(f"[{points(figure.difference_low)}, {points(figure.difference_high)}], p 0.")
-    assert row[2].best == (figure.difference_low > 0)
+def test_a_measured_set_keeps_its_alternatives_and_plain_gold_sets_stay_as_they_were(tmp_path: Path) -> None:
+    queries = query_set({"q1": [["a", "b"], "c"], "q2": ["a", "c"]})
+    run = run_of(queries, {"q1": ["b", "c"]})
+    measured = MeasuredSet(queries=queries, runs=(run,), tools=9, snapshot_id=run.snapshot_id)
+    write_measured(tmp_path, measured)
+    assert read_measured(tmp_path) == measured
+    written = json.loads((tmp_path / "set.json").read_text(encoding="utf-8"))["queries"]["queries"]
+    assert [query["tools"] for query in written] == [[["a", "b"], "c"], ["a", "c"]]
+    first, _ = per_query_rows([measured])
+    assert first["gold"] == [["a", "b"], "c"]
+    assert first["systems"]["a"] == {"ranks": {"a": None, "b": 1, "c": 2}, "complete_at": 2}
 
 
-def test_latency_and_cost() -> None:
-    summary = summary_of(planted())
-    table = latency_table(summary, "hr")
-    assert [f"{column.group} {column.name}".strip() for column in table.columns[2:]] == [
-        "answered", "unanswered", "fallbacks", "rank p50", "rank p95", "total p50", "total p95",
-    ]  # fmt: skip
-    assert [cell.text for cell in table.rows[0]] == ["flat", "f" * 12, "4", "0", "0", "–", "–", "–", "–"]
-    assert [cell.text for cell in table.rows[1]] == ["graph", "a" * 12, "3", "1", "0", "1", "1", "20", "29"]
-    cost = cost_table(summary, "hr")
-    assert cost is not None
-    assert [column.name for column in cost.columns[2:]] == ["build, s", "memory"]
-    assert [cell.text for cell in cost.rows[1][2:]] == ["1.2", "3.0 MiB"]
-    assert cost_table(summary, "hr", ("flat",)) is None
+def test_intervals_and_differences_say_what_the_summary_says(tmp_path: Path) -> None:
+    page, summary = page_of(tmp_path, planted()), summary_of(planted())
+    figure = summary.figure(("set", "hr", "hr"), "graph", "CompleteRecall@3")
+    assert figure is not None and figure.difference == 0.5
+    assert figure.difference_low is not None and figure.difference_high is not None
+    cell = rows_of(page, "All measures, hr")[4].split(" | ")[1]
+    assert cell == f"**75.0** [{100 * figure.low:.1f}, {100 * figure.high:.1f}]"
+    row = rows_of(page, "Differences to flat, hr")[2].split(" | ")
+    within = f"[{100 * figure.difference_low:+.1f}, {100 * figure.difference_high:+.1f}]"
+    shown = "**+50.0**" if figure.difference_low > 0 else "+50.0"
+    assert row[0] == "| graph" and row[1].startswith(f"{shown} {within}, p 0.".replace("+0.0,", "0.0,"))
 
 
 def test_files_written(tmp_path: Path) -> None:
-    measured = planted(missing_gold={"q1": ("a",)}, graph=None)
+    measured = planted(missing_gold={"q1": ("a",)}, graph=QUALITY)
     summary = summary_of(measured)
     files = write_report(tmp_path / "out", summary, [measured], title="Planted")
     assert sorted(path.name for path in files) == sorted(path.name for path in (tmp_path / "out").iterdir())
@@ -154,7 +150,8 @@ def test_files_written(tmp_path: Path) -> None:
         "figure3.png", "figure5.png", "report.md", "report.html", "failures.md", "failures.html", "summary.json",
         "per_query.jsonl",
     }  # fmt: skip
-    assert summary_from_json(json.loads((tmp_path / "out/summary.json").read_text(encoding="utf-8"))) == summary
+    written = json.loads((tmp_path / "out/summary.json").read_text(encoding="utf-8"))
+    assert written == json.loads(json.dumps(summary_to_json(summary)))
     lines = (tmp_path / "out/per_query.jsonl").read_text(encoding="utf-8").splitlines()
     assert [json.loads(line) for line in lines] == list(per_query_rows([measured]))
     page = (tmp_path / "out/report.md").read_text(encoding="utf-8")
@@ -165,7 +162,8 @@ def test_files_written(tmp_path: Path) -> None:
     assert "(200 resamples, seed 0); differences are to flat, paired" in page
     assert "| q1 | a |" in page
     assert "Common to all configurations: encoder e.v1." in page
-    assert "| graph | 30 | preset graph; weights 000000000000 |" in page
+    assert "| graph | preset graph; weights 000000000000 | 30 |" in page
+    assert "### The tool graph, hr" in page and "| edges | supplies | 3 |" in page
     assert "No failure was analysed." in (tmp_path / "out/failures.md").read_text(encoding="utf-8")
     again = write_report(tmp_path / "again", summary, [measured], title="Planted")
     assert [path.read_bytes() for path in files] == [path.read_bytes() for path in again]
@@ -260,15 +258,3 @@ def test_markdown_shows_hostile_texts() -> None:
     )
     assert escape_markdown("get_employee 1 < 2 & 3 [20.0, 35.0]") == "get_employee 1 < 2 & 3 [20.0, 35.0]"
     assert escape_markdown("_a_ __b__ a\nb\r\n c") == r"\_a\_ \_\_b\_\_ a b c"
-
-
-# --- pictures
-
-
-def bars(axes: Any) -> list[float]:
-    """How long the bars are, in percent."""
-    return [round(float(bar.get_width()), 6) for group in groups_of_bars(axes) for bar in group.patches]
-
-
-def groups_of_bars(axes: Any) -> list[Any]:
-    return [container for container in axes.containers if isinstance(container, BarContainer)]

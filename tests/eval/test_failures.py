@@ -9,8 +9,8 @@ from pathlib import Path
 import networkx as nx
 import pytest
 
-from eval.analysis.failures import CAUSES, Failure, GraphEvidence, analyse_failures, failed_requests
-from eval.measured_set import MeasuredSet
+from eval.failures import CAUSES, Failure, analyse_failures, failed_requests
+from eval.measured_set import Answer, MeasuredSet
 from eval.queries import LabelledQuery, QuerySet, gold_slots
 from eval.report import write_report
 from eval.summary import summarise
@@ -118,13 +118,8 @@ def test_gold_that_the_catalogue_does_not_have(snapshot: Snapshot) -> None:
     failure = only(snapshot, "paper", request([AWARD, "gone/<b>tool</b>"]), k=2)
     [missing] = failure.missing
     assert failure.cause == missing.cause == "gold missing from the catalogue"
-    assert (missing.rank, missing.features, missing.edges, missing.shared, missing.near_duplicate) == (
-        None,
-        {},
-        (),
-        (),
-        "",
-    )
+    assert (missing.rank, missing.features, missing.edges, missing.shared) == (None, {}, (), ())
+    assert missing.near_duplicate == ""
 
 
 def test_complete_requests_are_no_failures_and_each_class_has_its_share(snapshot: Snapshot) -> None:
@@ -165,9 +160,10 @@ def test_the_page_of_failures(snapshot: Snapshot, tmp_path: Path) -> None:
     assert all(cause in CAUSES for cause in {failure.cause for failure in failures})
 
 
-def test_graph_evidence_about_two_tools(snapshot: Snapshot) -> None:
-    evidence = GraphEvidence(snapshot)
-    assert evidence.edges(AWARD, [AWARD]) == evidence.edges("gone", [AWARD]) == evidence.edges(AWARD, ["gone"]) == ()
-    assert evidence.shared(ORDER, [SUPPLIERS, ORDER]) == ("parameter:supplier id",)
-    assert evidence.near_duplicate(GET, [AWARD, GET, DUPLICATE.id]) == DUPLICATE.id
-    assert evidence.near_duplicate(AWARD, [GET, "gone"]) == evidence.near_duplicate("gone", [GET]) == ""
+def test_a_near_duplicate_that_stands_above(snapshot: Snapshot) -> None:
+    asked = measured(snapshot, "paper", request([GET], "One employee with manager"))
+    run = replace(asked.runs[0], system="another", answers={"q": Answer(query_id="q", tools=(DUPLICATE.id, AWARD))})
+    [failure] = analyse_failures(snapshot, ENCODER, replace(asked, runs=(run,)), "another", k=2, limit=1)
+    [missing] = failure.missing
+    assert (failure.cause, missing.near_duplicate) == ("near-duplicate ranked above it", DUPLICATE.id)
+    assert (missing.candidate, missing.in_ego_graph, failure.entries) == (None, None, ())

@@ -8,7 +8,7 @@ import threading
 import time
 import weakref
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from egotools.calling.address_guard import IDENTITY, is_encoded
 from inference.chat import GREEDY, Budget, Completion, Message, Sample
 from inference.encoder import Floats2d, check_at_least_1, has_content, sendable, unit_rows
 from inference.retry import TRANSIENT_STATUSES, RetryPolicy, TransientFailure, call_with_retries, parse_retry_after
-from ontology.errors import InvalidArgumentError, ModelError
+from ontology.errors import InvalidArgumentError, MissingExtraError, ModelError
 from ontology.hosts import check_http_url
 from ontology.redaction import redacted_url
 
@@ -35,6 +35,7 @@ __all__ = [
     "reported_usage",
 ]
 
+_Client = TypeVar("_Client", bound=Any)
 MOST_ANSWER_BYTES = 32 * 2**20
 """An answer with 64 vectors of 4,096 numbers has about 6 MB."""
 BYTES_PER_TOKEN = 3
@@ -42,6 +43,7 @@ BYTES_PER_TOKEN = 3
 _TOKENS_PER_MESSAGE = 8
 _MOST_TOKENS = 10**9  # of one call that a server may claim; a larger number is no count
 _KEY_VARIABLE = "OPENAI_API_KEY"
+_NO_KEY = "none"  # the library requires one; servers on a private network often need none
 _MAX_DETAIL_CHARS = 200
 _WRITE_BYTES = 16 * 2**10
 """The library's timeout begins again with each part of a write that the endpoint takes: so the parts are small."""
@@ -86,13 +88,7 @@ class ModelEndpoint:
         self._bounds = _Bounds(self.address)
         headers = IDENTITY | {"Content-Type": "application/json"}
         headers |= {"Authorization": f"Bearer {api_key}"} if api_key else {}
-        self._client = httpx.Client(timeout=timeout_s, headers=headers)
-        # The library takes no backend of the network without giving up the proxies of the environment.
-        for transport in (self._client._transport, *self._client._mounts.values()):
-            if isinstance(transport, httpx.HTTPTransport):
-                pool: Any = transport._pool
-                pool._network_backend = _Backend(pool._network_backend, self._bounds)
-        weakref.finalize(self, self._client.close)
+        self._client = self._bounded(httpx.Client(timeout=timeout_s, headers=headers))
 
     def post(self, path: str, body: Mapping[str, Any]) -> Any:
         """Send JSON, and return the JSON of the answer.
@@ -108,13 +104,26 @@ class ModelEndpoint:
         """The error for an answer that cannot be used."""
         return ModelError(problem, subject=self.address, remedy=self._remedy)
 
+    def _bounded(self, client: _Client) -> _Client:
+        """A new client of httpx or httpx2 with the bounds below it; it is closed with this endpoint."""
+        # The libraries take no backend of the network without giving up the proxies of the environment.
+        for transport in (client._transport, *client._mounts.values()):
+            pool = getattr(transport, "_pool", None)
+            if pool is not None:
+                pool._network_backend = _Backend(pool._network_backend, self._bounds)
+        weakref.finalize(self, client.close)
+        return client
+
+    def _refuse_encoded(self, headers: Any) -> None:
+        if is_encoded(headers):  # a few kilobytes may unpack to gigabytes
+            raise ModelError("the endpoint's answer is compressed", subject=self.address, remedy=_UNBOUNDED)
+
     def _attempt(self, url: httpx.URL, content: bytes) -> Any:
         self._bounds.begin(self._timeout_s)
         # `from None`: the errors of the client contain the whole request with its headers.
         try:
             with self._client.stream("POST", url, content=content) as response:
-                if is_encoded(response.headers):  # a few kilobytes may unpack to gigabytes
-                    raise ModelError("the endpoint's answer is compressed", subject=self.address, remedy=_UNBOUNDED)
+                self._refuse_encoded(response.headers)
                 answer = response.read()
         except self._httpx.TimeoutException:
             raise TransientFailure("the endpoint did not answer in time") from None
@@ -126,18 +135,17 @@ class ModelEndpoint:
             value = json.loads(answer)
         except (ValueError, RecursionError):  # RecursionError: nested too deeply
             value = None
-        self._check_status(response, value)
+        if response.status_code != 200:
+            raise self._refused(response.status_code, response.headers, value)
         if value is None:
             raise self.invalid_answer("the endpoint's answer is not JSON")
         return value
 
-    def _check_status(self, response: httpx.Response, value: Any) -> None:
-        status = response.status_code
-        if status == 200:
-            return
+    def _refused(self, status: int, headers: Any, value: Any) -> Exception:
+        """The error for an answer with another status than 200, and this JSON."""
         problem, remedy = f"the endpoint answered HTTP {status}", self._remedy
         if status in TRANSIENT_STATUSES:
-            raise TransientFailure(problem, retry_after_s=parse_retry_after(response.headers.get("retry-after")))
+            return TransientFailure(problem, retry_after_s=parse_retry_after(headers.get("retry-after")))
         detail = _at(value, "error", "message") or _at(value, "message")
         if status in (401, 403):
             remedy = f"Give a key that may call this model: export {_KEY_VARIABLE}=KEY"
@@ -146,7 +154,7 @@ class ModelEndpoint:
             problem = f"{problem}: {' '.join(told.split())[:_MAX_DETAIL_CHARS].rstrip('.')}"
         error = RefusedError(problem, subject=self.address, remedy=remedy)
         error.status = status
-        raise error
+        return error
 
 
 class _Bounds(threading.local):
@@ -221,11 +229,12 @@ def _at(value: Any, *steps: str | int) -> Any:
 
 
 class OpenAIEndpoint(ModelEndpoint):
-    """One model at one OpenAI-compatible base URL.
+    """One model at one OpenAI-compatible base URL, through the library of OpenAI within the bounds of an endpoint.
 
     :param model: the name of the model at the server.
     :param base_url: up to and including ``/v1``, or the corresponding path of the server.
     :param api_key: the variable ``OPENAI_API_KEY`` where None or empty.
+    :raises MissingExtraError: without the extra ``llm``.
     """
 
     def __init__(
@@ -240,8 +249,24 @@ class OpenAIEndpoint(ModelEndpoint):
             policy=policy or RetryPolicy(),
             remedy=f"Check that the endpoint serves {model!r} with the OpenAI protocol",
         )
+        try:
+            import openai
+        except ImportError as error:
+            raise MissingExtraError("OpenAI-compatible endpoints", extra="llm") from error
+        self._openai = openai
         self.model = model
         self.name = f"openai:{model}@{self.address}"
+        client: Any = self._bounded(openai.DefaultHttpxClient(follow_redirects=False))
+        client.event_hooks = {"response": [lambda response: self._refuse_encoded(response.headers)]}
+        # The retries are those of our policy, not of the library.
+        self._library = openai.OpenAI(
+            api_key=self._key or _NO_KEY,
+            base_url=base_url,
+            timeout=timeout_s,
+            max_retries=0,
+            default_headers=IDENTITY,
+            http_client=client,
+        )
 
     def __repr__(self) -> str:
         return f"OpenAIEndpoint({self.name!r})"
@@ -252,6 +277,26 @@ class OpenAIEndpoint(ModelEndpoint):
         :raises ModelError: as :meth:`post`.
         """
         return self.post("/chat/completions", {"model": self.model, **request})
+
+    def post(self, path: str, body: Mapping[str, Any]) -> Any:
+        """Send JSON, and return the JSON of the answer; errors as of :meth:`ModelEndpoint.post`."""
+        return call_with_retries(lambda: self._send(path, body), policy=self._policy, subject=self.address)
+
+    def _send(self, path: str, body: Mapping[str, Any]) -> Any:
+        self._bounds.begin(self._timeout_s)
+        # `from None`: the errors of the library may contain headers, keys or addresses with passwords.
+        try:
+            return self._library.post(path, body=dict(body), cast_to=object)
+        except self._openai.APITimeoutError:
+            raise TransientFailure("the endpoint did not answer in time") from None
+        except self._openai.APIConnectionError as error:
+            if isinstance(error.__cause__, ModelError | TransientFailure):
+                raise error.__cause__ from None
+            raise TransientFailure("the endpoint cannot be reached, or closed the connection") from None
+        except self._openai.APIStatusError as error:
+            raise self._refused(error.status_code, error.response.headers, error.body) from None
+        except (self._openai.OpenAIError, ValueError, TypeError, AttributeError, RecursionError):
+            raise self.invalid_answer("the endpoint's answer is not JSON") from None
 
 
 class ReportedUsage(NamedTuple):

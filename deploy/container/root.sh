@@ -18,7 +18,7 @@ umask 022
 # Distributions of the lock that nothing imports while a store is served read-only: measuring, merging of names, downloads of models.
 case $target in
 serve) extras="rest mcp" unused=" faiss-cpu hf-xet setuptools " ;;
-build) extras="rest mcp aws google" unused=" hf-xet setuptools " ;;
+build) extras="rest mcp llm aws google" unused=" hf-xet setuptools " ;;
 *) echo "$0: serve or build, not $target" >&2 && exit 2 ;;
 esac
 

@@ -16,6 +16,8 @@ from ontology.errors import BudgetExceededError, InvalidArgumentError, ModelErro
 from tests.harness.http_server import Arrived, Loopback, Reply, as_json
 from tests.inference.conftest import Serve
 
+pytest.importorskip("openai", reason="the extra 'llm' is not installed")
+
 TALK = [Message("system", "Answer in JSON."), Message("user", "Which entities?")]
 SCHEMA = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}
 

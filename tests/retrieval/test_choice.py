@@ -11,7 +11,7 @@ import pytest
 
 from egotools import AsyncClient, InvalidRequestError, Response
 from ontology.errors import InvalidArgumentError
-from retrieval.engine import SnapshotEngine
+from retrieval.engine import Engine
 from services.server.server import Server
 from services.server.settings import ServerSettings
 from tests.harness.http_server import Arrived, Loopback, Reply
@@ -21,7 +21,7 @@ NEEDS = ["find employees by name", "give an award to an employee"]
 
 
 @asynccontextmanager
-async def served(engine: SnapshotEngine, chooser: str = "") -> AsyncIterator[AsyncClient]:
+async def served(engine: Engine, chooser: str = "") -> AsyncIterator[AsyncClient]:
     server = Server(ServerSettings(port=0, workers=2, drain_s=0.0, grace_s=0.0, chooser=chooser))
     address = await server.start()
     try:
@@ -42,9 +42,7 @@ def tokens(answer: Response) -> int:
 
 @pytest.mark.parametrize("needs", [(), NEEDS], ids=["whole", "needs"])
 @pytest.mark.parametrize("preset", ["default", "rrf"])
-async def test_an_answer_stays_within_its_budget_of_tokens(
-    engine: SnapshotEngine, preset: str, needs: list[str]
-) -> None:
+async def test_an_answer_stays_within_its_budget_of_tokens(engine: Engine, preset: str, needs: list[str]) -> None:
     async with served(engine) as client:
         asked: dict[str, Any] = {"k": 20, "needs": needs, "preset": preset, "schema_format": "openai", "explain": False}
         whole = await client.retrieve(TASK, **asked)
@@ -60,7 +58,7 @@ async def test_an_answer_stays_within_its_budget_of_tokens(
     assert len(few.tools) == 2
 
 
-async def test_a_budget_below_zero_is_refused_by_name(engine: SnapshotEngine) -> None:
+async def test_a_budget_below_zero_is_refused_by_name(engine: Engine) -> None:
     async with served(engine) as client:
         with pytest.raises(InvalidRequestError) as caught:
             await client.retrieve(TASK, budget_tokens=-1)
@@ -80,7 +78,7 @@ def choosing(*answers: object) -> Loopback:
 
 @pytest.mark.parametrize("needs", [(), NEEDS], ids=["whole", "needs"])
 async def test_what_the_model_chooses_stands_first_and_is_the_answer_of_auto_k(
-    engine: SnapshotEngine, needs: list[str]
+    engine: Engine, needs: list[str]
 ) -> None:
     async with served(engine) as plain:
         before = await plain.retrieve(TASK, needs=needs, k=10)
@@ -107,9 +105,7 @@ async def test_what_the_model_chooses_stands_first_and_is_the_answer_of_auto_k(
         ('{"tools": ' + "[" * 100_000, "no chooser: its answer is not in the form"),
     ],
 )
-async def test_a_model_that_chooses_nothing_usable_costs_nothing(
-    engine: SnapshotEngine, said: object, told: str
-) -> None:
+async def test_a_model_that_chooses_nothing_usable_costs_nothing(engine: Engine, said: object, told: str) -> None:
     async with served(engine) as plain:
         before = await plain.retrieve(TASK, k=10)
     with choosing(said) as model:

@@ -14,14 +14,16 @@ import hashlib
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from inference.encoder import Floats1d, Floats2d
-from inference.result_cache import ResultCache
 from retrieval.index.records import load_mapped
+
+if TYPE_CHECKING:
+    from inference.result_cache import ResultCache
 
 __all__ = ["Nearest", "NodeVectors", "write_vectors"]
 

@@ -15,8 +15,6 @@ import typer
 from ontology.errors import DocumentError, EgotoolsError
 from ontology.files import write_file
 
-__all__ = ["ROOT", "Provenance", "current", "replace_block", "run_command"]
-
 ROOT = Path(__file__).resolve().parent.parent
 
 

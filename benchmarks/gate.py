@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from eval.regression_gate import Loss
     from eval.summary import Summary
 
-__all__ = ["KNOWN_LOSSES", "REFERENCE", "KnownLoss", "judge", "run_gate", "sign_flip_p", "without_rule"]
 
 CANDIDATE = "default"
 BASELINE = "rrf"

@@ -14,8 +14,6 @@ from services.jobs.build import build_snapshot
 from services.jobs.evaluate import evaluate, measure_systems
 from services.jobs.plans import EvaluationPlan
 
-__all__ = ["measure"]
-
 _TIMEOUT_S = 60.0  # a shared machine may stall; a slow answer is part of the latency, and is not lost
 
 

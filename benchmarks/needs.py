@@ -29,7 +29,6 @@ from services.threads import pin_threads
 if TYPE_CHECKING:
     from eval.measured_set import MeasuredSet
 
-__all__ = ["RESULTS", "collect", "renew_needs"]
 
 OUT = ROOT / "out" / "bench-needs"
 RESULTS = ROOT / "benchmarks" / "needs.json"

@@ -38,21 +38,6 @@ if TYPE_CHECKING:
     from eval.measured_set import MeasuredSet
     from eval.summary import Figure
 
-__all__ = [
-    "RESULTS",
-    "SYSTEMS",
-    "Result",
-    "Results",
-    "SetFacts",
-    "TokenCost",
-    "collect",
-    "facts_of",
-    "read_results",
-    "render",
-    "results_of",
-    "write_ranks",
-    "write_results",
-]
 
 OUT = ROOT / "out" / "bench-quality"
 RESULTS = ROOT / "benchmarks" / "results.json"

@@ -33,7 +33,6 @@ from services.threads import pin_threads
 if TYPE_CHECKING:
     from retrieval.engine import Engine
 
-__all__ = ["Reading", "is_wrong", "kappa", "read_answers", "report", "shortlist"]
 
 INSTRUCTIONS = Path(__file__).with_name("reader_instructions.md")
 AMBIGUOUS, MISSING = "ambiguous", "missing:"

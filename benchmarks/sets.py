@@ -14,29 +14,6 @@ from benchmarks.command import ROOT
 from eval.queries import gold_slots
 from ontology.errors import NotFoundError
 
-__all__ = [
-    "BENCH",
-    "DEPENDENCIES_GIVEN",
-    "GRAPH_RULE_SETS",
-    "MACRO_SETS",
-    "REAL",
-    "REAL_ABSENT",
-    "REAL_KEPT",
-    "REAL_LONG",
-    "SAMPLES",
-    "SHIPPED",
-    "SHIPPED_DEV",
-    "SHIPPED_GENERATED",
-    "SHIPPED_LONG",
-    "SHIPPED_TEST",
-    "BenchSet",
-    "bench_sets",
-    "catalog_address",
-    "real_sets",
-    "reduced",
-    "sampled",
-]
-
 BENCH = ROOT.parent / "shared" / "bench"
 SHIPPED = "enterprise"
 """The requests of the shipped benchmark that a language model wrote one at a time, without generator or template."""

@@ -30,19 +30,6 @@ from ontology.ontology import Ontology, load_ontology
 from ontology.tool import Parameter, Tool
 from retrieval.snapshot.reader import Snapshot
 
-__all__ = [
-    "FINDING_ACTIONS",
-    "IndexedParameter",
-    "ParameterIndex",
-    "ProfiledCatalogue",
-    "ValueKey",
-    "extend_profiles",
-    "is_paging",
-    "only_reads",
-    "without_said_context",
-    "word_set",
-]
-
 _WORDS: Mapping[str, str] = read_yaml(Path(__file__).parent / "words.yaml")
 FINDING_ACTIONS = ("search", "list")
 """Actions that find things."""

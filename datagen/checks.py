@@ -14,8 +14,6 @@ from ontology.names import words
 from ontology.tool import Tool
 from retrieval.query.request import Request, check_needs
 
-__all__ = ["Written", "contains_name", "fault_of", "said_alike"]
-
 _MACHINE = re.compile(r"[^\W_][_/.:\-][^\W_]|[a-z0-9][A-Z]")  # snake_case, a/b, camelCase
 _LONG_NAME = 4  # words: a shorter name may be an everyday phrase
 _VALUE_LIKE = re.compile(r"\d|\"[^\"]*\w[^\"]*\"|“[^”]*\w[^”]*”|\S@\S")

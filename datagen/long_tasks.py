@@ -12,8 +12,6 @@ from datagen.requests import DEPENDENT_CLASSES, MAX_LONG_TOOLS, RejectedRequest,
 from datagen.run import Steps, read_back, seed_of
 from datagen.writing import LONG_TASK
 
-__all__ = ["LongTasks", "make_long_tasks"]
-
 _PART_CLASSES = DEPENDENT_CLASSES | {"single-intent"}
 _MIN_TOOLS = 5
 _MIN_PARTS, _MAX_PARTS = 2, 4

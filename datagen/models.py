@@ -13,8 +13,6 @@ from inference.chat import GREEDY, ChatModel, Completion, Message, ObservedModel
 from ontology.errors import BudgetExceededError, InvalidArgumentError
 from ontology.files import disk_errors, row_line
 
-__all__ = ["NOT_RECORDED", "LimitedChat", "RecordedChat", "prompt_key"]
-
 NOT_RECORDED = "no answer is recorded"
 """What an answer begins with that is not there."""
 

@@ -23,8 +23,6 @@ from ontology.names import words
 from ontology.reporting import escape_line, escape_markdown
 from retrieval.index.bm25 import terms
 
-__all__ = ["ClassFigures", "Coverage", "GroupCoverage", "RunFigures", "Wording", "figures_of", "write_result"]
-
 _EXAMPLES = 10  # requests of each class in the report
 _MAX_REASONS = 12  # of a stage
 _MAX_TOOLS = 40  # that no request needs

@@ -9,22 +9,6 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any, Literal
 
-__all__ = [
-    "CLASSES",
-    "DEPENDENT_CLASSES",
-    "MAX_LONG_TOOLS",
-    "MAX_TOOLS",
-    "EdgeKind",
-    "PathEdge",
-    "RejectedRequest",
-    "SampleValue",
-    "Shape",
-    "SyntheticRequest",
-    "ToolLinks",
-    "ToolPath",
-    "Verdict",
-]
-
 MAX_TOOLS = 5
 """Maximum number of tools of a path of the six classes."""
 MAX_LONG_TOOLS = 12

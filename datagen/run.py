@@ -28,18 +28,6 @@ from ontology.errors import EgotoolsError, InvalidArgumentError
 from ontology.names import words
 from ontology.reporting import Progress
 
-__all__ = [
-    "MAX_COSINE",
-    "NearDuplicates",
-    "RunResult",
-    "Steps",
-    "equal_mix",
-    "make_requests",
-    "read_back",
-    "read_mix",
-    "seed_of",
-]
-
 MAX_PER_CLASS = 1_000_000
 MAX_COSINE = 0.95
 """A text with a higher cosine to an accepted one is a near-duplicate."""

@@ -21,8 +21,6 @@ from ontology.files import read_yaml
 from ontology.names import words
 from ontology.tool import Parameter, Tool
 
-__all__ = ["MAX_REQUIRED", "Slot", "fault_of_value", "find_unsayable", "sample", "slots_of"]
-
 MAX_REQUIRED = 6
 """Most required inputs of one tool that a request states; nobody types more."""
 _OPTIONAL = {"search": 1, "list": 1, "get": 0, "create": 2, "update": 2}

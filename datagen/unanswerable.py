@@ -22,8 +22,6 @@ from ontology.files import read_yaml
 from ontology.names import identified_entity, is_noun, is_word, noun_lemma, stop_words, verb_lemma, words
 from ontology.tool import Tool
 
-__all__ = ["UnanswerableRequest", "UnanswerableRequests", "make_unanswerable"]
-
 _ROUNDS = 3  # times that a sentence is filled anew; all sentences once, before any is used again
 _MAX_WORDS = 2  # of an object's name
 _MIN_TOOLS = 2  # about an object: nobody speaks much of the others

@@ -35,8 +35,6 @@ from ontology.names import verb_lemma, words
 from ontology.tool import Parameter, Tool
 from retrieval.index.bm25 import terms
 
-__all__ = ["LONG_TASK", "BlindReader", "ModelWriter", "TemplateWriter", "Writer"]
-
 T = TypeVar("T")
 
 LONG_TASK = "long-task"

@@ -22,15 +22,6 @@ from eval.metrics import check, complete_at, interval, p_value, ranks_of, resamp
 from eval.queries import LabelledQuery, slot_name
 from ontology.errors import InvalidArgumentError
 
-__all__ = [
-    "Comparison",
-    "Point",
-    "SetComparison",
-    "SystemComparison",
-    "compare",
-    "comparison_to_json",
-]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangedRequest:

@@ -32,8 +32,6 @@ from retrieval.ranking.features import TEXT_FEATURES, compute_features
 from retrieval.retriever import Retriever
 from retrieval.snapshot.reader import Snapshot
 
-__all__ = ["CAUSES", "Failure", "MissingTool", "analyse_failures", "failed_requests"]
-
 _MAX_SHARED = 5  # number of common nodes that are named
 _SIMILAR = 0.8  # minimum Jaccard similarity of the words of two near-duplicates
 _MIN_COMMON = (2, 3)  # words of names and of descriptions: names of one word (``search``) are too common to compare

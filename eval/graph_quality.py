@@ -24,21 +24,6 @@ from ontology.files import read_bounded
 from ontology.reporting import Proportion
 from retrieval.snapshot.reader import Snapshot
 
-__all__ = [
-    "ANY_TOOL_EDGE",
-    "Connectivity",
-    "ConnectivityShare",
-    "EdgePrecision",
-    "GoldKind",
-    "GraphQuality",
-    "GraphStatistics",
-    "Relation",
-    "Score",
-    "graph_quality",
-    "hubs",
-    "read_external_edges",
-]
-
 _DEPENDENCIES = ("supplies", "resolved_by", "depends_on")
 """The predicates between a consumer and a producer; the first leads from the producer, the others from the consumer."""
 _DERIVED = _DEPENDENCIES[:2]  # their edges have a confidence

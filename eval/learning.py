@@ -35,18 +35,6 @@ from retrieval.ranking.fusion import FusionRanker, add_votes
 from retrieval.ranking.weights import FUSION, weights_of
 from retrieval.snapshot.reader import Snapshot
 
-__all__ = [
-    "Learning",
-    "Session",
-    "bounded_sessions",
-    "encode_sessions",
-    "known_sessions",
-    "learn",
-    "make_past_requests",
-    "mcnemar",
-    "read_usage_log",
-]
-
 _WEIGHTS = (0.0, 4.0, 8.0, 16.0, 32.0, 64.0)
 _PAST, _CHOOSING = 0.8, 0.9
 _ASKED, _LEAST_ASKED = 300, 20

@@ -29,24 +29,6 @@ from ontology.errors import DocumentError, NotFoundError
 from ontology.files import write_file
 from ontology.json_values import first_error
 
-__all__ = [
-    "SET_FILE",
-    "Answer",
-    "MeasuredSet",
-    "Run",
-    "answer_line",
-    "read_answers",
-    "read_header",
-    "read_measured",
-    "read_run",
-    "read_runs",
-    "run_files",
-    "run_named",
-    "write_header",
-    "write_measured",
-    "write_run",
-]
-
 SET_FILE = "set.json"
 _log = logging.getLogger(__name__)
 _UNSAFE = re.compile(r"[^A-Za-z0-9._+-]+")

@@ -21,32 +21,6 @@ from eval.measured_set import MeasuredSet, Run
 from eval.queries import LabelledQuery, QuerySet, Slot
 from ontology.errors import InvalidArgumentError
 
-__all__ = [
-    "ANSWERABLE",
-    "COMPLETE",
-    "CUTOFFS",
-    "KIND",
-    "METRICS",
-    "UNANSWERABLE",
-    "AbstentionRate",
-    "Scores",
-    "abstains",
-    "abstention_rates",
-    "check",
-    "complete_at",
-    "completed_ranks",
-    "cutoff_of",
-    "gold_ranks",
-    "interval",
-    "metric_of",
-    "p_value",
-    "ranks_of",
-    "resampled_means",
-    "rounded",
-    "score",
-    "share_too_large",
-]
-
 
 def complete_recall(ranks: Sequence[int], gold: int, k: int) -> float:
     """1 where there is a gold tool and all are among the first k, else 0 (arXiv 2508.05888, section 5.2)."""

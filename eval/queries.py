@@ -24,21 +24,6 @@ from ontology.errors import DocumentError, InvalidArgumentError
 from ontology.json_values import first_error
 from retrieval.query.request import Request, check_needs
 
-__all__ = [
-    "LabelledQuery",
-    "QuerySet",
-    "Slot",
-    "gold_slots",
-    "missing_gold",
-    "of_split",
-    "read_queries",
-    "require_gold",
-    "row_tools",
-    "sample_queries",
-    "slot_name",
-    "with_needs",
-]
-
 Slot: TypeAlias = tuple[str, ...]
 """Ids of tools that would do equally, at least one, distinct."""
 

@@ -22,18 +22,6 @@ from eval.summary import MEAN, Figure, Scope, Summary, of_set
 from ontology.errors import DocumentError, InvalidArgumentError
 from ontology.files import write_file
 
-__all__ = [
-    "GATE_MEASURES",
-    "Loss",
-    "falls",
-    "losses",
-    "missing_gains",
-    "read_reference",
-    "reference_of",
-    "stale",
-    "write_reference",
-]
-
 _CUTOFFS = (3, 5, 10)
 GATE_MEASURES = tuple(f"{COMPLETE}@{k}" for k in _CUTOFFS)
 _DECISIVE = GATE_MEASURES[-1]  # at the default k; its whole interval must be above 0

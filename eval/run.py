@@ -28,8 +28,6 @@ from ontology.files import config_hash, only_writer, write_file
 from ontology.redaction import redact
 from ontology.reporting import Progress, no_progress
 
-__all__ = ["ASKED", "NEEDS", "NEEDS_ALONE", "WHOLE", "Ranked", "System", "asked_name", "run_system"]
-
 _log = logging.getLogger(__name__)
 _MAX_FAILURES = 3  # consecutive failures of the system itself, after which its run ends
 

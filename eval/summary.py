@@ -32,18 +32,6 @@ from eval.metrics import (
 from eval.queries import QuerySet
 from ontology.errors import InvalidArgumentError
 
-__all__ = [
-    "MEAN",
-    "Figure",
-    "Scope",
-    "SetFacts",
-    "Summary",
-    "SystemFacts",
-    "of_set",
-    "summarise",
-    "summary_to_json",
-]
-
 _FORMAT = "egotools.summary.v2"
 _BY_CLASS = {metric.name for metric in METRICS if metric.by_class}
 

@@ -22,16 +22,6 @@ from retrieval.ranking.weights import BASELINE_FUSION, FUSION, weights_of
 from retrieval.retriever import DEFAULT, RetrievalConfig, Retriever
 from retrieval.snapshot.reader import Snapshot
 
-__all__ = [
-    "ABLATIONS",
-    "DEFAULT_SYSTEMS",
-    "GROUPS",
-    "LocalSystem",
-    "RemoteSystem",
-    "make_ablations",
-    "make_systems",
-]
-
 _PREFIX = "grpc:"
 _OPENING_S = 10.0  # timeout of the first call, which describes the served snapshot
 

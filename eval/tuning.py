@@ -24,8 +24,6 @@ from retrieval.ranking.ranking import Ranking
 from retrieval.ranking.weights import SHIPPED, RankingWeights
 from retrieval.snapshot.reader import Snapshot
 
-__all__ = ["MIN_GOLD_SETS", "NEVER", "Case", "Tuning", "collect", "gold_numbers", "read_parts", "smooth_recall", "tune"]
-
 MIN_GOLD_SETS = 10
 """Different gold sets that each of the two parts needs."""
 NEVER = np.iinfo(np.int64).max

@@ -14,8 +14,6 @@ from inference.result_cache import ResultCache
 from ontology.errors import ModelError
 from ontology.reporting import now
 
-__all__ = ["CachedEncoder", "PooledEncoder"]
-
 _CACHE_KIND = "vector"
 _CHUNK = 1_024
 

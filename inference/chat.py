@@ -10,19 +10,6 @@ from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 from ontology.errors import BudgetExceededError, EgotoolsError, InvalidArgumentError, ModelError
 
-__all__ = [
-    "GREEDY",
-    "Budget",
-    "ChatModel",
-    "Completion",
-    "Message",
-    "ObservedModel",
-    "Reservation",
-    "Sample",
-    "ScriptedChat",
-    "Spend",
-]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Spend:

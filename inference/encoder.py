@@ -12,19 +12,6 @@ from numpy.typing import NDArray
 
 from ontology.errors import InvalidArgumentError, ModelError
 
-__all__ = [
-    "Encoder",
-    "Floats1d",
-    "Floats2d",
-    "HashingEncoder",
-    "Reranker",
-    "WrappedEncoder",
-    "check_at_least_1",
-    "has_content",
-    "sendable",
-    "unit_rows",
-]
-
 Floats1d: TypeAlias = NDArray[np.float32]
 """One axis of float32."""
 

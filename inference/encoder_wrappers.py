@@ -21,8 +21,6 @@ from inference.minilm import Span, SpanEncoder
 from inference.registry import load_encoder, load_reranker
 from ontology.errors import ModelError
 
-__all__ = ["MAX_ROWS", "RecentVectors", "SharedModels", "TimeoutEncoder", "TimeoutReranker", "with_recent_vectors"]
-
 MAX_ROWS = 8_192
 """12.6 MB of 384 dimensions. Chosen, not tuned."""
 _MOST_CALLS = 64

@@ -17,17 +17,6 @@ import numpy as np
 from inference.encoder import Encoder, Floats1d, Floats2d, check_at_least_1, has_content, sendable
 from ontology.errors import InvalidArgumentError, ModelError
 
-__all__ = [
-    "MAX_CHARS_PER_TOKEN",
-    "MiniLmEncoder",
-    "Span",
-    "SpanEncoder",
-    "encode_clauses",
-    "load_tokenizer",
-    "read_card",
-    "read_checked",
-]
-
 Span: TypeAlias = tuple[int, int]
 """Start and end of a part of a text, in characters."""
 

@@ -23,17 +23,6 @@ from ontology.redaction import redacted_url
 if TYPE_CHECKING:
     import httpx
 
-__all__ = [
-    "BYTES_PER_TOKEN",
-    "MOST_ANSWER_BYTES",
-    "ModelEndpoint",
-    "OpenAIChat",
-    "OpenAIEncoder",
-    "OpenAIEndpoint",
-    "RefusedError",
-    "answer_text",
-    "reported_usage",
-]
 
 _Client = TypeVar("_Client", bound=Any)
 MOST_ANSWER_BYTES = 32 * 2**20

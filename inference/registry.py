@@ -10,18 +10,6 @@ from inference.encoder import Encoder, HashingEncoder, Reranker
 from inference.minilm import WEIGHTS, MiniLmEncoder
 from ontology.errors import InvalidArgumentError, ModelNotAllowedError
 
-__all__ = [
-    "ALLOWED_MODELS_VARIABLE",
-    "DEFAULT_ENCODER",
-    "EMBEDDED_MODELS",
-    "ENCODER_NAMES",
-    "RERANKER_NAMES",
-    "allowed_by_environment",
-    "load_encoder",
-    "load_reranker",
-    "require_allowed_model",
-]
-
 EMBEDDED_MODELS = frozenset(("egotools-minilm-int8.v1", "minilm-l6-int8.v1", "hashing.v1", "fusion.v2"))
 """The models that ship with egotools: they import nothing else and contact nothing."""
 

@@ -13,9 +13,6 @@ from inference.openai_client import ModelEndpoint, RefusedError
 from inference.retry import RetryPolicy
 from ontology.errors import MissingExtraError, ModelError
 
-__all__ = ["CrossEncoderReranker", "HttpReranker"]
-
-
 MAX_CHARS_PER_TOKEN = 32
 _PROMPTED = {"LlamaBidirectionalForSequenceClassification"}  # take query and document as one prompt, not as a pair
 

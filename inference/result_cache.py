@@ -15,8 +15,6 @@ import zlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-__all__ = ["ResultCache"]
-
 _LOG = logging.getLogger(__name__)
 _SCHEMA = "CREATE TABLE IF NOT EXISTS entries (kind TEXT, key TEXT, value BLOB, PRIMARY KEY (kind, key)) WITHOUT ROWID"
 _CHECKSUM_BYTES = 4

@@ -16,16 +16,6 @@ from typing import TypeVar
 
 from ontology.errors import InvalidArgumentError, ModelError
 
-__all__ = [
-    "TRANSIENT_STATUSES",
-    "RetryPolicy",
-    "TransientFailure",
-    "call_with_retries",
-    "concurrent_map",
-    "end_retries_with",
-    "parse_retry_after",
-]
-
 T = TypeVar("T")
 
 TRANSIENT_STATUSES = frozenset({408, 429, 500, 502, 503, 504})

@@ -10,8 +10,6 @@ import numpy as np
 from inference.encoder import Floats2d, check_at_least_1, has_content, sendable, unit_rows
 from ontology.errors import MissingExtraError, ModelError
 
-__all__ = ["SentenceTransformersEncoder"]
-
 MAX_CHARS = 32_768
 
 

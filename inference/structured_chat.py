@@ -17,15 +17,6 @@ from inference.chat import GREEDY, ChatModel, Message, Sample
 from inference.result_cache import ResultCache
 from ontology.errors import BudgetExceededError, ModelError
 
-__all__ = [
-    "FailureBudget",
-    "SchemaParser",
-    "StructuredAnswer",
-    "StructuredChat",
-    "StructuredRequest",
-    "UnusableAnswerError",
-]
-
 T = TypeVar("T")
 
 _ATTEMPTS = 2  # the default: a second answer outside the schema is seldom followed by a better third

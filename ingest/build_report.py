@@ -26,21 +26,6 @@ from ontology.files import write_file
 from ontology.names import words
 from ontology.tool import NamedSource, Tool
 
-__all__ = [
-    "BuildReport",
-    "Counts",
-    "NamespaceHealth",
-    "ReuseReport",
-    "build_report_from",
-    "catalog_health",
-    "keep_build_report",
-    "keep_report",
-    "make_report",
-    "overlay_report",
-    "read_build_report",
-    "report_file",
-]
-
 _LOG = logging.getLogger(__name__)
 _EXAMPLES = 20
 

@@ -18,18 +18,6 @@ from ontology.files import disk_errors, replacing
 if TYPE_CHECKING:
     import networkx as nx
 
-__all__ = [
-    "EDGE_COLUMNS",
-    "EXPORT_FORMATS",
-    "NODE_COLUMNS",
-    "NODE_LABEL",
-    "batches",
-    "clean",
-    "edge_rows",
-    "export_graph",
-    "node_rows",
-    "relations",
-]
 
 Row: TypeAlias = dict[str, Any]
 """Map from column name to a text or a number."""

@@ -15,7 +15,6 @@ from ontology.tool_graph import OVERLAY, Aliases, EdgeAttributes, NodeAttributes
 if TYPE_CHECKING:
     import networkx as nx
 
-__all__ = ["MAX_PROVENANCE", "build_graph", "node_key"]
 
 _LOG = logging.getLogger(__name__)
 _EXTRACTOR = "derived.v1"  # versioned name of the origin of derived edges

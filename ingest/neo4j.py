@@ -17,14 +17,6 @@ from ontology.redaction import redacted_url
 if TYPE_CHECKING:
     import networkx as nx
 
-__all__ = [
-    "BoltAddress",
-    "bolt_errors",
-    "driver_options",
-    "parse_bolt_address",
-    "shown_error",
-    "write_neo4j",
-]
 
 _SCHEMES = ("bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc")
 _TIMEOUT_S = 10.0

@@ -30,8 +30,6 @@ from ontology.files import read_bounded, write_file
 from ontology.names import words
 from ontology.tool import PHRASES, Tool, tool_text
 
-__all__ = ["PhraseReport", "Phrases", "collect_phrases", "read_phrases_file", "with_phrases"]
-
 MAX_PHRASES, MAX_WORDS, MAX_CHARS = 4, 12, 100
 MARGIN = 0.35
 """By how much more a phrase may resemble another tool than its own, as cosines. Chosen on the 1,541 phrases of a draft for seven catalogues:

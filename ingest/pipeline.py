@@ -27,7 +27,6 @@ from ontology.value_shape import ShapeUse
 if TYPE_CHECKING:
     import networkx as nx
 
-__all__ = ["GraphBuild", "build_tool_graph"]
 
 _RULES = ("ingest.extract", "ontology")  # a changed rule or word list extracts again
 _READ_BY_LINKS = ("ingest", "ontology")

@@ -17,8 +17,6 @@ from inference.result_cache import ResultCache
 from ontology.json_values import JsonObject, canonical_text
 from ontology.tool import Tool
 
-__all__ = ["Cached", "ToolCache"]
-
 _CHUNK = 512  # values written together; a crash loses at most this number
 _PUBLISHED = "published-tools.v1"
 _T = TypeVar("_T")

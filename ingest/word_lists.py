@@ -7,8 +7,6 @@ from typing import Any
 
 from ontology.files import read_yaml
 
-__all__ = ["word_groups", "word_list", "word_patterns", "word_sets"]
-
 _ROOT = Path(__file__).parent
 
 

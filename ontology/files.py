@@ -24,26 +24,6 @@ import yaml
 
 from ontology.errors import InvalidArgumentError, StorageError
 
-__all__ = [
-    "SAFE_LOADER",
-    "append",
-    "code_digest",
-    "config_hash",
-    "cut",
-    "disk_errors",
-    "flush_to_disk",
-    "is_named",
-    "lock_within",
-    "only_writer",
-    "open_regular",
-    "read_bounded",
-    "read_yaml",
-    "replacing",
-    "row_line",
-    "write_file",
-    "write_rows",
-]
-
 _DIGITS = 12
 _NOT_SOURCE = (".pyc", ".onnx")  # compiled code, and model weights: the configurations hold the digests of the weights
 

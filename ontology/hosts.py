@@ -7,8 +7,6 @@ from urllib.parse import urlsplit
 
 from ontology.errors import InvalidArgumentError
 
-__all__ = ["check_http_url", "registered_label"]
-
 _HOST = re.compile(r"^(?:[a-z][a-z0-9+.-]*://)?(?:[^/@]*@)?(?P<host>[a-z0-9.-]+)", re.IGNORECASE)
 _ADDRESS = re.compile(r"[\d.]+")
 # Below these, labels are registered by others: chosen, not tuned. Of hosts below the last ones the label tells nothing.

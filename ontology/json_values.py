@@ -17,17 +17,6 @@ from ontology.errors import DocumentError
 if TYPE_CHECKING:
     from pydantic import ValidationError
 
-__all__ = [
-    "DEFINITIONS",
-    "JsonObject",
-    "as_dict",
-    "call_from_json",
-    "call_to_json",
-    "canonical_text",
-    "first_error",
-    "json_type",
-    "typed_values",
-]
 
 DEFINITIONS = "$defs"
 """The key of a JSON Schema under which the schemas are that it refers to."""

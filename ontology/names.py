@@ -15,26 +15,6 @@ from typing import NamedTuple
 
 from ontology.files import read_yaml
 
-__all__ = [
-    "NUMBER",
-    "NUMBER_WORDS",
-    "SPACY_MODELS",
-    "WORDED_NUMBER",
-    "canonical_name",
-    "expand",
-    "expansions",
-    "identified_entity",
-    "is_noun",
-    "is_verb",
-    "is_word",
-    "noun_lemma",
-    "number_of",
-    "ordinal_of",
-    "stop_words",
-    "verb_lemma",
-    "words",
-]
-
 _FILE = Path(__file__).with_name("stop_words.yaml")
 
 

@@ -16,8 +16,6 @@ from ontology.errors import OntologyError
 from ontology.files import SAFE_LOADER
 from ontology.names import words
 
-__all__ = ["EntityType", "Fault", "Ontology", "Predicate", "check_ontology", "load_ontology"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntityType:

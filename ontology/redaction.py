@@ -11,17 +11,6 @@ import re
 import shlex
 from urllib.parse import parse_qsl, unquote
 
-__all__ = [
-    "RedactingFormatter",
-    "command_words",
-    "names_secret",
-    "redact",
-    "redact_document_text",
-    "redacted_address",
-    "redacted_url",
-    "secrets_in",
-]
-
 _HIDDEN = "***"
 _COMMAND = "mcp:"
 _SAFE_USER = re.compile(r"(?:user:password|[^:@/?#]*:\*\*\*)@")  # of an example, or redacted already

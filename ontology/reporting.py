@@ -17,23 +17,6 @@ from pydantic.dataclasses import dataclass
 
 from ontology.errors import MissingExtraError
 
-__all__ = [
-    "COLOURS",
-    "Progress",
-    "Proportion",
-    "axis_label",
-    "blank_figure",
-    "default_style",
-    "escape_line",
-    "escape_markdown",
-    "escape_title",
-    "hide_frame",
-    "no_progress",
-    "now",
-    "timed",
-    "to_png",
-]
-
 # What opens markup inside a line. A bracket does only where a link can follow it, an underscore not inside a word,
 # an ampersand before an entity, a smaller-than before a tag.
 _MARKUP = re.compile(r"[\\`*|]|~(?=~)|\](?=[(\[:])|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])|<(?=[A-Za-z/!?])|&(?=#?\w+;)")

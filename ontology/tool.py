@@ -12,20 +12,6 @@ from ontology.errors import DocumentError
 from ontology.json_values import JsonObject, call_from_json, call_to_json, canonical_text
 from ontology.names import noun_lemma, words
 
-__all__ = [
-    "CONTEXT_PARAMETERS",
-    "OVERLAY_ORIGINS",
-    "PERSONS",
-    "PHRASES",
-    "Dependency",
-    "NamedSource",
-    "Parameter",
-    "Tool",
-    "is_own_profile",
-    "may_be_own_profile",
-    "tool_text",
-]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamedSource:

@@ -16,20 +16,6 @@ from itertools import groupby, takewhile, zip_longest
 from types import MappingProxyType
 from typing import Any
 
-__all__ = [
-    "KIND_SHAPES",
-    "MAX_VALUE_CHARS",
-    "ShapeFacts",
-    "ShapeUse",
-    "ValueShape",
-    "facts_of",
-    "is_specific",
-    "kind_of_value",
-    "shape_of",
-    "shape_of_pattern",
-    "widened",
-]
-
 MAX_VALUE_CHARS = 64
 """A longer value has a shape only if it has a kind."""
 _MAX_KIND_CHARS = 256

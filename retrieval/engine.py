@@ -27,8 +27,6 @@ from retrieval.snapshot.reader import Snapshot, open_snapshot
 from retrieval.snapshot.visible import VisibleSnapshots
 from retrieval.tool_planner import ToolPlanner
 
-__all__ = ["Engine", "open_engine", "open_reranker"]
-
 _RESTRICTED = 64  # engines for callers that see a part of the catalogue
 
 

@@ -18,8 +18,6 @@ from inference.encoder import Floats1d, Floats2d
 from retrieval.index.bm25 import Bm25Index, Postings, read_postings, write_postings
 from retrieval.index.records import load_mapped
 
-__all__ = ["PastRequests", "Votes", "read_past_requests", "write_past_requests"]
-
 NEIGHBOURS = 20
 """How many past requests vote; between 10 and 40 little changes."""
 _SEARCHED, _POOL = 8 * NEIGHBOURS, 2 * NEIGHBOURS

@@ -20,8 +20,6 @@ from retrieval.response import NOTHING_FITS, fitting
 from retrieval.retriever import PAPER, Retriever
 from retrieval.snapshot.reader import Snapshot
 
-__all__ = ["BASELINES", "DEFAULT_PRESET", "FAST_PRESET", "make_presets", "preset_named"]
-
 DEFAULT_PRESET = "default"
 FAST_PRESET = "fast"
 BASELINES = (

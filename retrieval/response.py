@@ -23,8 +23,6 @@ from retrieval.ranking.ranking import Ranking
 from retrieval.snapshot.graph_views import consumer_edges
 from retrieval.snapshot.reader import Snapshot
 
-__all__ = ["NOTHING_FITS", "after_done", "fitting", "is_done", "respond", "respond_to_needs"]
-
 # In standard deviations of the scores: for a tool that takes an output of an executed one, times the confidence of the edge; and for a
 # tool of the same system. Both found on the development halves of the shipped company and of the real documents.
 _SUCCESSOR_BOOST = 1.0

@@ -8,8 +8,6 @@ from typing import Protocol
 from egotools.values import Response
 from retrieval.query.request import Request
 
-__all__ = ["DEFAULT", "DEPENDENCIES", "PAPER", "PLAIN", "RetrievalConfig", "Retriever"]
-
 DEPENDENCIES = frozenset({"depends_on", "resolved_by", "supplies"})
 """The predicates by which one tool needs another."""
 

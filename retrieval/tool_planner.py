@@ -25,8 +25,6 @@ from retrieval.query.typed_values import IDENTIFIER_WORDS, find_values, known_va
 from retrieval.retriever import DEPENDENCIES, Retriever
 from retrieval.snapshot.reader import Snapshot
 
-__all__ = ["ToolPlanner"]
-
 _MOST_ALTERNATIVES = 3
 _ANSWERED = 0.7  # two identifiers of one name may be those of two things. Chosen, not tuned.
 _NAME_CERTAINTY = 0.9  # that the one name in a request is what the one search of its plan looks for. Chosen, not tuned.

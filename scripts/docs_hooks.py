@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from typing import Any
 
-__all__ = ["on_page_content"]
-
 _ROLE = re.compile(r":(?:mod|class|func|meth|data|attr):<code>~?([^<]+)</code>")
 
 

@@ -12,19 +12,6 @@ from benchmarks.ev_graph.ev_draws import Draws, Ints, amounts, codes, picked, sk
 from benchmarks.ev_graph.graph_table import Columns, ColumnType, GraphTable
 from ontology.errors import InvalidArgumentError
 
-__all__ = [
-    "TIERS",
-    "EvSizes",
-    "auxiliary_category",
-    "ev_sizes",
-    "first_named_model",
-    "keys",
-    "month_columns",
-    "node_tables",
-    "site_codes",
-    "tier_of_drives",
-]
-
 REGIONS = tuple(
     "Northern Europe,Western Europe,Southern Europe,Eastern Europe,North America,South America,East Asia,South Asia,Oceania".split(
         ","

@@ -24,8 +24,6 @@ from benchmarks.ev_graph.ev_nodes import (
 )
 from benchmarks.ev_graph.graph_table import Columns, ColumnType, GraphTable
 
-__all__ = ["ev_tables"]
-
 PLAN = 0
 """The cost class of what is scheduled; 1 is that of what was done."""
 _SITES_OF_MODEL = (0.05, 0.47, 0.26, 0.12, 0.06, 0.04)

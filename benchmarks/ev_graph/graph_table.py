@@ -12,8 +12,6 @@ import numpy as np
 from benchmarks.ev_graph.ev_draws import Floats, Ints
 from planners.stores.ladybug import NodeTable, RelationshipTable, load_graph
 
-__all__ = ["Column", "ColumnType", "Columns", "GraphTable", "load_tables"]
-
 ColumnType: TypeAlias = Literal["string", "integer", "number", "boolean", "date"]
 Column: TypeAlias = Sequence[object] | Ints | Floats
 Columns: TypeAlias = Mapping[str, Column]

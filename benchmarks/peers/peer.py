@@ -22,8 +22,6 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Protocol, TextIO
 
-__all__ = ["Embed", "PeerTool", "Search", "main", "read_tools", "run_job"]
-
 Search = Callable[[str, int], list[str]]
 """Answers a request in plain words with the ids of at most k tools, best first."""
 

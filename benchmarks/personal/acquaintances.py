@@ -8,8 +8,6 @@ from random import Random
 
 from benchmarks.personal.truth_tables import TruthTables
 
-__all__ = ["ME", "Acquaintance", "make_acquaintances", "tell_person", "write_cards"]
-
 _GIVEN = (
     "Ada Amir Anke Bela Björn Carla Chidi Dana Elif Emil Fatima Felix Grace Hana Hugo Ines Ivan Jamal Jun Kemal Lena Liam Mara "
     "Mei Milo Nadia Noor Olga Omar Petra Pilar Quinn Rafał Rosa Sami Sofía Tariq Uma Viktor Wren Yara Zoë"

@@ -13,8 +13,6 @@ from benchmarks.personal.acquaintances import ME, Acquaintance, tell_person
 from benchmarks.personal.documents import Document, attach
 from benchmarks.personal.truth_tables import TruthTables
 
-__all__ = ["READERS", "Letter", "make_letters", "tell_letter"]
-
 READERS = Acquaintance("readers", ("readers@lists.example",), card=False)
 """A mailing list: a person like others, as far as an address tells."""
 Form: TypeAlias = Literal["plain", "latin1", "alternative", "html", "forward"]

@@ -14,8 +14,6 @@ from icalendar import Calendar, Event, vCalAddress
 from benchmarks.personal.acquaintances import ME, Acquaintance, tell_person
 from benchmarks.personal.truth_tables import TruthTables
 
-__all__ = ["write_calendars"]
-
 _ZONES = ("America/New_York", "Europe/Berlin", "UTC")
 _NAMES = "Budget review|Design sprint|Dentist|Garden party|Jazz night|Lunch|Piano recital|Planning|Retrospective|Trail walk".split(
     "|"

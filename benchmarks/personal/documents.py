@@ -9,8 +9,6 @@ from random import Random
 
 from benchmarks.personal.truth_tables import TruthTables
 
-__all__ = ["Document", "attach", "make_documents"]
-
 _TOPICS = "budget contract invoice itinerary lease menu minutes notes photo plan poster quote receipt report roster slides survey tax".split()
 _EXTENSIONS = ("txt", "pdf", "docx", "csv", "jpg", "zip", "ics")
 _FOLDERS = (

@@ -11,8 +11,6 @@ from email.utils import format_datetime
 from benchmarks.personal.acquaintances import ME, Acquaintance
 from benchmarks.personal.correspondence import READERS, Letter
 
-__all__ = ["mime_message"]
-
 _POLICY = SMTP.clone(linesep="\n", max_line_length=76)
 
 

@@ -8,8 +8,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-__all__ = ["TruthTables"]
-
 
 @dataclass
 class TruthTables:

@@ -14,8 +14,6 @@ from benchmarks.personal.documents import make_documents
 from benchmarks.personal.mime_writer import mime_message
 from benchmarks.personal.truth_tables import TruthTables
 
-__all__ = ["TODAY", "TRUTH", "ZONE", "write_personal_data"]
-
 TODAY = date(2026, 6, 15)
 """The day on which requests about the data are made."""
 ZONE = "America/New_York"

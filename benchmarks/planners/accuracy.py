@@ -26,8 +26,6 @@ from planners.query import load_parser
 from planners.query.domain import read_domain
 from planners.query.query_graph import GoldRequest, Parser, QueryGraph, request_set
 
-__all__ = ["ParsedGold", "measure", "same_graph", "sampled", "table"]
-
 _TODAY = date(2026, 2, 15)
 _SEED = 7
 _LEAD = re.compile(r"^(?:(?:in|on|at|during|from|over|since|after|before|prior to|the)\s+)+")

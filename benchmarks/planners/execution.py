@@ -43,8 +43,6 @@ from planners.query.query_graph import EdgeConstraint, FilterConstraint, GoldReq
 from services.jobs.build import build_snapshot
 from services.server.process import server_process
 
-__all__ = ["Mailbox", "ids_of", "opened_mailbox", "true_answer"]
-
 _TOOLS = "planners.personal.personal_tools"
 _NAMES = ("name", "subject", "content", "email_address", "url")
 _TRIES = 300

@@ -15,8 +15,6 @@ from typing import Any, Literal, TypeAlias
 
 from benchmarks.command import ROOT
 
-__all__ = ["Answer", "Question", "Score", "Truth", "score_answer", "shipped_questions"]
-
 TASKS = ROOT / "planners" / "graphseek" / "tasks"
 Table: TypeAlias = Mapping[str, Sequence[object]]
 """Name of a column → its values."""

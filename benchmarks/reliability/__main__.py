@@ -19,8 +19,6 @@ from benchmarks.reliability import attack_rows, server_rows, store_rows
 from benchmarks.reliability.harness import Row
 from services.threads import pin_threads
 
-__all__ = ["PAGE", "RESULTS", "ROWS", "table"]
-
 RESULTS = Path(__file__).with_name("results.json")
 PAGE = ROOT / "benchmarks" / "notes" / "reliability.md"
 ROWS: dict[str, Row] = {row.key: row for module in (store_rows, server_rows, attack_rows) for row in module.ROWS}

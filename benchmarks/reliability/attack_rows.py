@@ -20,8 +20,6 @@ from egotools.v1 import egotools_pb2 as pb
 from tests.harness.other_peer import other_peer
 from tests.harness.raw_http2 import call_frames, connection, reset_frame
 
-__all__ = ["ROWS"]
-
 _FUZZ_BAR = 1_000_000
 _MESSAGES = int(os.environ.get("MESSAGES", _FUZZ_BAR))
 _SERVICE = pb.DESCRIPTOR.services_by_name["ToolRetrieval"].full_name

@@ -22,8 +22,6 @@ from services.jobs.build import build
 from services.jobs.plans import BuildPlan
 from tests.harness.servers import free_port
 
-__all__ = ["QUERY", "Callers", "Figure", "Replica", "Row", "asked_for", "calling", "replicas", "row_store", "rss_mb"]
-
 QUERY = "overdue invoices of a supplier"
 _TIMEOUT_S = 20.0
 _PAUSE_S = 0.1

@@ -32,8 +32,6 @@ from services.server.settings import ServerSettings
 from tests.harness.editions import EditionStore, build_editions, editions_in, whole_request
 from tests.harness.issuers import AUDIENCE, ISSUER, Issuer, key_set, write_policy
 
-__all__ = ["ROWS"]
-
 _READERS = 4
 _TIMEOUT_S = 60.0
 _SERVING = health_pb2.HealthCheckResponse.SERVING

@@ -23,8 +23,6 @@ from retrieval.snapshot.reader import open_snapshot
 from services.jobs.build import build_snapshot
 from services.server.catalogs import CatalogStore
 
-__all__ = ["ROWS"]
-
 _SEED = 20_261_122
 _KILLS, _DAMAGES = 100, 200
 _NOUNS = ("order", "invoice", "supplier", "employee", "contract", "shipment", "ticket", "asset")

@@ -25,8 +25,6 @@ from retrieval.query.query import analyse
 from retrieval.query.request import MAX_K, Request
 from retrieval.ranking.confidence import RANKS, Background, CatalogueStatistics, catalogue_statistics, tool_evidence
 
-__all__ = ["CATALOGUES", "Case", "Evidence", "background_lines", "foreign", "gather", "read_case", "written"]
-
 _NEAR = 0.8  # cosine from which on a tool does what a gold tool does
 _FOREIGN = 100
 

@@ -28,8 +28,6 @@ from ontology import Tool, load_ontology
 from ontology.files import write_rows
 from ontology.reporting import Proportion
 
-__all__ = ["draw_edges", "fit_bins"]
-
 Row = dict[str, Any]
 _MAX_TEXT = 160
 

@@ -24,8 +24,6 @@ from ingest.linking import local_name
 from ontology.names import noun_lemma, verb_lemma, words
 from ontology.tool import Tool
 
-__all__ = ["MAX_ALTERNATIVES", "SAME_VERBS", "InterchangeableTools"]
-
 MAX_ALTERNATIVES = 8
 """A tool with more doubles than this is in no request: the catalogue says too little to tell its tools apart. It guards against
 poor documents: none of 3,720 tools, of the shipped company and of other vendors, has more than 2, so 2 to 8 do the same."""

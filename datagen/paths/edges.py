@@ -23,8 +23,6 @@ from ingest.linking import (
     derive_rp_edges,
 )
 
-__all__ = ["LIMITS", "MIN_CONFIDENCE", "EdgeFilter", "build_rp_graph"]
-
 MIN_CONFIDENCE = 0.9
 """Minimum calibrated confidence of an edge that makes a path. Of the judged edges of ``benchmarks/training/edge_verdicts/real_documents.jsonl``, which the
 calibration has not seen, 54 of the 57 with this confidence are true (95 %, interval 86 to 98 %), and 31 of the 43 below it."""

@@ -14,7 +14,6 @@ from ingest.linking import AUTH_KEY, ConsumedValue, ToolProfile, local_name, typ
 from ontology.names import noun_lemma, words
 from ontology.tool import Parameter, Tool
 
-__all__ = ["PathNeeds", "gives_own_object", "output_kind", "outputs_beside_names"]
 _SIGNED_IN = r"(?:authenticated|authorized|authed|calling|(?:logged|signed)(?:-| )in)"
 _OF_CALLER = re.compile(
     rf"\b(?:current|(?:currently )?{_SIGNED_IN}|(?:your|my)(?: own)?)\s+(?P<thing>\w+)"

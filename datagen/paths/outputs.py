@@ -24,8 +24,6 @@ from ingest.linking import (
 from ontology.names import stop_words, verb_lemma, words
 from ontology.tool import Parameter, Tool
 
-__all__ = ["InferredOutput", "OutputInferrer", "OutputRules", "produced_keys"]
-
 _CONVERTING = word_set("converting")
 _MAKING = word_set("making") | _CONVERTING
 _PASSING = word_set("passing")

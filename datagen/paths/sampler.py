@@ -24,17 +24,6 @@ from ontology.names import noun_lemma, words
 from ontology.reporting import Progress
 from ontology.tool import Parameter, Tool
 
-__all__ = [
-    "Anchors",
-    "FoundPaths",
-    "PathBuilder",
-    "StepRules",
-    "Usage",
-    "answers_general_questions",
-    "find_paths",
-    "shuffled_ranks",
-]
-
 _MIN_FREE_TEXT = 0.8  # minimum free-text score of a search in documents
 _MAX_VALIDATED = 12  # maximum number of candidates that are validated for one position
 _SHARE_SAME_GROUP = 0.7  # a random number below: a tool of the same group, else any

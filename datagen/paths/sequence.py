@@ -12,8 +12,6 @@ from datagen.requests import PathEdge, ToolLinks, Verdict
 from ingest.linking import AUTH_KEY, GENERIC_NAMES, PLAIN_VALUE, TYPED_RESOURCE, ConsumedValue, ToolProfile
 from ontology.names import noun_lemma, words
 
-__all__ = ["SequenceRules", "state_check"]
-
 _Key = tuple[str, str]
 _MIN_CONFIDENCE = 0.2
 _MAX_MISSING = 0.2  # share of the fields that a tool reads, and a list before it does not give

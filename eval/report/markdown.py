@@ -15,21 +15,6 @@ from markdown_it.token import Token
 
 from ontology.reporting import Proportion, escape_line, escape_markdown, escape_title
 
-__all__ = [
-    "NOTHING",
-    "Markdown",
-    "bold",
-    "bytes_of",
-    "counted",
-    "difference",
-    "markdown_to_html",
-    "milliseconds",
-    "percent",
-    "points",
-    "render",
-    "table",
-]
-
 
 class Markdown(str):
     """Text that is Markdown already: it is shown as it is, and every other text escaped."""

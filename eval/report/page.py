@@ -31,8 +31,6 @@ from eval.run import ASKED, WHOLE, asked_name
 from eval.summary import MEAN, Scope, Summary, of_set, summary_to_json
 from ontology.files import write_file, write_rows
 
-__all__ = ["comparison_to_markdown", "needs_notes", "per_query_rows", "write_report"]
-
 _TEXT_CHARS = 160  # of a request, in a row
 
 

@@ -12,8 +12,6 @@ from eval.summary import Scope, Summary
 from ontology.errors import MissingExtraError
 from ontology.reporting import COLOURS, axis_label, blank_figure, default_style, hide_frame, to_png
 
-__all__ = ["Picture", "averages_picture", "by_group_picture", "missing_plots"]
-
 _WIDTH, _BAR, _MARGIN = 9.0, 0.16, 1.1  # inches: of the picture, of a bar, for title, axis and caption
 _PANELS = 3  # a row
 _MAX_NAME = 34  # characters of a name on an axis

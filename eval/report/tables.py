@@ -12,19 +12,6 @@ from eval.metrics import ANSWERABLE, COMPLETE, UNANSWERABLE, cutoff_of, metric_o
 from eval.report.markdown import NOTHING, Markdown, bold, bytes_of, difference, milliseconds, percent, table
 from eval.summary import MEAN, Figure, Scope, Summary, SystemFacts, of_set
 
-__all__ = [
-    "PAPER_CUTOFFS",
-    "abstention_table",
-    "by_class",
-    "by_set",
-    "complete_measures",
-    "cost_table",
-    "difference_table",
-    "figures_table",
-    "latency_table",
-    "systems_table",
-]
-
 PAPER_CUTOFFS = (3, 5, 10)
 # Stages in the order in which a request passes them; others follow by name, the total comes last.
 _STAGES = ("encode", "entry", "ego", "rank", "explain")

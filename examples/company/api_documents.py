@@ -14,19 +14,6 @@ from jsonschema.exceptions import best_match
 
 from ontology.errors import DocumentError, InvalidArgumentError
 
-__all__ = [
-    "Operation",
-    "OperationParameter",
-    "Refusal",
-    "Schema",
-    "check_value",
-    "conflict",
-    "no_record",
-    "parsed",
-    "read_operations",
-    "wrong",
-]
-
 Schema = Mapping[str, Any]
 _METHODS = ("get", "post", "put", "patch", "delete")
 _BESIDE_SCHEMA = ("name", "in", "required", "description")

@@ -12,8 +12,6 @@ from examples.company.api_documents import conflict, wrong
 from examples.company.calls import CompanyCall, Computed, create, found, listed, shown, subject_of
 from examples.company.records import CompanyRecords, Record, facts
 
-__all__ = ["COMPUTED", "SPECIAL"]
-
 _ENTITLED_DAYS = {"ANNUAL": 30.0}
 _AGES = ((0, "not due"), (30, "1-30"), (90, "31-90"), (10**6, "over 90"))
 _CHANCES = {"lead": 0.1, "qualified": 0.3, "proposal": 0.5, "negotiation": 0.8, "won": 1.0}

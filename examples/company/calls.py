@@ -19,8 +19,6 @@ from examples.company.records import (
     row_schema,
 )
 
-__all__ = ["CompanyCall", "act", "answer_by_form", "create", "found", "listed", "shown", "subject_of"]
-
 _PAGING = ("pageSize", "pageToken")
 _WORDS = re.compile(r"\w+")
 _NOTHING = object()

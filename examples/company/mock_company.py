@@ -26,8 +26,6 @@ from examples.company.records import CompanyRecords, Kinds
 from ontology.errors import InvalidArgumentError
 from ontology.files import disk_errors, replacing
 
-__all__ = ["MAX_BODY", "CompanyAnswer", "MockCompany", "serve_company", "served_company"]
-
 MAX_BODY = 1 << 20
 """The most bytes of a request's body."""
 _MOST_READ = 16 * MAX_BODY  # what is less too large is read to its end: else the caller may not see the answer

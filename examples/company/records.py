@@ -22,8 +22,6 @@ import yaml
 from examples.company.api_documents import Operation, Schema, no_record, wrong
 from ontology.errors import InvalidArgumentError, StorageError
 
-__all__ = ["CompanyRecords", "Kind", "Kinds", "Record", "facts", "first_property", "row_schema"]
-
 Record: TypeAlias = dict[str, Any]
 _FOLDER = Path(__file__).parent
 _DIGITS = re.compile(r"\d{2,}(?!.*\d{2})")

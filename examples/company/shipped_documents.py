@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-__all__ = ["ENTERPRISE", "SHIPPED_CATALOG", "SHIPPED_NEEDS", "SHIPPED_REQUESTS"]
-
 ENTERPRISE = Path(__file__).resolve().parents[1] / "enterprise"
 SHIPPED_CATALOG = ENTERPRISE / "catalog"
 SHIPPED_NEEDS = ENTERPRISE / "needs.jsonl"

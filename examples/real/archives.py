@@ -19,8 +19,6 @@ from typing import IO
 from examples.real.listed import Archive
 from ontology.errors import DocumentError, NotFoundError, StorageError
 
-__all__ = ["MAX_MEMBER_BYTES", "Run", "members", "obtain", "run"]
-
 #: The largest member that is read, unpacked.
 MAX_MEMBER_BYTES = 64 * 1024 * 1024
 

@@ -22,8 +22,6 @@ from ingest.sources.mcp.live import list_tools
 from ontology.errors import EgotoolsError
 from ontology.files import write_file
 
-__all__ = ["fetch", "main"]
-
 ListTools = Callable[[str], list[dict[str, Any]]]
 """The tools of the MCP server at an address ``mcp:COMMAND``."""
 

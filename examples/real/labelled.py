@@ -11,17 +11,6 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ontology.errors import DocumentError
 
-__all__ = [
-    "DEPENDENCIES",
-    "REQUESTS",
-    "UNANSWERABLE",
-    "Half",
-    "RealRequest",
-    "TrueDependency",
-    "half_of",
-    "read_labelled",
-]
-
 _FOLDER = Path(__file__).parent
 REQUESTS = _FOLDER / "requests.jsonl"
 UNANSWERABLE = _FOLDER / "unanswerable.jsonl"

@@ -12,8 +12,6 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, 
 
 from ontology.errors import DocumentError
 
-__all__ = ["LIST", "Archive", "ListedDocument", "ListedServer", "read_list"]
-
 #: The list that ships.
 LIST = Path(__file__).parent / "documents.yaml"
 

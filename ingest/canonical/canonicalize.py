@@ -19,8 +19,6 @@ from ontology.ontology import Ontology
 from ontology.tool import Tool
 from ontology.tool_graph import Synonym, Synonyms, Triple
 
-__all__ = ["Canonicalization", "Merge", "canonicalize"]
-
 MergeKind: TypeAlias = Literal[
     "case",
     "inflection",

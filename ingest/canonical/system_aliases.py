@@ -20,8 +20,6 @@ from ontology.names import canonical_name, is_word, stop_words
 from ontology.tool import Tool
 from ontology.tool_graph import Aliases, Triple
 
-__all__ = ["system_aliases"]
-
 _GENERIC = word_list("canonical", "generic_system_words") | stop_words("index") | stop_words("name_edges")
 _VERSION = re.compile(r"v?\d+")
 _VENDOR_WORDS = 3

@@ -9,8 +9,6 @@ from typing import Protocol, TypeAlias
 from ontology.tool import Tool
 from ontology.tool_graph import Provenance, Triple
 
-__all__ = ["Evidence", "Extraction", "Extractor", "RejectedTriple"]
-
 Node: TypeAlias = tuple[str, str]
 """An end of a triple: ``(name, type)``."""
 

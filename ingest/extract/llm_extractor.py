@@ -24,8 +24,6 @@ from ontology.names import canonical_name, words
 from ontology.ontology import Ontology, Predicate
 from ontology.tool import Tool
 
-__all__ = ["LlmExtractor"]
-
 _LOG = logging.getLogger(__name__)
 _NAME, _PROMPT_VERSION = "llm.v1", "1"
 _CACHE_KIND = "llm-answer"

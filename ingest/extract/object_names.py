@@ -11,8 +11,6 @@ from ingest.extract.structure import path_objects
 from ontology.names import canonical_name, is_noun, words
 from ontology.tool import Tool
 
-__all__ = ["MAX_OBJECT_WORDS", "Title", "names_nothing", "naming_words", "parse_path", "parse_title"]
-
 MAX_OBJECT_WORDS = 4
 _WORD = re.compile(r"[^\W\d_][\w.+]*(?:[-/&'’][\w.+]+)*\Z")
 _EMPTY_HEADS = vocabulary("empty_heads")

@@ -29,8 +29,6 @@ from ontology.ontology import Ontology
 from ontology.tool import Tool
 from ontology.tool_graph import Triple
 
-__all__ = ["CHUNK", "MAX_SEQUENTIAL_TOOLS", "RulesExtractor"]
-
 _NAME = "rules.v1"
 _MAX_PARSED_PARAMETERS = 40  # maximum number of inputs with parsed descriptions; the structure of all inputs is read
 CHUNK = 256  # tools whose sentences are parsed together; the unit of work of a process

@@ -15,18 +15,6 @@ from functools import partial
 from ingest.word_lists import word_list
 from ontology.names import is_noun, noun_lemma, stop_words, verb_lemma
 
-__all__ = [
-    "MAX_DESCRIPTION_CHARS",
-    "MAX_PARAMETER_CHARS",
-    "MIN_SENTENCE_CHARS",
-    "STOP_WORDS",
-    "Sentence",
-    "action",
-    "is_listed",
-    "sentences",
-    "vocabulary",
-]
-
 vocabulary = partial(word_list, "extract")
 """From the name of a list of ``extract_words.yaml`` to its words; KeyError for an unknown list."""
 _ACTIONS = vocabulary("actions")

@@ -13,8 +13,6 @@ from ingest.extract.sentences import STOP_WORDS, Sentence, action, is_listed, vo
 from ontology.errors import ModelError
 from ontology.names import SPACY_MODELS, canonical_name, is_noun, verb_lemma
 
-__all__ = ["Capability", "Finding", "Phrase", "Relation", "SentenceParser", "find_model", "load_parser"]
-
 _UNUSED = ["ner", "lemmatizer", "attribute_ruler", "senter"]
 _BATCH, _MAX_CACHED = 64, 20_000
 

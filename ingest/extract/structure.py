@@ -16,16 +16,6 @@ from ontology.ontology import Ontology
 from ontology.tool import Parameter, Tool
 from ontology.tool_graph import Triple
 
-__all__ = [
-    "declared_metadata",
-    "document_texts",
-    "documented_name",
-    "field_texts",
-    "path_context",
-    "path_objects",
-    "structural_triples",
-]
-
 
 def field_texts(tool: Tool) -> dict[str, list[str]]:
     """Map from provenance field to its texts, in the order of the document.

@@ -18,8 +18,6 @@ from ontology.ontology import Ontology
 from ontology.tool import Parameter, Tool
 from ontology.tool_graph import Triple
 
-__all__ = ["validate"]
-
 _TOOL, _PARAMETER = "tool", "parameter"
 _PLAIN_ACTIONS = vocabulary("actions") - vocabulary("also_nouns")
 _EXCLUSIVE = frozenset(

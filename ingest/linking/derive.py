@@ -18,8 +18,6 @@ from ontology.names import noun_lemma, words
 from ontology.ontology import Ontology
 from ontology.tool import Tool
 
-__all__ = ["Links", "derive_edges", "derive_links", "required_states"]
-
 _STATED, _SIGN_IN = 0.8, 0.9
 """Confidence that a stated state is brought about by the tool of its name, and that a login is needed."""
 _MAX_TOOLS = 2

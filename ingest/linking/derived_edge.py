@@ -7,8 +7,6 @@ from dataclasses import dataclass, field, replace
 
 from ontology.tool_graph import Synonyms
 
-__all__ = ["NO_LINKS", "DeclaredLinks", "DerivedEdge"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DerivedEdge:

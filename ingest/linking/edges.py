@@ -22,8 +22,6 @@ from ingest.linking.values import AUTH_KEY, PLAIN_VALUE, READS, TYPED_RESOURCE, 
 from ingest.word_lists import word_list
 from ontology.names import noun_lemma, words
 
-__all__ = ["LinkLimits", "OutputIndex", "derive_resolver_edges", "derive_rp_edges"]
-
 _MANY = frozenset(("list", "search"))
 _CREATING = word_list("linking", "creating_verbs")
 _PICKS = NAMING_FIELDS | {"identifier", "ids", "key", "code", "number", "reference"}

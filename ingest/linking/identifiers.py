@@ -18,21 +18,6 @@ from ontology.ontology import Ontology
 from ontology.tool import Parameter, Tool
 from ontology.value_shape import kind_of_value
 
-__all__ = [
-    "CONTAINER_NAMES",
-    "GENERIC_NAMES",
-    "RESOURCE_NAME",
-    "Identifier",
-    "IdentifierReader",
-    "Kinds",
-    "agreement",
-    "innermost",
-    "kinds_of",
-    "split_identifier",
-    "type_family",
-    "type_fit",
-]
-
 _FAMILY_OF = {name: family for family, names in word_groups("linking", "type_families").items() for name in names}
 
 

@@ -25,19 +25,6 @@ from ingest.word_lists import word_list
 from ontology.names import words
 from ontology.tool import Parameter
 
-__all__ = [
-    "ANY_PERSON",
-    "KIND_WORDS",
-    "NAMING_FIELDS",
-    "PEOPLE",
-    "PERSON_KINDS",
-    "QUALIFIERS",
-    "consumed_values",
-    "context_parameters",
-    "free_text_score",
-    "naming_field",
-]
-
 _CONTEXT = word_list("linking", "context_words")
 NAMING_FIELDS = word_list("linking", "naming_fields")
 """Last words of an input that names an entity by another field than an id."""

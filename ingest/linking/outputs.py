@@ -45,8 +45,6 @@ from ingest.word_lists import word_list, word_sets
 from ontology.names import words
 from ontology.tool import Parameter
 
-__all__ = ["ConsumedKeys", "produced_values"]
-
 _A_KIND_OF, _REFERS_TO = 0.92, 0.75
 _KEY_ORDER = "uid uuid sid key slug sku handle number code login username name title".split()
 _PRIMARY = {"name": 0.5, "title": 0.35}

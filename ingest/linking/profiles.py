@@ -19,8 +19,6 @@ from ontology.names import noun_lemma, words
 from ontology.ontology import Ontology
 from ontology.tool import Tool
 
-__all__ = ["ToolProfile", "profile_tools"]
-
 _SELF = word_list("linking", "self_words")
 _NO_NAMES = frozenset(("id", "name", "key", "code", "number", "type"))  # the same name does not mean the same value
 _GROUPED_BY = frozenset(("has_line_of_business", "has_department", "has_topic", "has_process"))

@@ -29,8 +29,6 @@ from ontology.value_shape import (
     widened,
 )
 
-__all__ = ["ObservedShapes", "read_observed_values", "shape_uses", "shown_shapes"]
-
 
 class ShownShape(NamedTuple):
     """A specific shape of a parameter's values; ``source`` and ``is_widened`` as in :class:`ontology.value_shape.ShapeUse`."""

@@ -14,21 +14,6 @@ from ontology.names import expand, is_verb, noun_lemma, verb_lemma, words
 from ontology.ontology import Ontology
 from ontology.tool import Parameter, Tool
 
-__all__ = [
-    "CanonicalNames",
-    "PathStep",
-    "Subject",
-    "action_of",
-    "canonical_names",
-    "collection_path",
-    "local_name",
-    "normal_path",
-    "path_steps",
-    "subject_of",
-    "systems_of",
-    "vendors_of",
-]
-
 _ACTIONS = word_groups("linking", "actions")
 _ACTION_OF = {verb: action for action, verbs in _ACTIONS.items() for verb in verbs}
 _METHODS = {"get": "get", "post": "create", "put": "update", "patch": "update", "delete": "delete"}

@@ -17,23 +17,6 @@ from ontology.ontology import Ontology
 from ontology.tool import Parameter, Tool
 from ontology.tool_graph import Synonym, preferred_name
 
-__all__ = [
-    "AUTH_KEY",
-    "AUTH_NAMES",
-    "BARE_IDENTIFIERS",
-    "ID_FIELDS",
-    "PLAIN_VALUE",
-    "READS",
-    "TYPED_RESOURCE",
-    "ConsumedValue",
-    "Draft",
-    "Key",
-    "KnownEntities",
-    "ProducedValue",
-    "Slot",
-    "is_resource",
-]
-
 Key: TypeAlias = tuple[str, str]
 """``(entity, field)``; for a plain value and a typed resource the entity is a constant below."""
 AUTH_KEY: Key = ("session", "token")

@@ -29,8 +29,6 @@ from ontology.ontology import Ontology
 from ontology.tool import CONTEXT_PARAMETERS, Dependency, Parameter, Tool
 from ontology.tool_graph import Aliases, Synonym
 
-__all__ = ["NOTHING", "AppliedOverlays", "Declarations", "apply_overlays", "node_aliases"]
-
 _REASON = "overlay"
 """Reason of a declared dependency; its line is in the graph only, so that lines that move change no tool."""
 _KINDS = {"parameters": "input", "returns": "output"}

@@ -18,19 +18,6 @@ from ontology.names import canonical_name, words
 from ontology.ontology import Fault
 from ontology.redaction import redact_document_text
 
-__all__ = [
-    "Located",
-    "NamespaceRules",
-    "Overlay",
-    "ParameterRule",
-    "Precondition",
-    "Requirement",
-    "ToolRule",
-    "check_overlay",
-    "is_overlay_file",
-    "load_overlays",
-]
-
 MAX_BOOST = 1.0
 """Largest boost, in standard deviations of the scores; chosen, not tuned: a boost may decide between tools that are close."""
 _MAX_ALIAS_WORDS = 3  # requests are matched with names of up to three words

@@ -13,8 +13,6 @@ from pathlib import Path
 
 from ontology.errors import DocumentError
 
-__all__ = ["NO_ACCESS", "Access", "Value", "without_references"]
-
 _REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _MAX_FILE_BYTES = 2**16
 _SHORTEST = 6  # a shorter value is part of too many words to be looked for

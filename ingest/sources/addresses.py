@@ -24,8 +24,6 @@ from ingest.sources.table.source import TableSource
 from ontology.errors import DocumentError, InvalidArgumentError, RejectionReason, UnknownFormatError
 from ontology.redaction import redacted_address
 
-__all__ = ["SOURCES", "Found", "find_documents", "source_for"]
-
 #: All readers, in the order in which they are tried: the most specific formats first, tables (any list with names) last.
 SOURCES: tuple[Source, ...] = (
     OpenApiSource(),

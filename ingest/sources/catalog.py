@@ -30,8 +30,6 @@ from ontology.errors import CatalogError, DocumentError, MissingExtraError, Reje
 from ontology.redaction import redact, redacted_address
 from ontology.tool import NamedSource, Tool
 
-__all__ = ["Catalog", "DocumentReport", "named_sources", "read_catalog"]
-
 EXCLUDES_NOTHING: Final = "excludes-nothing"
 """The reason of a record that is a warning: also under ``strict`` no error."""
 

@@ -19,7 +19,6 @@ from ontology.redaction import redacted_address, secrets_in
 if TYPE_CHECKING:
     from ingest.sources.sources_file import SourceEntry
 
-__all__ = ["MAX_BYTES", "Document"]
 
 #: Maximum size of a document after unpacking, in bytes. JSONL is streamed: the limit is that of each line.
 MAX_BYTES = 512 * 2**20

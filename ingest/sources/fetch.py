@@ -25,8 +25,6 @@ from egotools.client_errors import PermissionDeniedError
 from ontology.errors import DocumentError
 from ontology.redaction import redact, redacted_url, secrets_in
 
-__all__ = ["fetch", "run_async"]
-
 _Result = TypeVar("_Result")
 
 

@@ -7,8 +7,6 @@ import os
 from pathlib import Path
 from typing import NamedTuple
 
-__all__ = ["OUTSIDE", "FileState", "file_state", "is_unchanged"]
-
 OUTSIDE = "outside"
 """The kind of a path whose content must not be read."""
 

@@ -25,8 +25,6 @@ from ingest.sources.source import (
 from ontology.errors import DocumentError
 from ontology.tool import Tool
 
-__all__ = ["FunctionSource"]
-
 _LISTS = ("tools", "functions", "function_declarations", "functionDeclarations")
 _INPUTS = ("parameters", "input_schema", "args_schema", "inputSchema")
 _OUTPUTS = ("returns", "output_schema", "outputSchema", "response", "responses")

@@ -18,16 +18,6 @@ from ingest.sources.source import RejectedRecord
 from ingest.sources.sources_file import SourceEntry
 from ontology.tool import PHRASES, Dependency, Tool
 
-__all__ = [
-    "FOREIGN_NAMESPACE",
-    "HINT_IGNORED",
-    "DocumentRead",
-    "assign_ids",
-    "assign_namespaces",
-    "name_live_documents",
-    "settle_names",
-]
-
 
 @dataclass(slots=True, kw_only=True)
 class DocumentRead:

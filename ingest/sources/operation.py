@@ -12,8 +12,6 @@ from ingest.sources.json_schema.self_contained import Definitions, SelfContained
 from ingest.sources.source import RejectedRecord
 from ontology.tool import Dependency, Tool
 
-__all__ = ["CallInput", "Operation", "Output", "Schemas", "arguments_of", "arguments_schema", "distinct_names"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallInput:

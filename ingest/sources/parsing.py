@@ -17,8 +17,6 @@ import yaml
 from ontology.errors import DocumentError
 from ontology.files import SAFE_LOADER
 
-__all__ = ["parse_json", "parse_yaml"]
-
 #: Maximum number of values of a document. A value in memory takes some 200 bytes, however short its text is: 1 GB at most. Chosen,
 #: not tuned; the largest of 600 discovery documents and EC2's model has 0.17 million.
 MAX_NODES = 5_000_000

@@ -5,8 +5,6 @@ from __future__ import annotations
 import html
 import re
 
-__all__ = ["brief", "name_words", "plain", "sentences", "title_of", "with_article"]
-
 # Every repetition has a limit, because a description may have megabytes of any text.
 _TAG = re.compile(
     r"</?(?:a|abbr|b|blockquote|br|code|dd|div|dl|dt|em|h[1-6]|hr|i|img|li|note|ol|p|pre|s|small|span|strong|sub|sup|"

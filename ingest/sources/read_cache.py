@@ -25,8 +25,6 @@ from ontology.files import code_digest
 from ontology.json_values import JsonObject, call_from_json, call_to_json, canonical_text
 from ontology.tool import Dependency, Parameter, Tool
 
-__all__ = ["ReadCache"]
-
 _FAST = 1  # the level of zlib; a higher one makes the bytes a tenth smaller and takes several times as long
 _PARAMETER = tuple(each.name for each in fields(Parameter))
 _DEPENDENCY = tuple(each.name for each in fields(Dependency))

@@ -15,8 +15,6 @@ from ontology.json_values import DEFINITIONS, JsonObject, call_from_json, call_t
 from ontology.redaction import redact_document_text
 from ontology.tool import Dependency, Parameter, Tool
 
-__all__ = ["is_example", "printable", "sanitize_tool", "secret_places", "without_secrets"]
-
 MAX_DESCRIPTION_CHARS = 100_000
 MAX_NAME_CHARS = 2_000
 

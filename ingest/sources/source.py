@@ -18,20 +18,6 @@ from ingest.sources.parsing import parse_json
 from ontology.errors import DocumentError, RejectionReason
 from ontology.tool import Tool
 
-__all__ = [
-    "DATA_SUFFIXES",
-    "LINE_SUFFIXES",
-    "RejectedRecord",
-    "Row",
-    "Source",
-    "as_list",
-    "as_mapping",
-    "as_number",
-    "as_text",
-    "is_true",
-    "json_lines",
-]
-
 _LOG = logging.getLogger(__name__)
 
 

@@ -20,8 +20,6 @@ from ontology.errors import SourcesFileError
 from ontology.ontology import Fault
 from ontology.redaction import command_words, names_secret, redact, redact_document_text, secrets_in
 
-__all__ = ["SourceEntry", "check_sources", "is_sources_file", "load_sources", "overlays_of"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceEntry:

@@ -10,8 +10,6 @@ import yaml
 
 from ontology.ontology import Fault
 
-__all__ = ["YamlNodes", "compose", "compose_file"]
-
 _MERGE = "<<"
 _MAX_BYTES = 2**20
 

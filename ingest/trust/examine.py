@@ -27,8 +27,6 @@ from ontology.files import code_digest
 from ontology.json_values import JsonObject
 from ontology.tool import Parameter, Tool
 
-__all__ = ["Finding", "findings_of"]
-
 FindingKind: TypeAlias = Literal[
     "instruction-to-model",  # of earlier versions, in records of stores
     "invisible-characters",

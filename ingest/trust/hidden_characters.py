@@ -10,16 +10,6 @@ from typing import NamedTuple
 
 from ingest.word_lists import word_groups
 
-__all__ = [
-    "bidirectional_runs",
-    "hidden_text",
-    "invisible_runs",
-    "is_mixed",
-    "skeleton",
-    "visible",
-    "without_hidden",
-]
-
 # Not the joiners between emoji or in Indic and Arabic words, nor a single variation selector after a sign: see ``_is_innocent``.
 _INVISIBLE = re.compile(
     "[\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200d\u2060-\u2065\u206a-\u206f\u2800\u3164\ufe00-\ufe0f\ufeff"

@@ -22,21 +22,6 @@ from ontology.errors import CatalogError, InvalidArgumentError
 from ontology.files import append, disk_errors, flush_to_disk, lock_within, write_file
 from ontology.tool import Tool
 
-__all__ = [
-    "APPROVALS",
-    "FINDINGS",
-    "Examined",
-    "FindingsReport",
-    "TrustRecord",
-    "admitted",
-    "approve",
-    "content_hash",
-    "examine",
-    "read_approvals",
-    "read_record",
-    "write_record",
-]
-
 APPROVALS, FINDINGS = "approvals.jsonl", "findings.json"
 """The names of the files in a store: what was released, and the record of the last examination."""
 POLICIES: Final = ("report", "quarantine", "refuse")

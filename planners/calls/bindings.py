@@ -21,9 +21,6 @@ from egotools.calling.input_arguments import kinds, properties_of
 from ontology.errors import ToolCallError
 from ontology.names import canonical_name, identified_entity, noun_lemma, words
 
-__all__ = ["AnswerRow", "Binding", "EntityName", "Misfit", "Paging", "Wanted", "answer_rows", "bind", "bind_count"]
-__all__ += ["paging_of", "path_steps", "value_at"]
-
 _STEP = re.compile(r"\[\]|[^.\[\]]+")
 _ROOT, _ITEMS = "result", "[]"
 _ABSENT = object()  # the value of a member that is not there

@@ -20,8 +20,6 @@ from egotools.values import OpenInput, PlanInput, PlanStep, ToolPlan
 from ontology.errors import ToolCallError
 from planners.calls.bindings import answer_rows, path_steps
 
-__all__ = ["PlanExecution", "StepArguments", "StepCall", "TakenRow", "execute_plan", "planned_tools"]
-
 _ITEMS = "[]"
 
 

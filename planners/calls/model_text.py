@@ -14,8 +14,6 @@ import inference
 from inference.chat import ChatModel, Completion, ObservedModel
 from ontology.json_values import canonical_text
 
-__all__ = ["CountedModel", "PromptTokens", "is_no_answer", "json_objects", "without_thoughts"]
-
 _THOUGHTS = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL)
 _THOUGHT_BEFORE = re.compile(r"\A.*</think(?:ing)?>", re.DOTALL)  # some servers take the opening mark away
 _NO_ANSWER = re.compile(

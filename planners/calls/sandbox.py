@@ -33,8 +33,6 @@ from typing import Any, Literal, TypeAlias
 from ontology.errors import InvalidArgumentError, IsolationError, TooLargeError
 from ontology.files import open_regular
 
-__all__ = ["Sandbox", "SandboxLimits", "SandboxResult", "syscall_filter"]
-
 Ending: TypeAlias = Literal["ok", "error", "timeout", "output", "killed"]
 
 _CODE, _WORK, _ELSEWHERE = "/code.py", "/tmp", "/libraries"

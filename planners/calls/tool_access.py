@@ -54,18 +54,6 @@ from ontology.tool_effects import Effect
 from planners.calls.untrusted import cleaned
 from planners.journal.step_log import on_a_thread
 
-__all__ = [
-    "Ask",
-    "CallLimits",
-    "CallPipeline",
-    "CallPolicy",
-    "CallRule",
-    "ProtocolInvoker",
-    "PythonInvoker",
-    "ToolAccess",
-]
-__all__ += ["always", "never", "read_policy"]
-
 Ask: TypeAlias = Callable[[Tool, Mapping[str, Any]], Awaitable[bool]]
 """Whether a call may be made: of a terminal, of a page, or :func:`always` and :func:`never`."""
 Decision: TypeAlias = Literal["allow", "ask", "deny"]

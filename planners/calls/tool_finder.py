@@ -11,8 +11,6 @@ from typing import Protocol
 
 from egotools import AsyncClient, NotFoundError, RankedTool, Tool
 
-__all__ = ["Finder", "FoundTool", "FoundTools", "JoinedFinder", "ToolFinder"]
-
 _MOST_KEPT = 2_000
 
 

@@ -18,8 +18,6 @@ from egotools.calling.answer_fence import MAX_SHOWN_BYTES, answer_texts, fenced,
 from egotools.calling.invoker import MAX_DEPTH, TOO_DEEP, ToolAnswer
 from ingest.trust.hidden_characters import bidirectional_runs, invisible_runs, visible, without_hidden
 
-__all__ = ["FenceMarks", "FencedAnswer", "clean_text", "cleaned", "fence_answer"]
-
 T = TypeVar("T")
 _LARGE_BITS = 13_000  # of an integer: Python writes 4,300 digits at most, which are 14,284 bits
 _LARGE = "[an integer of more than 3,900 digits]"

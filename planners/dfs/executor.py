@@ -45,8 +45,6 @@ from planners.query.domain import Domain, EntityType
 from planners.query.graph_faults import folded, graph_faults, holds, listed, read_ordinal
 from planners.query.query_graph import Constraint, EdgeConstraint, FilterConstraint, QueryGraph, words_of
 
-__all__ = ["Execution", "Missing", "Totals", "answer_graph", "date_resolver", "execute"]
-
 ResolveDate: TypeAlias = Callable[[FilterConstraint], tuple[date | None, date | None]]
 """Turns a filter by a date expression into a half-open range; None is an open end."""
 _PASS_SHARE = 0.1  # of max_seconds: what the second pass has where calls took all of it

@@ -7,8 +7,6 @@ from datetime import date, datetime, timedelta
 from functools import lru_cache
 from typing import NamedTuple
 
-__all__ = ["Interval", "day_of", "in_interval", "interval_id", "read_interval", "window_arguments"]
-
 _OPEN = ".."
 _DAY = timedelta(days=1)
 

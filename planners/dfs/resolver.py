@@ -18,8 +18,6 @@ from pydantic import BaseModel, ConfigDict, Field
 from ontology.errors import BudgetExceededError, DeadlineError, EgotoolsError
 from planners.query.query_graph import FilterConstraint, words_of
 
-__all__ = ["SELF", "Call", "Entity", "ExecutorSettings", "MeteredResolver", "Observe", "Resolver", "Step", "together"]
-
 SELF = "self"
 """Identifier of the one entity of a type of kind ``self``."""
 

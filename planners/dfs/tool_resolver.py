@@ -38,8 +38,6 @@ from planners.query.domain import Domain, EntityType, Lookup
 from planners.query.graph_faults import holds
 from planners.query.query_graph import FilterConstraint
 
-__all__ = ["Candidate", "Choice", "ToolResolver"]
-
 _MOST_PAGES = 10_000
 _Answer = TypeVar("_Answer")
 _Fits: TypeAlias = Callable[[Tool], Binding | Misfit]

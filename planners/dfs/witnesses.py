@@ -16,8 +16,6 @@ from typing import TypeAlias
 
 from planners.query.query_graph import EdgeConstraint
 
-__all__ = ["Pairs", "Witnesses", "Work"]
-
 Pairs: TypeAlias = Mapping[str, set[str]]
 """Entity → the entities at the other end of an edge; only entities that have any."""
 _Sets: TypeAlias = dict[str, set[str]]

@@ -34,17 +34,6 @@ from planners.journal.run_journal import DAMAGED, RunJournal, RunRecord
 from planners.journal.step_log import also_told_to, emit, seconds_since
 from planners.stores.property_graph import GraphState, Language, Operation, PropertyGraph, QueryLimits, QueryRows
 
-__all__ = [
-    "RecordedFinder",
-    "RecordedGraph",
-    "RecordedInvoker",
-    "RecordedSandbox",
-    "Steps",
-    "check_steps",
-    "error_text",
-]
-__all__ += ["not_recorded", "recorded_model", "request_key", "rows_of"]
-
 T = TypeVar("T")
 _FORMS: Mapping[str, TypeAdapter[Any]] = {
     "call": TypeAdapter(ToolAnswer),

@@ -25,9 +25,6 @@ from ontology.errors import InvalidArgumentError, StorageError
 from ontology.files import disk_errors, flush_to_disk
 from ontology.json_values import first_error
 
-__all__ = ["DAMAGED", "ModelUse", "RunAccount", "RunJournal", "RunRecord", "ToolUse", "account_of"]
-__all__ += ["open_run_journal", "read_run_journal"]
-
 DAMAGED = "Give another file; what was written before the damage is still readable by eye"
 """What to do about a damaged journal."""
 _BATCH = 100  # records, after which they are forced to the disk

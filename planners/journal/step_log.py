@@ -18,9 +18,6 @@ from inference.chat import ChatModel, Completion, ObservedModel
 from inference.retry import end_retries_with
 from ontology.errors import BudgetExceededError, ModelError
 
-__all__ = ["Event", "abandoned_calls", "also_told_to", "emit", "in_order", "metered", "on_a_thread", "seconds_since"]
-__all__ += ["to_its_end", "told_to", "unheard"]
-
 T = TypeVar("T")
 _under_way: set[asyncio.Future[Any]] = set()
 

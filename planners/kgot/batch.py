@@ -29,11 +29,6 @@ from planners.journal.run_journal import ModelUse, RunJournal, ToolUse, account_
 from planners.kgot.kgot_task import KgotTask
 from planners.kgot.recorded_run import SolveParts, solve_recorded
 
-__all__ = [
-    "BatchTask", "OpenParts", "TaskResult", "answer_matches", "batch_report", "finished_before", "journal_path", "read_tasks",
-    "result_path", "run_batch", "solve_in_folder", "write_report",
-]  # fmt: skip
-
 _LOG = logging.getLogger(__name__)
 _REMEDY = "Write a JSON object a line: id, question, and perhaps files, answer, level, in_order"
 _TO_GO_ON = ("failed", "model", "budget", "deadline", "cancelled")  # outcomes of tasks that the same command runs again

@@ -38,8 +38,6 @@ from planners.kgot.run_state import RunState, table_of
 from planners.kgot.steps import LlmSteps
 from planners.stores.property_graph import GraphState, PropertyGraph
 
-__all__ = ["KgotRun", "solve_task"]
-
 _SETTINGS = KgotSettings()
 _MISSING_CHARS = 4_000  # of a text that a model wrote; a search takes 20,000
 _NOT_AGAIN = "This call was not allowed. Do not make it again; go on without it."

@@ -9,8 +9,6 @@ from typing import Literal, TypeAlias, get_args
 from inference.retry import RetryPolicy
 from ontology.errors import InvalidArgumentError
 
-__all__ = ["MODEL_RETRIES", "KgotSettings", "NextStepKind", "NoiseKind", "RetrieveKind"]
-
 RetrieveKind: TypeAlias = Literal["query", "script", "direct", "fusion"]
 """How the graph is asked: in its language, by Python, by reading the whole of it; or all of these, whose answers are voted on."""
 NextStepKind: TypeAlias = Literal["majority", "judge"]

@@ -33,8 +33,6 @@ from planners.kgot.kgot_task import Ended, KgotEvent, KgotTask
 from planners.kgot.steps import LlmSteps
 from planners.stores.property_graph import Language, PropertyGraph, ReplaceGraph
 
-__all__ = ["OtherRunError", "RunHeader", "SolveParts", "header_of", "replay_recorded", "run_is_ended", "solve_recorded"]
-
 _SETTINGS = KgotSettings()
 _SETTINGS_JSON: TypeAdapter[KgotSettings] = TypeAdapter(KgotSettings)
 _STOPPED = ("model", "budget", "deadline", "cancelled")  # outcomes of a run that can go on

@@ -30,8 +30,6 @@ from planners.stores import property_graph as graphs
 from planners.stores.memory_graph import MemoryGraph
 from planners.stores.property_graph import GraphState, Language, Operation, PropertyGraph, QueryRows, Value
 
-__all__ = ["RunState", "Table", "graph_text", "table_of"]
-
 T = TypeVar("T")
 U = TypeVar("U")
 

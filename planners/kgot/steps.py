@@ -28,14 +28,6 @@ from planners.kgot.kgot_settings import KgotSettings
 from planners.kgot.kgot_task import Executor, Insert, MadeCall, ModelAsked, Retrieve, TaskView, Vote, WantedCall
 from planners.stores.property_graph import Language, MergeEdge, MergeNode, NodeRef, Operation, Value
 
-__all__ = [
-    "LlmSteps",
-    "UnusableStepError",
-    "prompt_messages",
-    "read_operations",
-    "tools_text",
-]
-
 T = TypeVar("T")
 
 _PROMPTS = Path(__file__).parent / "prompts"

@@ -23,7 +23,6 @@ try:
 except ImportError as error:
     raise MissingExtraError("the personal domain", extra="personal") from error
 
-__all__ = ["AddressCard", "CalendarEvent", "Fault", "address_cards", "calendar_events"]
 
 _MAX_OCCURRENCES = 2_000  # of one event
 _MAX_ROWS = 1_000_000  # of the index, that the events of one file come to: days and attendees of each occurrence

@@ -23,8 +23,6 @@ from ontology.files import replacing
 from planners.personal.calendars import AddressCard, CalendarEvent, Fault, address_cards, calendar_events
 from planners.personal.mail import Mail, RawMail, folded, mbox_mails, read_mail, single_mail, url_key
 
-__all__ = ["PersonalData", "open_to_read", "refresh_index"]
-
 _FORMAT = "egotools personal index 3"
 _MAX_DAYS = 366  # of one event
 _SELF = "self"

@@ -19,8 +19,6 @@ from dateutil.relativedelta import relativedelta  # type: ignore[import-untyped]
 from ontology.errors import InvalidArgumentError
 from ontology.names import NUMBER_WORDS, WORDED_NUMBER, number_of, ordinal_of
 
-__all__ = ["MONTHS", "DateOperator", "DateRange", "DateReading", "DateSpan", "date_spans", "read_range"]
-
 DateOperator: TypeAlias = Literal["=", "<", ">"]
 
 MONTHS = "january|february|march|april|may|june|july|august|september|october|november|december"

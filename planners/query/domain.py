@@ -17,8 +17,6 @@ from ontology.errors import InvalidArgumentError
 from ontology.files import SAFE_LOADER, read_bounded
 from ontology.json_values import first_error
 
-__all__ = ["DOMAINS", "Domain", "EdgeType", "EntityType", "FieldKind", "FieldType", "Lookup", "Operator", "read_domain"]
-
 DOMAINS = Path(__file__).parent / "domains"
 """The folder of the shipped domains: one file each."""
 

@@ -14,8 +14,6 @@ from planners.query.dates import read_range
 from planners.query.domain import Domain
 from planners.query.query_graph import EdgeConstraint, FilterConstraint, QueryGraph, words_of
 
-__all__ = ["compare", "date_notes", "folded", "graph_faults", "holds", "listed", "read_ordinal"]
-
 _COMPARED: Mapping[str, Callable[[Any, Any], bool]] = {
     "=": operator.eq,
     "<": operator.lt,

@@ -11,8 +11,6 @@ from ontology.names import noun_lemma, number_of, verb_lemma
 from planners.query.domain import Domain
 from planners.query.mentions import EdgePhrase, FieldName, Lexicon, Mention
 
-__all__ = ["BETWEEN", "Link", "Links", "Statement", "read_conditions", "read_statements"]
-
 _WHOLE, _LAST, _VERB, _ANY = 4.0, 2.5, 1.5, 0.25
 _ROLE = 4.5
 _UNLIKELY = 1.5

@@ -26,8 +26,6 @@ from planners.query.domain import Domain
 from planners.query.graph_faults import date_notes, graph_faults
 from planners.query.query_graph import GoldRequest, ParsedRequest, QueryGraph, request_set, request_text, words_of
 
-__all__ = ["LlmParser", "WrittenGraph", "worked_examples"]
-
 _TEXTS: Mapping[str, str] = read_yaml(Path(__file__).parent / "prompt.yaml")
 _ATTEMPTS = 3
 _MAX_TOKENS = 600

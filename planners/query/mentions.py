@@ -20,11 +20,6 @@ from ontology.names import NUMBER, is_noun, is_word, noun_lemma, number_of
 from planners.query.dates import date_spans
 from planners.query.domain import Domain
 
-__all__ = [
-    "ORDINALS", "WORDS", "EdgePhrase", "FieldName", "FindNames", "Lexicon", "Mention", "RequestValue",
-    "find_mentions", "lexicon", "masked", "request_values",
-]  # fmt: skip
-
 _T = TypeVar("_T")
 _TEXTS: Mapping[str, str] = read_yaml(Path(__file__).parent / "request_words.yaml")
 WORDS: Mapping[str, frozenset[str]] = {name: frozenset(text.split()) for name, text in _TEXTS.items()}

@@ -18,11 +18,6 @@ from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler
 from ontology.errors import InvalidArgumentError
 from planners.query.domain import Domain
 
-__all__ = [
-    "MAX_VARS", "Constraint", "EdgeConstraint", "FilterConstraint", "GoldRequest", "Measure", "ParsedRequest", "Parser", "QueryGraph",
-    "Scalar", "request_set", "request_text", "words_of",
-]  # fmt: skip
-
 _Name: TypeAlias = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 Scalar: TypeAlias = str | int | float | bool
 MAX_VARS = 24

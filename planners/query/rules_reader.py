@@ -35,8 +35,6 @@ from planners.query.mentions import (
 )
 from planners.query.query_graph import MAX_VARS, ParsedRequest, QueryGraph, request_text
 
-__all__ = ["RulesParser"]
-
 _LEFT_OUT = "Say it in other words, leave it out, or use --best-effort; `egotools plan` finds the tools for an order"
 _LOCK = Lock()  # spaCy's string store is shared
 _COUNT = re.compile(r"\b(?:how many|count|(?:the )?number of)\b", re.IGNORECASE)

@@ -24,8 +24,6 @@ from planners.stores.graph_schema import CypherDialect, GraphSchema, read_rows_o
 from planners.stores.property_graph import Operation, PropertyRows, QueryLimits, QueryRows, Value
 from planners.stores.statements import allowed_cypher, quoted_name
 
-__all__ = ["BoltGraph", "open_bolt_graph", "open_bolt_reader"]
-
 _LIMITS = QueryLimits()
 _WRITE_S = 30.0
 """Seconds for all operations of one call: chosen as several times what 522 nodes, the paper's largest graph, take at once."""

@@ -25,8 +25,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-__all__ = ["EngineEndedError", "EngineProcess"]
-
 _LINE_BYTES = 64 * 2**20
 """Of an answer: more than the script writes."""
 _START_S = 60.0

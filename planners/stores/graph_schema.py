@@ -10,11 +10,6 @@ from typing import Any, Literal, Protocol, TypeAlias
 from ontology.json_values import canonical_text
 from planners.stores.property_graph import QueryLimits, QueryRows, Value
 
-__all__ = [
-    "CypherDialect", "GraphSchema", "NodeType", "PropertyKey", "PropertyType", "ReadableGraph", "RelationshipEnds", "RelationshipType",
-    "read_rows_of",
-]  # fmt: skip
-
 CypherDialect: TypeAlias = Literal["ladybug", "bolt"]
 """Which Cypher: that of Ladybug, whose paths are walks, or that of Neo4j, whose paths are trails."""
 PropertyType: TypeAlias = Literal["string", "integer", "number", "boolean", "date", "list"]

@@ -35,11 +35,6 @@ from planners.stores.graph_schema import CypherDialect, GraphSchema, read_rows_o
 from planners.stores.property_graph import QueryLimits, QueryRows, Value
 from planners.stores.statements import quoted_name, quoted_text
 
-__all__ = [
-    "ColumnType", "LadybugReader", "NodeTable", "RelationshipTable", "check_ladybug", "csv_tables", "load_graph", "load_once",
-    "loaded_folder", "open_ladybug_reader", "with_whole_numbers",
-]  # fmt: skip
-
 V = TypeVar("V")
 _LIMITS = QueryLimits()
 _PROCESSES = 4

@@ -12,8 +12,6 @@ from planners.calls.sandbox import Sandbox, SandboxResult
 from planners.stores import property_graph as graphs
 from planners.stores.property_graph import GraphState, QueryLimits, QueryRows
 
-__all__ = ["MemoryGraph"]
-
 _LIMITS = QueryLimits()
 _ERROR_CHARACTERS = 1_000
 """Of a traceback that a model is told: its last lines say what failed and where."""

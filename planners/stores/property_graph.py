@@ -15,13 +15,6 @@ from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
 from ontology.errors import StatementError
 
-__all__ = [
-    "EdgeRow", "GraphEdge", "GraphNode", "GraphState", "InsertNode", "Language", "MergeEdge", "MergeNode", "NodeRef", "NodeRow",
-    "NoiseRemoval", "Operation", "Properties", "PropertyGraph", "PropertyRows", "QueryLimits", "QueryRows", "ReplaceGraph", "RowsGraph", "Scalar",
-    "Value", "apply_typed", "check_characters", "checked_properties", "checked_value", "merge_duplicates",
-    "state_rows", "state_text",
-]  # fmt: skip
-
 Scalar: TypeAlias = str | int | float | bool
 Value: TypeAlias = Scalar | tuple[Scalar, ...]
 """A value of a property: finite; the members of a tuple have one type. What has no value has no property."""

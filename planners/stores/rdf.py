@@ -29,8 +29,6 @@ from planners.stores.engine import EngineEndedError, EngineProcess
 from planners.stores.property_graph import PropertyRows, QueryLimits, QueryRows, Value
 from planners.stores.statements import EDGES, NAMES, RDF, XSD, allowed_sparql
 
-__all__ = ["RdfGraph", "open_rdf_graph"]
-
 _LIMITS = QueryLimits()
 _RESOURCES = "urn:egotools:resource:"
 _JSON = f"{RDF}JSON"

@@ -16,11 +16,6 @@ from typing import Literal
 from ontology.errors import StatementError
 from planners.stores.property_graph import check_characters
 
-__all__ = [
-    "EDGES", "MAX_STATEMENT", "NAMES", "RDF", "REFUSED", "XSD", "StatementToken", "allowed_cypher", "allowed_sparql",
-    "quoted_name", "quoted_text",
-]  # fmt: skip
-
 MAX_STATEMENT = 50_000
 """Characters of a statement: ten times the longest that our writers produced."""
 _MAX_DEPTH, _MAX_PREFIXES = 40, 20

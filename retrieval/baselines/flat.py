@@ -23,8 +23,6 @@ from retrieval.response import respond
 from retrieval.retriever import PLAIN, RetrievalConfig
 from retrieval.snapshot.reader import Snapshot
 
-__all__ = ["FlatRetriever", "make_flat"]
-
 # Cormack, Clarke and Büttcher, "Reciprocal rank fusion outperforms Condorcet and individual rank learning methods",
 # SIGIR 2009: the constant that they fixed in a pilot and kept.
 _RRF_K = 60

@@ -25,8 +25,6 @@ from retrieval.ranking.ranking import Ranker, Ranking
 from retrieval.response import respond
 from retrieval.snapshot.reader import Snapshot
 
-__all__ = ["TOKENISERS", "HybridRetriever", "LexicalRetriever", "SemanticRetriever"]
-
 _TOP = 10  # the paper joins the top-10 of both
 _PART = 256  # tools whose words are read between two looks at the deadline
 _TOKENS = 32  # whose scores of all tools are kept while a request runs: long requests repeat words

@@ -13,8 +13,6 @@ from retrieval.index.vectors import Nearest
 from retrieval.query.context import EntryNode, QueryContext
 from retrieval.query.query import Clause
 
-__all__ = ["EF_SEARCH", "POOL", "ensemble_tools", "generate_candidates", "ngram_entries", "semantic_entries"]
-
 SEMANTIC_ENTRIES = 10  # paper: the top-10 most similar nodes
 
 

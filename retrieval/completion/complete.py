@@ -38,16 +38,6 @@ from retrieval.ranking.ranking import Ranking
 from retrieval.retriever import RetrievalConfig
 from retrieval.snapshot.reader import Snapshot
 
-__all__ = [
-    "Completion",
-    "has_proper_name",
-    "only_proper_name",
-    "place_supporting",
-    "pulling_tools",
-    "resolved_by_own_profile",
-    "speaks_of_self",
-]
-
 _BEST = 3
 """Tools that pull, whatever the clauses. One or two lose on restbench and apibank; five change nothing."""
 _TRUSTED = 3

@@ -14,8 +14,6 @@ from retrieval.query.query import Clause, Query
 from retrieval.snapshot.graph_views import supplier_edges
 from retrieval.snapshot.reader import Snapshot
 
-__all__ = ["DEPENDS_ON", "RESOLVED_BY", "SUPPLIES", "GivenInputs", "Need", "NeedsOf", "Supplier", "tool_needs"]
-
 DEPENDS_ON, RESOLVED_BY, SUPPLIES = "depends_on", "resolved_by", "supplies"
 _ORDER = {DEPENDS_ON: 0, RESOLVED_BY: 1, SUPPLIES: 2}
 _MAX_DECLARED = 7

@@ -16,8 +16,6 @@ from typing import NamedTuple, TypeAlias
 from retrieval.completion.needs import DEPENDS_ON, RESOLVED_BY, SUPPLIES, Need, Supplier
 from retrieval.query.context import SupportingTool
 
-__all__ = ["CallChoices", "CallCosts", "Choice", "Costs", "OpenNeeds", "cheapest_choices", "plan"]
-
 OpenNeeds: TypeAlias = Callable[[int], Sequence[Need]]
 """The needs of a tool that neither the request nor its context meets."""
 _LEAST = 0.01  # a supporting tool is always below the tool that it serves

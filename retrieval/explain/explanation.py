@@ -16,8 +16,6 @@ from retrieval.query.typed_values import find_values, short_name
 from retrieval.snapshot.graph_views import supplier_edges
 from retrieval.snapshot.reader import Snapshot
 
-__all__ = ["MAX_WORDS", "Explainer"]
-
 Span = tuple[int, int]
 """First character of a stretch of the request, and the one after it."""
 

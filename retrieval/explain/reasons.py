@@ -15,8 +15,6 @@ from retrieval.index.bm25 import name_key
 from retrieval.query.context import EntryNode, QueryContext
 from retrieval.snapshot.reader import Snapshot
 
-__all__ = ["entry_match", "explain"]
-
 _MAX_ENTRIES = 8
 _MAX_EDGES = 12
 _MAX_TEXT_CHARS = 120

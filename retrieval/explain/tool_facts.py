@@ -16,8 +16,6 @@ from retrieval.index.bm25 import STOP_WORDS, terms
 from retrieval.query.typed_values import IDENTIFIER_WORDS, TypedValue, known_value, short_name
 from retrieval.snapshot.reader import Snapshot
 
-__all__ = ["GivenInputs", "Input", "ToolFacts", "given_values", "named_nouns", "tool_facts"]
-
 
 @dataclass(frozen=True)
 class Input:

@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 
 from retrieval.index.records import load_mapped
 
-__all__ = ["Adjacency", "make_adjacency", "read_adjacency", "write_adjacency"]
-
 _MOST_EDGES = 0.5  # above this share of the edges one pass over all of them is faster
 
 

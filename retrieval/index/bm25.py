@@ -27,32 +27,6 @@ from ontology.tool import Tool, tool_text
 from ontology.tool_effects import effect_of
 from retrieval.index.records import load_mapped
 
-__all__ = [
-    "EFFECT_KEY",
-    "FIELDS",
-    "NAMES",
-    "STOP_WORDS",
-    "Bm25Index",
-    "Postings",
-    "coverage_scores",
-    "field_postings",
-    "field_terms",
-    "filter_pairs",
-    "hash_text",
-    "hash_texts",
-    "make_coverage_postings",
-    "make_postings",
-    "name_key",
-    "name_terms",
-    "ngrams",
-    "params_text",
-    "read_bm25",
-    "read_postings",
-    "terms",
-    "whole_text",
-    "write_postings",
-]
-
 MAX_NGRAM = 3  # paper, algorithm 2: n_max = 3
 _MAX_TOKENS = 4_000
 _LONGEST_WORD = 40  # a longer one has no other form, and is not kept

@@ -35,8 +35,6 @@ from retrieval.index.bm25 import EFFECT_KEY, filter_pairs
 from retrieval.index.lookup import Lookup, write_lookup
 from retrieval.index.records import Records, write_records
 
-__all__ = ["FILTERS", "ID_KEY", "FilterIndex", "write_filters"]
-
 FILTERS = "filters"
 ID_KEY = "id"
 _SHOWN, _SHOWN_CHARS = 20, 100

@@ -18,8 +18,6 @@ from numpy.typing import NDArray
 from retrieval.index.bm25 import hash_text, hash_texts
 from retrieval.index.records import load_mapped
 
-__all__ = ["Lookup", "PrefixIndex", "letters_before_digits", "write_lookup"]
-
 _PREFIX = re.compile(r"[#_]?([A-Za-z]{1,6})(?:[-_/.:]?(?=\d)|[-_](?=\w*\d))")
 _INITIALS, _BEGINNING, _IN_ORDER, _INITIAL = 1.0, 1.0, 0.6, 0.5
 _LEAST_IN_ORDER = 3  # letters: of two almost any name has them in order

@@ -17,17 +17,6 @@ from numpy.typing import NDArray
 from ontology.errors import DocumentError, SnapshotCorruptError
 from ontology.json_values import canonical_text
 
-__all__ = [
-    "READING_HEADERS",
-    "Records",
-    "Texts",
-    "load_mapped",
-    "refuse_invalid",
-    "write_lines",
-    "write_records",
-    "write_texts",
-]
-
 MAPPED_FROM_BYTES = 64 * 1024
 """Smaller files are read: those of one snapshot are 3 MB at most."""
 

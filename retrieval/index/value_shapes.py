@@ -16,8 +16,6 @@ from ontology.errors import SnapshotCorruptError
 from ontology.value_shape import KIND_SHAPES, MAX_VALUE_CHARS, ShapeFacts, ShapeUse, ValueShape, facts_of
 from retrieval.index.records import Records, write_records
 
-__all__ = ["ShapeMatch", "ValueShapes", "ValueUse", "write_value_shapes"]
-
 _FILE = "value_shapes"
 _MAX_TOKENS = 400  # distinct values that are looked up in one text
 _MAX_WAYS = 5_000_000  # ways to match that are tried for one text: at worst about a second. Chosen, not tuned.

@@ -25,7 +25,6 @@ from retrieval.index.records import load_mapped
 if TYPE_CHECKING:
     from inference.result_cache import ResultCache
 
-__all__ = ["Nearest", "NodeVectors", "write_vectors"]
 
 EXACT_LIMIT = 4_000
 # A filtered walk takes time in proportion to rows / allowed, a scan in proportion to allowed. They are equal where the square of

@@ -29,16 +29,6 @@ from retrieval.query.typed_values import LEAST_SPECIFIC, TypedValue, find_values
 from retrieval.retriever import PLAIN, RetrievalConfig
 from retrieval.snapshot.reader import Snapshot
 
-__all__ = [
-    "EntryNode",
-    "QueryContext",
-    "SupportingTool",
-    "executed_tools",
-    "named_tools",
-    "support_by_values",
-    "tool_names",
-]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SupportingTool:

@@ -18,8 +18,6 @@ from ontology.names import is_verb, verb_lemma, words
 from retrieval.index.bm25 import STOP_WORDS, ngrams, terms
 from retrieval.query.typed_values import LEAST_SPECIFIC, VALUE_WORDS, TypedValue, kind_of_token
 
-__all__ = ["MAX_CLAUSES", "Clause", "Query", "analyse", "analyse_needs", "decompose", "noun_of", "typed_text"]
-
 Spans: TypeAlias = tuple[tuple[int, int], ...]
 """Places in a request, each its start and its end."""
 

@@ -9,8 +9,6 @@ from dataclasses import dataclass, field
 from egotools.values import Query
 from ontology.errors import DeadlineError, InvalidArgumentError
 
-__all__ = ["MAX_K", "MAX_NEED_CHARS", "MAX_QUERY_CHARS", "PlanRequest", "Request", "check_needs", "is_unicode"]
-
 MAX_K = 1_000
 MAX_QUERY_CHARS = 20_000
 MAX_NEEDS = 32

@@ -20,19 +20,6 @@ from ontology.value_shape import kind_of_value
 from retrieval.index.bm25 import STOP_WORDS, terms
 from retrieval.index.value_shapes import ShapeMatch, ValueShapes
 
-__all__ = [
-    "IDENTIFIER_WORDS",
-    "LEAST_SPECIFIC",
-    "SELF",
-    "VALUE_WORDS",
-    "TypedValue",
-    "find_values",
-    "kind_of_token",
-    "known_value",
-    "short_name",
-    "stated_numbers",
-]
-
 MAX_VALUES = 1_000
 """Values that are found in one request; the rest of it is words."""
 LEAST_SPECIFIC = 8.0

@@ -25,25 +25,6 @@ from retrieval.query.query import Query
 from retrieval.ranking.ranking import Ranking
 from retrieval.snapshot.reader import Snapshot
 
-__all__ = [
-    "CALIBRATION",
-    "NEEDED",
-    "RANKS",
-    "SERVED_EVIDENCE",
-    "TASK_EVIDENCE",
-    "Background",
-    "Calibration",
-    "CatalogueStatistics",
-    "Confidence",
-    "ConfidenceModel",
-    "ServedNeed",
-    "catalogue_statistics",
-    "confidence_model_for",
-    "probability",
-    "read_calibration",
-    "tool_evidence",
-]
-
 TASK_EVIDENCE = ("margin", "standing", "probe")
 """The evidence that a request is a task. ``margin``: how much nearer its best clause is to a tool than to talk, and ``standing``: how near it
 is to a tool, both in standard deviations of what talk reaches in this catalogue; ``probe``: the log odds of a linear model of its vector.

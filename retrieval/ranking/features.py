@@ -22,24 +22,6 @@ from retrieval.index.phrases import PHRASES_FIELD
 from retrieval.query.context import QueryContext
 from retrieval.query.query import Clause
 
-__all__ = [
-    "CLAUSE_FACTOR",
-    "FEATURES",
-    "TEXT_FEATURES",
-    "Compute",
-    "SystemEvidence",
-    "bm25",
-    "bounded",
-    "clause_scores",
-    "compute_features",
-    "cosine_name",
-    "cosine_text",
-    "fuse_clauses",
-    "standardise",
-    "system_evidence",
-    "value_support",
-]
-
 
 def ensemble_support(context: QueryContext, tools: NDArray[np.int64]) -> Floats1d:
     """The support of each tool by the entry nodes of a request, float32 [tools], >= 0.

@@ -27,19 +27,6 @@ from retrieval.ranking.features import (
 from retrieval.ranking.ranking import Ranker, Ranking
 from retrieval.ranking.weights import BASELINE, BASELINE_FUSION, RankingWeights
 
-__all__ = [
-    "CrossEncoderRanker",
-    "FeatureMatrix",
-    "FusionRanker",
-    "PromotingReranker",
-    "add_boosts",
-    "add_votes",
-    "chosen_first",
-    "feature_matrix",
-    "named_first",
-    "rank_with_fallback",
-]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FeatureMatrix:

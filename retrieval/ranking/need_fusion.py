@@ -16,8 +16,6 @@ from inference.encoder import Floats1d, Floats2d
 from retrieval.ranking.confidence import NEEDED, probability, tool_evidence
 from retrieval.ranking.ranking import Ranking
 
-__all__ = ["NEEDED_OF_NEEDS", "FusedNeeds", "fuse_needs"]
-
 NEEDED_OF_NEEDS = 0.1
 """With ``auto_k``: the least score of a returned tool. It keeps .86 of the requests that ten tools complete, with 1.7 times as many tools as are
 needed; .05 keeps .94 with 2.6 times as many."""

@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from inference.encoder import Floats1d
 from retrieval.query.context import QueryContext
 
-__all__ = ["Ranker", "Ranking"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ranking:

@@ -14,8 +14,6 @@ from retrieval.ranking.features import FEATURES, TEXT_FEATURES
 from retrieval.snapshot.manifest import MANIFEST, RankingSection
 from retrieval.snapshot.reader import Snapshot
 
-__all__ = ["BASELINE", "BASELINE_FUSION", "FUSION", "SHIPPED", "RankingWeights", "ranking_section", "weights_of"]
-
 BASELINE_FUSION = "fusion.v1"
 """The embedded ranker of the baselines."""
 FUSION = "fusion.v2"

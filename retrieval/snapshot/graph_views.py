@@ -15,7 +15,6 @@ from retrieval.snapshot.reader import EDGE_DETAILS, Snapshot
 if TYPE_CHECKING:
     import networkx as nx
 
-__all__ = ["consumer_edges", "snapshot_graph", "summarize_namespaces", "supplier_edges"]
 
 _MOST_NAMESPACES = 1_000
 _MOST_OBJECTS = 8

@@ -31,18 +31,6 @@ from retrieval.snapshot.publish import (
     unless_served,
 )
 
-__all__ = [
-    "Collected",
-    "StoredSnapshot",
-    "collect",
-    "collect_after",
-    "history",
-    "list_snapshots",
-    "rollback",
-    "rollback_target",
-    "tidy",
-]
-
 _LOG = logging.getLogger(__name__)
 _TRIES = 100
 _ASIDE, _REPORTS, _OLD_S = ".collected-", "reports", 86_400.0

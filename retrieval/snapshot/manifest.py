@@ -24,35 +24,6 @@ from retrieval.snapshot.signing import (
     regular_file,
 )
 
-__all__ = [
-    "EDGES",
-    "FORMAT_VERSION",
-    "KEYS",
-    "MANIFEST",
-    "NAME_VECTORS",
-    "NGRAMS",
-    "NODES",
-    "NODE_KEYS",
-    "NODE_VECTORS",
-    "TOOLS",
-    "Counts",
-    "EncoderInfo",
-    "FileInfo",
-    "LearnedSection",
-    "Manifest",
-    "OntologyVersion",
-    "OverlayInfo",
-    "PhrasesInfo",
-    "RankingSection",
-    "content_id",
-    "file_digest",
-    "is_whole",
-    "read_manifest",
-    "verify_listing",
-    "verify_snapshot",
-    "write_manifest",
-]
-
 FORMAT_VERSION = 6
 """6: tools have a vector index of their own (``nodes.tools.hnsw``).
 5: usage lines, which are not written or read any more; the file ``value_shapes.jsonl``; nodes have aliases; the manifest has the overlay files and the boosts.

@@ -41,27 +41,6 @@ from ontology.files import append, disk_errors, flush_to_disk, lock_within, repl
 from retrieval.snapshot.manifest import MANIFEST, is_whole, verify_snapshot
 from retrieval.snapshot.signing import is_signature, load_signing_key, regular_file, sign_snapshot
 
-__all__ = [
-    "SNAPSHOTS",
-    "Publication",
-    "ServingLease",
-    "confirmed_log",
-    "current_snapshot",
-    "named_id",
-    "no_snapshot",
-    "publish",
-    "publish_again",
-    "published_id",
-    "publishing",
-    "readable",
-    "remove_pointers",
-    "remove_unfinished",
-    "serving_lease",
-    "staging_folder",
-    "this_actor",
-    "unless_served",
-]
-
 SNAPSHOTS = "snapshots"
 """The folder of a store that holds its snapshots."""
 _CURRENT, _LOG, _LOCK, _STAGING = "CURRENT", "history.jsonl", ".lock", ".building-"

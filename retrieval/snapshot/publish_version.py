@@ -14,8 +14,6 @@ from retrieval.snapshot.manifest import FileInfo, LearnedSection, RankingSection
 from retrieval.snapshot.publish import publish, staging_folder
 from retrieval.snapshot.reader import Snapshot
 
-__all__ = ["publish_learned", "publish_reweighted", "rolled_back", "tuned_after"]
-
 _LEARNED = ("use.", "bm25.use.")  # how the names of the files of the learned part begin
 _REMEMBERED = 5  # weights that a snapshot remembers; chosen, not tuned
 

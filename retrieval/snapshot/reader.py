@@ -40,8 +40,6 @@ from retrieval.snapshot.manifest import (
 )
 from retrieval.snapshot.publish import ServingLease, current_snapshot, serving_lease
 
-__all__ = ["DERIVED", "EDGE_DETAILS", "EdgeRecord", "NodeRecord", "Snapshot", "open_snapshot", "tool_functions"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeRecord:

@@ -26,18 +26,6 @@ from ontology.files import flush_to_disk, replacing
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
-__all__ = [
-    "TrustedKeys",
-    "check_signature",
-    "create_key",
-    "is_signature",
-    "is_unfinished_signature",
-    "load_signing_key",
-    "load_trusted_keys",
-    "regular_file",
-    "sign_snapshot",
-    "signing_key_file",
-]
 
 _SIGNING_KEY, _TRUSTED_KEYS = "EGOTOOLS_SIGNING_KEY", "EGOTOOLS_TRUSTED_KEYS"
 TrustedKeys = Mapping[str, "Ed25519PublicKey"]

@@ -16,8 +16,6 @@ from ontology.tool import CONTEXT_PARAMETERS
 from retrieval.index.records import refuse_invalid
 from retrieval.snapshot.reader import Snapshot
 
-__all__ = ["Change", "ContextChange", "EntityChanges", "SnapshotDiff", "ToolEdge", "diff_snapshots"]
-
 
 class Change(NamedTuple):
     """One difference: its place (``inputs.order_id.type``), the JSON value before, and the value now; None where there is none."""

@@ -22,8 +22,6 @@ from inference.encoder import Floats1d
 from ontology.tool import Tool
 from retrieval.snapshot.reader import DERIVED, EdgeRecord, NodeRecord, Snapshot, tool_functions
 
-__all__ = ["VisibleSnapshot", "VisibleSnapshots"]
-
 _CACHED = (*DERIVED, "boosts", "own_profiles")
 
 

@@ -57,7 +57,6 @@ from retrieval.snapshot.reader import EDGE_DETAILS
 if TYPE_CHECKING:
     import networkx as nx
 
-__all__ = ["SnapshotContent", "write_snapshot"]
 
 _PLACE = attrgetter("tool_id", "field", "extractor", "start", "end")
 _TERMS_KIND = "field-terms.v1"

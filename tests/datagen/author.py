@@ -8,8 +8,6 @@ from typing import Any
 
 from inference.chat import Message
 
-__all__ = ["Author"]
-
 _NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 
 

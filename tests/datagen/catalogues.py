@@ -9,8 +9,6 @@ from datagen.requests import ToolLinks
 from ontology.ontology import load_ontology
 from ontology.tool import Parameter, Tool
 
-__all__ = ["catalogue_of", "edge_ends", "tool"]
-
 
 def tool(
     name: str, inputs: str = "", outputs: str = "", *, description: str = "", types: str = "string", **metadata: object

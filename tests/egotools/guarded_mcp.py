@@ -11,8 +11,6 @@ from pathlib import Path
 
 from tests.harness.waiting import LIMIT_S, wait_until
 
-__all__ = ["guarded_mcp"]
-
 _SERVER = """
 import sys
 import uvicorn

@@ -12,8 +12,6 @@ from typing import Any
 from tests.harness import http_server
 from tests.harness.http_server import Arrived, Loopback
 
-__all__ = ["Body", "ChatServer", "Reply", "ScriptedChat", "asked", "chat_server", "scripted_chat"]
-
 Body = Mapping[str, Any]
 
 

@@ -14,7 +14,6 @@ import pytest
 if TYPE_CHECKING:
     from eval.systems import LocalSystem, RemoteSystem
 
-__all__ = ["FILE_LIMIT", "FULL", "KILLED_AMID_A_FILE", "Run", "in_process", "signal_at", "started"]
 
 Run: TypeAlias = Callable[..., tuple[int, str, str]]
 """Runs the command with these arguments: (exit code, standard output, standard error)."""

@@ -16,8 +16,6 @@ from ontology.files import write_file
 from retrieval.snapshot.publish import SNAPSHOTS, publish_again, published_id
 from services.jobs.build import build_snapshot
 
-__all__ = ["QUERY", "EditionStore", "build_editions", "editions_in", "whole_request"]
-
 QUERY = "list the open orders of a customer"
 _VERBS = ("list", "cancel", "create", "get", "update", "approve", "export", "archive", "assign", "merge")
 _THINGS = (

@@ -10,8 +10,6 @@ from contextlib import contextmanager
 from os import _exit
 from typing import Any
 
-__all__ = ["STEPS", "Steps", "acting_at", "die", "failing", "killed_at"]
-
 STEPS = (
     "fsync",
     "open",

@@ -11,8 +11,6 @@ from collections.abc import Sequence
 
 from tests.conftest import ROOT
 
-__all__ = ["said_by"]
-
 
 def said_by(code: str, seeds: Sequence[str] = ("4711",)) -> set[str]:
     """What a program prints in this process, and in one more under each of these hash seeds but this process's own."""

@@ -10,8 +10,6 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qsl
 
-__all__ = ["DRIPS", "Arrived", "Loopback", "Reply", "as_json"]
-
 
 @dataclass(frozen=True, slots=True)
 class Arrived:

@@ -9,8 +9,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-__all__ = ["marked_children"]
-
 _MARK = "TESTS_OF_PROCESS"
 _ENDING_S = 20.0
 _OF_PYTHON = b"from multiprocessing."  # its trackers and servers of forks end with this process

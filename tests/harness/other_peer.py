@@ -6,8 +6,6 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
-__all__ = ["other_peer"]
-
 _READ_BYTES = 65_536
 
 

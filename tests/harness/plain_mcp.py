@@ -7,8 +7,6 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
-__all__ = ["serve", "serve_resources_only"]
-
 Answer = Callable[[dict[str, Any]], dict[str, Any]]
 
 

@@ -7,8 +7,6 @@ import struct
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-__all__ = ["call_frames", "connection", "reset_frame"]
-
 _PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 _HEADERS, _DATA, _RESET, _SETTINGS = 1, 0, 3, 4
 _END_STREAM, _END_HEADERS, _ACK = 1, 4, 1

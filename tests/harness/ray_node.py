@@ -15,8 +15,6 @@ from tempfile import TemporaryDirectory
 
 from services.cluster.ray_cluster import RECONNECT
 
-__all__ = ["RayNode", "ray_node"]
-
 _GCS_PORT = 26_379
 _STORE_BYTES = 78 * 2**20  # the least that Ray takes
 _STARTS = 5  # a node of Ray waits 15 s for its agents, programs of Python, which is little on a busy machine

@@ -16,8 +16,6 @@ from services.server.catalogs import catalog_stores
 from services.server.server import Server
 from services.server.settings import CatalogEntry, ServerSettings
 
-__all__ = ["client_of", "end_loop", "free_port", "loaded", "running_server", "serving"]
-
 _T = TypeVar("_T")
 
 

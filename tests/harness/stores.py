@@ -14,8 +14,6 @@ from typing import TypeAlias
 
 from ontology.tool import Tool
 
-__all__ = ["BuiltStore", "MadeOnce", "ToolsOf", "built_store", "once", "read_tools"]
-
 BuiltStore: TypeAlias = Callable[[str, str], Path]
 """From the address of a catalogue and the name of an encoder to a store of one's own."""
 ToolsOf: TypeAlias = Callable[[str], Sequence[Tool]]

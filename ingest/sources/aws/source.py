@@ -18,8 +18,6 @@ from ingest.sources.source import RejectedRecord, Source, as_list, as_mapping
 from ontology.errors import DocumentError, MissingExtraError
 from ontology.tool import Tool
 
-__all__ = ["AwsSource"]
-
 _MEMBER_CHARS = 300
 _DESCRIPTION_CHARS = 600
 _BLOCK = re.compile(

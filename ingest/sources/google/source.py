@@ -19,8 +19,6 @@ from ingest.sources.source import RejectedRecord, Source, as_list, as_mapping, a
 from ontology.errors import DocumentError, MissingExtraError, RejectionReason
 from ontology.tool import Tool
 
-__all__ = ["GoogleDiscoverySource"]
-
 _OWNER = {"contact": "ownerName", "contact_host": "ownerDomain"}
 _DESCRIPTION_CHARS = 600
 

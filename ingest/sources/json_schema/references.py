@@ -18,8 +18,6 @@ from ingest.sources.file_state import file_state
 from ingest.sources.json_schema.schema import dangling_reference
 from ontology.errors import DocumentError
 
-__all__ = ["References"]
-
 # What these keys hold is data, not schemas.
 _DATA = frozenset({"example", "examples", "default", "enum", "const"})
 _ANCHORS = ("$anchor", "$dynamicAnchor")

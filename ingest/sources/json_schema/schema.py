@@ -17,20 +17,6 @@ from ingest.sources.source import as_list, as_mapping, as_number, as_text
 from ontology.errors import DocumentError
 from ontology.tool import Parameter
 
-__all__ = [
-    "FLAT",
-    "MAX_FIELDS",
-    "Fields",
-    "Lookup",
-    "dangling_reference",
-    "flatten",
-    "local_lookup",
-    "object_schema",
-    "parts_of",
-    "states",
-    "view_of",
-]
-
 Lookup = Callable[[str], Mapping[str, Any]]
 
 FLAT: Final[Any] = ("flat",)

@@ -16,8 +16,6 @@ from ingest.sources.json_schema.schema import Lookup, parts_of, states
 from ingest.sources.source import as_list, as_mapping, as_number
 from ontology.json_values import JsonObject, canonical_text, json_type, typed_values
 
-__all__ = ["Definitions", "SelfContained", "json_value", "schema_text", "self_contained"]
-
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _NO_JSON = re.compile("[\ud800-\udfff]|NaN|Infinity")
 

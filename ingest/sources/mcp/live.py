@@ -13,8 +13,6 @@ from ingest.sources.fetch import run_async
 from ontology.errors import DocumentError, MissingExtraError
 from ontology.redaction import redact, redacted_address, secrets_in
 
-__all__ = ["list_tools"]
-
 #: Timeout in seconds to start a server and to list all its tools.
 TIMEOUT_S = 60.0
 #: Maximum number of pages; a server with more is assumed to repeat its pages without end.

@@ -25,8 +25,6 @@ from ingest.sources.source import (
 from ontology.errors import DocumentError
 from ontology.tool import Tool
 
-__all__ = ["McpSource"]
-
 _SCHEMA = re.compile(r"""["']?inputSchema["']?\s*:""")
 _POSSIBLE_KEY = re.compile(r"""["']?(?:tools|jsonrpc|name)["']?\s*:""")
 _HINTS = {

@@ -31,8 +31,6 @@ from ingest.sources.odata.model import (
 )
 from ontology.errors import DocumentError
 
-__all__ = ["parse_edmx"]
-
 _VERSION = re.compile(r"[vV]\d+")
 _TEXTS = ("String", "PropertyPath", "NavigationPropertyPath", "Path", "EnumMember", "Int", "Decimal", "AnnotationPath")
 _SAP = "{http://www.sap.com/Protocols/SAPData}"

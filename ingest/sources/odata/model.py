@@ -6,18 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-__all__ = [
-    "Annotations",
-    "EntitySet",
-    "Navigation",
-    "ODataOperation",
-    "Property",
-    "Service",
-    "StructuredType",
-    "is_collection",
-    "item_type",
-]
-
 Annotations: TypeAlias = Mapping[str, Any]
 """Map from term to value; a term is vocabulary and name: ``Core.Description``, ``Capabilities.InsertRestrictions``."""
 

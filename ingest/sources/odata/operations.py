@@ -14,8 +14,6 @@ from ingest.sources.odata.types import ServiceTypes
 from ingest.sources.operation import CallInput, Operation, Output
 from ingest.sources.prose import sentences, title_of, with_article
 
-__all__ = ["collections_of", "operation_of", "overloads_of", "places_of"]
-
 
 def places_of(types: ServiceTypes, resources: Sequence[Resource]) -> Mapping[str, Resource]:
     """Map from entity type to the resource below which its operations are called: the one that needs the fewest keys.

@@ -17,8 +17,6 @@ from ingest.sources.source import as_list
 from ontology.errors import DocumentError
 from ontology.tool import Dependency
 
-__all__ = ["Resource", "Resources", "entity_noun", "find_resources", "key_dependencies", "key_name", "key_path"]
-
 GENERIC_KEYS = frozenset({"id", "key", "name", "code", "guid", "uuid", "number"})
 """Names of keys, in lower case, that do not say of what they are the key."""
 #: Maximum number of navigation properties with tools, in one document; the deepest are left out first.

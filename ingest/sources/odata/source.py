@@ -24,8 +24,6 @@ from ingest.sources.operation import Operation, Schemas
 from ingest.sources.source import RejectedRecord, Source
 from ontology.tool import Tool
 
-__all__ = ["ODataSource"]
-
 _ROOT = re.compile(r"<(?:[\w.-]+:)?Edmx\b|<Schema\b[^>]*(?:schemas\.microsoft\.com/ado|docs\.oasis-open\.org/odata)")
 
 

@@ -15,16 +15,6 @@ from ingest.sources.prose import name_words, sentences, with_article
 from ontology.errors import DocumentError
 from ontology.tool import Dependency, Tool
 
-__all__ = [
-    "body_inputs",
-    "call_of",
-    "declared_dependencies",
-    "first_of_each_name",
-    "literal_input",
-    "resource_operation",
-    "verbs_of",
-]
-
 #: Maximum number of properties that a query tool can filter by.
 MAX_FILTERS = 40
 

@@ -12,8 +12,6 @@ from ingest.sources.prose import plain
 from ontology.errors import DocumentError
 from ontology.json_values import typed_values
 
-__all__ = ["ServiceTypes", "primitive_schema"]
-
 _DATE, _TIME = r"\d{4}-\d\d-\d\d", r"\d\d:\d\d(:\d\d(\.\d+)?)?"
 _ZONE = r"(Z|[+-]\d\d:\d\d)"
 _TICKS = r"/Date\(-?\d+([+-]\d+)?\)/"

@@ -16,16 +16,6 @@ from ingest.sources.source import as_list, as_mapping, as_text, is_true
 from ontology.errors import DocumentError
 from ontology.names import words
 
-__all__ = [
-    "HttpOperation",
-    "HttpRequest",
-    "answer_of",
-    "request_of",
-    "security_of",
-    "security_schemes",
-    "success_responses",
-]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpOperation:

@@ -26,8 +26,6 @@ from ingest.sources.source import DATA_SUFFIXES, RejectedRecord, Source, as_list
 from ontology.errors import DocumentError
 from ontology.tool import Dependency, Tool
 
-__all__ = ["OpenApiSource"]
-
 _METHODS = frozenset({"get", "put", "post", "delete", "options", "head", "patch", "trace", "query"})
 # A document without paths is valid when it has one of these keys: other documents can refer to it.
 _LIBRARY = ("components", "definitions", "webhooks", "parameters", "responses")

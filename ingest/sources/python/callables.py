@@ -32,8 +32,6 @@ from ingest.sources.source import RejectedRecord
 from ontology.errors import DocumentError
 from ontology.tool import Parameter, Tool
 
-__all__ = ["describe_module"]
-
 _PARAMETERS = frozenset(
     {"args", "arguments", "parameters", "params", "other parameters", "keyword args", "keyword arguments"}
 )

@@ -22,8 +22,6 @@ from ingest.sources.source import RejectedRecord, Source
 from ontology.errors import DocumentError
 from ontology.tool import Tool
 
-__all__ = ["MAX_ANSWER_BYTES", "TIMEOUT_S", "PythonSource", "main", "read_module"]
-
 #: Seconds to import the module and to describe its functions.
 TIMEOUT_S = 60.0
 #: Maximum size of all its tools as JSON.

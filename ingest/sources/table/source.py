@@ -22,8 +22,6 @@ from ontology.errors import DocumentError
 from ontology.names import noun_lemma, words
 from ontology.tool import Parameter, Tool
 
-__all__ = ["TableSource"]
-
 _CSV = frozenset({".csv", ".tsv"})
 _SAMPLED = 20
 _TOOL_KEYS = frozenset({"name", "title", "description", "parameters"})

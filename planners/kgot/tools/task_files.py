@@ -34,8 +34,6 @@ from ontology.files import open_regular
 from planners.calls.sandbox import Sandbox, SandboxLimits
 from planners.journal.run_journal import RunJournal
 
-__all__ = ["FileConverter", "TaskFiles", "ZipLimits", "image_type"]
-
 _CONVERTED = frozenset({"pdf", "docx", "xlsx"})
 _TEXTS = frozenset({"html", "csv", "tsv", "json", "jsonl", "md", "txt"})
 _PAGE_CHARS = 12_000

@@ -34,8 +34,6 @@ from planners.journal.step_log import on_a_thread
 from planners.kgot.tools.task_files import TaskFiles, image_type
 from planners.kgot.tools.web_tools import WebTools
 
-__all__ = ["FILE_TOOLS", "NAMESPACE", "ToolModels", "ToolSet", "standard_tools"]
-
 NAMESPACE = "kgot"
 _MAX_DESCRIPTION = 1_024
 """Characters of a description: servers with the OpenAI interface refuse a function with more."""

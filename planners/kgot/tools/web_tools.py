@@ -22,8 +22,6 @@ from ontology.errors import InvalidArgumentError, ToolCallError, UnsupportedErro
 from ontology.hosts import check_http_url
 from planners.kgot.tools.task_files import FileConverter
 
-__all__ = ["WebTools"]
-
 _REDIRECTS = 5
 _PART_CHARS = 6_000
 """About 1,500 tokens, so that eight answers fit the window of a small model beside the graph (16,384 tokens)."""

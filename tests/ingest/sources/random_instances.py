@@ -11,8 +11,6 @@ from jsonschema import Draft202012Validator
 from jsonschema.validators import extend
 from referencing import Registry, Specification
 
-__all__ = ["instances", "original_validator"]
-
 _WRONG: tuple[Any, ...] = (None, "text", "", 7, -1, 10**6, 2.5, True, [], {}, ["x"], [1], {"a": 1})
 
 

@@ -7,8 +7,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-__all__ = ["KEYWORDS", "METHODS", "keywords_of", "openapi_inputs", "schema_keywords"]
-
 KEYWORDS = (
     "default",
     "pattern",

@@ -11,7 +11,6 @@ from os import getcwd
 import numpy as np
 
 RELEASE = threading.Event()
-__all__ = ["Shop", "book", "count", "flood", "later", "stop", "wait"]
 
 
 @dataclass

@@ -5,8 +5,6 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-__all__ = ["find_stock", "move_stock"]
-
 MARKS = Path("marks")
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from ontology.json_values import canonical_text
 from planners.journal.run_journal import RunJournal
 
-__all__ = ["event_lines"]
-
 
 def event_lines(journal: RunJournal) -> bytes:
     """Return canonical JSON without measured seconds, an event a line: equal runs give equal bytes. Of an event told anew the last counts."""

@@ -25,20 +25,6 @@ from planners.stores.memory_graph import MemoryGraph
 from planners.stores.property_graph import GraphState, Language, Operation, QueryLimits, QueryRows
 from tests.harness.http_server import Arrived, Loopback, Reply, as_json
 
-__all__ = [
-    "KEY",
-    "FakeFinder",
-    "FakeInvoker",
-    "FakeSandbox",
-    "FakeTextGraph",
-    "Ran",
-    "StepServer",
-    "node",
-    "run_task",
-    "tool",
-    "written",
-]
-
 KEY = b"a key of tests"
 SWIFT = RetryPolicy(max_retries=1, base_delay_s=0.001, max_delay_s=0.002)
 QUESTION = "Which books did Ann Reed write?"

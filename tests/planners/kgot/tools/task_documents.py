@@ -8,8 +8,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-__all__ = ["pdf", "table_docx", "workbook", "zip_bytes", "zipped"]
-
 
 def pdf(path: Path, lines: Sequence[str], password: str = "") -> Path:
     from reportlab.lib.pdfencrypt import StandardEncryption

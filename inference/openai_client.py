@@ -39,15 +39,6 @@ _WRITE_BYTES = 16 * 2**10
 _UNBOUNDED = "Check the address; an endpoint of models answers with a few megabytes at most, and not compressed"
 
 
-class RefusedError(ModelError):
-    """The endpoint answered with a status that no retry changes.
-
-    :ivar status: the HTTP status.
-    """
-
-    status = 0
-
-
 class ModelEndpoint:
     """One HTTP address of a model. Thread-safe; answers of any server are bounded in bytes and in time.
 
@@ -82,8 +73,7 @@ class ModelEndpoint:
     def post(self, path: str, body: Mapping[str, Any]) -> Any:
         """Send JSON, and return the JSON of the answer.
 
-        :raises RefusedError: for a status that is neither 200 nor passing.
-        :raises ModelError: when the endpoint is unavailable or slow, or its answer is unbounded or no JSON.
+        :raises ModelError: when the endpoint is unavailable or slow, refuses (with its status), or its answer is unbounded or no JSON.
         """
         url = self._url.copy_with(path=self._url.path.rstrip("/") + path) if path else self._url
         content = json.dumps(body).encode()
@@ -141,7 +131,7 @@ class ModelEndpoint:
         elif isinstance(detail, str):
             told = detail.replace(self._key, "***") if self._key else detail
             problem = f"{problem}: {' '.join(told.split())[:_MAX_DETAIL_CHARS].rstrip('.')}"
-        error = RefusedError(problem, subject=self.address, remedy=remedy)
+        error = ModelError(problem, subject=self.address, remedy=remedy)
         error.status = status
         return error
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from inference.encoder import Floats1d, check_at_least_1, sendable
-from inference.openai_client import ModelEndpoint, RefusedError
+from inference.openai_client import ModelEndpoint
 from inference.retry import RetryPolicy
 from ontology.errors import MissingExtraError, ModelError
 
@@ -164,7 +164,7 @@ class HttpReranker:
         protocol = "cohere"
         try:
             answer = self._endpoint.post("", bodies[protocol])
-        except RefusedError as error:
+        except ModelError as error:
             if error.status not in _UNKNOWN_FIELD:
                 raise
             protocol = "tei"

@@ -243,7 +243,12 @@ class MissingExtraError(EgotoolsError, code="FAILED_PRECONDITION", exit_code=9):
 
 
 class ModelError(EgotoolsError, code="UNAVAILABLE", exit_code=10):
-    """A model is unavailable or slow, or its answer is invalid; the subject is its redacted address."""
+    """A model is unavailable or slow, or its answer is invalid; the subject is its redacted address.
+
+    :ivar status: of the HTTP answer of an endpoint that refused, which no retry changes; 0 where there was none.
+    """
+
+    status = 0
 
 
 class BudgetExceededError(ModelError, code="RESOURCE_EXHAUSTED", exit_code=11):

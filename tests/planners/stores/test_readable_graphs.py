@@ -139,9 +139,9 @@ async def test_a_file_that_is_replaced_is_read_as_it_is_now(ladybug_file: Path, 
     path = tmp_path / "g"
     shutil.copy(ladybug_file, path)
     async with open_ladybug_reader(path) as graph:
-        assert await read_rows_of(graph, "MATCH (n:City) RETURN count(*)") == [[2]]
+        assert await read_rows_of(graph, "MATCH (n:City) RETURN count(*)") == ((2,),)
         load_graph(path, [NodeTable(type="City", columns=(("id", "integer"),), key="id", rows=[(1,)])], [])
-        assert await read_rows_of(graph, "MATCH (n:City) RETURN count(*)") == [[1]]
+        assert await read_rows_of(graph, "MATCH (n:City) RETURN count(*)") == ((1,),)
 
 
 async def test_a_file_that_is_being_written(ladybug_file: Path, tmp_path: Path) -> None:
@@ -155,7 +155,7 @@ async def test_a_file_that_is_being_written(ladybug_file: Path, tmp_path: Path) 
             pass
     database.close()
     async with open_ladybug_reader(path) as graph:
-        assert await read_rows_of(graph, "MATCH (n:City) RETURN count(*)") == [[2]]
+        assert await read_rows_of(graph, "MATCH (n:City) RETURN count(*)") == ((2,),)
 
 
 @pytest.mark.parametrize(

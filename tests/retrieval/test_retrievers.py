@@ -12,13 +12,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inference import Floats1d, HashingEncoder
+from inference import Floats1d, Floats2d, HashingEncoder
 from ontology.errors import InvalidArgumentError, ModelError
 from ontology.ontology import Ontology
 from ontology.tool import CONTEXT_PARAMETERS
 from retrieval.engine import Engine, open_engine
 from retrieval.index.bm25 import name_key, ngrams
 from retrieval.presets import make_presets
+from retrieval.query.query import decompose
 from retrieval.query.request import MAX_K, Request
 from retrieval.snapshot.graph_views import snapshot_graph
 from retrieval.snapshot.reader import Snapshot, open_snapshot
@@ -123,6 +124,22 @@ def test_the_resolver_of_a_best_tool_is_lifted(engine: Engine) -> None:
     assert all(lift >= 0 for lift in lifts.values())
     given = engine.retriever("default").retrieve(Request(query="give E10442 a spot award of 100", k=6))
     assert not any(tool.reasons.features["resolver_boost"] for tool in given.tools), "the request has the identifier"
+
+
+class _Watched(HashingEncoder):
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: list[list[str]] = []
+
+    def encode(self, texts: Sequence[str]) -> Floats2d:
+        self.asked.append(list(texts))
+        return super().encode(texts)
+
+
+def test_a_request_and_its_clauses_are_encoded_in_one_call(snapshot: Snapshot) -> None:
+    text, encoder = "find the supplier Acme, create a purchase order and give Jan a spot award", _Watched()
+    make_presets(snapshot, encoder)["default"].retrieve(Request(query=text))
+    assert encoder.asked == [[text, *decompose(text)]] and len(encoder.asked[0]) == 4
 
 
 class _DeadReranker:

@@ -15,7 +15,8 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 umask 022
 
-# Distributions of the lock that nothing imports while a store is served read-only: measuring, merging of names, downloads of models.
+# Distributions of the locks that nothing imports in an image: downloads of models, building of packages; and, while a store is served
+# read-only, the merging of names.
 case $target in
 serve) extras="rest mcp" unused=" faiss-cpu hf-xet setuptools " ;;
 build) extras="rest mcp llm aws google" unused=" hf-xet setuptools " ;;

@@ -55,12 +55,20 @@ def test_every_package_of_the_project_and_what_the_script_reads_is_allowed() -> 
     assert [name for name in extras if not (ROOT / "requirements" / f"{name}.txt").exists()] == []
 
 
-@pytest.mark.parametrize("listed", ["unused", "tools"])
-def test_the_distributions_that_the_script_names_are_in_the_locks(listed: str) -> None:
+def _locked(*locks: str) -> set[str]:
+    texts = ((ROOT / "requirements" / f"{name}.txt").read_text(encoding="utf-8") for name in locks)
+    return {name for text in texts for name in re.findall(r"^([\w.-]+)==", text, re.MULTILINE)}
+
+
+def test_the_distributions_that_the_script_names_are_in_the_locks() -> None:
     script = re.sub(r"\\\n\s*", "", (CONTAINER / "root.sh").read_text(encoding="utf-8"))
-    locked = set(re.findall(r"^([\w.-]+)==", (ROOT / "requirements/dev.txt").read_text(encoding="utf-8"), re.MULTILINE))
-    named = {name for words in re.findall(rf'{listed}=" ([^"]+)"', script) for name in words.split()}
-    assert len(named) > 2 and named <= locked, named - locked
+    left_out = re.findall(r'^(\w+)\) extras="([^"]+)" unused=" ([^"]+)"', script, re.MULTILINE)
+    assert [target for target, _, _ in left_out] == ["serve", "build"]
+    for target, extras, unused in left_out:
+        installed = _locked("default", *extras.split())
+        assert unused.split() and set(unused.split()) <= installed, f"{target} leaves out what it would not have"
+    (tools,) = re.findall(r'tools=" ([^"]+)"', script)
+    assert len(tools.split()) > 5 and set(tools.split()) <= _locked("dev")
 
 
 @pytest.mark.parametrize("target", ["serve", "build"])

@@ -69,6 +69,15 @@ def test_paths_named_in_the_documents_exist() -> None:
     assert missing == set()
 
 
+def test_the_files_to_read_first_exist() -> None:
+    """Each line of README's list is a folder and names in it."""
+    _, _, after = (ROOT / "README.md").read_text(encoding="utf-8").partition("\nRead these ")
+    lines = re.findall(r"^- `([a-z_/]+/)`: (.+)$", after, re.MULTILINE)
+    named = [folder + name for folder, names in lines for name in re.findall(r"`([^`]+)`", names)]
+    assert len(named) == int(after.split()[0])
+    assert [path for path in named if not (ROOT / path).is_file()] == []
+
+
 def test_modules_named_in_the_documents_exist() -> None:
     missing = {
         (page.name, module)

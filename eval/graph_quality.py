@@ -395,7 +395,7 @@ class _Edges:
         return np.fromiter(found, dtype=bool, count=len(pairs))
 
 
-def _connectivity(snapshot: Snapshot, queries: QuerySet, *, seed: int = 0) -> Connectivity:
+def _connectivity(snapshot: Snapshot, queries: QuerySet) -> Connectivity:
     """Measure for each relation the share of requests with several tools for which it connects two, or all, of them.
 
     Of alternatives, the first counts. Gold tools that the catalogue does not have are left out. In the random graphs the tails of
@@ -407,7 +407,7 @@ def _connectivity(snapshot: Snapshot, queries: QuerySet, *, seed: int = 0) -> Co
         numbers = (snapshot.find_node(f"tool:{slot[0]}") for slot in query.slots)
         known = sorted({number for number in numbers if number is not None})
         gold += [known] if len(known) > 1 else []
-    edges, random = _Edges.of(snapshot), np.random.default_rng(seed)
+    edges, random = _Edges.of(snapshot), np.random.default_rng(0)
     true = _counts(edges, gold, snapshot)
     anywhere, in_system = (
         [_counts(edges.shuffled(random, groups), gold, snapshot) for _ in range(_SHUFFLES if gold else 0)]

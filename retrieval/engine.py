@@ -58,7 +58,7 @@ class Engine:
     ) -> None:
         self.snapshot_id = snapshot.id
         self.encoder = encoder
-        self._reranker = reranker
+        self.reranker = reranker
 
         def load() -> _Loaded:
             seen = snapshot if visible is None else visible()
@@ -172,7 +172,7 @@ class Engine:
             models={
                 "encoder": manifest.encoder.name,
                 "extractor": manifest.extractor,
-                "reranker": self._reranker.name if self._reranker else FUSION,
+                "reranker": self.reranker.name if self.reranker else FUSION,
             },
             node_counts=self.snapshot.node_counts,
             edge_counts=self.snapshot.edge_counts,
@@ -266,9 +266,6 @@ def open_engine(
     return Engine(snapshot, encoder, reranker, baselines=baselines)
 
 
-def open_reranker(name: str, load: Callable[[str], Reranker] = load_reranker) -> Reranker | None:
-    """The reranker with this name; None for the fusion of features, which needs no model.
-
-    :param load: returns the reranker with a name.
-    """
-    return None if name == FUSION else load(name)
+def open_reranker(name: str) -> Reranker | None:
+    """The reranker with this name; None for the fusion of features, which needs no model."""
+    return None if name == FUSION else load_reranker(name)

@@ -253,9 +253,9 @@ def per_query_rows(sets: Sequence[MeasuredSet]) -> Iterator[dict[str, Any]]:
             }
 
 
-def comparison_to_markdown(comparison: Comparison, *, title: str = "What changed") -> str:
+def comparison_to_markdown(comparison: Comparison) -> str:
     """The page as Markdown: first the other differences of the evaluations, then each set."""
-    return render("comparison.md", title=title, comparison=comparison, changes=_changes)
+    return render("comparison.md", title="What changed", comparison=comparison, changes=_changes)
 
 
 def _changes(one: SystemComparison) -> Iterator[tuple[str, int, Markdown]]:

@@ -58,7 +58,9 @@ def evaluate(plan: EvaluationPlan, progress: Progress) -> Evaluation:
     explained = DEFAULT_PRESET if DEFAULT_PRESET in names else names[-1]
     progress("failures", 0, 0)
     k, snapshot = min(_FAILURES_AT, plan.k), engine.snapshot
-    failures = analyse_failures(snapshot, engine.encoder, measured, explained, k=k, limit=_FAILURES)
+    failures = analyse_failures(
+        snapshot, engine.encoder, measured, explained, k=k, limit=_FAILURES, reranker=engine.reranker
+    )
     progress("report", 0, 0)
     files = write_report(plan.out, summary, [measured], failures=failures, title=measured.queries.name)
     return Evaluation(

@@ -283,7 +283,7 @@ class ProfiledCatalogue:
 
     @cached_property
     def extended_profiles(self) -> Mapping[str, ToolProfile]:
-        """Map from tool id to extended profile: see :mod:`datagen.extended_profiles`."""
+        """Map from tool id to extended profile; see :func:`extend_profiles`."""
         return extend_profiles(self.tools, self.profiles, self.names)
 
     @cached_property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from inference.encoder import Encoder, HashingEncoder, Reranker
 from inference.minilm import WEIGHTS, MiniLmEncoder
@@ -35,12 +35,9 @@ _WEIGHTS = {"minilm-l6-int8.v1": "minilm-l6-v2-int8", "egotools-minilm-int8.v1":
 _AT_URL = re.compile(r"(?:(?!https?://)(?P<model>.+?)@)?(?P<url>https?://.+)", re.DOTALL)
 
 
-def allowed_by_environment(environ: Mapping[str, str] | None = None) -> tuple[str, ...]:
-    """Return the names that the operator allows by :data:`ALLOWED_MODELS_VARIABLE`.
-
-    :param environ: default: the environment of this process.
-    """
-    text = (os.environ if environ is None else environ).get(ALLOWED_MODELS_VARIABLE, "")
+def allowed_by_environment() -> tuple[str, ...]:
+    """Return the names that the operator allows by :data:`ALLOWED_MODELS_VARIABLE`."""
+    text = os.environ.get(ALLOWED_MODELS_VARIABLE, "")
     return tuple(name.strip() for name in text.split(",") if name.strip())
 
 

@@ -128,7 +128,7 @@ def flush_to_disk(path: Path) -> None:
         os.close(descriptor)
 
 
-def lock_within(descriptor: int, wait_s: float, path: Path, *, shared: bool = False, remedy: str) -> None:
+def lock_within(descriptor: int, wait_s: float, path: Path, *, remedy: str) -> None:
     """Lock an open file, and wait for those who hold it, but not for ever: whoever may read a file can lock it.
 
     :param wait_s: seconds; 0: one attempt.
@@ -138,7 +138,7 @@ def lock_within(descriptor: int, wait_s: float, path: Path, *, shared: bool = Fa
     stop = time.monotonic() + wait_s
     while True:
         try:
-            return fcntl.flock(descriptor, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+            return fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             if time.monotonic() >= stop:
                 raise StorageError("another process holds its lock", subject=str(path), remedy=remedy) from None

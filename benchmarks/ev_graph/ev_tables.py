@@ -413,11 +413,11 @@ def _into_drives(maker: _Maker, count: int) -> GraphTable:
     )
 
 
-def ev_tables(scale: float = 1.0, seed: int = 0) -> tuple[GraphTable, ...]:
+def ev_tables(scale: float = 1.0) -> tuple[GraphTable, ...]:
     """Return the tables: of nodes first, then of relationships, one for each type and pair of ends.
 
     :param scale: 1: 229,551 nodes, 313,635 relationships, 20 property keys.
     :raises InvalidArgumentError: when the scale is below 0.01.
     """
-    draws, sizes = Draws(seed), ev_sizes(scale)
+    draws, sizes = Draws(0), ev_sizes(scale)
     return (*node_tables(draws, sizes), *relationship_tables(draws, sizes))

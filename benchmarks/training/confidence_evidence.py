@@ -82,10 +82,10 @@ class Evidence:
     asked: tuple[Asked, ...]
 
 
-def read_case(bench_set: BenchSet, store: Path, *, limit: int, seed: int = 0) -> Case:
+def read_case(bench_set: BenchSet, store: Path, *, limit: int) -> Case:
     """The case of a set, with a random ``limit`` of the requests of its split."""
     rows = sampled(bench_set, 0)
-    some = random.Random(seed).sample(rows, min(limit, len(rows)))
+    some = random.Random(0).sample(rows, min(limit, len(rows)))
     queries = tuple((str(row["query"]), gold_slots(row["tools"])) for row in some)
     return Case(name=bench_set.name, store=store, queries=queries)
 

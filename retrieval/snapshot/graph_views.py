@@ -97,11 +97,9 @@ def supplier_edges(snapshot: Snapshot, tool: int, predicates: Collection[str] = 
     )
 
 
-def consumer_edges(snapshot: Snapshot, tool: int, predicates: Collection[str] = _ALL) -> Iterator[tuple[int, int, str]]:
+def consumer_edges(snapshot: Snapshot, tool: int) -> Iterator[tuple[int, int, str]]:
     """Yield number, consumer and predicate of the edges by which a tool supplies others: outgoing ones, then incoming ones."""
-    return _edges_between(
-        snapshot, tool, _POINT_TO_CONSUMER.intersection(predicates), _POINT_TO_SUPPLIER.intersection(predicates)
-    )
+    return _edges_between(snapshot, tool, _POINT_TO_CONSUMER, _POINT_TO_SUPPLIER)
 
 
 def _edges_between(

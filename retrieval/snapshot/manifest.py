@@ -224,15 +224,14 @@ def _unreadable(problem: str, path: Path) -> SnapshotCorruptError:
     return SnapshotCorruptError(problem, subject=str(path), remedy="Build again")
 
 
-def write_manifest(folder: Path, manifest: Manifest, known: Mapping[str, FileInfo] = {}) -> Manifest:
+def write_manifest(folder: Path, manifest: Manifest) -> Manifest:
     """Write the manifest of all files in the folder; return it with ``files`` and ``snapshot_id`` computed.
 
     :param manifest: its ``files`` and ``snapshot_id`` are ignored.
-    :param known: the size and hash of files of the folder that were checked already, by name.
     """
     path = folder / MANIFEST
     files = {
-        each.name: known.get(each.name) or FileInfo(bytes=each.stat().st_size, sha256=file_digest(each))
+        each.name: FileInfo(bytes=each.stat().st_size, sha256=file_digest(each))
         for each in sorted(folder.iterdir())
         if each != path and not is_signature(each.name)
     }

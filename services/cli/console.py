@@ -73,10 +73,10 @@ def show_facts(facts: Mapping[str, object]) -> None:
             say(f"[bold]{name}[/]: {plain(text)}")
 
 
-def show_step(what: str, text: str, most: int = _MOST_CHARS) -> None:
+def show_step(what: str, text: str) -> None:
     """Print what a step of a run is (markup), and what it says, on one line."""
     one = " ".join(text.split())
-    cut = one if len(one) <= most else f"{one[:most]}… ({len(one):,} characters)"
+    cut = one if len(one) <= _MOST_CHARS else f"{one[:_MOST_CHARS]}… ({len(one):,} characters)"
     say(f"  {what:<9} {plain(cut)}")
 
 

@@ -340,7 +340,6 @@ def walk_plan(
     open_client: OpenClient,
     *,
     limits: CallLimits,
-    today: Callable[[], date] = date.today,
 ) -> Plan:
     """Return the planner of the page: each step is an event.
 
@@ -353,7 +352,7 @@ def walk_plan(
     parser = load_parser("rules.v1", None)
 
     async def work(asked: PlanRequest, observe: Callable[[RunEvent], None]) -> None:
-        domain, day = domains[asked.domain or next(iter(domains))], today()
+        domain, day = domains[asked.domain or next(iter(domains))], date.today()
         parsed = await in_thread(_PARSING, partial(parser.parse, asked.request, domain, day))
         told = {"notes": list(parsed.notes), "left_out": list(parsed.left_out)}
         observe({"event": "GraphMade", "graph": parsed.graph.to_json(), **told})

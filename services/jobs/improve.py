@@ -11,7 +11,6 @@ from typing import Any
 from eval.learning import Learning, Session, known_sessions, learn, read_usage_log
 from eval.queries import QuerySet, missing_gold, require_gold
 from eval.tuning import Tuning, collect, read_parts, tune
-from inference.encoder import Encoder
 from ingest.build_report import keep_build_report, keep_report, read_build_report
 from ontology.errors import InvalidArgumentError, NotFoundError
 from ontology.reporting import Progress
@@ -59,7 +58,7 @@ class Tuned:
         return f"Snapshot {self.published_id}, with {kind} weights, was published in place of {self.snapshot_id}, and serves now."
 
 
-def tune_snapshot(plan: TuningPlan, progress: Progress, *, encoder: Encoder | None = None) -> Tuned:
+def tune_snapshot(plan: TuningPlan, progress: Progress) -> Tuned:
     """Fit the ranking weights of preset ``default`` to the requests, and publish them if they are better on held-out ones.
 
     :raises EgotoolsError: nothing is published then, and the snapshot that was published before is unchanged.
@@ -70,7 +69,7 @@ def tune_snapshot(plan: TuningPlan, progress: Progress, *, encoder: Encoder | No
     store = _target_store(plan)
     replaces = published_id(store)
     searched, held_out = read_parts(plan.labels, seed=plan.seed)
-    engine = open_engine(plan.snapshot, encoder=encoder, allowed_models=plan.allowed_models)
+    engine = open_engine(plan.snapshot, allowed_models=plan.allowed_models)
     snapshot, before = engine.snapshot, weights_of(engine.snapshot)
     if not plan.allow_missing:
         queries = QuerySet(name=str(plan.labels), queries=(*searched, *held_out), sha256="")
@@ -175,7 +174,7 @@ class Learned:
         return f"Snapshot {self.published}{without} was published in place of {self.snapshot_id}."
 
 
-def learn_from_use(plan: LearningPlan, progress: Progress, *, encoder: Encoder | None = None) -> Learned:
+def learn_from_use(plan: LearningPlan, progress: Progress) -> Learned:
     """Learn from the outcomes of a store and from files, and publish what was learned if held-out sessions are answered better.
 
     :raises EgotoolsError: nothing is published then, and the snapshot that was published before is unchanged.
@@ -191,7 +190,7 @@ def learn_from_use(plan: LearningPlan, progress: Progress, *, encoder: Encoder |
             published = publish_learned(before, store, None, replaces=replaces, signing_key=key)
             _published(before, store, published)
         return Learned(snapshot_id=before.id, published=published, learning=None)
-    engine = open_engine(store, encoder=encoder, allowed_models=plan.allowed_models)
+    engine = open_engine(store, allowed_models=plan.allowed_models)
     snapshot = engine.snapshot
     outcomes, damaged = read_outcomes(plan.outcomes or store / "outcomes")
     sessions = [_session(each) for each in outcomes if each.succeeded is not False]

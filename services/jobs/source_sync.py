@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ontology.errors import InvalidArgumentError, NotFoundError
-from ontology.reporting import Progress, no_progress
+from ontology.reporting import no_progress
 from services.jobs.plans import BuildPlan
 
 if TYPE_CHECKING:
@@ -57,9 +57,7 @@ class SyncReport:
         return {**known, "kept": [each._asdict() for each in self.kept], "quarantined": quarantined}
 
 
-def sync_sources(
-    plan: BuildPlan, *, allowed_models: Sequence[str] = (), progress: Progress = no_progress
-) -> SyncReport:
+def sync_sources(plan: BuildPlan, *, allowed_models: Sequence[str] = ()) -> SyncReport:
     """Read the sources again and publish the snapshot of their tools.
 
     It is built as the published one: with its encoder, with what was learned from use. A source that
@@ -87,7 +85,7 @@ def sync_sources(
         _require_sources(before)
         plan = _as_built(before, plan, allowed_models)
     keeping = _Keeping(before)
-    report = build(replace(plan, published=False), progress, complete=keeping)
+    report = build(replace(plan, published=False), no_progress, complete=keeping)
     snapshot_id = _with_learned(before, plan, report.snapshot_id)
     previous_id, key = before.id if before else "", plan.signing_key or signing_key_file()
     publish_again(plan.store, snapshot_id, replaces=previous_id, signing_key=key)

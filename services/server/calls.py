@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, Literal, TextIO, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import grpc
 
@@ -206,9 +206,8 @@ class PlainFormatter(JsonFormatter):
         return " ".join([*head, *(f"{name}={value}" for name, value in line.items())]) + "".join(trace)
 
 
-def configure_logging(level: str = "INFO", stream: TextIO | None = None) -> None:
-    """Write all logs of the process to ``stream`` (default: standard error): plain lines to a terminal, JSON lines elsewhere."""
-    stream = stream or sys.stderr
-    handler = logging.StreamHandler(stream)
-    handler.setFormatter(PlainFormatter() if stream.isatty() else JsonFormatter())
+def configure_logging(level: str = "INFO") -> None:
+    """Write all logs of the process to standard error: plain lines to a terminal, JSON lines elsewhere."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(PlainFormatter() if sys.stderr.isatty() else JsonFormatter())
     logging.basicConfig(level=level, handlers=[handler], force=True)

@@ -98,17 +98,17 @@ def _stamp(path: Path) -> tuple[int, int, int]:
     return found.st_mtime_ns, found.st_size, found.st_ino
 
 
-def read_limited(path: Path, most: int = _MAX_BYTES) -> bytes:
-    """Return the content of a file of at most ``most`` bytes.
+def read_limited(path: Path) -> bytes:
+    """Return the content of a file of at most 1 MiB.
 
     :raises ValueError: when it is larger, or is a pipe or a device; OSError when it cannot be read.
     """
     if path.exists() and not path.is_file():
         raise ValueError("it is no regular file")
     with path.open("rb") as file:
-        content = file.read(most + 1)
-    if len(content) > most:
-        raise ValueError(f"it has more than {most:,} bytes")
+        content = file.read(_MAX_BYTES + 1)
+    if len(content) > _MAX_BYTES:
+        raise ValueError(f"it has more than {_MAX_BYTES:,} bytes")
     return content
 
 

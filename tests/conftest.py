@@ -52,6 +52,16 @@ settings.register_profile(
 settings.load_profile("egotools")
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _no_proxy() -> Iterator[None]:
+    """No test goes through a proxy of the machine, but where it sets one."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("http_proxy", "https_proxy", "all_proxy"):
+            patch.delenv(name, raising=False)
+            patch.delenv(name.upper(), raising=False)
+        yield
+
+
 @pytest.fixture(autouse=True)
 def _log_handlers() -> Iterator[None]:
     """Take away the handlers that a command or a server of a test put on the root logger: their streams are closed after it."""

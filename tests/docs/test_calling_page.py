@@ -36,12 +36,6 @@ def placed(hr_store: Path, hr_server: Server, tmp_path_factory: pytest.TempPathF
         yield put
 
 
-@pytest.fixture(autouse=True)
-def _no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
-        monkeypatch.delenv(name, raising=False)
-
-
 def test_the_program_prints_what_it_says(placed: Placed, capsys: pytest.CaptureFixture[str]) -> None:
     exec(placed(PROGRAM), {})
     printed = capsys.readouterr().out.splitlines()

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import socket
-import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.harness.waiting import LIMIT_S, wait_until
+from tests.harness.servers import listening_program
 
 _SERVER = """
 import sys
@@ -17,7 +15,7 @@ import uvicorn
 from mcp.server.mcpserver import MCPServer
 
 server = MCPServer("warehouse")
-token = "Bearer " + sys.argv[2]
+token = "Bearer " + sys.argv[1]
 
 
 @server.tool()
@@ -36,7 +34,7 @@ async def guarded(scope, receive, send):
         await app(scope, receive, send)
 
 
-uvicorn.run(guarded, host="127.0.0.1", port=int(sys.argv[1]), log_level="error")
+uvicorn.run(guarded, host="127.0.0.1", port=int(sys.argv[2]), log_level="error")
 """
 
 
@@ -45,19 +43,5 @@ def guarded_mcp(folder: Path, token: str) -> Iterator[str]:
     """Run the server, which has the tool ``book``, while the block runs; yield its address as a session."""
     script = folder / "guarded_server.py"
     script.write_text(_SERVER, encoding="utf-8")
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port = probe.getsockname()[1]
-
-    def listening() -> bool:
-        with socket.socket() as connection:
-            return connection.connect_ex(("127.0.0.1", port)) == 0
-
-    with subprocess.Popen(
-        [sys.executable, str(script), str(port), token], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, text=True
-    ) as server:
-        try:
-            wait_until(listening, process=server)
-            yield f"mcp+http://127.0.0.1:{port}/mcp"
-        finally:
-            server.terminate()
-            server.wait(timeout=LIMIT_S)
+    with listening_program([sys.executable, str(script), token]) as address:
+        yield f"mcp+http://{address}/mcp"

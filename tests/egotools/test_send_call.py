@@ -36,12 +36,6 @@ from tests.harness.waiting import LIMIT_S, wait_until
 SECRET = "s3cr3tkey"
 
 
-@pytest.fixture(autouse=True)
-def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
-        monkeypatch.delenv(name, raising=False)
-
-
 def get(url: str) -> ToolHttpRequest:
     key = SecurityScheme(key="k", type="apiKey", location="query", name="key")
     call = Call(protocol="http", method="GET", path="/x", security=(Security(schemes=(key,)),))

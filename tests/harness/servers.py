@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import subprocess
 import threading
-from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping
+from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,6 +16,7 @@ from egotools import AsyncClient
 from services.server.catalogs import catalog_stores
 from services.server.server import Server
 from services.server.settings import CatalogEntry, ServerSettings
+from tests.harness.waiting import LIMIT_S, wait_until
 
 _T = TypeVar("_T")
 
@@ -24,6 +26,30 @@ def free_port() -> int:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         return int(taken.getsockname()[1])
+
+
+def is_listening(port: int) -> bool:
+    """Whether a program listens at a port of loopback."""
+    with socket.socket() as connection:
+        return connection.connect_ex(("127.0.0.1", port)) == 0
+
+
+@contextmanager
+def listening_program(command: Sequence[str], environ: Mapping[str, str] | None = None) -> Iterator[str]:
+    """Run a program while the block runs, with a free port as its last argument; yield ``127.0.0.1:PORT`` once it listens there.
+
+    :param environ: its environment; that of this process where None.
+    """
+    port = free_port()
+    with subprocess.Popen(
+        [*command, str(port)], env=environ, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, text=True
+    ) as program:
+        try:
+            wait_until(partial(is_listening, port), process=program)
+            yield f"127.0.0.1:{port}"
+        finally:
+            program.kill()
+            program.wait(timeout=LIMIT_S)
 
 
 class _LoopThread:

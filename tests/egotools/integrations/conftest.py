@@ -113,8 +113,6 @@ def _world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 
 @pytest.fixture
 def world(_world: World, monkeypatch: pytest.MonkeyPatch) -> World:
-    for name in ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
-        monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("OPENAI_BASE_URL", _world.chat.url)
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     monkeypatch.setenv("HAYSTACK_TELEMETRY_ENABLED", "False")  # no network but loopback

@@ -25,6 +25,7 @@ from ontology.errors import CatalogError, DocumentError, MissingExtraError
 from ontology.tool import Tool
 from tests.conftest import ROOT
 from tests.harness.http_server import Loopback, Reply
+from tests.harness.servers import is_listening
 from tests.harness.waiting import LIMIT_S, wait_until
 
 FIND: dict[str, Any] = {
@@ -230,7 +231,7 @@ def test_a_live_server_over_http(tmp_path: Path) -> None:
         [sys.executable, str(script), str(port)], stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as server:
         try:
-            wait_for(port, server)
+            wait_until(lambda: is_listening(port), process=server)
             tools, rejected = split(McpSource().read(Document(f"mcp+http://127.0.0.1:{port}/mcp")))
         finally:
             server.terminate()
@@ -247,14 +248,6 @@ def test_an_answer_that_is_compressed_is_not_read() -> None:
         with pytest.raises(DocumentError, match="compresses its answers"):
             list(McpSource().read(Document(f"mcp+{server.url}/mcp")))
     assert {arrived.headers["accept-encoding"] for arrived in server.arrived} == {"identity"}
-
-
-def wait_for(port: int, server: subprocess.Popen[str]) -> None:
-    def listening() -> bool:
-        with socket.socket() as connection:
-            return connection.connect_ex(("127.0.0.1", port)) == 0
-
-    wait_until(listening, process=server)
 
 
 @pytest.mark.usefixtures("sdk")

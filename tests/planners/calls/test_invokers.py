@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import socket
 import subprocess
 import sys
 import threading
@@ -22,7 +21,8 @@ from egotools.calling.mcp_invoker import McpAddress, McpInvoker
 from planners.calls.tool_access import ProtocolInvoker, PythonInvoker
 from tests.conftest import ROOT
 from tests.harness.http_server import Arrived, Loopback, Reply
-from tests.harness.waiting import LIMIT_S, until, wait_until
+from tests.harness.servers import listening_program
+from tests.harness.waiting import LIMIT_S, until
 from tests.planners.calls import shop_tools
 from tests.planners.calls.tools import MODULE, NOTHING, http, mcp, python, tool
 
@@ -64,12 +64,6 @@ class Kind:
 
 
 @pytest.fixture(autouse=True)
-def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
-        monkeypatch.delenv(name, raising=False)
-
-
-@pytest.fixture(autouse=True)
 def released() -> Iterator[None]:
     shop_tools.RELEASE.clear()
     yield
@@ -81,20 +75,8 @@ def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A running MCP server, as the address of a session."""
     script = tmp_path_factory.mktemp("mcp") / "warehouse_server.py"
     script.write_text(_MCP, encoding="utf-8")
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port = probe.getsockname()[1]
-
-    def listening() -> bool:
-        with socket.socket() as connection:
-            return connection.connect_ex(("127.0.0.1", port)) == 0
-
-    with subprocess.Popen([sys.executable, str(script), str(port)], stderr=subprocess.DEVNULL, text=True) as server:
-        try:
-            wait_until(listening, process=server)
-            yield f"mcp+http://127.0.0.1:{port}/mcp"
-        finally:
-            server.kill()
-            server.wait(timeout=LIMIT_S)
+    with listening_program([sys.executable, str(script)]) as address:
+        yield f"mcp+http://{address}/mcp"
 
 
 def _reply(arrived: Arrived) -> Reply:

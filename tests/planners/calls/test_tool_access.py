@@ -38,12 +38,6 @@ ORDER = {"material": "steel"}
 QUICK = RetryPolicy(max_retries=3, base_delay_s=0.001, max_delay_s=0.002, max_retry_after_s=2.0)
 
 
-@pytest.fixture(autouse=True)
-def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
-        monkeypatch.delenv(name, raising=False)
-
-
 # The policy.
 
 FILE = """

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from inference import HashingEncoder
+from planners.graphseek.results import ResultStore
 from tests.conftest import ROOT
 from tests.harness.stores import BuiltStore
 
@@ -15,3 +17,11 @@ from tests.harness.stores import BuiltStore
 def company_store(store_of: BuiltStore) -> Path:
     """A store of the shipped company's catalogue. The encoder changes no node and no edge of its graph."""
     return store_of(str(ROOT / "examples" / "enterprise" / "catalog"), HashingEncoder().name)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[ResultStore]:
+    """The results of a run."""
+    made = ResultStore(tmp_path / "results")
+    yield made
+    made.close()

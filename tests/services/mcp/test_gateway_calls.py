@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import socket
-import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,7 +19,8 @@ from egotools.calling.address_guard import parse_networks
 from egotools.calling.mcp_invoker import McpAddress
 from planners.calls.tool_access import CallPolicy, CallRule, ToolAccess
 from services.mcp.mcp_caller import MAX_CALLS
-from tests.harness.waiting import LIMIT_S, until, wait_until
+from tests.harness.servers import listening_program
+from tests.harness.waiting import until
 from tests.services.mcp.conftest import ACCESS, ERAS, SERVERS, User, connected, text_of
 
 BOOK = {"material": "steel", "amount": 3}
@@ -30,23 +29,9 @@ BOOK = {"material": "steel", "amount": 3}
 @contextmanager
 def warehouse_over_http(waiting: Path) -> Iterator[str]:
     """The warehouse as a process; yields its address."""
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port = probe.getsockname()[1]
-
-    def listening() -> bool:
-        with socket.socket() as connection:
-            return connection.connect_ex(("127.0.0.1", port)) == 0
-
-    command = [sys.executable, "-m", "tests.services.mcp.source_servers", "warehouse", str(port)]
-    with subprocess.Popen(
-        command, env={"PATH": "", "WAREHOUSE_WAITING": str(waiting)}, stderr=subprocess.DEVNULL, text=True
-    ) as process:
-        try:
-            wait_until(listening, process=process)
-            yield f"mcp+http://127.0.0.1:{port}/mcp"
-        finally:
-            process.kill()
-            process.wait(timeout=LIMIT_S)
+    command = [sys.executable, "-m", "tests.services.mcp.source_servers", "warehouse"]
+    with listening_program(command, {"PATH": "", "WAREHOUSE_WAITING": str(waiting)}) as address:
+        yield f"mcp+http://{address}/mcp"
 
 
 @pytest.fixture(scope="module")

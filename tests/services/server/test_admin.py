@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import grpc
@@ -19,19 +18,9 @@ from egotools.v1 import admin_pb2_grpc as pb_grpc
 from retrieval.snapshot.history import history
 from services.server.catalogs import CatalogStore
 from services.server.server import SERVICE_NAME, Server
-from tests.harness.editions import QUERY, EditionStore, build_editions
+from tests.harness.editions import QUERY, EditionStore
 from tests.harness.waiting import LIMIT_S, until
 from tests.services.server.memory_engine import small_settings
-
-
-@pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> EditionStore:
-    return build_editions(tmp_path_factory.mktemp("editions") / "store", "alpha", "beta")
-
-
-@pytest.fixture
-def store(built: EditionStore, tmp_path: Path) -> EditionStore:
-    return built.copy(tmp_path / "store")
 
 
 @pytest.fixture

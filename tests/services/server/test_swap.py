@@ -21,22 +21,12 @@ from egotools.v1 import egotools_pb2 as pb
 from egotools.v1 import egotools_pb2_grpc as pb_grpc
 from services.server.catalogs import CatalogStore
 from services.server.server import SERVICE_NAME, Server
-from tests.harness.editions import QUERY, EditionStore, build_editions, editions_in, whole_request
+from tests.harness.editions import QUERY, EditionStore, editions_in, whole_request
 from tests.harness.servers import loaded
 from tests.harness.waiting import LIMIT_S, until
 from tests.services.server.memory_engine import MemoryEngine, small_settings
 
 SERVING, NOT_SERVING = health_pb2.HealthCheckResponse.SERVING, health_pb2.HealthCheckResponse.NOT_SERVING
-
-
-@pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> EditionStore:
-    return build_editions(tmp_path_factory.mktemp("editions") / "store", "alpha", "beta")
-
-
-@pytest.fixture
-def store(built: EditionStore, tmp_path: Path) -> EditionStore:
-    return built.copy(tmp_path / "store")
 
 
 @asynccontextmanager

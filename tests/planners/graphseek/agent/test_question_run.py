@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -21,13 +20,6 @@ from planners.graphseek.turn import (
     Faulted,
 )
 from tests.planners.graphseek.agent.toy_parts import Script, Toy, answer, call, echo, parts
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[ResultStore]:
-    made = ResultStore(tmp_path / "results")
-    yield made
-    made.close()
 
 
 async def asked(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -34,13 +34,6 @@ class Asked(Script):
     async def turn(self, view: StepView) -> Turn:
         emit(ModelAsked(prompt="turn", prompt_tokens=11, completion_tokens=5, usd=0.1, seconds=len(self.views) + 0.5))
         return await super().turn(view)
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[ResultStore]:
-    made = ResultStore(tmp_path / "results")
-    yield made
-    made.close()
 
 
 async def ask(

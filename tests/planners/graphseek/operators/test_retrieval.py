@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
@@ -41,13 +41,6 @@ TESTS: dict[str, Callable[[Any, Any], bool]] = {
     "ends_with": lambda cell, value: cell.casefold().endswith(value.casefold()),
     "in": lambda cell, value: cell in value,
 }
-
-
-@pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ResultStore]:
-    opened = ResultStore(tmp_path_factory.mktemp("run"))
-    yield opened
-    opened.close()
 
 
 @st.composite

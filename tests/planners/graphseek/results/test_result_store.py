@@ -3,7 +3,6 @@ from __future__ import annotations
 import asyncio
 import resource
 import stat
-from collections.abc import Iterator
 from pathlib import Path
 
 import duckdb
@@ -32,20 +31,6 @@ CELLS: dict[ColumnType, st.SearchStrategy[Cell]] = {
 KINDS: list[ColumnType] = list(CELLS)
 
 
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[ResultStore]:
-    opened = ResultStore(tmp_path / "run")
-    yield opened
-    opened.close()
-
-
-@pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ResultStore]:
-    opened = ResultStore(tmp_path_factory.mktemp("run"))
-    yield opened
-    opened.close()
-
-
 @st.composite
 def tables(draw: st.DrawFn) -> tuple[list[ResultColumn], list[tuple[Cell, ...]]]:
     kinds = draw(st.lists(st.sampled_from(KINDS), min_size=1, max_size=4))
@@ -56,14 +41,14 @@ def tables(draw: st.DrawFn) -> tuple[list[ResultColumn], list[tuple[Cell, ...]]]
 @settings(max_examples=25, deadline=None)
 @given(case=tables(), offset=st.integers(0, 13), limit=st.integers(0, 13))
 def test_rows_come_back_as_they_were(
-    shared: ResultStore, case: tuple[list[ResultColumn], list[tuple[Cell, ...]]], offset: int, limit: int
+    store: ResultStore, case: tuple[list[ResultColumn], list[tuple[Cell, ...]]], offset: int, limit: int
 ) -> None:
     columns, rows = case
 
     async def run() -> None:
-        result = await kept(shared, columns, rows)
+        result = await kept(store, columns, rows)
         assert result.size == len(rows)
-        found = await shared.rows(result.handle, offset=offset, limit=limit)
+        found = await store.rows(result.handle, offset=offset, limit=limit)
         assert found == rows[offset : offset + limit]
         assert [list(map(type, row)) for row in found] == [list(map(type, row)) for row in rows[offset:][:limit]]
 

@@ -1,9 +1,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -15,13 +13,6 @@ TOKENS = PromptTokens()
 NASTY = st.text(st.sampled_from('a\n\t\r\u2028\u0085\u202e\x00\x1b\u200b한𝔘🚗\U000e0041"\\|\udce9'), max_size=40).map(
     lambda text: text * 200
 )
-
-
-@pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ResultStore]:
-    opened = ResultStore(tmp_path_factory.mktemp("run"))
-    yield opened
-    opened.close()
 
 
 @settings(max_examples=25, deadline=None)

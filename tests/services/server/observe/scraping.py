@@ -1,11 +1,22 @@
-"""Reading the HTTP port of a server in tests."""
+"""Reading the HTTP port of a server in tests, and the status of a call."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from typing import Any
 
+import grpc
 from prometheus_client.parser import text_string_to_metric_families
+
+
+async def code_of(call: Any) -> str:
+    """The name of the status with which a call ended."""
+    try:
+        await call
+    except grpc.aio.AioRpcError as error:
+        return error.code().name
+    return "OK"
 
 
 async def fetch(port: int, path: str, *lines: str, method: str = "GET") -> tuple[int, str, str]:

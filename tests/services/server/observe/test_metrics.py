@@ -16,7 +16,7 @@ from services.server.calls import TENANT_METADATA_KEY, CallRecord
 from services.server.observe.metrics import Metrics
 from services.server.server import Server
 from tests.services.server.memory_engine import MemoryEngine, serving, small_settings
-from tests.services.server.observe.scraping import samples, scrape
+from tests.services.server.observe.scraping import code_of, samples, scrape
 
 REQUESTS = "egotools_requests_total"
 
@@ -31,14 +31,6 @@ async def server() -> AsyncIterator[Server]:
 async def stub(server: Server) -> AsyncIterator[pb_grpc.ToolRetrievalAsyncStub]:
     async with grpc.aio.insecure_channel(server.address) as opened:
         yield pb_grpc.ToolRetrievalStub(opened)
-
-
-async def code_of(call: Any) -> str:
-    try:
-        await call
-    except grpc.aio.AioRpcError as error:
-        return error.code().name
-    return "OK"
 
 
 def port_of(server: Server) -> int:

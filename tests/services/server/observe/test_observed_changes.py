@@ -21,16 +21,11 @@ from retrieval.snapshot.history import history
 from services.server.access.tokens import create_token
 from services.server.catalogs import CatalogStore
 from services.server.server import Server
-from tests.harness.editions import EditionStore, build_editions
+from tests.harness.editions import EditionStore
 from tests.harness.issuers import Authority, write_pair, write_policy
 from tests.harness.servers import loaded
 from tests.services.server.memory_engine import serving, small_settings
-from tests.services.server.observe.scraping import fetch, samples, scrape
-
-
-@pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> EditionStore:
-    return build_editions(tmp_path_factory.mktemp("editions") / "store", "alpha", "beta")
+from tests.services.server.observe.scraping import code_of, fetch, samples, scrape
 
 
 @asynccontextmanager
@@ -112,14 +107,6 @@ async def guarded(folder: Path, **settings: object) -> AsyncIterator[tuple[Serve
     given = {"access_policy": policy, "tokens_file": tokens, "metrics_port": 0, "audit_log": folder / "audit.jsonl"}
     async with serving(settings=small_settings(**given, **settings)) as server:
         yield server, made
-
-
-async def code_of(call: Any) -> str:
-    try:
-        await call
-    except grpc.aio.AioRpcError as error:
-        return error.code().name
-    return "OK"
 
 
 async def test_denied_calls_are_logged_and_counted(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

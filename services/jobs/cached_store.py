@@ -13,9 +13,6 @@ from pathlib import Path
 
 from examples.company.shipped_documents import SHIPPED_CATALOG
 from ontology.files import disk_errors, write_file
-from planners.calls.sandbox import Sandbox
-from planners.kgot.tools.task_files import TaskFiles
-from planners.kgot.tools.tool_set import standard_tools
 from services.threads import pin_threads
 
 
@@ -30,6 +27,10 @@ def integrated_store(folder: Path | None = None) -> Path:
     :param folder: of such stores; the user's cache folder where None.
     :raises StorageError: when it cannot be written.
     """
+    from planners.calls.sandbox import Sandbox
+    from planners.kgot.tools.task_files import TaskFiles
+    from planners.kgot.tools.tool_set import standard_tools
+
     documents = standard_tools(TaskFiles(), Sandbox()).documents()
     text = json.dumps(documents, ensure_ascii=False, indent=1)
     return _cached_store(text, folder or cache_folder("integrated-tools"), name="integrated.json")

@@ -154,8 +154,13 @@ class Schemas:
             return _Part()
         if isinstance(inputs, Mapping):
             return _Part(self._flat(inputs), self._whole(inputs))
-        members = [each for each in inputs if each.argument.location in _BODIES and not each.argument.whole_body]
-        parts = [self._flat_inputs([each]) for each in inputs if each not in members]
+        members: list[CallInput] = []
+        parts: list[Fields] = []
+        for each in inputs:
+            if each.argument.location in _BODIES and not each.argument.whole_body:
+                members.append(each)
+            else:
+                parts.append(self._flat_inputs([each]))
         parts += [self._flat_inputs(members)] if members else []
         parameters = tuple(parameter for part in parts for parameter in part.parameters)
         schema = arguments_schema(inputs)

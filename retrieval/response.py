@@ -188,7 +188,7 @@ def _tools(
                 explanation="" if explainer is None else explainer.explain(tool),
                 probability=None if probabilities is None else round(float(probabilities[best[place]]), 4),
             )
-            for place, tool in enumerate(_while_waited_for(request, returned))
+            for place, tool in enumerate(_while_waited_for(request, returned, "explain"))
         )
 
 
@@ -221,7 +221,7 @@ def _within_budget(
     budget = context.request.budget_tokens
     if not budget or not len(best):
         return best
-    ids = (context.snapshot.tool_id(int(tool)) for tool in ranking.tools[best])
+    ids = map(context.snapshot.tool_id, _while_waited_for(context.request, ranking.take(best), "budget"))
     sizes = np.asarray([context.request.size_of(tool_id) for tool_id in ids], dtype=np.int64)
     order = np.arange(len(best)) if worth is None else np.argsort(-worth[best] / np.sqrt(sizes + 1.0), kind="stable")
     taken = fitting(sizes.tolist(), order.tolist(), budget)[: context.request.k]
@@ -241,13 +241,13 @@ def fitting(sizes: Sequence[int], order: Sequence[int], budget: int) -> list[int
     return taken
 
 
-def _while_waited_for(request: Request, returned: Ranking) -> Iterator[int]:
+def _while_waited_for(request: Request, returned: Ranking, stage: str) -> Iterator[int]:
     """Yield the returned tools.
 
-    :raises DeadlineError: before a tool when the caller no longer waits: an explanation takes milliseconds a tool.
+    :raises DeadlineError: before a tool when the caller no longer waits: its explanation, or its schema, takes milliseconds.
     """
     for tool in returned.tools:
-        request.check("explain")
+        request.check(stage)
         yield int(tool)
 
 

@@ -263,6 +263,8 @@ def _invalid(field: str, problem: str, remedy: str = "") -> InvalidArgumentError
 _MOST, _LONGEST = 256, 8 * 1024  # texts of one engine that are kept, and bytes of one: 2 MB for each catalogue
 _BYTES_PER_TOKEN = 3  # JSON has 2.2 to 2.8 by the encoder's tokenizer, three to four by those of large models
 _KEPT: WeakKeyDictionary[Engine, dict[tuple[str, str], bytes]] = WeakKeyDictionary()
+_MOST_SIZES = 4_096  # of one engine that are kept: a schema of megabytes is measured once, not with each request
+_SIZES_OF: WeakKeyDictionary[Engine, dict[tuple[str, str], int]] = WeakKeyDictionary()
 
 
 def _text(engine: Engine, tool_id: str, schema_format: str) -> bytes:
@@ -280,8 +282,15 @@ def _text(engine: Engine, tool_id: str, schema_format: str) -> bytes:
 
 def tool_tokens(engine: Engine, tool_id: str, schema_format: str) -> int:
     """The tokens of a tool in an answer: one for each three bytes of its schema, or of its id and description where it has none."""
-    sent = pb.RankedTool.FromString(_text(engine, tool_id, schema_format))
-    return -(-len((sent.schema_json or f"{sent.id}{sent.description}").encode()) // _BYTES_PER_TOKEN)
+    kept, key = _SIZES_OF.setdefault(engine, {}), (tool_id, schema_format)
+    tokens = kept.get(key)
+    if tokens is None:
+        sent = pb.RankedTool.FromString(_text(engine, tool_id, schema_format))
+        tokens = -(-len((sent.schema_json or f"{sent.id}{sent.description}").encode()) // _BYTES_PER_TOKEN)
+        if len(kept) >= _MOST_SIZES:
+            kept.clear()
+        kept[key] = tokens
+    return tokens
 
 
 def response_message(

@@ -10,6 +10,7 @@ was shown, never as anything else.
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 import os
 import threading
@@ -126,8 +127,8 @@ def shown_tools(engine: Engine, request: Request) -> list[Shown]:
 def _line_of(tool: Tool) -> str:
     required = [each.name for each in tool.parameters if each.required]
     inputs = f" (needs {', '.join(required[:_SHOWN_INPUTS])})" if required else ""
-    text = " ".join(f"{tool.title}. {tool.description}".split())
-    return valid_text(text[:_SHOWN_CHARS] + inputs[:_SHOWN_CHARS])
+    text = " ".join(f"{tool.title}. {tool.description}".split())[:_SHOWN_CHARS]
+    return valid_text(text + inputs[:_SHOWN_CHARS])
 
 
 class _BoundedChat:
@@ -140,7 +141,7 @@ class _BoundedChat:
         self._chat, self._schema, self._most_tokens = chat, schema, most_tokens
         (self._field,) = schema["properties"]
         self._running: Counter[str] = Counter()
-        self._answers: OrderedDict[tuple[str, ...], list[Any]] = OrderedDict()
+        self._answers: OrderedDict[bytes, list[Any]] = OrderedDict()  # by digests of what was asked
 
     async def ask(self, tenant: str, system: str, text: str, deadline: float) -> tuple[list[Any], int]:
         """What the model lists, and the tokens that it took; 0 where the answer was kept.
@@ -148,7 +149,8 @@ class _BoundedChat:
         :param deadline: of the call, a ``time.monotonic()``; half of what is left is for the model.
         :raises ModelError: where there is no answer in time, or none in the form that was asked for.
         """
-        key, tokens = (tenant, system, text), 0
+        asked = json.dumps((tenant, system, text))  # in ASCII, also where a text has half a character
+        key, tokens = hashlib.sha256(asked.encode()).digest(), 0
         if key not in self._answers:
             answer, tokens = await self._answer(tenant, system, text, (deadline - time.monotonic()) / 2)
             self._answers[key] = self._read(answer)
@@ -181,7 +183,11 @@ class _BoundedChat:
             if not loop.is_closed():
                 loop.call_soon_threadsafe(self._running.subtract, {tenant: 1})
 
-        threading.Thread(target=call, name="egotools-query-model", daemon=True).start()
+        try:
+            threading.Thread(target=call, name="egotools-query-model", daemon=True).start()
+        except RuntimeError:  # the system gives no more threads
+            self._running[tenant] -= 1
+            raise self._error("no thread can be started for it") from None
         try:
             completion = await asyncio.wait_for(asyncio.shield(asyncio.wrap_future(result)), left_s)
         except TimeoutError:
@@ -252,7 +258,8 @@ class Chooser:
         :param shown: of :func:`shown_tools`.
         """
         started, tokens, request = time.monotonic(), 0, improved.request
-        tools = "\n".join(f"{each.id}: {each.text}" for each in shown)
+        lines = (f"{each.id}: {each.text}" for each in shown)
+        tools = "\n".join(" ".join(line.split()) for line in lines)  # a line break in a name begins no other tool
         try:
             named, tokens = await self._model.ask(
                 tenant, _CHOOSE, f"Task:\n{request.text}\n\nTools:\n{tools}", deadline

@@ -130,7 +130,8 @@ class ModelEndpoint:
             remedy = f"Give a key that may call this model: export {_KEY_VARIABLE}=KEY"
         elif isinstance(detail, str):
             told = detail.replace(self._key, "***") if self._key else detail
-            problem = f"{problem}: {' '.join(told.split())[:_MAX_DETAIL_CHARS].rstrip('.')}"
+            shown = "".join(each if each.isprintable() else " " for each in told)  # no controls of a terminal
+            problem = f"{problem}: {' '.join(shown.split())[:_MAX_DETAIL_CHARS].rstrip('.')}"
         error = ModelError(problem, subject=self.address, remedy=remedy)
         error.status = status
         return error

@@ -227,6 +227,8 @@ def _within_budget(
     taken = fitting(sizes.tolist(), order.tolist(), budget)[: context.request.k]
     if not taken:
         context.fallbacks.append(NOTHING_FITS.format(len(best), budget))
+    elif better := max(taken) + 1 - len(taken):
+        context.fallbacks.append(f"budget_tokens: {better} tools that rank higher than the last one did not fit")
     return best[sorted(taken)]
 
 

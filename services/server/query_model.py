@@ -86,19 +86,19 @@ def what_is_searched(engine: Engine) -> str:
     return searched_text(engine.catalog().tool_count, engine.namespaces(), _SEARCHED_CHARS)
 
 
-def query_endpoint(name: str) -> tuple[str, str]:
-    """Return the model and the base URL of ``openai:MODEL@BASE_URL``."""
+def query_endpoint(name: str, setting: str = "query_model") -> tuple[str, str]:
+    """Return the model and the base URL of ``openai:MODEL@BASE_URL``, the value of a setting."""
     kind, _, rest = name.partition(":")
     model, _, address = rest.rpartition("@")
     if kind != "openai" or not model or not address.startswith(("http://", "https://")):
         remedy = "Write openai:MODEL@http://HOST:PORT/v1"
-        raise InvalidArgumentError(f"{name!r} names no chat model", subject="query_model", remedy=remedy)
+        raise InvalidArgumentError(f"{name!r} names no chat model", subject=setting, remedy=remedy)
     return model, address
 
 
-def open_query_chat(name: str) -> ChatModel:
-    """The chat model ``openai:MODEL@BASE_URL``; its key is that of the variable ``OPENAI_API_KEY``."""
-    model, address = query_endpoint(name)
+def open_query_chat(name: str, setting: str = "query_model") -> ChatModel:
+    """The chat model ``openai:MODEL@BASE_URL`` of a setting; its key is that of the variable ``OPENAI_API_KEY``."""
+    model, address = query_endpoint(name, setting)
     from inference.openai_client import OpenAIChat
     from inference.retry import RetryPolicy
 

@@ -161,7 +161,7 @@ class Server:
         self._admin = grpc.aio.server(interceptors=[self._admin_calls, self._standard], options=options)
         chat = open_query_chat(settings.query_model) if chat is None and settings.query_model else chat
         model = None if chat is None else QueryModel(chat)
-        chooser = Chooser(open_query_chat(settings.chooser)) if settings.chooser else None
+        chooser = Chooser(open_query_chat(settings.chooser, "chooser")) if settings.chooser else None
         servicer = ToolRetrieval(self.catalogs, self.limiter, settings, self.reports, model, chooser)
         pb_grpc.add_ToolRetrievalServicer_to_server(servicer, self._grpc)
         admin_grpc.add_CatalogAdminServicer_to_server(CatalogAdmin(self.catalogs, self.publisher), self._admin)

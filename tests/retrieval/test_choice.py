@@ -136,5 +136,5 @@ async def test_a_line_break_in_a_tool_begins_no_other_tool_of_the_list() -> None
 
 
 async def test_a_wrong_name_of_a_chooser_is_refused_at_the_start() -> None:
-    with pytest.raises(InvalidArgumentError, match="chooser.*openai:MODEL@"):
+    with pytest.raises(InvalidArgumentError, match=r"chooser.*openai:MODEL@"):
         Server(ServerSettings(port=0, chooser="gpt"))

@@ -74,7 +74,7 @@ def _same_system(snapshot: Snapshot, tools: Sequence[int]) -> NDArray[np.bool_]:
     return same
 
 
-_BUDGETED = 50
+BUDGETED = 50
 """Of so many tools a budget of tokens takes some. Chosen for its time, half a millisecond a tool that is read for the first time; not measured."""
 NOTHING_FITS = "budget_tokens: none of the {} best tools has so few as {:,} tokens"
 _NO_ESTIMATE = "{}: without an estimate of the probabilities the answer has k tools"
@@ -98,8 +98,9 @@ def respond(context: QueryContext, ranking: Ranking, *, preset: str, confidence:
         best = confidence.sufficient(best)
     if choice:
         best = _chosen(context, ranking, best)
-    worth = None if confidence is None else -np.log1p(-np.minimum(confidence.probabilities, 1.0 - 1e-6))
-    best = _within_budget(context, ranking, best, worth)
+    if request.budget_tokens:
+        worth = None if confidence is None else -np.log1p(-np.minimum(confidence.probabilities, 1.0 - 1e-6))
+        best = _within_budget(context, ranking, best, worth)
     tools = _tools(context, ranking, best, None if confidence is None else confidence.probabilities)
     return _response(
         context,
@@ -142,7 +143,8 @@ def respond_to_needs(
         best = _chosen(context, ranking, best)
     elif context.request.auto_k:
         best = best[: max(1, int((ranking.scores[best] >= NEEDED_OF_NEEDS).sum()))]
-    best = _within_budget(context, ranking, best, ranking.scores)
+    if context.request.budget_tokens:
+        best = _within_budget(context, ranking, best, ranking.scores)
     supporting = {each.tool for each in context.supporting}
     tools = []
     found = _tools(context, ranking, best, np.minimum(ranking.scores, 1.0))
@@ -194,7 +196,7 @@ def _tools(
 
 def _best(context: QueryContext, ranking: Ranking) -> NDArray[np.int64]:
     """Positions of the best k tools that were not executed already; with a budget of tokens at least 50, of which it takes k."""
-    most = max(context.request.k, _BUDGETED) if context.request.budget_tokens else context.request.k
+    most = max(context.request.k, BUDGETED) if context.request.budget_tokens else context.request.k
     best = ranking.best(most + len(context.done))
     return best[~is_done(context, ranking.tools[best])][:most]
 
@@ -219,7 +221,7 @@ def _within_budget(
     :param worth: what each candidate adds, float32 [candidates], -log(1 - probability) or expected needs; None: not known, the order counts.
     """
     budget = context.request.budget_tokens
-    if not budget or not len(best):
+    if not len(best):
         return best
     ids = map(context.snapshot.tool_id, _while_waited_for(context.request, ranking.take(best), "budget"))
     sizes = np.asarray([context.request.size_of(tool_id) for tool_id in ids], dtype=np.int64)

@@ -20,6 +20,7 @@ from ontology.tool import Parameter, Tool
 from ontology.tool_effects import effect_of
 from retrieval.engine import Engine
 from retrieval.query.request import PlanRequest, Request
+from retrieval.response import BUDGETED
 from services.schemas.call_schema import call_name, call_schema
 from services.schemas.input_schema import MAX_DESCRIPTION, shortened
 from services.server.calls import answer_too_large
@@ -105,7 +106,7 @@ def request_cost(request: Request) -> int:
     schema = request.schema_format != "none" or request.budget_tokens > 0
     tool_ms = _MS_OF_TOOL + _MS_OF_REASONS * request.explain + _MS_OF_SCHEMA * schema
     spent_ms = _MS * (1 + len(request.needs)) + tool_ms * min(request.k, _MOST_TOOLS)
-    spent_ms += _MS_OF_SCHEMA * 50 * (request.budget_tokens > 0)  # tools that are weighed
+    spent_ms += _MS_OF_SCHEMA * BUDGETED * (request.budget_tokens > 0)
     spent_ms += _MS_OF_CHARACTER * min(characters, _MOST_FULL_CHARACTERS) + _MS_OF_LATER_CHARACTER * characters
     spent_ms += _MS_OF_RANK_BM25_CHARACTER * characters * request.preset.startswith(_RANK_BM25)
     for values in request.filters.values():

@@ -263,7 +263,7 @@ def make_report(
             all=tuple((merge.kind, merge.surface, merge.canonical, merge.evidence, merge.score) for merge in merges),
             warnings=tuple(build.canonical.warnings),
         ),
-        graph=Counts(nodes=build.graph.number_of_nodes(), edges=build.graph.number_of_edges()),
+        graph=Counts(nodes=len(build.graph.nodes), edges=len(build.graph.heads)),
         context_parameters=tuple((*key, count) for key, count in sorted(context.items())),
         overlay=overlay,
         phrases=phrases,

@@ -3,43 +3,34 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypedDict
+from itertools import product
+from typing import TypeAlias
+
+import numpy as np
 
 from ingest.linking.derived_edge import DerivedEdge
-from ontology.ontology import Ontology
+from ingest.triple_table import HEAD, PHRASE, PREDICATE, TAIL, TOOL, TripleTable
 from ontology.tool import Tool, tool_text
-from ontology.tool_graph import OVERLAY, Aliases, EdgeAttributes, NodeAttributes, Provenance, SurfaceForms, Triple
-
-if TYPE_CHECKING:
-    import networkx as nx
-
+from ontology.tool_graph import OVERLAY, Aliases, NodeAttributes, Provenance, SurfaceForms, ToolGraph, Triple
 
 _LOG = logging.getLogger(__name__)
 _EXTRACTOR = "derived.v1"  # versioned name of the origin of derived edges
-MAX_PROVENANCE = 8
-"""Maximum number of provenances on an edge; ``evidence_count`` is their number before this limit."""
-
-
-class _Details(TypedDict, total=False):
-    """Attributes of edges between tools."""
-
-    parameter: str
-    output: str
-    entity: str
-    field: str
+_Between: TypeAlias = tuple[str, str, str]
+"""Head, tail and key of an edge between tools."""
 
 
 @dataclass(slots=True)
 class _Evidence:
-    """Collector of the evidence of one edge."""
+    """Collector of the evidence of one edge between tools."""
 
     predicate: str
     confidence: float = 0.0
     provenance: set[Provenance] = field(default_factory=set)
     phrases: set[str] = field(default_factory=set)
-    details: _Details = field(default_factory=_Details)
+    details: Mapping[str, str] = field(default_factory=dict)
 
     def add(self, triple: Triple) -> None:
         self.confidence = max(self.confidence, triple.confidence)
@@ -59,17 +50,7 @@ class _Evidence:
             used = f"parameters.{edge.parameter}" if edge.parameter else "description" if edge.stated else "name"
             made = f"returns.{edge.output}" if edge.output else "name"
             self.provenance = {Provenance(consumer, used, _EXTRACTOR), Provenance(producer, made, _EXTRACTOR)}
-        self.details = _Details(parameter=edge.parameter, output=edge.output, entity=edge.entity, field=edge.field)
-
-    def attributes(self) -> EdgeAttributes:
-        return {
-            "predicate": self.predicate,
-            "confidence": self.confidence,
-            "provenance": tuple(sorted(self.provenance)[:MAX_PROVENANCE]),
-            "evidence_count": len(self.provenance),
-            "phrases": tuple(sorted(self.phrases)),
-            **self.details,
-        }
+        self.details = {name: getattr(edge, name) for name in ("parameter", "output", "entity", "field")}
 
 
 def node_key(type_: str, name: str) -> str:
@@ -80,78 +61,125 @@ def node_key(type_: str, name: str) -> str:
 def build_graph(
     tools: Sequence[Tool],
     triples: Iterable[Triple],
-    ontology: Ontology,
     surface_forms: Mapping[str, SurfaceForms] = {},
     *,
     derived: Iterable[DerivedEdge] = (),
     aliases: Mapping[str, Aliases] = {},
     origins: Mapping[tuple[str, str], str] = {},
-) -> nx.MultiDiGraph[str]:
+) -> ToolGraph:
     """Build the ToolGraph of canonical triples and derived edges.
 
-    Every tool is a node, also one without a triple. The attributes are :class:`~ontology.tool_graph.NodeAttributes` and
-    :class:`~ontology.tool_graph.EdgeAttributes`. The key of an edge is its predicate; that of a derived edge is predicate and
-    parameter. Nodes: first the tools in catalogue order, then the entities by key.
+    Every tool is a node, also one without a triple. An edge is all triples with the same head, predicate and tail, which is its key, or
+    one derived edge, whose key is predicate and parameter.
 
     :param surface_forms: map from node key to its surface forms, from canonicalisation.
     :param aliases: map from node key to other names of it; of nodes that the graph does not have they are ignored.
     :param origins: map from (tool, needed tool) to where the owner of the catalogue declares the dependency: ``overlay.yaml:12``.
     """
-    import networkx as nx
-
-    of_tools = {node_key("tool", tool.id): tool for tool in tools}
-    edges: dict[tuple[str, str, str], _Evidence] = {}
-    unknown = 0
-    for triple in triples:
-        head, tail = node_key(triple.head_type, triple.head), node_key(triple.tail_type, triple.tail)
-        if (triple.head_type == "tool" and head not in of_tools) or (
-            triple.tail_type == "tool" and tail not in of_tools
-        ):
-            unknown += 1
-            continue
-        key = (head, tail, triple.predicate)
-        if key not in edges:
-            edges[key] = _Evidence(triple.predicate)
-        edges[key].add(triple)
-    if unknown:
+    table = TripleTable.of(triples)
+    nodes = {node_key("tool", tool.id): _node("tool", tool.id, tool.title, tool_text(tool)) for tool in tools}
+    heads, tails = table.columns[HEAD], table.columns[TAIL]
+    known_E = np.asarray([kind != "tool" or node_key(kind, name) in nodes for kind, name in table.ends], dtype=np.bool_)
+    tool_E = np.asarray([kind == "tool" for kind, _ in table.ends], dtype=np.bool_)
+    known_N, between_N = known_E[heads] & known_E[tails], tool_E[heads] & tool_E[tails]
+    if unknown := len(table) - np.count_nonzero(known_N):
         _LOG.warning("%d triple(s) name a tool that is not in the catalogue; they are not in the graph", unknown)
+    between: dict[_Between, _Evidence] = {}
+    for triple in table.chosen(known_N & between_N):
+        key = (triple.head, triple.tail, triple.predicate)
+        between.setdefault(key, _Evidence(triple.predicate)).add(triple)
     for tool in tools:  # which output fills which input, where the document declares it
         for needed in tool.depends_on:
-            edge = edges.get((node_key("tool", tool.id), node_key("tool", needed.tool), "depends_on"))
+            edge = between.get((tool.id, needed.tool, "depends_on"))
             if edge is not None and not edge.details and (needed.parameter or needed.output):
-                edge.details = _Details(parameter=needed.parameter, output=needed.output)
+                edge.details = {"parameter": needed.parameter, "output": needed.output}
     for (consumer, producer), origin in origins.items():
-        edge = edges.get((node_key("tool", consumer), node_key("tool", producer), "depends_on"))
+        edge = between.get((consumer, producer, "depends_on"))
         if edge is not None:
             edge.provenance = {Provenance(consumer, origin, OVERLAY)}
     for link in derived:
-        key = (node_key("tool", link.source), node_key("tool", link.target), link.key)
-        edges.setdefault(key, _Evidence(link.predicate)).derive(link)
-    entities = sorted({end for head, tail, _ in edges for end in (head, tail)} - of_tools.keys())
-    graph: nx.MultiDiGraph[str] = nx.MultiDiGraph(ontology=ontology.name, ontology_hash=ontology.digest)
-    for node in (*of_tools, *entities):
-        graph.add_node(node, **_node(node, of_tools.get(node), tuple(surface_forms.get(node, ()))))
-    position = {key: number for number, key in enumerate(graph)}
-    for head, tail, edge_key in sorted(edges, key=lambda edge: (position[edge[0]], position[edge[1]], edge[2])):
-        graph.add_edge(head, tail, key=edge_key, **edges.pop((head, tail, edge_key)).attributes())
-    for named in aliases.keys() & graph.nodes:
-        graph.nodes[named]["aliases"] = aliases[named]
-    for named, degree in graph.degree():
-        graph.nodes[named]["degree"] = degree
-    return graph
+        between.setdefault((link.source, link.target, link.key), _Evidence(link.predicate)).derive(link)
+    table = TripleTable.joined([table.chosen(known_N & ~between_N), TripleTable.of(_triples(between))])
+    used = [table.ends[number] for number in np.unique(table.columns[[HEAD, TAIL]]).tolist()]
+    for node, kind, name in sorted((node_key(*end), *end) for end in used if end[0] != "tool"):
+        forms = tuple(surface_forms.get(node, ()))
+        # The label is the most frequent form in the documents; ties in alphabetical order.
+        label = min(forms, key=lambda form: (-form[1], form[0]))[0] if forms else name
+        nodes[node] = _node(kind, name, label, name, forms)
+    for node in nodes.keys() & aliases.keys():
+        nodes[node]["aliases"] = aliases[node]
+    return _graph(nodes, len(tools), table, between)
 
 
-def _node(key: str, tool: Tool | None, forms: SurfaceForms) -> NodeAttributes:
-    if tool is not None:
-        return {
-            "type": "tool",
-            "id": tool.id,
-            "name": tool.title,
-            "text": tool_text(tool),
-            "degree": 0,
-            "surface_forms": forms,
-        }
-    type_, _, name = key.partition(":")
-    # The label is the most frequent form in the documents; ties in alphabetical order.
-    label = min(forms, key=lambda form: (-form[1], form[0]))[0] if forms else name
-    return {"type": type_, "id": name, "name": label, "text": name, "degree": 0, "surface_forms": forms}
+def _node(kind: str, name: str, label: str, text: str, forms: SurfaceForms = ()) -> NodeAttributes:
+    return {"type": kind, "id": name, "name": label, "text": text, "surface_forms": forms}
+
+
+def _triples(between: Mapping[_Between, _Evidence]) -> Iterator[Triple]:
+    """Yield the evidence of edges between tools as triples whose predicate is the key of the edge."""
+    for (head, tail, key), each in between.items():
+        for place, phrase in product(each.provenance, each.phrases or ("",)):
+            yield Triple(
+                head=head,
+                head_type="tool",
+                predicate=key,
+                tail=tail,
+                tail_type="tool",
+                confidence=each.confidence,
+                provenance=place,
+                phrase=phrase,
+            )
+
+
+def _graph(
+    nodes: Mapping[str, NodeAttributes], tools: int, table: TripleTable, between: Mapping[_Between, _Evidence]
+) -> ToolGraph:
+    """Gather the triples with equal ends and key on one edge.
+
+    :param tools: how many of the first nodes are tools.
+    """
+    position = {key: number for number, key in enumerate(nodes)}
+    texts = {text: number for number, text in enumerate(table.texts)}
+    predicate_T = np.arange(len(texts) + len(between), dtype=np.int32)
+    for (*_, key), each in between.items():
+        predicate_T[texts[key]] = texts.setdefault(each.predicate, len(texts))
+    rank_T = np.empty(len(table.texts), dtype=np.int64)
+    rank_T[sorted(range(len(rank_T)), key=table.texts.__getitem__)] = np.arange(len(rank_T))
+
+    at_E = np.asarray([position.get(node_key(*end), -1) for end in table.ends], dtype=np.int64)
+    heads, tails = at_E[table.columns[HEAD]], at_E[table.columns[TAIL]]
+    keys, places = table.columns[PREDICATE], table.columns[TOOL:]
+    ranked = rank_T[places[:3]]
+    order = np.lexsort((places[4], places[3], *ranked[::-1], rank_T[keys], tails, heads))
+    edge_3N, places = np.stack((heads, tails, keys))[:, order], places[:, order]
+    confidences, phrases = table.confidences[order], table.columns[PHRASE][order]
+
+    is_new = np.ones(len(order), dtype=np.bool_)  # the first row of an edge
+    is_new[1:] = (edge_3N[:, 1:] != edge_3N[:, :-1]).any(axis=0)
+    is_place = is_new.copy()  # the first row of a provenance of an edge
+    is_place[1:] |= (places[:, 1:] != places[:, :-1]).any(axis=0)
+    firsts, edge_N = np.flatnonzero(is_new), np.cumsum(is_new) - 1
+    counts = np.bincount(edge_N[is_place], minlength=len(firsts))
+    starts = np.cumsum(counts) - counts
+    heads, tails, keys = edge_3N[:, firsts]
+    said: dict[int, set[str]] = defaultdict(set)
+    for row in np.flatnonzero(np.asarray([text != "" for text in table.texts], dtype=np.bool_)[phrases]).tolist():
+        said[int(edge_N[row])].add(table.texts[int(phrases[row])])
+    names, details = list(nodes), {}
+    for edge in np.flatnonzero((heads < tools) & (tails < tools)).tolist():
+        head, tail = (nodes[names[int(end[edge])]]["id"] for end in (heads, tails))
+        details[edge] = between[head, tail, table.texts[int(keys[edge])]].details
+    return ToolGraph(
+        nodes=nodes,
+        texts=list(texts),
+        heads=heads.astype(np.int32),
+        tails=tails.astype(np.int32),
+        keys=keys.astype(np.int32),
+        predicates=predicate_T[keys],
+        confidences=np.maximum.reduceat(confidences, firsts) if len(firsts) else confidences,
+        evidence_counts=counts.astype(np.int32),
+        first_places=starts,
+        places=np.ascontiguousarray(places[:, is_place].T),
+        phrases={edge: tuple(sorted(found)) for edge, found in said.items()},
+        details=details,
+    )

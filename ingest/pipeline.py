@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ingest.canonical.canonicalize import Canonicalization, canonicalize
 from ingest.canonical.system_aliases import system_aliases
@@ -16,17 +16,14 @@ from ingest.linking.derive import Links, derive_links, required_states
 from ingest.linking.shape_uses import ObservedShapes, shape_uses
 from ingest.overlay.apply_overlay import NOTHING, Declarations, node_aliases
 from ingest.phrases import Phrases, with_phrases
-from ingest.tool_cache import Cached, ToolCache
+from ingest.tool_cache import Cached, ToolCache, json_codec
+from ingest.triple_table import TripleTable
 from ontology.files import code_digest
 from ontology.ontology import Ontology
 from ontology.reporting import Progress, no_progress, timed
 from ontology.tool import CONTEXT_PARAMETERS, OVERLAY_ORIGINS, Tool
-from ontology.tool_graph import Triple
+from ontology.tool_graph import ToolGraph
 from ontology.value_shape import ShapeUse
-
-if TYPE_CHECKING:
-    import networkx as nx
-
 
 _RULES = ("ingest.extract", "ontology")  # a changed rule or word list extracts again
 _READ_BY_LINKS = ("ingest", "ontology")
@@ -48,7 +45,7 @@ class GraphBuild:
     :param warnings: declarations that match nothing in the graph, one sentence each.
     """
 
-    graph: nx.MultiDiGraph[str]
+    graph: ToolGraph
     canonical: Canonicalization
     tools: Sequence[Tool] = ()
     context_parameters: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -84,24 +81,23 @@ def build_tool_graph(
     """
     cache = cache or ToolCache(None)
     seconds: dict[str, float] = {}
-    kept: list[Triple] = []
+    tables: list[TripleTable] = []
     rejected: list[RejectedTriple] = []
     failed: dict[str, str] = {}
     reused = 0
     with timed(seconds, "extract"):
         extractions = zip(tools, _extractions(tools, extractor, ontology, cache), strict=True)
         for number, (tool, (extraction, cached)) in enumerate(extractions, start=1):
-            kept.extend(extraction.triples)
+            tables.append(TripleTable.of(extraction.triples))
             rejected.extend(extraction.rejected)
             reused += cached
             if extraction.error:
                 failed[tool.id] = extraction.error
             progress("extract", number, len(tools))
     with timed(seconds, "canonicalize"):
-        canonical = canonicalize(kept, tools, ontology, synonyms=declared.links.synonyms)
-        progress("canonicalize", len(canonical.triples), len(kept))
-        kept_by_predicate = Counter(triple.predicate for triple in canonical.triples)
-        kept.clear()  # with the canonical triples, most of the memory of a build
+        triples = TripleTable.joined(tables)
+        canonical = canonicalize(triples, tools, ontology, synonyms=declared.links.synonyms)
+        progress("canonicalize", len(canonical.triples), len(triples))
     with timed(seconds, "link"):
         links, value_shapes = _linked(tools, ontology, declared, observed, cache)
         named = node_aliases(declared, canonical.surface_forms, ontology)
@@ -109,7 +105,6 @@ def build_tool_graph(
         graph = build_graph(
             tools,
             canonical.triples,
-            ontology,
             canonical.surface_forms,
             derived=links.edges,
             aliases={key: (*named.aliases.get(key, ()), *derived.get(key, ())) for key in named.aliases | derived},
@@ -124,8 +119,8 @@ def build_tool_graph(
         ],
         context_parameters=links.context,
         value_shapes=value_shapes,
-        canonical=replace(canonical, triples=()),
-        kept=kept_by_predicate,
+        canonical=replace(canonical, triples=TripleTable.of(())),
+        kept=canonical.triples.by_predicate(),
         rejected=(*rejected, *canonical.rejected),
         failed=failed,
         reused=reused,
@@ -165,7 +160,7 @@ def _linked(
 
     if observed:
         return make()
-    return cache.last("links.v1", depends_on(), make, tuple[Links, Sequence[ShapeUse]])
+    return cache.last("links.v1", depends_on(), make, json_codec(tuple[Links, Sequence[ShapeUse]]))
 
 
 def _extractions(
@@ -177,8 +172,25 @@ def _extractions(
         for tool, extraction in zip(missing, extractor.extract(missing), strict=True):
             checked = validate(tool, extraction.triples, ontology)
             rejected = (*extraction.rejected, *checked.rejected)
-            yield replace(extraction, triples=checked.triples, rejected=rejected)
+            yield replace(extraction, triples=TripleTable.of(checked.triples), rejected=rejected)
 
     depends_on = f"{extractor.fingerprint}\n{ontology.digest}\n{code_digest(*_RULES)}"
     # The next build tries a failed one again.
-    return cache.each("validated-extraction.v1", depends_on, tools, make, Extraction, keep=lambda each: not each.error)
+    return cache.each(
+        "validated-extraction.v2", depends_on, tools, make, _ExtractionCodec(), keep=lambda each: not each.error
+    )
+
+
+class _ExtractionCodec:
+    """An extraction as bytes: its triples in columns, and the rest as JSON."""
+
+    def dump_json(self, value: Extraction) -> bytes:
+        """Return its bytes."""
+        rest: bytes = json_codec(Extraction).dump_json(replace(value, triples=()))
+        return len(rest).to_bytes(4) + rest + TripleTable.of(value.triples).to_bytes()
+
+    def validate_json(self, data: bytes) -> Extraction:
+        """Return the extraction of its bytes."""
+        end = 4 + int.from_bytes(data[:4])
+        rest: Extraction = json_codec(Extraction).validate_json(data[4:end])
+        return replace(rest, triples=TripleTable.from_bytes(data[end:]))

@@ -67,12 +67,12 @@ class ToolCache:
             return frozenset()
         return frozenset(tool.id for tool in tools if known.get(tool.id) == self.digest(tool).hex())
 
-    def last(self, kind: str, depends_on: Iterable[bytes], make: Callable[[], _T], type_: Any) -> _T:
+    def last(self, kind: str, depends_on: Iterable[bytes], make: Callable[[], _T], codec: Any) -> _T:
         """Return a value of the whole catalogue, of which only the last one is kept.
 
         :param depends_on: the parts of all that it depends on; read only where anything is kept.
         :param make: makes the value where the last one was made of something else.
-        :param type_: of the value.
+        :param codec: has ``dump_json`` and ``validate_json`` of the value, as :func:`json_codec` has.
         """
         if self._results is None:
             return make()
@@ -81,10 +81,10 @@ class ToolCache:
             hashed.update(part)
         digest, known = hashed.digest(), self._results.get(kind, "last")
         if known is not None and known.startswith(digest):
-            kept: _T = _adapter(type_).validate_json(known[len(digest) :])
+            kept: _T = codec.validate_json(known[len(digest) :])
             return kept
         value = make()
-        self._results.put(kind, "last", digest + _adapter(type_).dump_json(value))
+        self._results.put(kind, "last", digest + codec.dump_json(value))
         return value
 
     def each(
@@ -93,7 +93,7 @@ class ToolCache:
         depends_on: str,
         tools: Sequence[Tool],
         make: Callable[[Sequence[Tool]], Iterable[_T]],
-        type_: Any,
+        codec: Any,
         *,
         keep: Callable[[_T], bool] = lambda _: True,
     ) -> Iterator[Cached[_T]]:
@@ -101,7 +101,7 @@ class ToolCache:
 
         :param depends_on: all that a value depends on beside its tool: code, models, settings.
         :param make: makes the values of tools, in order; it is asked for those that are not kept.
-        :param type_: of a value.
+        :param codec: as for :meth:`last`, of a value.
         :param keep: whether the next build may take a value from the cache.
         """
         results = self._results
@@ -110,7 +110,6 @@ class ToolCache:
             return
         start = hashlib.sha256(depends_on.encode()).digest()
         keys = [hashlib.sha256(start + self.digest(tool)).hexdigest() for tool in tools]
-        codec = _adapter(type_)
         chunks = [keys[at : at + _CHUNK] for at in range(0, len(keys), _CHUNK)]
         # Twice, because the values of all tools together would take much of the memory of a build.
         there = {key for chunk in chunks for key in results.get_many(kind, chunk)}
@@ -129,7 +128,7 @@ class ToolCache:
 
 
 @cache
-def _adapter(type_: Any) -> Any:
+def json_codec(type_: Any) -> Any:
     """Return the encoder and decoder of the JSON form of a type."""
     from pydantic import TypeAdapter
 

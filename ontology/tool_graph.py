@@ -1,22 +1,27 @@
-"""Triples with their provenance, and attributes of the nodes and edges of a ToolGraph in NetworkX."""
+"""Triples with their provenance, and the ToolGraph that is made of them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, NamedTuple, NotRequired, TypeAlias, TypedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple, NotRequired, TypeAlias, TypedDict
 
 from egotools.values import Provenance
 
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
 __all__ = [
+    "MAX_PROVENANCE",
     "OVERLAY",
     "Aliases",
-    "EdgeAttributes",
     "NodeAttributes",
     "Provenance",
     "SurfaceForms",
     "Synonym",
     "Synonyms",
+    "ToolGraph",
     "Triple",
     "preferred_name",
 ]
@@ -111,24 +116,49 @@ class NodeAttributes(TypedDict):
     id: str
     name: str
     text: str
-    degree: int
     surface_forms: SurfaceForms
     aliases: NotRequired[Aliases]
 
 
-class EdgeAttributes(TypedDict):
-    """An edge: all triples with the same head, predicate and tail, or one derived edge.
+MAX_PROVENANCE = 8
+"""Maximum number of provenances that an edge keeps."""
 
-    ``confidence`` is the highest of its triples, in [0, 1]. ``provenance`` is sorted and limited in length; ``evidence_count`` is
-    the number before the limit. The last four attributes exist on edges between tools, where they are known.
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolGraph:
+    """The directed, typed multigraph of a catalogue, its edges in columns: there are hundreds of thousands.
+
+    :param nodes: key → attributes: first the tools in catalogue order, then the entities by key.
+    :param texts: what the columns name by number.
+    :param heads: position of the head of each edge; edges are sorted by head, tail and key, int32 [edges].
+    :param tails: the same of its tail, int32 [edges].
+    :param keys: number of the text of its key: a predicate, or predicate and parameter of a derived edge, int32 [edges].
+    :param predicates: number of the text of its predicate, int32 [edges].
+    :param confidences: the highest of its triples, float64 [edges], in [0, 1].
+    :param evidence_counts: how many provenances it has, of which at most :data:`MAX_PROVENANCE` are kept, int32 [edges].
+    :param first_places: the row of the first of these in ``places``, int64 [edges].
+    :param places: provenances, those of an edge sorted: numbers of tool id, field and extractor, start and end, int32 [places, 5].
+    :param phrases: edge → the words from which its predicate was read, where they are not its name.
+    :param details: edge between tools → ``parameter``, ``output``, ``entity`` and ``field``, as far as they are known.
     """
 
-    predicate: str
-    confidence: float
-    provenance: tuple[Provenance, ...]
-    evidence_count: int
-    phrases: tuple[str, ...]
-    parameter: NotRequired[str]
-    output: NotRequired[str]
-    entity: NotRequired[str]
-    field: NotRequired[str]
+    nodes: Mapping[str, NodeAttributes]
+    texts: Sequence[str]
+    heads: NDArray[np.int32]
+    tails: NDArray[np.int32]
+    keys: NDArray[np.int32]
+    predicates: NDArray[np.int32]
+    confidences: NDArray[np.float64]
+    evidence_counts: NDArray[np.int32]
+    first_places: NDArray[np.int64]
+    places: NDArray[np.int32]
+    phrases: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+    details: Mapping[int, Mapping[str, str]] = field(default_factory=dict)
+
+    def places_of(self, edge: int) -> list[list[int]]:
+        """The rows of ``places`` of an edge."""
+        first = int(self.first_places[edge])
+        found: list[list[int]] = self.places[
+            first : first + min(int(self.evidence_counts[edge]), MAX_PROVENANCE)
+        ].tolist()
+        return found

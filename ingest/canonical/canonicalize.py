@@ -11,8 +11,12 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, TypeAlias
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ingest.extract.extractor import RejectedTriple
 from ingest.graph import node_key
+from ingest.triple_table import HEAD, PHRASE, PREDICATE, TAIL, TOOL, TripleTable
 from ingest.word_lists import word_list
 from ontology.names import canonical_name, expansions, verb_lemma, words
 from ontology.ontology import Ontology
@@ -64,7 +68,7 @@ class Canonicalization:
     :param warnings: declared abbreviations that are not used, one sentence each.
     """
 
-    triples: tuple[Triple, ...]
+    triples: TripleTable
     surface_forms: Mapping[str, tuple[tuple[str, int], ...]] = field(default_factory=dict)
     merges: tuple[Merge, ...] = ()
     rejected: tuple[RejectedTriple, ...] = ()
@@ -102,49 +106,60 @@ def canonicalize(
     :param tools: the tools of the catalogue; their documents may declare abbreviations.
     :param synonyms: tool id → the names that replace others in what is read of it.
     """
-    raw = list(triples)
+    raw = TripleTable.of(triples)
     abbreviations = _read_abbreviations(tools, ontology)
-    ends, signatures = _ends(raw, synonyms), list(map(_signature, raw))
-    counts = Counter(end for pair in ends for end in pair if end.type != "tool")
+    surfaces, ends_2N = _surfaces(raw, synonyms)
+    counted = list(zip(surfaces, np.bincount(ends_2N.ravel(), minlength=len(surfaces)).tolist(), strict=True))
+    counts = {surface: count for surface, count in counted if count and surface.type != "tool"}
     named = {surface: _named(surface, abbreviations, synonyms) for surface in counts}
-    node = {
-        surface: (surface.type, surface.text if surface.type == "tool" else named[surface].name)
-        for surface in dict.fromkeys(end for pair in ends for end in pair)
-    }
+    numbers: dict[_Node, int] = {}
+    node_S = np.zeros(len(surfaces), dtype=np.int64)
+    for at, (surface, count) in enumerate(counted):
+        if count:
+            name = surface.text if surface.type == "tool" else named[surface].name
+            node_S[at] = numbers.setdefault((surface.type, name), len(numbers))
     nodes: Counter[_Node] = Counter()
     for surface, count in counts.items():
-        nodes[node[surface]] += count
+        nodes[surface.type, named[surface].name] += count
+    signatures, signature_N = _signatures(raw)
     predicates = _resolve_predicates(signatures, ontology)
-    edges = {
-        (node[head], predicates[signature].predicate, node[tail])
-        for (head, tail), signature in zip(ends, signatures, strict=True)
-    }
-    types = _one_type(nodes, edges, ontology)
+    texts = {text: number for number, text in enumerate(raw.texts)}
+    read_G = [(signature[0], signature[1], predicates[signature].predicate) for signature in signatures]
+    predicate_G = np.asarray([texts.setdefault(found, len(texts)) for *_, found in read_G], dtype=np.int32)
+    said = [phrase or ("" if found == predicate else predicate) for predicate, phrase, found in read_G]
+    phrase_G = np.asarray([texts.setdefault(phrase, len(texts)) for phrase in said], dtype=np.int32)
+    all_nodes, all_texts = list(numbers), list(texts)
+    columns = raw.columns.copy()
+    columns[PREDICATE], columns[PHRASE] = predicate_G[signature_N], phrase_G[signature_N]
+    types = _one_type(nodes, _edges(node_S[ends_2N], columns[PREDICATE], all_nodes, all_texts), ontology)
     spellings = _other_spellings(nodes, types)
-    final: dict[_Surface, _Node] = {}
-    for surface, (kind, name) in node.items():
+    final: dict[_Node, int] = {}
+    final_F = np.zeros(len(all_nodes) + 1, dtype=np.int32)
+    for number, (kind, name) in enumerate(all_nodes):
         kind = types.get((kind, name), kind)
-        final[surface] = kind, spellings.get((kind, name), name)
-    forms = _surface_forms((final[surface], surface.text, count) for surface, count in counts.items())
-    kept, rejected = [], []
-    for triple, pair, signature in zip(raw, ends, signatures, strict=True):
-        head, tail = final[pair[0]], final[pair[1]]
-        if not head[1] or not tail[1]:
-            rejected.append(RejectedTriple(triple, "no-name", "one end has no letter or digit"))
-        elif head == tail:
-            rejected.append(RejectedTriple(triple, "self-loop", f"both ends became the {head[0]} {head[1]!r}"))
-        else:
-            kept.append(_renamed(triple, head, predicates[signature].predicate, tail))
-    merges = list(_predicate_merges(signatures, predicates))
+        final_F[number] = final.setdefault((kind, spellings.get((kind, name), name)), len(final))
+    final_nodes, final_S = list(final), final_F[node_S]
+    of_surface = dict(zip(surfaces, final_S.tolist(), strict=True))
+    node_of = {surface: final_nodes[of_surface[surface]] for surface in counts}
+    forms = _surface_forms((node_of[surface], surface.text, count) for surface, count in counts.items())
+    columns[HEAD], columns[TAIL] = heads_N, tails_N = final_S[ends_2N]
+    unnamed_F = np.asarray([not name for _, name in final_nodes], dtype=np.bool_)
+    unnamed_N, kept_N = unnamed_F[heads_N] | unnamed_F[tails_N], heads_N != tails_N
+    rejected = []
+    for at in np.flatnonzero(unnamed_N | ~kept_N).tolist():
+        kind, name = final_nodes[int(heads_N[at])]
+        detail = "one end has no letter or digit" if unnamed_N[at] else f"both ends became the {kind} {name!r}"
+        rejected.append(RejectedTriple(raw[at], "no-name" if unnamed_N[at] else "self-loop", detail))
+    merges = list(_predicate_merges(signatures, np.bincount(signature_N).tolist(), predicates))
     seen: dict[tuple[str, str, str, str], Merge] = {}
     for surface, count in sorted(counts.items()):
         if named[surface].name:
-            shared = len(forms[node_key(*final[surface])]) > 1
+            shared = len(forms[node_key(*node_of[surface])]) > 1
             for merge in _name_merges(surface, named[surface], count, shared, abbreviations, types, spellings):
                 seen.setdefault((merge.kind, merge.entity_type, merge.surface, merge.canonical), merge)
     merges += seen.values()
     return Canonicalization(
-        triples=tuple(kept),
+        triples=TripleTable(final_nodes, all_texts, columns, raw.confidences).chosen(kept_N & ~unnamed_N),
         surface_forms=forms,
         merges=tuple(sorted(merges, key=lambda m: (m.kind, m.entity_type, m.canonical, m.surface, m.evidence))),
         rejected=tuple(rejected),
@@ -164,31 +179,45 @@ def _surface_forms(found: Iterable[tuple[_Node, str, int]]) -> dict[str, tuple[t
     }
 
 
-def _ends(triples: Iterable[Triple], apart: Collection[str]) -> list[tuple[_Surface, _Surface]]:
-    """Return the surface forms of head and tail of each triple; equal ones are one object.
+def _surfaces(raw: TripleTable, apart: Collection[str]) -> tuple[list[_Surface], NDArray[np.int32]]:
+    """Return the surface forms, and the numbers of those of head and tail of each triple, int32 [2, triples].
 
     :param apart: ids of the tools in which synonyms mean something of their own.
     """
-    known: dict[_Surface, _Surface] = {}
-    found = []
-    for triple in triples:
-        own = triple.provenance.tool_id if triple.provenance.tool_id in apart else ""
-        head, tail = _Surface(triple.head_type, triple.head, own), _Surface(triple.tail_type, triple.tail, own)
-        found.append((known.setdefault(head, head), known.setdefault(tail, tail)))
-    return found
+    surfaces = [_Surface(kind, name, "") for kind, name in raw.ends]
+    ends_2N, of_tool = raw.columns[: TAIL + 1].copy(), raw.columns[TOOL]
+    own: dict[_Surface, int] = {}
+    for tool in (number for number, text in enumerate(raw.texts) if text in apart):
+        for at in np.flatnonzero(of_tool == tool).tolist():
+            for end in (HEAD, TAIL):
+                surface = _Surface(*raw.ends[int(ends_2N[end, at])], raw.texts[tool])
+                ends_2N[end, at] = own.setdefault(surface, len(surfaces) + len(own))
+    return [*surfaces, *own], ends_2N
 
 
-def _renamed(triple: Triple, head: _Node, predicate: str, tail: _Node) -> Triple:
-    return Triple(  # dataclasses.replace takes several times as long, and there are many
-        head=head[1],
-        head_type=head[0],
-        predicate=predicate,
-        tail=tail[1],
-        tail_type=tail[0],
-        confidence=triple.confidence,
-        provenance=triple.provenance,
-        phrase=triple.phrase or ("" if predicate == triple.predicate else triple.predicate),
-    )
+def _signatures(raw: TripleTable) -> tuple[list[_Signature], NDArray[np.int64]]:
+    """Return the distinct signatures, and the number of that of each triple, int64 [triples]."""
+    kinds = {kind: number for number, kind in enumerate(dict.fromkeys(kind for kind, _ in raw.ends))}
+    kind_E = np.asarray([kinds[kind] for kind, _ in raw.ends], dtype=np.int64)
+    codes = raw.columns[PREDICATE].astype(np.int64) * len(raw.texts) + raw.columns[PHRASE]
+    codes = (codes * len(kinds) + kind_E[raw.columns[HEAD]]) * len(kinds) + kind_E[raw.columns[TAIL]]
+    _, firsts, numbers = np.unique(codes, return_index=True, return_inverse=True)
+    found = raw.columns[: PHRASE + 1, firsts].T.tolist()
+    texts, ends = raw.texts, raw.ends
+    return [(texts[said], texts[phrase], ends[head][0], ends[tail][0]) for head, tail, said, phrase in found], numbers
+
+
+def _edges(
+    ends_2N: NDArray[np.int64], predicates_N: NDArray[np.int32], nodes: Sequence[_Node], texts: Sequence[str]
+) -> Iterator[tuple[_Node, str, _Node]]:
+    """Yield the distinct edges with a node whose name has several types."""
+    named = Counter(name for _, name in nodes)
+    shared_F = np.asarray([named[name] > 1 for _, name in nodes], dtype=np.bool_)
+    wanted = shared_F[ends_2N].any(axis=0)
+    codes = ends_2N[0, wanted] * len(texts) + predicates_N[wanted]
+    for code in np.unique(codes * len(nodes) + ends_2N[1, wanted]).tolist():
+        rest, tail = divmod(code, len(nodes))
+        yield nodes[rest // len(texts)], texts[rest % len(texts)], nodes[tail]
 
 
 def _name_merges(
@@ -427,10 +456,6 @@ class _Resolution(NamedTuple):
     score: float = 1.0
 
 
-def _signature(triple: Triple) -> _Signature:
-    return (triple.predicate, triple.phrase, triple.head_type, triple.tail_type)
-
-
 def _resolve_predicates(signatures: Iterable[_Signature], ontology: Ontology) -> dict[_Signature, _Resolution]:
     """Map from each raw signature to the predicate of the ontology.
 
@@ -442,7 +467,7 @@ def _resolve_predicates(signatures: Iterable[_Signature], ontology: Ontology) ->
         for phrase in (predicate.name, *predicate.synonyms):
             by_base[_base(phrase)].add(predicate.name)
     synonyms = {base: min(found) for base, found in by_base.items() if base and len(found) == 1}
-    return {signature: _resolve(signature, ontology, synonyms) for signature in set(signatures)}
+    return {signature: _resolve(signature, ontology, synonyms) for signature in signatures}
 
 
 def _resolve(signature: _Signature, ontology: Ontology, synonyms: Mapping[str, str]) -> _Resolution:
@@ -472,10 +497,11 @@ def _base(phrase: str) -> str:
 
 
 def _predicate_merges(
-    signatures: Iterable[_Signature], predicates: Mapping[_Signature, _Resolution]
+    signatures: Sequence[_Signature], numbers: Sequence[int], predicates: Mapping[_Signature, _Resolution]
 ) -> Iterator[Merge]:
+    """:param numbers: how often there is each signature."""
     counts: Counter[tuple[str, _Resolution]] = Counter()
-    for signature, count in Counter(signatures).items():
+    for signature, count in zip(signatures, numbers, strict=True):
         predicate, phrase, *_ = signature
         counts[phrase or predicate, predicates[signature]] += count
     for (phrase, found), count in counts.items():

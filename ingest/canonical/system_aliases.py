@@ -13,7 +13,10 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
+import numpy as np
+
 from ingest.graph import node_key
+from ingest.triple_table import HEAD, TAIL, TripleTable
 from ingest.word_lists import word_list
 from ontology.hosts import registered_label
 from ontology.names import canonical_name, is_word, stop_words
@@ -39,11 +42,13 @@ def system_aliases(
     :param given: map from namespace to the aliases that its owner gives.
     :param abbreviations: map from abbreviation to expansion in the whole catalogue.
     """
+    table = TripleTable.of(triples)
     of_tool: dict[str, set[str]] = defaultdict(set)
-    taken: set[str] = set()  # by other entities
-    for one in triples:
-        taken.update(name for kind, name in ((one.head_type, one.head), (one.tail_type, one.tail)) if kind != "system")
-        if one.tail_type == "system" and one.head_type == "tool":
+    used = [table.ends[number] for number in np.unique(table.columns[[HEAD, TAIL]]).tolist()]
+    taken = {name for kind, name in used if kind != "system"}  # by other entities
+    is_system_E = np.asarray([kind == "system" for kind, _ in table.ends], dtype=np.bool_)
+    for one in table.chosen(is_system_E[table.columns[TAIL]]):
+        if one.head_type == "tool":
             of_tool[one.head].add(one.tail)
     names: dict[str, dict[str, None]] = {}  # of each system: its own name, then those of its namespaces and its contact
     labels: dict[str, set[str]] = defaultdict(set)  # that were registered of the hosts of its servers and its contact

@@ -69,7 +69,7 @@ class Extraction:
     """
 
     tool_id: str
-    triples: tuple[Triple, ...]
+    triples: Sequence[Triple]
     rejected: tuple[RejectedTriple, ...] = ()
     error: str = ""
 

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from ingest.tool_cache import ToolCache
+from ingest.tool_cache import ToolCache, json_codec
 from ingest.trust.hidden_characters import (
     bidirectional_runs,
     hidden_text,
@@ -108,7 +108,7 @@ def findings_of(
             yield [*hidden, *_risky_values(tool, own)]
 
     depends_on = f"{code_digest('ingest', 'ontology')}\n{sorted(own)}"
-    made = (cache or ToolCache(None)).each("findings.v1", depends_on, tools, make, list[Finding])
+    made = (cache or ToolCache(None)).each("findings.v1", depends_on, tools, make, json_codec(list[Finding]))
     found = {finding for each in made for finding in each.value}
     for tool in tools:
         if tool.id in before and tool.id not in unchanged and before[tool.id] != tool:

@@ -5,7 +5,6 @@ Edges are numbered by head, then tail, then key. So a node's outgoing edges are 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 
@@ -117,20 +116,10 @@ def make_adjacency(
     )
 
 
-def write_adjacency(folder: Path, size: int, edges: Sequence[tuple[int, int, int, float]]) -> None:
-    """Write the adjacency of ``size`` nodes.
-
-    :param edges: ``(head, tail, predicate number, confidence)``, in edge order.
-    """
-    made = make_adjacency(
-        size,
-        heads=np.asarray([edge[0] for edge in edges], dtype=np.int32),
-        tails=np.asarray([edge[1] for edge in edges], dtype=np.int32),
-        predicates=np.asarray([edge[2] for edge in edges], dtype=np.uint8),
-        confidences=np.asarray([edge[3] for edge in edges], dtype=np.float32),
-    )
+def write_adjacency(folder: Path, adjacency: Adjacency) -> None:
+    """Write an adjacency."""
     for part in fields(Adjacency):
-        np.save(folder / f"graph.{part.name}.npy", getattr(made, part.name))
+        np.save(folder / f"graph.{part.name}.npy", getattr(adjacency, part.name))
 
 
 def read_adjacency(folder: Path) -> Adjacency:

@@ -6,19 +6,21 @@ import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
+
+import numpy as np
 
 from inference.encoder import Encoder
 from inference.result_cache import ResultCache
 from ontology.files import code_digest
+from ontology.json_values import canonical_text
 from ontology.names import words
 from ontology.ontology import Ontology
 from ontology.tool import PHRASES, NamedSource, Tool
-from ontology.tool_graph import EdgeAttributes, NodeAttributes
+from ontology.tool_graph import NodeAttributes, ToolGraph
 from ontology.value_shape import ShapeUse
-from retrieval.index.adjacency import write_adjacency
+from retrieval.index.adjacency import make_adjacency, write_adjacency
 from retrieval.index.bm25 import (
     NAMES,
     field_postings,
@@ -52,13 +54,7 @@ from retrieval.snapshot.manifest import (
     RankingSection,
     write_manifest,
 )
-from retrieval.snapshot.reader import EDGE_DETAILS
 
-if TYPE_CHECKING:
-    import networkx as nx
-
-
-_PLACE = attrgetter("tool_id", "field", "extractor", "start", "end")
 _TERMS_KIND = "field-terms.v1"
 
 
@@ -66,7 +62,7 @@ _TERMS_KIND = "field-terms.v1"
 class SnapshotContent:
     """The content of a snapshot.
 
-    :param graph: the tool graph with node keys ``type:name``; its tool nodes are those of ``tools``.
+    :param graph: its tools are ``tools``, in their order.
     :param encoder: encodes the texts of nodes and the names of tools.
     :param extractor: versioned name of the extractor of the triples.
     :param abbreviations: map from each abbreviation to its long form, as used in canonicalisation.
@@ -79,7 +75,7 @@ class SnapshotContent:
     """
 
     tools: Sequence[Tool]
-    graph: nx.MultiDiGraph[str]
+    graph: ToolGraph
     ontology: Ontology
     encoder: Encoder
     extractor: str
@@ -103,16 +99,15 @@ def write_snapshot(
 
     :param cache: what was made of tools that have not changed is taken from it.
     """
-    order = _node_order(content)
-    numbers = {key: number for number, key in enumerate(order)}
-    nodes = [cast("NodeAttributes", content.graph.nodes[key]) for key in order]
+    graph = content.graph
+    nodes = list(graph.nodes.values())
     progress("tools and graph")
     digests: list[str] = []
     write_lines(folder / TOOLS, _lines(content.tools, digests))
-    write_texts(folder / NODE_KEYS, order)
+    write_texts(folder / NODE_KEYS, graph.nodes)
     write_records(folder / NODES, map(_node_row, nodes))
-    edges = _write_edges(folder, content.graph, numbers, sorted(content.ontology.predicates))
-    write_lookup(folder, KEYS, numbers.items())
+    edges = _write_edges(folder, graph, sorted(content.ontology.predicates))
+    write_lookup(folder, KEYS, ((key, number) for number, key in enumerate(graph.nodes)))
     write_lookup(folder, NGRAMS, _ngram_entries(nodes))
     write_filters(folder, content.tools)
     write_value_shapes(folder, content.value_shapes, {tool.id: number for number, tool in enumerate(content.tools)})
@@ -153,30 +148,21 @@ def _field_terms(tools: Sequence[Tool], digests: Sequence[str], cache: ResultCac
     return [known.get(key) or fresh[key] for key in keys]
 
 
-def _node_order(content: SnapshotContent) -> list[str]:
-    tools = [f"tool:{tool.id}" for tool in content.tools]
-    others = sorted(key for key in content.graph if content.graph.nodes[key]["type"] != "tool")
-    return tools + others
-
-
-def _write_edges(
-    folder: Path, graph: nx.MultiDiGraph[str], numbers: Mapping[str, int], predicates: Sequence[str]
-) -> Counter[str]:
-    rows = sorted(
-        (
-            (numbers[head], numbers[tail], str(key), cast("EdgeAttributes", data))
-            for head, tail, key, data in graph.edges(keys=True, data=True)
-        ),
-        key=lambda row: row[:3],
-    )
+def _write_edges(folder: Path, graph: ToolGraph, predicates: Sequence[str]) -> Counter[str]:
+    """Write the edges; return how many have each predicate."""
     known = {name: number for number, name in enumerate(predicates)}
-    write_adjacency(
-        folder,
-        len(numbers),
-        [(head, tail, known[data["predicate"]], data["confidence"]) for head, tail, _, data in rows],
+    of_text = np.asarray([known.get(text, 0) for text in graph.texts], dtype=np.uint8)
+    adjacency = make_adjacency(
+        len(graph.nodes),
+        heads=graph.heads,
+        tails=graph.tails,
+        predicates=of_text[graph.predicates],
+        confidences=graph.confidences.astype(np.float32),
     )
-    write_records(folder / EDGES, (_edge_row(key, data) for _, _, key, data in rows))
-    return Counter(data["predicate"] for *_, data in rows)
+    write_adjacency(folder, adjacency)
+    write_lines(folder / EDGES, _edge_lines(graph))
+    counts = np.bincount(adjacency.predicates, minlength=len(predicates)).tolist()
+    return Counter({name: count for name, count in zip(predicates, counts, strict=True) if count})
 
 
 def _node_row(node: NodeAttributes) -> dict[str, Any]:
@@ -187,14 +173,19 @@ def _node_row(node: NodeAttributes) -> dict[str, Any]:
     return {**row, "forms": forms, **aliases}
 
 
-def _edge_row(key: str, edge: EdgeAttributes) -> dict[str, Any]:
-    """Return the JSON form of an edge, without empty fields."""
-    row: dict[str, Any] = {name: value for name in EDGE_DETAILS if (value := edge.get(name)) not in ("", None)}
-    if edge["phrases"]:
-        row["phrases"] = edge["phrases"]
-    if edge["provenance"]:
-        row["provenance"] = list(map(_PLACE, edge["provenance"]))
-    return {"key": key, **row}
+def _edge_lines(graph: ToolGraph) -> Iterator[str]:
+    """Yield the JSON form of each edge, without empty fields, its keys sorted."""
+    spelled = [canonical_text(text) for text in graph.texts]
+    for edge, (key, count) in enumerate(zip(graph.keys.tolist(), graph.evidence_counts.tolist(), strict=True)):
+        places = ",".join(
+            f"[{spelled[tool]},{spelled[field]},{spelled[extractor]},{start},{end}]"
+            for tool, field, extractor, start, end in graph.places_of(edge)
+        )
+        head = f'"evidence_count":{count},"key":{spelled[key]}'
+        if given := {name: text for name, text in graph.details.get(edge, {}).items() if text}:
+            head = canonical_text({**given, "evidence_count": count, "key": graph.texts[key]})[1:-1]
+        phrases = f',"phrases":{canonical_text(graph.phrases[edge])}' if edge in graph.phrases else ""
+        yield f'{{{head}{phrases},"provenance":[{places}]}}'
 
 
 def _ngram_entries(nodes: Sequence[NodeAttributes]) -> Iterator[tuple[str, int]]:
@@ -209,7 +200,7 @@ def _ngram_entries(nodes: Sequence[NodeAttributes]) -> Iterator[tuple[str, int]]
 
 def _manifest(content: SnapshotContent, edges: Counter[str]) -> Manifest:
     ontology, encoder = content.ontology, content.encoder
-    nodes: Counter[str] = Counter(node["type"] for _, node in content.graph.nodes(data=True))
+    nodes = Counter(node["type"] for node in content.graph.nodes.values())
     return Manifest(
         created_by=content.created_by,
         ontology=OntologyVersion(name=ontology.name, version=ontology.version, sha256=ontology.digest),

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-import networkx as nx
 import pytest
 
 from eval.failures import CAUSES, Failure, analyse_failures, failed_requests
@@ -15,18 +14,13 @@ from eval.queries import LabelledQuery, QuerySet, gold_slots
 from eval.report import write_report
 from eval.summary import summarise
 from inference import HashingEncoder
-from ingest.canonical.canonicalize import canonicalize
-from ingest.extract.structure import structural_triples
-from ingest.graph import build_graph
-from ingest.linking.derive import derive_edges
 from ontology import Parameter, Tool, load_ontology
 from ontology.errors import InvalidArgumentError, NotFoundError
 from retrieval.presets import make_presets
 from retrieval.query.request import Request
 from retrieval.snapshot.reader import Snapshot, open_snapshot
-from retrieval.snapshot.writer import SnapshotContent
 from tests.eval.planted import run_of
-from tests.retrieval.conftest import TOOLS, published
+from tests.retrieval.conftest import TOOLS, content_of, published
 
 # A near-duplicate of hr/get_employee that no request needs.
 DUPLICATE = Tool(
@@ -43,25 +37,8 @@ SUPPLIERS, ORDER = "procurement/search_suppliers", "procurement/create_purchase_
 
 @pytest.fixture(scope="module")
 def snapshot(tmp_path_factory: pytest.TempPathFactory) -> Snapshot:
-    tools = sorted([*TOOLS, DUPLICATE], key=lambda tool: tool.id)
-    ontology = load_ontology()
-    triples = [triple for tool in tools for triple in structural_triples(tool, ontology, "rules.v1")]
-    canonical = canonicalize(triples, tools, ontology)
-    derived = derive_edges(tools, ontology)
-    graph: nx.MultiDiGraph[str] = build_graph(
-        tools, canonical.triples, ontology, canonical.surface_forms, derived=derived
-    )
-    content = SnapshotContent(
-        tools=tools,
-        graph=graph,
-        ontology=ontology,
-        encoder=ENCODER,
-        extractor="rules.v1",
-        abbreviations=canonical.abbreviations,
-        created_by="egotools test",
-    )
     store = tmp_path_factory.mktemp("store")
-    published(store, content)
+    published(store, content_of([*TOOLS, DUPLICATE], load_ontology()))
     return open_snapshot(store)
 
 

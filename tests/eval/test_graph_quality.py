@@ -85,7 +85,7 @@ def _snapshot(
     ]  # fmt: skip
     content = SnapshotContent(
         tools=tools,
-        graph=build_graph(tools, read, ontology, derived=edges),
+        graph=build_graph(tools, read, derived=edges),
         ontology=ontology,
         encoder=HashingEncoder(),
         extractor="rules.v1",

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from ingest.graph import build_graph
 from ingest.linking.derived_edge import DerivedEdge
-from ontology import Provenance, Tool, Triple, load_ontology
+from ontology import Provenance, Tool, Triple
+from tests.harness.graphs import as_networkx
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -53,4 +54,4 @@ def _graph(name: str, ids: list[str], entity: str) -> nx.MultiDiGraph[str]:
         for parameter in (name, "other")
     ]
     forms = {f"business_object:{entity}": ((name, 2), ("other", 1))}
-    return build_graph(tools, triples, load_ontology(), forms, derived=edges)
+    return as_networkx(build_graph(tools, triples, forms, derived=edges))

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingest.graph import MAX_PROVENANCE, build_graph
+from ingest.graph import build_graph
 from ingest.linking.derived_edge import DerivedEdge
-from ontology import Dependency, Provenance, Tool, Triple, load_ontology
-
-ONTOLOGY = load_ontology()
+from ontology import Dependency, Provenance, Tool, Triple
+from ontology.tool_graph import MAX_PROVENANCE
+from tests.harness.graphs import as_networkx
 
 
 def triple(
@@ -39,15 +39,15 @@ def triple(
 
 
 def test_every_tool_is_a_node_even_without_a_triple() -> None:
-    graph = build_graph([Tool(id="b", name="B"), Tool(id="a", name="A", metadata={"title": "First"})], [], ONTOLOGY)
+    graph = as_networkx(build_graph([Tool(id="b", name="B"), Tool(id="a", name="A", metadata={"title": "First"})], []))
     assert list(graph) == ["tool:b", "tool:a"]
     assert graph.nodes["tool:a"] == {
         "type": "tool",
         "id": "a",
         "name": "First",
         "text": "First",
-        "degree": 0,
         "surface_forms": (),
+        "degree": 0,
     }
 
 
@@ -56,7 +56,7 @@ def test_evidence_of_one_assertion_is_gathered_on_one_edge() -> None:
         triple("a", "has_entity", "order", confidence=0.1 * number, field=f"f{number:02}", phrase="is about")
         for number in range(1, 11)
     ]
-    graph = build_graph([Tool(id="a", name="A")], triples, ONTOLOGY)
+    graph = as_networkx(build_graph([Tool(id="a", name="A")], triples))
     edge = graph.edges["tool:a", "business_object:order", "has_entity"]
     assert graph.number_of_edges() == 1
     assert edge["confidence"] == pytest.approx(1.0)
@@ -80,7 +80,7 @@ def test_derived_edges_are_kept_apart_by_parameter() -> None:
         )
         for parameter in ("order_id", "parent_order_id")
     ]
-    graph = build_graph([Tool(id="a", name="A"), Tool(id="b", name="B")], [], ONTOLOGY, derived=edges)
+    graph = as_networkx(build_graph([Tool(id="a", name="A"), Tool(id="b", name="B")], [], derived=edges))
     assert sorted(graph["tool:a"]["tool:b"]) == ["supplies:order_id", "supplies:parent_order_id"]
     edge = graph.edges["tool:a", "tool:b", "supplies:order_id"]
     assert (edge["predicate"], edge["parameter"], edge["output"], edge["entity"]) == (
@@ -97,13 +97,15 @@ def test_a_declared_dependency_says_which_output_fills_which_input() -> None:
         Tool(id="a", name="A", depends_on=(Dependency(tool="b", parameter="order_id", output="id"),)),
         Tool(id="b", name="B"),
     ]
-    graph = build_graph(tools, [triple("a", "depends_on", "b", types=("tool", "tool"))], ONTOLOGY)
+    graph = as_networkx(build_graph(tools, [triple("a", "depends_on", "b", types=("tool", "tool"))]))
     edge = graph.edges["tool:a", "tool:b", "depends_on"]
     assert (edge["parameter"], edge["output"]) == ("order_id", "id")
 
 
 def test_a_triple_about_a_tool_outside_the_catalogue_is_left_out_and_said(caplog: pytest.LogCaptureFixture) -> None:
-    graph = build_graph([Tool(id="a", name="A")], [triple("a", "depends_on", "gone", types=("tool", "tool"))], ONTOLOGY)
+    graph = as_networkx(
+        build_graph([Tool(id="a", name="A")], [triple("a", "depends_on", "gone", types=("tool", "tool"))])
+    )
     assert list(graph) == ["tool:a"]
     assert "1 triple(s)" in caplog.text
 
@@ -115,7 +117,7 @@ NAMES = st.sampled_from(["order", "supplier", "invoice", "user", "a:b", "é"])
 def test_the_graph_is_that_of_networkx_whatever_the_order(assertions: list[tuple[str, str, str]]) -> None:
     tools = [Tool(id=name, name=name.upper()) for name in "cab"]
     triples = [triple(*assertion) for assertion in assertions]
-    graph = build_graph(tools, triples, ONTOLOGY)
+    graph = as_networkx(build_graph(tools, triples))
     expected: nx.MultiDiGraph[str] = nx.MultiDiGraph()
     expected.add_nodes_from(f"tool:{tool.id}" for tool in tools)
     for head, predicate, tail in assertions:
@@ -123,6 +125,6 @@ def test_the_graph_is_that_of_networkx_whatever_the_order(assertions: list[tuple
     assert set(graph.edges(keys=True)) == set(expected.edges(keys=True))
     assert {node: data["degree"] for node, data in graph.nodes(data=True)} == dict(expected.degree())
     random.Random(7).shuffle(triples)
-    again = build_graph(tools, triples, ONTOLOGY)
+    again = as_networkx(build_graph(tools, triples))
     assert list(again.nodes(data=True)) == list(graph.nodes(data=True))
     assert list(again.edges(keys=True, data=True)) == list(graph.edges(keys=True, data=True))

@@ -10,7 +10,8 @@ import pytest
 
 from ingest.graph import build_graph
 from ingest.neo4j import parse_bolt_address, write_neo4j
-from ontology import InvalidArgumentError, MissingExtraError, StorageError, load_ontology
+from ontology import InvalidArgumentError, MissingExtraError, StorageError
+from tests.harness.graphs import as_networkx
 from tests.ingest.bolt import Bolt, serving
 from tests.ingest.graphs import nasty_graph, small_graph
 
@@ -33,7 +34,7 @@ def write(port: int, graph: Graph, password: str = "secret") -> None:
 
 
 @pytest.mark.parametrize(
-    "make", [small_graph, nasty_graph, lambda: build_graph([], [], load_ontology())], ids=["plain", "nasty", "empty"]
+    "make", [small_graph, nasty_graph, lambda: as_networkx(build_graph([], []))], ids=["plain", "nasty", "empty"]
 )
 def test_a_database_holds_the_last_graph_alone(bolt: Bolt, make: Callable[[], Graph]) -> None:
     bolt.nodes["tool:old"] = {"build": "before"}

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-import networkx as nx
 import pytest
 
 from inference import HashingEncoder
@@ -14,6 +13,7 @@ from ingest.canonical.canonicalize import canonicalize
 from ingest.extract.structure import structural_triples
 from ingest.graph import build_graph
 from ingest.linking.derive import derive_edges
+from ingest.linking.derived_edge import DerivedEdge
 from ingest.linking.shape_uses import shape_uses
 from ontology import Ontology, Parameter, Tool, Triple, load_ontology
 from retrieval.engine import Engine
@@ -96,17 +96,20 @@ def ontology() -> Ontology:
     return load_ontology()
 
 
-def content_of(tools: Sequence[Tool], ontology: Ontology) -> SnapshotContent:
-    """What a snapshot of these tools is made of."""
+def content_of(
+    tools: Sequence[Tool], ontology: Ontology, derived: Sequence[DerivedEdge] | None = None
+) -> SnapshotContent:
+    """What a snapshot of these tools is made of.
+
+    :param derived: edges between them; None for those of their documents.
+    """
     tools = sorted(tools, key=lambda tool: tool.id)
     triples: list[Triple] = [triple for tool in tools for triple in structural_triples(tool, ontology, "rules.v1")]
     canonical = canonicalize(triples, tools, ontology)
-    graph: nx.MultiDiGraph[str] = build_graph(
-        tools, canonical.triples, ontology, canonical.surface_forms, derived=derive_edges(tools, ontology)
-    )
+    links = derive_edges(tools, ontology) if derived is None else derived
     return SnapshotContent(
         tools=tools,
-        graph=graph,
+        graph=build_graph(tools, canonical.triples, canonical.surface_forms, derived=links),
         ontology=ontology,
         encoder=HashingEncoder(),
         extractor="rules.v1",

@@ -24,6 +24,7 @@ from retrieval.query.request import MAX_K, Request
 from retrieval.snapshot.graph_views import snapshot_graph
 from retrieval.snapshot.reader import Snapshot, open_snapshot
 from retrieval.snapshot.writer import SnapshotContent
+from tests.harness.graphs import as_networkx
 from tests.retrieval.conftest import content_of, published
 
 PRESETS = (
@@ -168,12 +169,13 @@ def test_a_dead_reranker_takes_nothing_else_away_and_the_answer_says_so(
 
 
 def test_neighbors_are_the_ego_graph_of_networkx(engine: Engine, content: SnapshotContent) -> None:
-    for key in list(content.graph)[::3]:
+    graph = as_networkx(content.graph)
+    for key in list(graph)[::3]:
         ego = engine.neighbors(key, limit=10_000)
-        expected = {(h, d["predicate"], t) for h, t, d in content.graph.edges(data=True) if key in (h, t)}
+        expected = {(h, d["predicate"], t) for h, t, d in graph.edges(data=True) if key in (h, t)}
         assert {(edge.head, edge.predicate, edge.tail) for edge in ego.edges} == expected
-        assert ego.center.degree == content.graph.degree(key)
-        assert {node.key for node in ego.nodes} == set(nx.all_neighbors(content.graph, key)) - {key}
+        assert ego.center.degree == graph.degree(key)
+        assert {node.key for node in ego.nodes} == set(nx.all_neighbors(graph, key)) - {key}
         assert not ego.truncated
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-import networkx as nx
 import pytest
 
 from inference import HashingEncoder
+from ingest.linking.derived_edge import DerivedEdge
 from ontology import Ontology, Parameter, Tool
 from retrieval.engine import Engine
 from retrieval.explain.explanation import Explainer
@@ -40,26 +40,18 @@ TOOLS = (
 
 def _engine(folder: Path, ontology: Ontology, edges: Mapping[tuple[str, str, str, str], float]) -> Engine:
     """A catalogue with these edges (supplier, output, consumer, input) → confidence, and no others between tools."""
-    content = content_of(TOOLS, ontology)
-    graph: nx.MultiDiGraph[str] = content.graph
-    for head, tail, key in [
-        edge for edge in graph.edges(keys=True) if all(end.startswith("tool:") for end in edge[:2])
-    ]:
-        graph.remove_edge(head, tail, key)
-    for (supplier, output, consumer, parameter), confidence in edges.items():
-        graph.add_edge(
-            f"tool:shop/{supplier}",
-            f"tool:shop/{consumer}",
-            key=f"supplies:{parameter}",
+    derived = [
+        DerivedEdge(
+            source=f"shop/{supplier}",
             predicate="supplies",
-            confidence=confidence,
-            phrases=(),
-            provenance=(),
-            evidence_count=1,
+            target=f"shop/{consumer}",
             parameter=parameter,
             output=output,
+            confidence=confidence,
         )
-    published(folder, content)
+        for (supplier, output, consumer, parameter), confidence in edges.items()
+    ]
+    published(folder, content_of(TOOLS, ontology, derived))
     return Engine(open_snapshot(folder), HashingEncoder())
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from rank_bm25 import BM25Okapi
 
 from ontology.errors import SnapshotCorruptError
-from retrieval.index.adjacency import read_adjacency, write_adjacency
+from retrieval.index.adjacency import make_adjacency, read_adjacency, write_adjacency
 from retrieval.index.bm25 import Bm25Index, make_postings, read_bm25, write_postings
 from retrieval.index.records import Records, write_records
 from retrieval.index.vectors import NodeVectors, write_vectors
@@ -86,7 +86,10 @@ def _unit_rows(rows: int, dimensions: int, *, seed: int) -> np.ndarray:
 @given(edges=st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), max_size=40))
 def test_adjacency_agrees_with_networkx(tmp_path: Path, edges: list[tuple[int, int]]) -> None:
     rows = sorted((head, tail, place % 3, 0.5) for place, (head, tail) in enumerate(edges))
-    write_adjacency(tmp_path, 10, rows)
+    heads, tails, predicates = np.asarray([row[:3] for row in rows], dtype=np.int32).reshape(-1, 3).T
+    confidences = np.full(len(rows), 0.5, dtype=np.float32)
+    made = make_adjacency(10, heads=heads, tails=tails, predicates=predicates.astype(np.uint8), confidences=confidences)
+    write_adjacency(tmp_path, made)
     adjacency = read_adjacency(tmp_path)
     graph: nx.MultiDiGraph[int] = nx.MultiDiGraph()
     graph.add_nodes_from(range(10))

@@ -58,7 +58,7 @@ def catalogue(tmp_path_factory: pytest.TempPathFactory, ontology: Ontology) -> S
         for id_ in sorted(ABOUT)
     ]
     triples = [triple for id_, about in ABOUT.items() for triple in _triples(id_, *about)]
-    content = replace(content_of(tools, ontology), graph=build_graph(tools, triples, ontology))
+    content = replace(content_of(tools, ontology), graph=build_graph(tools, triples))
     store: Path = tmp_path_factory.mktemp("summary")
     published(store, content)
     return open_snapshot(store)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 
 import numpy as np
 
-from inference.encoder import Encoder, Floats1d, Floats2d, WrappedEncoder
+from inference.encoder import Encoder, Floats2d, WrappedEncoder
 from inference.registry import load_encoder
 from inference.result_cache import ResultCache
 from ontology.errors import ModelError
@@ -44,21 +45,29 @@ class CachedEncoder(WrappedEncoder):
         """Vectors of the texts, equal to those of the encoder, float32 [texts, dimensions]."""
         model = f"{self.name} {self.digest}"
         keys = [hashlib.sha256(f"{model}\n{text}".encode()).hexdigest() for text in texts]
-        known = self._cache.get_many(_CACHE_KIND, keys) if self._cache else {}
-        rows: dict[str, Floats1d] = {key: np.frombuffer(value, dtype=np.float32) for key, value in known.items()}
-        missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
-        self.reused += sum(key in known for key in keys)
+        vectors_ND = np.empty((len(texts), self.dimensions), dtype=np.float32)
+        missing: defaultdict[str, list[int]] = defaultdict(list)  # rows by key
+        for start in range(0, len(keys), _CHUNK):
+            chunk = keys[start : start + _CHUNK]
+            known = self._cache.get_many(_CACHE_KIND, chunk) if self._cache else {}
+            for row, key in enumerate(chunk, start):
+                if key in known:
+                    vectors_ND[row] = np.frombuffer(known[key], dtype=np.float32)
+                else:
+                    missing[key].append(row)
+        self.reused += len(texts) - sum(map(len, missing.values()))
         self.encoded += len(missing)
         started, fresh = now(), list(missing)
         for start in range(0, len(fresh), _CHUNK):
             chunk = fresh[start : start + _CHUNK]
-            vectors = self._encoder.encode([missing[key] for key in chunk])
-            rows.update(zip(chunk, vectors, strict=True))
+            made = dict(zip(chunk, self._encoder.encode([texts[missing[key][0]] for key in chunk]), strict=True))
+            for key, vector in made.items():
+                vectors_ND[missing[key]] = vector
             if self._cache:
-                self._cache.put_many(_CACHE_KIND, {key: rows[key].tobytes() for key in chunk})
+                self._cache.put_many(_CACHE_KIND, {key: vector.tobytes() for key, vector in made.items()})
             self._progress(start + len(chunk), len(fresh))
         self.seconds += now() - started
-        return np.stack([rows[key] for key in keys]) if keys else self._encoder.encode(())
+        return vectors_ND
 
 
 _TEXTS = 64  # of one piece of work, about a second of an embedded model

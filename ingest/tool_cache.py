@@ -33,11 +33,12 @@ class ToolCache:
     """Values of tools by kind.
 
     :param results: where they are kept; None to keep none.
+    :param known: digests of tools that are kept with what was read of their documents.
     """
 
-    def __init__(self, results: ResultCache | None) -> None:
+    def __init__(self, results: ResultCache | None, known: Iterable[Digests] = ()) -> None:
         self._results = results
-        self._digests: dict[int, _Digests] = {}
+        self._digests = {id(each.tool): each for each in known}
 
     def core(self, tool: Tool) -> bytes:
         """Return the SHA-256 of a tool without its description and its schemas."""
@@ -47,10 +48,10 @@ class ToolCache:
         """Return the SHA-256 of a tool: equal tools have equal digests."""
         return self._of(tool).whole
 
-    def _of(self, tool: Tool) -> _Digests:
+    def _of(self, tool: Tool) -> Digests:
         known = self._digests.get(id(tool))
         if known is None:
-            known = self._digests[id(tool)] = _digests(tool)
+            known = self._digests[id(tool)] = digests_of(tool)
         return known
 
     def published(self, snapshot_id: str, tools: Iterable[Tool]) -> None:
@@ -152,7 +153,7 @@ def _stored(
         results.put_many(kind, pending)
 
 
-class _Digests(NamedTuple):
+class Digests(NamedTuple):
     """The digests of a tool, which is kept, so that no other takes its place in memory."""
 
     tool: Tool
@@ -160,8 +161,8 @@ class _Digests(NamedTuple):
     whole: bytes
 
 
-def _digests(tool: Tool) -> _Digests:
-    """The schemas of a document's tools share their definitions: each is hashed once."""
+def digests_of(tool: Tool) -> Digests:
+    """Return the digests of a tool. The schemas of a document's tools share their definitions: each is hashed once."""
     bare = replace(tool, description="", input_schema=None, output_schema=None).canonical_json()
     core = hashlib.sha256(bare.encode("utf-8", "surrogatepass")).digest()
     whole = hashlib.sha256(core + _text_digest(tool.description))
@@ -172,7 +173,7 @@ def _digests(tool: Tool) -> _Digests:
                 whole.update(f"\n{name}".encode("utf-8", "surrogatepass") + _text_digest(text))
         else:
             whole.update(f"\n{canonical_text(schema)}".encode("utf-8", "surrogatepass"))
-    return _Digests(tool, core, whole.digest())
+    return Digests(tool, core, whole.digest())
 
 
 @lru_cache(maxsize=1 << 16)

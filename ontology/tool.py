@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any
 
 from egotools.call import Call
@@ -190,7 +191,11 @@ class Tool:
 
     def canonical_json(self) -> str:
         """Return the JSON form as one line with sorted keys, for hashing: equal tools have equal text."""
-        fields = {key: canonical_text(value) for key, value in (*self._row().items(), *self._schemas())}
+        bare = replace(self, parameters=(), returns=())
+        fields = {key: canonical_text(value) for key, value in (*bare._row().items(), *self._schemas())}
+        for key, values in (("parameters", self.parameters), ("returns", self.returns)):
+            if values or key in fields:
+                fields[key] = f"[{','.join(_parameter_text(each, repr(each.bounds)) for each in values)}]"
         return "{" + ",".join(f'"{key}":{fields[key]}' for key in sorted(fields)) + "}"
 
     def _schemas(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -247,6 +252,12 @@ class Tool:
             output_schema=_schema(row, "output_schema"),
             call=None if row.get("call") is None else call_from_json(row["call"]),
         )
+
+
+@lru_cache(maxsize=1 << 16)  # the tools of a document repeat the fields of its objects
+def _parameter_text(parameter: Parameter, bounds: str) -> str:
+    """:param bounds: tell parameters apart of which one is bounded by 1 and the other by 1.0."""
+    return canonical_text(parameter.to_json())
 
 
 def _wrong(problem: str, subject: str = "") -> DocumentError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple, NotRequired, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, NamedTuple, NotRequired, TypeAlias, TypedDict
 
 from egotools.values import Provenance
 
@@ -75,30 +75,6 @@ class Triple:
     def key(self) -> tuple[str, str, str, str, str]:
         """Both ends with their types, and the predicate; triples with the same key state the same fact."""
         return (self.head_type, self.head, self.predicate, self.tail_type, self.tail)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the JSON form."""
-        return {
-            "head": self.head,
-            "head_type": self.head_type,
-            "predicate": self.predicate,
-            "tail": self.tail,
-            "tail_type": self.tail_type,
-            "confidence": self.confidence,
-            "phrase": self.phrase,
-            "provenance": [
-                self.provenance.tool_id,
-                self.provenance.field,
-                self.provenance.extractor,
-                self.provenance.start,
-                self.provenance.end,
-            ],
-        }
-
-    @classmethod
-    def from_json(cls, row: dict[str, Any]) -> Triple:
-        """Parse the JSON form of :meth:`to_json`."""
-        return cls(**{**row, "provenance": Provenance(*row["provenance"])})
 
 
 SurfaceForms: TypeAlias = tuple[tuple[str, int], ...]

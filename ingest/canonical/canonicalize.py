@@ -316,11 +316,18 @@ def _read_abbreviations(tools: Sequence[Tool], ontology: Ontology) -> _Abbreviat
     another document, the ontology, or the descriptions, where it is an ordinary word.
     """
     meanings: dict[str, dict[str, str]] = defaultdict(dict)
+    texts: dict[
+        str, str
+    ] = {}  # → the first tool with it: the tools of a document repeat the descriptions of their fields
     for tool in tools:
-        for short, meaning in sorted(set(_declared(tool))):
-            meanings[short].setdefault(meaning, tool.id)
+        texts.update((text, tool.id) for text in _texts(tool) if text not in texts)
+    for text, tool_id in texts.items():
+        for short, meaning in _declared(text):
+            meanings[short].setdefault(meaning, tool_id)
     known = dict(ontology.abbreviations)
-    ordinary = _ordinary_words(tools, meanings.keys() - known.keys())
+    wanted = meanings.keys() - known.keys()
+    # A word is ordinary that stands in lower case in some description.
+    ordinary = {word for text in texts for word in _LOWER_WORD.findall(text) if word in wanted} if wanted else set()
     declared_by: dict[str, str] = {}
     warnings: list[str] = []
     for short, found in sorted(meanings.items()):
@@ -338,15 +345,14 @@ def _read_abbreviations(tools: Sequence[Tool], ontology: Ontology) -> _Abbreviat
     return _Abbreviations(known, declared_by, tuple(warnings))
 
 
-def _declared(tool: Tool) -> Iterator[tuple[str, str]]:
-    for text in _texts(tool):
-        if "(" in text:
-            for match in _LONG_SHORT.finditer(text) if _IN_BRACKETS.search(text) else ():
-                if meaning := _meaning(match[2], match[1], at_end=True):
-                    yield match[2].lower(), meaning
-            for match in _SHORT_LONG.finditer(text):
-                if meaning := _meaning(match[1], match[2], at_end=False):
-                    yield match[1].lower(), meaning
+def _declared(text: str) -> Iterator[tuple[str, str]]:
+    if "(" in text:
+        for match in _LONG_SHORT.finditer(text) if _IN_BRACKETS.search(text) else ():
+            if meaning := _meaning(match[2], match[1], at_end=True):
+                yield match[2].lower(), meaning
+        for match in _SHORT_LONG.finditer(text):
+            if meaning := _meaning(match[1], match[2], at_end=False):
+                yield match[1].lower(), meaning
 
 
 def _texts(tool: Tool) -> Iterator[str]:
@@ -372,12 +378,6 @@ def _has_initials(tokens: Sequence[str], initials: Sequence[str]) -> bool:
     if initials and tokens[0][0] == initials[0] and _has_initials(tokens[1:], initials[1:]):
         return True
     return tokens[0] in _SMALL and _has_initials(tokens[1:], initials)
-
-
-def _ordinary_words(tools: Sequence[Tool], wanted: set[str]) -> set[str]:
-    """Return the words of ``wanted`` that stand in lower case in some description."""
-    texts = (text for tool in tools for text in _texts(tool)) if wanted else ()
-    return {word for text in texts for word in _LOWER_WORD.findall(text) if word in wanted}
 
 
 # Types.

@@ -20,6 +20,7 @@ from ingest.sources.document import Document
 from ingest.sources.file_state import FileState, file_state, is_unchanged
 from ingest.sources.naming import DocumentRead
 from ingest.sources.source import RejectedRecord
+from ingest.tool_cache import Digests, digests_of
 from ontology.errors import DocumentError
 from ontology.files import code_digest
 from ontology.json_values import JsonObject, call_from_json, call_to_json, canonical_text
@@ -127,7 +128,7 @@ def _parameter(values: list[Any]) -> Parameter:
     return Parameter(**stated)
 
 
-_KIND = "read.v2"
+_KIND = "read.v3"
 _READERS = ("egotools", "ontology", "ingest")  # the packages whose code decides what is read
 _MAX_BYTES = 2**28  # chosen, not tuned: a third of what SQLite takes as one value
 
@@ -142,6 +143,7 @@ class ReadCache:
         self._results = results
         self._code = code_digest(*_READERS)
         self.unwritten: dict[str, bytes] = {}
+        self.digests: list[Digests] = []
 
     def state(self, document: Document) -> str | None:
         """The digest of a document that can be kept; None for a live address, and for a file that cannot be read."""
@@ -155,11 +157,15 @@ class ReadCache:
             return None
         header, _, body = stored.partition(b"\n")
         try:
-            code, known, rows = json.loads(header)
+            code, known, rows, hashes = json.loads(header)
             references = {Path(path): FileState(*state) for path, *state in rows}
             if (code, known) != (self._code, state) or not all(map(is_unchanged, references, references.values())):
                 return None
             read = read_from_bytes(body, document)
+            self.digests += [
+                Digests(tool, bytes.fromhex(core), bytes.fromhex(whole))
+                for tool, (core, whole) in zip(read.tools, hashes, strict=True)
+            ]
         except (ValueError, TypeError, AttributeError):
             return None
         document.references.update(references)
@@ -171,7 +177,10 @@ class ReadCache:
         if not read.tools or self.state(document) != state:
             return
         references = [(str(path), *reference) for path, reference in sorted(document.references.items())]
-        header = json.dumps([self._code, state, references]).encode()
+        digests = list(map(digests_of, read.tools))
+        self.digests += digests
+        hashes = [(each.core.hex(), each.whole.hex()) for each in digests]
+        header = json.dumps([self._code, state, references, hashes]).encode()
         body = read_to_bytes(read)
         if len(body) <= _MAX_BYTES:
             self.unwritten[_key(document)] = header + b"\n" + body

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from retrieval.index.bm25 import hash_text, hash_texts
+from retrieval.index.bm25 import hash_texts
 from retrieval.index.records import load_mapped
 
 _PREFIX = re.compile(r"[#_]?([A-Za-z]{1,6})(?:[-_/.:]?(?=\d)|[-_](?=\w*\d))")
@@ -79,9 +79,12 @@ _EMPTY: NDArray[np.int32] = np.empty(0, dtype=np.int32)
 
 def write_lookup(folder: Path, name: str, entries: Iterable[tuple[str, int]]) -> None:
     """Write the table ``name``. One text may map to several numbers; they are stored in ascending order."""
-    pairs = sorted({(hash_text(text), number) for text, number in entries})
-    np.save(folder / f"{name}.keys.npy", np.asarray([key for key, _ in pairs], dtype=np.uint64))
-    np.save(folder / f"{name}.values.npy", np.asarray([value for _, value in pairs], dtype=np.int32))
+    found = list(dict.fromkeys(entries))
+    keys = hash_texts(text for text, _ in found)
+    numbers = np.asarray([number for _, number in found], dtype=np.int32)
+    order = np.lexsort((numbers, keys))
+    np.save(folder / f"{name}.keys.npy", keys[order])
+    np.save(folder / f"{name}.values.npy", numbers[order])
 
 
 class Lookup:

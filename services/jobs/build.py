@@ -213,7 +213,7 @@ class _Build:
             kept = stack.enter_context(ResultCache(file)) if plan.cached else None
             if documents is not None and kept is not None:
                 documents.write(kept)
-            tool_cache = ToolCache(kept)
+            tool_cache = ToolCache(kept, documents.digests if documents is not None else ())
             with timed(seconds, "examine"):
                 read = self._examined(catalog, applied, tool_cache)
             seconds["read"] += seconds.pop("examine")

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ontology import Dependency, DocumentError, Parameter, Provenance, Tool, Triple
+from ontology import Dependency, DocumentError, Parameter, Tool
 
 text = st.text(max_size=20)
 name = st.text(min_size=1, max_size=20).map(lambda s: f"n{s.strip()}")
@@ -72,15 +72,6 @@ def test_what_is_no_tool_is_refused_by_field(row: Any, subject: str) -> None:
     with pytest.raises(DocumentError) as caught:
         Tool.from_json(row)
     assert caught.value.subject == subject
-
-
-def test_a_triple_survives_its_json_form() -> None:
-    triple = Triple(
-        head="hr/get", head_type="tool", predicate="has_entity", tail="employee", tail_type="business_object",
-        confidence=0.7, provenance=Provenance("hr/get", "description", "rules.v1", 3, 11), phrase="speaks of",
-    )  # fmt: skip
-    assert Triple.from_json(json.loads(json.dumps(triple.to_json()))) == triple
-    assert triple.key == ("tool", "hr/get", "has_entity", "business_object", "employee")
 
 
 @pytest.mark.parametrize(

@@ -12,14 +12,17 @@ import logging
 import sqlite3
 import threading
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any, TypeVar
 
 _LOG = logging.getLogger(__name__)
 _SCHEMA = "CREATE TABLE IF NOT EXISTS entries (kind TEXT, key TEXT, value BLOB, PRIMARY KEY (kind, key)) WITHOUT ROWID"
 _CHECKSUM_BYTES = 4
 _KEYS_A_QUERY = 500
+_CHUNK = 512  # values written together; a crash loses at most this number
 _LOCK_WAIT_S = 30.0
+_T = TypeVar("_T")
 
 
 class ResultCache:
@@ -43,18 +46,66 @@ class ResultCache:
     def get_many(self, kind: str, keys: Iterable[str]) -> dict[str, bytes]:
         """The values of the keys that have one, in the order of ``keys``."""
         wanted = list(dict.fromkeys(keys))
-        found: dict[str, bytes] = {}
+        rows = self._select("key, value", kind, wanted)
+        found = {key: value for key, stored in rows if (value := _checked(stored)) is not None}
+        return {key: found[key] for key in wanted if key in found}
+
+    def each(
+        self,
+        kind: str,
+        keys: Sequence[str],
+        make: Callable[[Sequence[str]], Iterable[_T]],
+        *,
+        encode: Callable[[_T], bytes | None],
+        decode: Callable[[bytes], _T],
+    ) -> Iterator[tuple[_T, bool]]:
+        """Yield the value of each key, in order, and whether it was kept. A few values at a time are in memory.
+
+        :param make: makes the values of the keys that have none, in their order.
+        :param encode: the bytes of a value; None for one that is not to be kept.
+        :param decode: the value of its bytes.
+        """
+        there = {key for (key,) in self._select("key", kind, list(dict.fromkeys(keys)))}
+        missing = list(dict.fromkeys(key for key in keys if key not in there))
+        fresh = self._stored(kind, zip(missing, make(missing), strict=True), encode)
+        for start in range(0, len(keys), _CHUNK):
+            chunk = keys[start : start + _CHUNK]
+            known = self.get_many(kind, [key for key in chunk if key in there])
+            for key in chunk:
+                if key in known:
+                    yield decode(known[key]), True
+                elif key in there:  # the cache was damaged or replaced meanwhile
+                    yield next(iter(make([key]))), False
+                else:
+                    yield next(fresh), False
+
+    def _stored(self, kind: str, made: Iterable[tuple[str, _T]], encode: Callable[[_T], bytes | None]) -> Iterator[_T]:
+        """Yield the values, and write them in chunks; the last chunk also when the consumer stops early."""
+        pending: dict[str, bytes] = {}
+        try:
+            for key, value in made:
+                if (encoded := encode(value)) is not None:
+                    pending[key] = encoded
+                if len(pending) >= _CHUNK:
+                    self.put_many(kind, pending)
+                    pending = {}
+                yield value
+        finally:
+            self.put_many(kind, pending)
+
+    def _select(self, columns: str, kind: str, keys: Sequence[str]) -> list[tuple[Any, ...]]:
+        """These columns of the rows that are there."""
+        found: list[tuple[Any, ...]] = []
         with self._lock:
             try:
-                for start in range(0, len(wanted), _KEYS_A_QUERY):
-                    part = wanted[start : start + _KEYS_A_QUERY]
+                for start in range(0, len(keys), _KEYS_A_QUERY):
+                    part = keys[start : start + _KEYS_A_QUERY]
                     marks = ",".join("?" * len(part))
-                    query = f"SELECT key, value FROM entries WHERE kind = ? AND key IN ({marks})"
-                    rows = self._connection.execute(query, (kind, *part)).fetchall()
-                    found |= {key: value for key, stored in rows if (value := _checked(stored)) is not None}
+                    query = f"SELECT {columns} FROM entries WHERE kind = ? AND key IN ({marks})"
+                    found += self._connection.execute(query, (kind, *part)).fetchall()
             except sqlite3.DatabaseError as error:
                 self._recover(error)
-        return {key: found[key] for key in wanted if key in found}
+        return found
 
     def put(self, kind: str, key: str, value: bytes) -> None:
         """Store one value; an old one is replaced."""

@@ -177,20 +177,20 @@ def _extractions(
     depends_on = f"{extractor.fingerprint}\n{ontology.digest}\n{code_digest(*_RULES)}"
     # The next build tries a failed one again.
     return cache.each(
-        "validated-extraction.v2", depends_on, tools, make, _ExtractionCodec(), keep=lambda each: not each.error
+        "validated-extraction.v3", depends_on, tools, make, _ExtractionCodec(), keep=lambda each: not each.error
     )
 
 
 class _ExtractionCodec:
-    """An extraction as bytes: its triples in columns, and the rest as JSON."""
+    """The JSON of an extraction, its triples in columns."""
 
     def dump_json(self, value: Extraction) -> bytes:
-        """Return its bytes."""
+        """Return the bytes of an extraction."""
         rest: bytes = json_codec(Extraction).dump_json(replace(value, triples=()))
-        return len(rest).to_bytes(4) + rest + TripleTable.of(value.triples).to_bytes()
+        return rest + b"\n" + TripleTable.of(value.triples).to_json()
 
     def validate_json(self, data: bytes) -> Extraction:
         """Return the extraction of its bytes."""
-        end = 4 + int.from_bytes(data[:4])
-        rest: Extraction = json_codec(Extraction).validate_json(data[4:end])
-        return replace(rest, triples=TripleTable.from_bytes(data[end:]))
+        rest, _, table = data.partition(b"\n")
+        extraction: Extraction = json_codec(Extraction).validate_json(rest)
+        return replace(extraction, triples=TripleTable.from_json(table))

@@ -17,7 +17,6 @@ from inference.result_cache import ResultCache
 from ontology.json_values import JsonObject, canonical_text
 from ontology.tool import Tool
 
-_CHUNK = 512  # values written together; a crash loses at most this number
 _PUBLISHED = "published-tools.v1"
 _T = TypeVar("_T")
 
@@ -111,21 +110,15 @@ class ToolCache:
             return
         start = hashlib.sha256(depends_on.encode()).digest()
         keys = [hashlib.sha256(start + self.digest(tool)).hexdigest() for tool in tools]
-        chunks = [keys[at : at + _CHUNK] for at in range(0, len(keys), _CHUNK)]
-        # Twice, because the values of all tools together would take much of the memory of a build.
-        there = {key for chunk in chunks for key in results.get_many(kind, chunk)}
         tool_of = dict(zip(keys, tools, strict=True))
-        missing = {key: tool for key, tool in tool_of.items() if key not in there}
-        fresh = _stored(results, kind, zip(make(list(missing.values())), missing, strict=True), codec, keep)
-        for chunk in chunks:
-            known = results.get_many(kind, [key for key in chunk if key in there])
-            for key in chunk:
-                if key in known:
-                    yield Cached(codec.validate_json(known[key]), True)
-                elif key in missing:
-                    yield Cached(next(fresh), False)
-                else:  # the cache was damaged or replaced meanwhile
-                    yield from (Cached(value, False) for value in make([tool_of[key]]))
+        found = results.each(
+            kind,
+            keys,
+            lambda missing: make([tool_of[key] for key in missing]),
+            encode=lambda value: codec.dump_json(value) if keep(value) else None,
+            decode=codec.validate_json,
+        )
+        yield from (Cached(value, reused) for value, reused in found)
 
 
 @cache
@@ -134,23 +127,6 @@ def json_codec(type_: Any) -> Any:
     from pydantic import TypeAdapter
 
     return TypeAdapter(type_)
-
-
-def _stored(
-    results: ResultCache, kind: str, made: Iterable[tuple[_T, str]], codec: Any, keep: Callable[[_T], bool]
-) -> Iterator[_T]:
-    """Yield the values, and write them in chunks; the last chunk also when the consumer stops early."""
-    pending: dict[str, bytes] = {}
-    try:
-        for value, key in made:
-            if keep(value):
-                pending[key] = codec.dump_json(value)
-            if len(pending) >= _CHUNK:
-                results.put_many(kind, pending)
-                pending = {}
-            yield value
-    finally:
-        results.put_many(kind, pending)
 
 
 class Digests(NamedTuple):

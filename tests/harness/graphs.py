@@ -15,18 +15,17 @@ def as_networkx(graph: ToolGraph) -> nx.MultiDiGraph[str]:
     found: nx.MultiDiGraph[str] = nx.MultiDiGraph()
     nodes: list[tuple[str, Any]] = list(graph.nodes.items())
     found.add_nodes_from(nodes)
+    texts = graph.texts
     for edge, (head, tail) in enumerate(zip(graph.heads.tolist(), graph.tails.tolist(), strict=True)):
+        places = graph.places_of(edge)
         attributes = {
-            "predicate": graph.texts[int(graph.predicates[edge])],
+            "predicate": texts[int(graph.predicates[edge])],
             "confidence": float(graph.confidences[edge]),
-            "provenance": tuple(
-                Provenance(graph.texts[tool], graph.texts[field], graph.texts[extractor], start, end)
-                for tool, field, extractor, start, end in graph.places_of(edge)
-            ),
+            "provenance": tuple(Provenance(texts[a], texts[b], texts[c], *span) for a, b, c, *span in places),
             "evidence_count": int(graph.evidence_counts[edge]),
             "phrases": graph.phrases.get(edge, ()),
             **graph.details.get(edge, {}),
         }
-        found.add_edge(nodes[head][0], nodes[tail][0], key=graph.texts[int(graph.keys[edge])], **attributes)
+        found.add_edge(nodes[head][0], nodes[tail][0], key=texts[int(graph.keys[edge])], **attributes)
     nx.set_node_attributes(found, dict(found.degree()), "degree")
     return found

@@ -99,10 +99,7 @@ def ontology() -> Ontology:
 def content_of(
     tools: Sequence[Tool], ontology: Ontology, derived: Sequence[DerivedEdge] | None = None
 ) -> SnapshotContent:
-    """What a snapshot of these tools is made of.
-
-    :param derived: edges between them; None for those of their documents.
-    """
+    """What a snapshot of these tools is made of, with the edges that are derived of them or with others."""
     tools = sorted(tools, key=lambda tool: tool.id)
     triples: list[Triple] = [triple for tool in tools for triple in structural_triples(tool, ontology, "rules.v1")]
     canonical = canonicalize(triples, tools, ontology)

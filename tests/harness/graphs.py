@@ -15,13 +15,12 @@ def as_networkx(graph: ToolGraph) -> nx.MultiDiGraph[str]:
     found: nx.MultiDiGraph[str] = nx.MultiDiGraph()
     nodes: list[tuple[str, Any]] = list(graph.nodes.items())
     found.add_nodes_from(nodes)
-    texts = graph.texts
+    texts, places_of = graph.texts, graph.places_of
     for edge, (head, tail) in enumerate(zip(graph.heads.tolist(), graph.tails.tolist(), strict=True)):
-        places = graph.places_of(edge)
         attributes = {
             "predicate": texts[int(graph.predicates[edge])],
             "confidence": float(graph.confidences[edge]),
-            "provenance": tuple(Provenance(texts[a], texts[b], texts[c], *span) for a, b, c, *span in places),
+            "provenance": tuple(Provenance(texts[a], texts[b], texts[c], *span) for a, b, c, *span in places_of(edge)),
             "evidence_count": int(graph.evidence_counts[edge]),
             "phrases": graph.phrases.get(edge, ()),
             **graph.details.get(edge, {}),

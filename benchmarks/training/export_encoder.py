@@ -1,11 +1,11 @@
-"""Export a tuned encoder to the int8 ONNX model that ships as ``egotools-minilm-int8.v1``.
+"""Export a trained encoder to the int8 ONNX model of the name ``egotools-minilm-int8.v2``.
 
 In the environment of ``export_minilm.py``, from the repository's root, after ``train_encoder``::
 
-    python -m benchmarks.training.export_encoder MODEL_FOLDER --run /tmp/train/run --step 500 --share 0.7 --data /tmp/train/sources.json
+    python -m benchmarks.training.export_encoder MODEL_FOLDER --start EXPORTED_FOLDER --run RUN --step 900 --share 0.6 --out FOLDER
 
-The graph, its inputs and its output are those of the base model's export; the weights are ``share`` of the way from the
-base to the tuned ones. It is not written when its int8 vectors stray from those of the fp32 weights.
+The graph, its inputs and its output are those of the base model's export; the weights are ``share`` of the way from those of the
+start to the trained ones. It is not written when its int8 vectors stray from those of the fp32 weights.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from benchmarks.training.export_minilm import (
     build_model,
     export_onnx,
     export_tokenizer,
+    load_exported,
     load_published,
     put_in_place,
     quantise,
@@ -31,8 +32,8 @@ from benchmarks.training.export_minilm import (
 )
 from benchmarks.training.train_encoder import interpolated
 
-NAME = "egotools-minilm-int8.v1"
-OUT = Path(__file__).resolve().parents[2] / "inference" / "weights" / "egotools-minilm-int8"
+NAME = "egotools-minilm-int8.v2"
+WRITTEN = Path(__file__).resolve().parent / "written" / "texts.jsonl.gz"
 TEXTS = (
     "Create a purchase order for 40 pumps from Meier, then tell the buyer",
     "Creates a new purchase requisition",
@@ -67,10 +68,10 @@ def cosines(weights: dict[str, Any], model: Path, tokenizer_path: Path) -> list[
 def make_card(folder: Path, agreement: list[float], options: argparse.Namespace) -> dict[str, Any]:
     """Describe the model: where it comes from, what it was taught with, and how to check it."""
     run = json.loads((options.run / "options.json").read_text(encoding="utf-8"))
-    data = json.loads(options.data.read_text(encoding="utf-8"))
+    start = json.loads((options.start / "card.json").read_text(encoding="utf-8"))
     return {
         "name": NAME,
-        "model": "all-MiniLM-L6-v2, tuned on requests for tools",
+        "model": "all-MiniLM-L6-v2, trained on needs, phrases and requests for tools",
         "licence": "Apache-2.0",
         "languages": ["English"],
         "base": {
@@ -82,14 +83,18 @@ def make_card(folder: Path, agreement: list[float], options: argparse.Namespace)
         },
         "made_by": "benchmarks/training: train_encoder.py, export_encoder.py",
         "training": {
-            **{key: run[key] for key in ("seed", "steps", "batch", "negatives", "rate", "groups_sha256", "count")},
+            "start": {
+                "name": start["name"],
+                "sha256": start["files"]["model.onnx"]["sha256"],
+                "training": start["training"],
+            },
+            **{key: run[key] for key in ("seed", "steps", "batch", "rate", "groups_sha256", "count")},
             "checkpoint": options.step,
             "checkpoint_sha256": sha256(options.run / f"step-{options.step}.safetensors"),
             "share_of_tuned_weights": options.share,
-            "data": data["sources"],
+            "data": {"texts": "benchmarks/training/written/DATASHEET.md", "texts_sha256": sha256(WRITTEN)},
         },
-        "not_trained_on": data["not_trained_on"],
-        "changes": "Pooling and norm put into the graph; matrices and word embeddings turned into int8.",
+        "changes": "Trained; pooling and norm put into the graph; matrices and word embeddings turned into int8.",
         "dimensions": WIDTH,
         "max_tokens": MAX_TOKENS,
         "token_output": TOKEN_OUTPUT,
@@ -102,17 +107,19 @@ def main() -> None:
     """Export, check, and put the three files in place."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("model", type=Path, help="the folder with model.safetensors and tokenizer.json of the base")
+    parser.add_argument(
+        "--start", type=Path, required=True, help="folder of the exported model that the training began with"
+    )
     parser.add_argument("--run", type=Path, required=True, help="folder that the training wrote")
     parser.add_argument("--step", type=int, required=True, help="which checkpoint")
     parser.add_argument("--share", type=float, default=1.0, help="share of the tuned weights, from 0 to 1")
-    parser.add_argument("--data", type=Path, required=True, help="sources.json of the training data")
-    parser.add_argument("--out", type=Path, default=OUT)
+    parser.add_argument("--out", type=Path, required=True)
     options = parser.parse_args()
     import torch
     from safetensors.torch import load_file
 
     torch.set_num_threads(1)
-    base = load_published(options.model)
+    base = load_exported(options.start / "model.onnx", load_published(options.model))
     tuned = load_file(str(options.run / f"step-{options.step}.safetensors"))
     weights = interpolated(base, tuned, options.share)
     with tempfile.TemporaryDirectory() as scratch:

@@ -29,6 +29,7 @@ import json
 import math
 import shutil
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -211,6 +212,48 @@ def load_published(folder: Path) -> dict[str, Any]:
     if sha256(source) != PUBLISHED_SHA256:
         raise SystemExit(f"{source} is not the published model: its sha256 differs from {PUBLISHED_SHA256}.")
     weights: dict[str, Any] = load_file(str(source))
+    return weights
+
+
+def load_exported(path: Path, base: Mapping[str, Any]) -> dict[str, Any]:
+    """The weights of an exported graph under the published names: the int8 matrices read back, the embeddings those of the base."""
+    import numpy as np
+    import onnx
+    import torch
+    from onnx import numpy_helper
+
+    graph = onnx.load(str(path)).graph
+    tensors = {tensor.name: numpy_helper.to_array(tensor) for tensor in graph.initializer}
+    for node in graph.node:
+        if node.op_type == "MatMulNBits":
+            blocks, scales = tensors[node.input[1]].astype(np.float32) - 128, tensors[node.input[2]]
+            name = node.name.partition("/MatMul")[0].strip("/").replace("/", ".")
+            tensors[f"{name}.weight"] = (blocks.reshape(*scales.shape, BLOCK) * scales[..., None]).reshape(
+                len(scales), -1
+            )
+    return as_published({name: torch.tensor(tensor) for name, tensor in tensors.items()}, base)
+
+
+def as_published(tensors: Mapping[str, Any], base: Mapping[str, Any]) -> dict[str, Any]:
+    """The tensors of :func:`build_model`, or of its export, under the published names; what is not among them as in the base."""
+    weights = dict(base)
+    pairs = [("norm", "embeddings.LayerNorm")]
+    for number in range(LAYERS):
+        here, there = f"layers.{number}", f"encoder.layer.{number}"
+        pairs += [
+            (f"{here}.out", f"{there}.attention.output.dense"),
+            (f"{here}.norm_out", f"{there}.attention.output.LayerNorm"),
+            (f"{here}.up", f"{there}.intermediate.dense"),
+            (f"{here}.down", f"{there}.output.dense"),
+            (f"{here}.norm_down", f"{there}.output.LayerNorm"),
+        ]
+        for kind in ("weight", "bias"):
+            parts = tensors[f"{here}.qkv.{kind}"].chunk(3)
+            for part, name in zip(parts, ("query", "key", "value"), strict=True):
+                weights[f"{there}.attention.self.{name}.{kind}"] = part.clone().contiguous()
+    for here, there in pairs:
+        for kind in ("weight", "bias"):
+            weights[f"{there}.{kind}"] = tensors[f"{here}.{kind}"].clone().contiguous()
     return weights
 
 

@@ -1,14 +1,13 @@
-"""Tune all-MiniLM-L6-v2 on labelled requests, so that requests lie near all the tools that they need.
+"""Teach the encoder needs, everyday phrases and requests for tools: they come to lie near the tools that they need.
 
-In the environment of ``export_minilm.py`` (torch), from the repository's root::
+In the environment of ``export_minilm.py`` (torch), from the repository's root, after ``python -m benchmarks.training.corpus OUT``::
 
-    python -m benchmarks.training.train_encoder MODEL_FOLDER --groups /tmp/train/groups.jsonl --out /tmp/train/run --steps 500
+    python -m benchmarks.training.train_encoder MODEL_FOLDER --start EXPORTED_FOLDER --groups OUT/groups.jsonl --out RUN --steps 900
 
-A line of the groups has ``query``, ``positives`` and ``negatives`` (texts of documents), and ``positive_ids`` and ``negative_ids``. Those of the
-shipped model were made of two labelled sets, of documentation, and of requests by a generator that is gone; ``card.json`` has their digest,
-and commit ``af366a6b`` has what made them. The loss is InfoNCE: over all documents of a batch, at temperature 0.05, each needed document against every document that
-the request does not need; further needed ones count on neither side. Word and position embeddings stay as they are.
-Written are ``step-N.safetensors`` at a third, two thirds and the end, with the published names of the tensors.
+The start is an exported model, whose int8 matrices are read back; without one, the published model. The loss is InfoNCE over the documents of
+a batch, at temperature 0.05. A batch is filled with texts of a few catalogues, eight of each, so that most of what a text is told from are
+siblings of its tool. Further needed documents, and documents that say the same as a needed one, are neither pulled nor pushed. Word and position
+embeddings and the two lowest layers stay as they are. Written are ``step-N.safetensors`` with the published names of the tensors.
 """
 
 from __future__ import annotations
@@ -18,56 +17,41 @@ import hashlib
 import json
 import random
 import time
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.training.export_minilm import LAYERS, build_model, load_published
+from benchmarks.training.export_minilm import as_published, build_model, load_exported, load_published
 
 TEMPERATURE = 0.05
-WARM_UP = 0.1
+WARM_UP = 0.08
 WEIGHT_DECAY = 0.01
 LARGEST_GRADIENT = 1.0
-SAID_EVERY = 5
-QUERY_TOKENS, DOCUMENT_TOKENS = 48, 56
+SAID_EVERY = 10
+QUERY_TOKENS, DOCUMENT_TOKENS = 40, 44
 MOST_POSITIVES = 2
-POOL = 16
-"""Batches whose groups are sorted by length together: long beside long costs least padding, and all else stays random."""
+OF_A_CATALOGUE = 8
+SHARE_OF_PHRASES = 0.5
+"""Of the phrases so many are read in an epoch: there are as many as needs, and an agent writes needs."""
+SAME = 0.93
+"""Cosine from which two documents say the same: twins (PUT and PATCH, v1 and v2) are no wrong answers."""
+FROZEN = ("norm.", "layers.0.", "layers.1.")
+# The constants above are chosen, not tuned: one run was made.
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A request in token numbers, and the documents that it needs and that it does not, by key and in token numbers."""
+    """A text in token numbers, and the ids of the operations that it needs."""
 
+    kind: str
     query: list[int]
-    positives: list[tuple[str, list[int]]]
-    negatives: list[tuple[str, list[int]]]
-
-    @property
-    def length(self) -> int:
-        """Tokens of the longest document."""
-        return max(len(ids) for _, ids in (*self.positives, *self.negatives))
+    ids: list[str]
 
 
-@dataclass(frozen=True, slots=True)
-class Batch:
-    """Requests and documents.
-
-    :param queries: token numbers of each request.
-    :param documents: token numbers of each document; of each tool one.
-    :param wanted: (request, document) of each pair that belongs together.
-    :param hidden: (request, document) of further right pairs: they are neither pulled nor pushed.
-    """
-
-    queries: list[list[int]]
-    documents: list[list[int]]
-    wanted: list[tuple[int, int]]
-    hidden: set[tuple[int, int]]
-
-
-def read_groups(path: Path, tokenizer: Any) -> list[Group]:
-    """The groups of a file, in token numbers cut to what training reads.
+def read_groups(path: Path, tokenizer: Any) -> tuple[list[Group], dict[str, list[int]]]:
+    """The groups of a file, and the documents by id, in token numbers cut to what training reads.
 
     :param tokenizer: one of the library ``tokenizers``, that does not pad.
     """
@@ -76,43 +60,30 @@ def read_groups(path: Path, tokenizer: Any) -> list[Group]:
         tokenizer.enable_truncation(most)
         return [encoding.ids for encoding in tokenizer.encode_batch(list(texts))]
 
-    groups = []
-    for row in map(json.loads, path.read_text(encoding="utf-8").splitlines()):
-        documents = encode([*row["positives"], *row["negatives"]], DOCUMENT_TOKENS)
-        keyed = list(zip([*row["positive_ids"], *row["negative_ids"]], documents, strict=True))
-        count = len(row["positives"])
-        if count and len(keyed) > count:
-            groups.append(Group(encode([row["query"]], QUERY_TOKENS)[0], keyed[:count], keyed[count:]))
-    return groups
+    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    texts = {tool: text for row in rows for tool, text in zip(row["ids"], row["texts"], strict=True)}
+    queries = encode([row["query"] for row in rows], QUERY_TOKENS)
+    groups = [Group(row["kind"], query, row["ids"]) for row, query in zip(rows, queries, strict=True)]
+    return groups, dict(zip(texts, encode(list(texts.values()), DOCUMENT_TOKENS), strict=True))
 
 
-def batches(groups: Sequence[Group], size: int, negatives: int, rng: random.Random) -> Iterator[Batch]:
-    """Batches without end: each group once an epoch, with some of its positives and hard negatives."""
+def batches(groups: Sequence[Group], size: int, rng: random.Random) -> Iterator[list[Group]]:
+    """Batches without end, each of a few catalogues."""
     while True:
-        mixed = rng.sample(groups, len(groups))
-        for start in range(0, len(mixed), size * POOL):
-            pool = sorted(mixed[start : start + size * POOL], key=lambda group: group.length)
-            parts = [pool[place : place + size] for place in range(0, len(pool) - size + 1, size)]
-            for part in rng.sample(parts, len(parts)):
-                yield _batch(part, negatives, rng)
+        by_catalogue: dict[str, list[Group]] = defaultdict(list)
+        for group in groups:
+            if group.kind != "phrases" or rng.random() < SHARE_OF_PHRASES:
+                by_catalogue[group.ids[0].partition("/")[0]].append(group)
+        parts = []
+        for members in by_catalogue.values():
+            rng.shuffle(members)
+            parts += [members[at : at + OF_A_CATALOGUE] for at in range(0, len(members), OF_A_CATALOGUE)]
+        rng.shuffle(parts)
+        row = [group for part in parts for group in part]
+        yield from (row[at : at + size] for at in range(0, len(row) - size + 1, size))
 
 
-def _batch(groups: Sequence[Group], negatives: int, rng: random.Random) -> Batch:
-    documents: dict[str, list[int]] = {}
-    wanted_keys: list[list[str]] = []
-    for group in groups:
-        positives = rng.sample(group.positives, min(MOST_POSITIVES, len(group.positives)))
-        chosen = rng.sample(group.negatives, min(negatives, len(group.negatives)))
-        wanted_keys.append([key for key, _ in positives])
-        for key, ids in (*positives, *chosen):
-            documents.setdefault(key, ids)
-    place = {key: number for number, key in enumerate(documents)}
-    wanted = [(row, place[key]) for row, keys in enumerate(wanted_keys) for key in keys]
-    gold = {(row, place[key]) for row, group in enumerate(groups) for key, _ in group.positives if key in place}
-    return Batch([group.query for group in groups], list(documents.values()), wanted, gold - set(wanted))
-
-
-def padded(rows: list[list[int]]) -> tuple[Any, Any]:
+def padded(rows: Sequence[Sequence[int]]) -> tuple[Any, Any]:
     """Token numbers and mask, int64 [texts, tokens]."""
     import torch
 
@@ -124,45 +95,41 @@ def padded(rows: list[list[int]]) -> tuple[Any, Any]:
     return ids, mask
 
 
-def loss_of(model: Any, batch: Batch) -> Any:
+def embedded(model: Any, rows: Sequence[Sequence[int]]) -> Any:
+    """The vectors of texts, [texts, dimensions]; short and long ones pass apart, which saves padding."""
+    import torch
+
+    order = sorted(range(len(rows)), key=lambda number: len(rows[number]))
+    halves = [part for part in (order[: len(order) // 2], order[len(order) // 2 :]) if part]
+    vectors = torch.cat([model(*padded([rows[number] for number in part])) for part in halves])
+    back = torch.empty(len(rows), dtype=torch.int64)
+    back[torch.tensor(order)] = torch.arange(len(rows))
+    return vectors[back]
+
+
+def loss_of(model: Any, batch: Sequence[Group], documents: Mapping[str, list[int]], rng: random.Random) -> Any:
     """InfoNCE of a batch."""
     import torch
 
-    with torch.autocast("cpu", dtype=torch.bfloat16):
-        queries, documents = model(*padded(batch.queries)), model(*padded(batch.documents))
-    scores = queries.float() @ documents.float().T / TEMPERATURE
-    right = torch.zeros_like(scores, dtype=torch.bool)
-    for row, column in (*batch.wanted, *batch.hidden):
-        right[row, column] = True
-    others = torch.logsumexp(scores.masked_fill(right, float("-inf")), dim=1)
-    rows, columns = (torch.tensor(part) for part in zip(*batch.wanted, strict=True))
+    place: dict[str, int] = {}
+    pairs = [
+        (row, place.setdefault(tool, len(place)))
+        for row, group in enumerate(batch)
+        for tool in rng.sample(group.ids, min(MOST_POSITIVES, len(group.ids)))
+    ]
+    vectors = embedded(model, [documents[tool] for tool in place])
+    scores = embedded(model, [group.query for group in batch]) @ vectors.T / TEMPERATURE
+    rows, columns = (torch.tensor(part) for part in zip(*pairs, strict=True))
+    hidden = torch.zeros_like(scores, dtype=torch.bool)
+    for row, group in enumerate(batch):
+        hidden[row, [place[tool] for tool in group.ids if tool in place]] = True
+    same = (vectors.detach() @ vectors.detach().T) > SAME
+    for row, column in pairs:
+        hidden[row] |= same[column]
+    others = torch.logsumexp(scores.masked_fill(hidden, float("-inf")), dim=1)
     losses = torch.logaddexp(scores[rows, columns], others[rows]) - scores[rows, columns]
-    counts = torch.bincount(rows, minlength=len(batch.queries))
-    return (losses / counts[rows]).sum() / len(batch.queries)
-
-
-def published(model: Any, base: Mapping[str, Any]) -> dict[str, Any]:
-    """The weights under the published names; what was not trained as it was."""
-    state = {name: tensor.detach() for name, tensor in model.state_dict().items()}
-    weights = dict(base)
-    pairs = [("norm", "embeddings.LayerNorm")]
-    for number in range(LAYERS):
-        here, there = f"layers.{number}", f"encoder.layer.{number}"
-        pairs += [
-            (f"{here}.out", f"{there}.attention.output.dense"),
-            (f"{here}.norm_out", f"{there}.attention.output.LayerNorm"),
-            (f"{here}.up", f"{there}.intermediate.dense"),
-            (f"{here}.down", f"{there}.output.dense"),
-            (f"{here}.norm_down", f"{there}.output.LayerNorm"),
-        ]
-        for kind in ("weight", "bias"):
-            parts = state[f"{here}.qkv.{kind}"].chunk(3)
-            for part, name in zip(parts, ("query", "key", "value"), strict=True):
-                weights[f"{there}.attention.self.{name}.{kind}"] = part.clone().contiguous()
-    for here, there in pairs:
-        for kind in ("weight", "bias"):
-            weights[f"{there}.{kind}"] = state[f"{here}.{kind}"].clone()
-    return weights
+    counts = torch.bincount(rows, minlength=len(batch))
+    return (losses / counts[rows]).sum() / len(batch)
 
 
 def interpolated(base: Mapping[str, Any], tuned: Mapping[str, Any], share: float) -> dict[str, Any]:
@@ -185,49 +152,57 @@ def schedule(step: int, steps: int) -> float:
 def main() -> None:
     """Train and save."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("model", type=Path, help="the folder with model.safetensors and tokenizer.json")
+    parser.add_argument("model", type=Path, help="the folder with model.safetensors and tokenizer.json of the base")
+    parser.add_argument("--start", type=Path, help="folder of an exported model of the same base")
     parser.add_argument("--groups", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--steps", type=int, default=500)
-    parser.add_argument("--batch", type=int, default=32, help="requests of a step")
-    parser.add_argument("--negatives", type=int, default=1, help="hard negatives of a request")
-    parser.add_argument("--rate", type=float, default=3e-5, help="highest learning rate")
+    parser.add_argument("--steps", type=int, default=900)
+    parser.add_argument("--batch", type=int, default=48, help="texts of a step")
+    parser.add_argument("--rate", type=float, default=4e-5, help="highest learning rate")
     parser.add_argument("--seed", type=int, default=5)
     parser.add_argument("--threads", type=int, default=1)
     options = parser.parse_args()
-    base = load_published(options.model)
     import torch
     from safetensors.torch import save_file
     from tokenizers import Tokenizer
 
+    base = load_published(options.model)
+    if options.start is not None:
+        base = load_exported(options.start / "model.onnx", base)
     torch.set_num_threads(options.threads)
     torch.manual_seed(options.seed)
     model = build_model(base).train()
+    for name, parameter in model.named_parameters():
+        parameter.requires_grad_(not name.startswith(FROZEN))
     tokenizer = Tokenizer.from_file(str(options.model / "tokenizer.json"))
     tokenizer.no_padding()
-    groups = read_groups(options.groups, tokenizer)
+    groups, documents = read_groups(options.groups, tokenizer)
     options.out.mkdir(parents=True, exist_ok=True)
     told = {name: value if isinstance(value, (int, float)) else str(value) for name, value in vars(options).items()}
     told |= {"groups_sha256": hashlib.sha256(options.groups.read_bytes()).hexdigest(), "count": len(groups)}
     (options.out / "options.json").write_text(json.dumps(told, indent=2) + "\n", encoding="utf-8")
-    optimiser = torch.optim.AdamW(model.parameters(), lr=options.rate, weight_decay=WEIGHT_DECAY)
+    learnt = [parameter for parameter in model.parameters() if parameter.requires_grad]
+    optimiser = torch.optim.AdamW(learnt, lr=options.rate, weight_decay=WEIGHT_DECAY)
     slope = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda step: schedule(step, options.steps))
-    saved_at = {options.steps // 3, 2 * options.steps // 3, options.steps}
-    supply = batches(groups, options.batch, options.negatives, random.Random(options.seed))
+    rng = random.Random(options.seed)
+    supply = batches(groups, options.batch, rng)
     started, running = time.perf_counter(), 0.0
     for step in range(1, options.steps + 1):
-        loss = loss_of(model, next(supply))
+        loss = loss_of(model, next(supply), documents, rng)
         optimiser.zero_grad()
         loss.backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), LARGEST_GRADIENT)
+        torch.nn.utils.clip_grad_norm_(learnt, LARGEST_GRADIENT)
         optimiser.step()
         slope.step()
         running += float(loss.detach())
         if step % SAID_EVERY == 0:
             print(f"step {step} loss {running / SAID_EVERY:.4f} {time.perf_counter() - started:.0f} s", flush=True)
             running = 0.0
-        if step in saved_at:
-            save_file(published(model, base), str(options.out / f"step-{step}.safetensors"))
+        if step in {options.steps // 3, 2 * options.steps // 3, options.steps}:
+            save_file(
+                as_published({name: tensor.detach() for name, tensor in model.state_dict().items()}, base),
+                str(options.out / f"step-{step}.safetensors"),
+            )
 
 
 if __name__ == "__main__":

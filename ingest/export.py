@@ -1,8 +1,7 @@
-"""Export the graph to a file: GraphML, JSON, Cypher or Turtle. Each format has the same nodes and edges."""
+"""Export the graph to a file: GraphML or JSON. Each format has the same nodes and edges."""
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -10,7 +9,6 @@ from functools import cache
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, TypeAlias
-from urllib.parse import quote
 
 from ontology.errors import InvalidArgumentError
 from ontology.files import disk_errors, replacing
@@ -32,7 +30,6 @@ EDGE_COLUMNS: Mapping[str, type] = {
 }
 """Map from edge column to its type, without ``head`` and ``tail``; ``phrases`` and ``provenance`` are JSON."""
 _JSON_COLUMNS = ("surface_forms", "phrases", "provenance")
-_ROWS_PER_STATEMENT = 200
 # Characters that XML or UTF-8 does not allow, and NUL, which ends a C string.
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
 
@@ -112,13 +109,15 @@ def export_graph(graph: nx.MultiDiGraph[str], path: Path, format: str) -> None:
 
     Characters that the formats cannot represent (control characters, lone surrogates) become U+FFFD.
 
-    :param format: ``graphml``, ``json``, ``cypher`` or ``turtle``.
+    :param format: ``graphml`` or ``json``.
     :raises InvalidArgumentError: for another format.
     :raises StorageError: when the file cannot be written.
     """
     write = _WRITERS.get(format)
     if write is None:
-        remedy = f"Choose one of: {', '.join(EXPORT_FORMATS)}"
+        remedy = (
+            f"Choose one of: {', '.join(EXPORT_FORMATS)}; egotools export neo4j:bolt://HOST:PORT writes into a database"
+        )
         raise InvalidArgumentError(f"the format {format!r} is not known", subject="format", remedy=remedy)
     remedy = "Check that the folder exists, can be written and has free space"
     with (
@@ -164,70 +163,6 @@ def _json(graph: nx.MultiDiGraph[str], file: TextIO) -> None:
     file.write("\n]}\n")
 
 
-def _cypher(graph: nx.MultiDiGraph[str], file: TextIO) -> None:
-    """Write CREATE statements for an empty database, one per line."""
-    properties = ", ".join(f"{column}: row.{column}" for column in NODE_COLUMNS)
-    for batch in batches(node_rows(graph), _ROWS_PER_STATEMENT):
-        file.write(f"UNWIND {_literal(batch)} AS row CREATE (:{NODE_LABEL} {{{properties}}});\n")
-    properties = ", ".join(f"{column}: row.{column}" for column in EDGE_COLUMNS)
-    for name in relations(graph):
-        for batch in batches(edge_rows(graph, name), _ROWS_PER_STATEMENT):
-            file.write(
-                f"UNWIND {_literal(batch)} AS row MATCH (head:{NODE_LABEL} {{key: row.head}}), "
-                f"(tail:{NODE_LABEL} {{key: row.tail}}) CREATE (head)-[:{name} {{{properties}}}]->(tail);\n"
-            )
-
-
-def _literal(value: Any) -> str:
-    """Return a value as a Cypher literal."""
-    if isinstance(value, str):
-        return f"'{value.translate(_CYPHER_ESCAPES)}'"
-    if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{key}: {_literal(inner)}" for key, inner in value.items()) + "}"
-    return "[" + ", ".join(map(_literal, value)) + "]" if isinstance(value, list) else repr(value)
-
-
-def _turtle(graph: nx.MultiDiGraph[str], file: TextIO) -> None:
-    """Write each edge as a triple, and as an ``rdf:Statement`` with its confidence and evidence."""
-    file.write(
-        "@prefix rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#> .\n"
-        "@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .\n"
-        "@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .\n"
-        "@prefix et: <urn:egotools:vocabulary:> .\n\n"
-    )
-    for row in node_rows(graph):
-        key, said = (
-            _iri("node", row["key"]),
-            [f"a {_iri('type', row.pop('type'))}", f"rdfs:label {_turtle_value(row.pop('name'))}"],
-        )
-        said += [f"et:{column} {_turtle_value(value)}" for column, value in row.items()]
-        file.write(f"{key} {' ; '.join(said)} .\n")
-    for row in edge_rows(graph):
-        digest = hashlib.sha256("\0".join((row["head"], row["tail"], row["key"])).encode()).hexdigest()[:32]
-        head, tail = _iri("node", row.pop("head")), _iri("node", row.pop("tail"))
-        predicate = _iri("predicate", row.pop("predicate"))
-        said = ["a rdf:Statement", f"rdf:subject {head}", f"rdf:predicate {predicate}", f"rdf:object {tail}"]
-        said += [f"et:{column} {_turtle_value(value)}" for column, value in row.items()]
-        file.write(f"{head} {predicate} {tail} .\n{_iri('edge', digest)} {' ; '.join(said)} .\n")
-
-
-def _iri(kind: str, name: str) -> str:
-    return f"<urn:egotools:{kind}:{quote(name, safe='')}>"
-
-
-def _turtle_value(value: Any) -> str:
-    if isinstance(value, str):
-        return f'"{value.translate(_TURTLE_ESCAPES)}"'
-    return f'"{value!r}"^^xsd:{"double" if isinstance(value, float) else "integer"}'
-
-
-_ESCAPES = {"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
-_CYPHER_ESCAPES, _TURTLE_ESCAPES = str.maketrans(_ESCAPES | {"'": "\\'"}), str.maketrans(_ESCAPES | {'"': '\\"'})
-_WRITERS: dict[str, Callable[[Any, TextIO], None]] = {
-    "cypher": _cypher,
-    "graphml": _graphml,
-    "json": _json,
-    "turtle": _turtle,
-}
+_WRITERS: dict[str, Callable[[Any, TextIO], None]] = {"graphml": _graphml, "json": _json}
 EXPORT_FORMATS = tuple(_WRITERS)
 """The names of the export formats."""

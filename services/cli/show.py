@@ -29,7 +29,7 @@ _DESCRIPTION_CHARS = 300
 _MAX_ALTERNATIVES = 3
 _MAX_PLACES = 3  # maximum number of places shown as evidence of an edge
 _SCREEN, _JSON, _ALL = 15, 40, 1_000_000  # edges
-_ENDINGS = {".graphml": "graphml", ".json": "json", ".cypher": "cypher", ".cql": "cypher", ".ttl": "turtle"}
+_ENDINGS = {".graphml": "graphml", ".json": "json"}
 
 
 def show(
@@ -145,7 +145,7 @@ def _match_to_json(snapshot: Snapshot, match: ShapeMatch) -> dict[str, Any]:
 def export(
     out: Annotated[str, Argument(help="File to write, or neo4j:bolt://USER:PASSWORD@HOST:PORT.")],
     store: Store = DEFAULT_STORE,
-    form: Annotated[str, Option("--format", "-f", help="graphml, json, cypher or turtle.")] = "",
+    form: Annotated[str, Option("--format", "-f", help="graphml or json.")] = "",
     as_json: Json = False,
 ) -> None:
     """Write the tool graph to a file for other programs, or into a Neo4j database, in place of the graph that is there."""
@@ -163,7 +163,7 @@ def export(
     if database is None and not form:
         problem, remedy = (
             f"the ending {Path(out).suffix!r} names no format",
-            f"Use one of {', '.join(_ENDINGS)}, or --format",
+            f"Use one of {', '.join(_ENDINGS)}, or --format; a database: neo4j:bolt://HOST:PORT",
         )
         raise InvalidArgumentError(problem, subject=out, remedy=remedy)
     graph = snapshot_graph(open_snapshot(store))

@@ -11,7 +11,7 @@ import networkx as nx
 import pytest
 
 from ingest.build_report import Counts
-from ingest.export import EDGE_COLUMNS, EXPORT_FORMATS, NODE_COLUMNS, NODE_LABEL, clean, export_graph
+from ingest.export import EXPORT_FORMATS, clean, export_graph
 from ontology import InvalidArgumentError, StorageError
 from tests.ingest.graphs import nasty_graph, small_graph
 
@@ -36,48 +36,7 @@ def _json(path: Path) -> tuple[Counts, set[str]]:
     return counts_of(graph), {data["name"] for _, data in graph.nodes(data=True)}
 
 
-def _cypher(path: Path) -> tuple[Counts, set[str]]:
-    ladybug = pytest.importorskip("ladybug", reason="the extra `ladybug` is not installed")
-    types = {str: "STRING", int: "INT64", float: "DOUBLE"}
-    database = ladybug.Database(str(path.with_suffix(".db")), buffer_pool_size=1 << 28)
-    connection = ladybug.Connection(database)
-    columns = ", ".join(f"`{name}` {types[type_]}" for name, type_ in NODE_COLUMNS.items())
-    connection.execute(f"CREATE NODE TABLE {NODE_LABEL} ({columns}, PRIMARY KEY (key))")
-    columns = ", ".join(f"`{name}` {types[type_]}" for name, type_ in EDGE_COLUMNS.items())
-    tables = ("HAS_ENTITY", "HAS_PARAMETER", "SUPPLIES")
-    for name in tables:
-        connection.execute(f"CREATE REL TABLE {name} (FROM {NODE_LABEL} TO {NODE_LABEL}, {columns})")
-    for line in path.read_text(encoding="utf-8").split("\n"):
-        if line:
-            connection.execute(line)
-    names = [row[0] for row in connection.execute(f"MATCH (n:{NODE_LABEL}) RETURN n.name").get_all()]
-    edges = sum(connection.execute(f"MATCH ()-[e:{name}]->() RETURN count(e)").get_next()[0] for name in tables)
-    connection.close()
-    database.close()
-    return Counts(nodes=len(names), edges=edges), set(names)
-
-
-def _turtle(path: Path) -> tuple[Counts, set[str]]:
-    rdflib = pytest.importorskip("rdflib", reason="rdflib is not installed")
-    graph = rdflib.Graph()
-    graph.parse(path, format="turtle")
-    vocabulary = rdflib.Namespace("urn:egotools:vocabulary:")
-    statements = set(graph.subjects(rdflib.RDF.type, rdflib.RDF.Statement))
-    for statement in statements:  # each edge is said plainly too
-        ends = [graph.value(statement, rdflib.RDF[part]) for part in ("subject", "predicate", "object")]
-        assert tuple(ends) in graph
-        assert 0 < float(graph.value(statement, vocabulary.confidence)) <= 1
-    labels = {str(label) for label in graph.objects(None, rdflib.RDFS.label)}
-    nodes = set(graph.subjects(vocabulary.degree, None))
-    return Counts(nodes=len(nodes), edges=len(statements)), labels
-
-
-READERS: dict[str, Callable[[Path], tuple[Counts, set[str]]]] = {
-    "cypher": _cypher,
-    "graphml": _graphml,
-    "json": _json,
-    "turtle": _turtle,
-}
+READERS: dict[str, Callable[[Path], tuple[Counts, set[str]]]] = {"graphml": _graphml, "json": _json}
 
 
 @GRAPHS
@@ -104,7 +63,7 @@ def test_the_same_graph_gives_the_same_bytes(tmp_path: Path, format: str) -> Non
 
 
 def test_an_unknown_format_lists_the_known_ones(tmp_path: Path) -> None:
-    with pytest.raises(InvalidArgumentError, match="cypher, graphml, json, turtle"):
+    with pytest.raises(InvalidArgumentError, match="graphml, json; egotools export neo4j"):
         export_graph(small_graph(), tmp_path / "graph", "dot")
 
 

@@ -1,6 +1,7 @@
 """Fetch the real documents of this folder's list into one folder: OUT/documents. The archives are kept in OUT/archives.
 
     python -m examples.real.fetch out/real
+    python -m examples.real.fetch out/real-later examples/real/later_documents.yaml
     egotools validate out/real/documents
 
 It needs pip, npm and node, and the extra `mcp`. What is there already is not fetched again. The documents belong to their
@@ -72,11 +73,12 @@ def _listing(archive: Archive, server: ListedServer, file: Path, folder: Path, r
 
 def main(arguments: list[str]) -> int:
     """Run the command; the exit code is that of the error."""
-    if len(arguments) != 1 or arguments[0].startswith("-"):
+    if len(arguments) not in (1, 2) or arguments[0].startswith("-"):
         print(__doc__)
         return 0 if arguments[:1] in (["-h"], ["--help"]) else 2
     try:
-        documents = fetch(Path(arguments[0]), progress=lambda line: print(line, flush=True))
+        source = Path(arguments[1]) if len(arguments) > 1 else LIST
+        documents = fetch(Path(arguments[0]), source=source, progress=lambda line: print(line, flush=True))
     except EgotoolsError as error:
         print(error, file=sys.stderr)
         return error.exit_code

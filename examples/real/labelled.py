@@ -16,6 +16,8 @@ REQUESTS = _FOLDER / "requests.jsonl"
 UNANSWERABLE = _FOLDER / "unanswerable.jsonl"
 """The requests that no tool of the catalogue serves."""
 DEPENDENCIES = _FOLDER / "true_dependencies.jsonl"
+LATER_DEPENDENCIES = _FOLDER / "later_dependencies.jsonl"
+"""Of documents that were not in use before; the document decides the half."""
 
 Half = Literal["dev", "test"]
 ToolId = Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]*/\S.*$")]

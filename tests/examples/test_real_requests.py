@@ -12,19 +12,21 @@ import pytest
 from eval.queries import read_queries
 from examples.real.labelled import (
     DEPENDENCIES,
+    LATER_DEPENDENCIES,
     REQUESTS,
     UNANSWERABLE,
     RealRequest,
     TrueDependency,
     read_labelled,
 )
-from examples.real.listed import read_list
+from examples.real.listed import LIST, read_list
 from ingest.sources import Catalog, read_catalog
 from ingest.sources.json_schema.schema import MAX_FIELDS
 from ontology.tool import Parameter
 from tests.conftest import ROOT
 
 PER_CLASS = 60
+LATER = LIST.with_name("later_documents.yaml")
 
 
 @pytest.fixture(scope="module")
@@ -33,14 +35,12 @@ def requests() -> tuple[RealRequest, ...]:
 
 
 @pytest.fixture(scope="module")
-def dependencies() -> tuple[TrueDependency, ...]:
-    return read_labelled(DEPENDENCIES, TrueDependency)
-
-
-@pytest.fixture(scope="module")
 def fetched() -> Catalog:
     """The catalogue, where `python -m examples.real.fetch out/real` has been run; EGOTOOLS_REAL may name another folder."""
-    folder = Path(os.environ.get("EGOTOOLS_REAL", ROOT / "out" / "real")) / "documents"
+    return catalog(Path(os.environ.get("EGOTOOLS_REAL", ROOT / "out" / "real")) / "documents")
+
+
+def catalog(folder: Path) -> Catalog:
     if not folder.is_dir():
         pytest.skip(f"the real documents are not fetched: no folder {folder}")
     return read_catalog([str(folder)])
@@ -65,10 +65,25 @@ def test_every_gold_tool_exists(fetched: Catalog, requests: tuple[RealRequest, .
     assert not {tool for request in requests for slot in request.tools for tool in slot} - known
 
 
-def test_every_input_and_output_of_a_dependency_exists(
-    fetched: Catalog, dependencies: tuple[TrueDependency, ...]
-) -> None:
-    tools = {tool.id: tool for tool in fetched.tools}
+def test_every_input_and_output_of_a_dependency_exists(fetched: Catalog) -> None:
+    check_dependencies(read_labelled(DEPENDENCIES, TrueDependency), fetched)
+
+
+def test_every_input_and_output_of_a_later_dependency_exists() -> None:
+    folder = Path(f"{os.environ.get('EGOTOOLS_REAL', ROOT / 'out' / 'real')}-later") / "documents"
+    check_dependencies(read_labelled(LATER_DEPENDENCIES, TrueDependency), catalog(folder))
+
+
+def test_a_later_document_has_fifteen_dependencies_of_one_half() -> None:
+    rows = Counter((row.document, row.split) for row in read_labelled(LATER_DEPENDENCIES, TrueDependency))
+    listed = {one.name for archive in read_list(LATER) for one in archive.listed}
+    assert {document for document, _ in rows} == listed
+    assert set(rows.values()) == {15}
+    assert Counter(split for _, split in rows) == {"dev": 4, "test": 4}
+
+
+def check_dependencies(dependencies: Sequence[TrueDependency], documents: Catalog) -> None:
+    tools = {tool.id: tool for tool in documents.tools}
     for dependency in dependencies:
         consumer, producer = tools[dependency.consumer], tools[dependency.producer]
         assert known_or_cut(dependency.input, consumer.parameters), dependency.id

@@ -4,7 +4,7 @@ In the environment of ``export_minilm.py``, from the repository's root, after ``
 
     python -m benchmarks.training.export_encoder MODEL_FOLDER --start EXPORTED_FOLDER --run RUN --step 900 --share 0.6 --out FOLDER
 
-The graph, its inputs and its output are those of the base model's export; the weights are ``share`` of the way from those of the
+Without ``--run`` it exports the published model, ``minilm-l6-int8.v1``. The graph, its inputs and its output are those of the base model's export; the weights are ``share`` of the way from those of the
 start to the trained ones. It is not written when its int8 vectors stray from those of the fp32 weights.
 """
 
@@ -67,11 +67,10 @@ def cosines(weights: dict[str, Any], model: Path, tokenizer_path: Path) -> list[
 
 def make_card(folder: Path, agreement: list[float], options: argparse.Namespace) -> dict[str, Any]:
     """Describe the model: where it comes from, what it was taught with, and how to check it."""
-    run = json.loads((options.run / "options.json").read_text(encoding="utf-8"))
-    start = json.loads((options.start / "card.json").read_text(encoding="utf-8"))
+    taught = {} if options.run is None else {"training": _training(options)}
     return {
-        "name": NAME,
-        "model": "all-MiniLM-L6-v2, trained on needs, phrases and requests for tools",
+        "name": NAME if taught else "minilm-l6-int8.v1",
+        "model": "all-MiniLM-L6-v2" + (", trained on needs, phrases and requests for tools" if taught else ""),
         "licence": "Apache-2.0",
         "languages": ["English"],
         "base": {
@@ -82,19 +81,8 @@ def make_card(folder: Path, agreement: list[float], options: argparse.Namespace)
             "sha256": PUBLISHED_SHA256,
         },
         "made_by": "benchmarks/training: train_encoder.py, export_encoder.py",
-        "training": {
-            "start": {
-                "name": start["name"],
-                "sha256": start["files"]["model.onnx"]["sha256"],
-                "training": start["training"],
-            },
-            **{key: run[key] for key in ("seed", "steps", "batch", "rate", "groups_sha256", "count")},
-            "checkpoint": options.step,
-            "checkpoint_sha256": sha256(options.run / f"step-{options.step}.safetensors"),
-            "share_of_tuned_weights": options.share,
-            "data": {"texts": "benchmarks/training/written/DATASHEET.md", "texts_sha256": sha256(WRITTEN)},
-        },
-        "changes": "Trained; pooling and norm put into the graph; matrices and word embeddings turned into int8.",
+        **taught,
+        "changes": "Pooling and norm put into the graph; matrices and word embeddings turned into int8.",
         "dimensions": WIDTH,
         "max_tokens": MAX_TOKENS,
         "token_output": TOKEN_OUTPUT,
@@ -103,15 +91,30 @@ def make_card(folder: Path, agreement: list[float], options: argparse.Namespace)
     }
 
 
+def _training(options: argparse.Namespace) -> dict[str, Any]:
+    run = json.loads((options.run / "options.json").read_text(encoding="utf-8"))
+    start = json.loads((options.start / "card.json").read_text(encoding="utf-8"))
+    return {
+        "start": {
+            "name": start["name"],
+            "sha256": start["files"]["model.onnx"]["sha256"],
+            "training": start["training"],
+        },
+        **{key: run[key] for key in ("seed", "steps", "batch", "rate", "groups_sha256", "count")},
+        "checkpoint": options.step,
+        "checkpoint_sha256": sha256(options.run / f"step-{options.step}.safetensors"),
+        "share_of_tuned_weights": options.share,
+        "data": {"texts": "benchmarks/training/written/DATASHEET.md", "texts_sha256": sha256(WRITTEN)},
+    }
+
+
 def main() -> None:
     """Export, check, and put the three files in place."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("model", type=Path, help="the folder with model.safetensors and tokenizer.json of the base")
-    parser.add_argument(
-        "--start", type=Path, required=True, help="folder of the exported model that the training began with"
-    )
-    parser.add_argument("--run", type=Path, required=True, help="folder that the training wrote")
-    parser.add_argument("--step", type=int, required=True, help="which checkpoint")
+    parser.add_argument("--start", type=Path, help="folder of the exported model that the training began with")
+    parser.add_argument("--run", type=Path, help="folder that the training wrote")
+    parser.add_argument("--step", type=int, help="which checkpoint")
     parser.add_argument("--share", type=float, default=1.0, help="share of the tuned weights, from 0 to 1")
     parser.add_argument("--out", type=Path, required=True)
     options = parser.parse_args()
@@ -119,9 +122,10 @@ def main() -> None:
     from safetensors.torch import load_file
 
     torch.set_num_threads(1)
-    base = load_exported(options.start / "model.onnx", load_published(options.model))
-    tuned = load_file(str(options.run / f"step-{options.step}.safetensors"))
-    weights = interpolated(base, tuned, options.share)
+    weights = load_published(options.model)
+    if options.run is not None:
+        tuned = load_file(str(options.run / f"step-{options.step}.safetensors"))
+        weights = interpolated(load_exported(options.start / "model.onnx", weights), tuned, options.share)
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         export_onnx(weights, folder / "fp32.onnx")

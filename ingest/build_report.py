@@ -1,4 +1,4 @@
-"""The report of a build: what was read, rejected, merged, reused, and how long each stage took. It is kept in the store."""
+"""The report of a build: what was read, rejected, reused, and how long each stage took. It is kept in the store."""
 
 from __future__ import annotations
 
@@ -85,15 +85,6 @@ class TripleReport:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MergeReport:
-    """The names that canonicalisation merged; ``all`` has (kind, surface form, canonical name, evidence, score)."""
-
-    by_kind: dict[str, int]
-    all: tuple[tuple[str, str, str, str, float], ...]
-    warnings: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class OverlayReport:
     """What the overlay files did.
 
@@ -127,6 +118,7 @@ class BuildReport:
     :param sources: the named sources, as in the manifest of the snapshot.
     :param tools: number of tools.
     :param renamed: (id in its document, id in the catalogue) of tools whose ids clash between documents.
+    :param unused_abbreviations: one sentence for each that documents declare and that is not used.
     :param context_parameters: (namespace, input, number of tools that take it) of the inputs that name the surroundings.
     :param health: what the owners of the tools can improve, by namespace.
     :param findings: places in documents that could mislead a model, and the tools that were left out for them.
@@ -142,7 +134,7 @@ class BuildReport:
     renamed: tuple[tuple[str, str], ...]
     rejected_tools: RejectedTools
     triples: TripleReport
-    merges: MergeReport
+    unused_abbreviations: tuple[str, ...] = ()
     graph: Counts
     context_parameters: tuple[tuple[str, str, int], ...] = ()
     overlay: OverlayReport | None = None
@@ -195,7 +187,7 @@ def read_build_report(store: Path, snapshot_id: str) -> BuildReport | None:
     try:
         row = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
     except (OSError, ValueError) as error:
-        _LOG.warning("%s: the build report cannot be read, so rejected records and merges are unknown: %s", path, error)
+        _LOG.warning("%s: the build report cannot be read, so rejected records are unknown: %s", path, error)
         return None
     if not isinstance(row, dict):
         return None
@@ -236,7 +228,7 @@ def make_report(
     weights: str = "",
 ) -> BuildReport:
     """Make the report of a build from the results of its stages."""
-    merges, rejected = build.canonical.merges, build.rejected
+    rejected = build.rejected
     namespaces = {tool.id: tool.namespace for tool in build.tools}
     context = Counter((namespaces[tool], name) for tool, names in build.context_parameters.items() for name in names)
     by_both = Counter((one.triple.predicate, one.reason) for one in rejected)
@@ -258,11 +250,7 @@ def make_report(
             rejected_examples=tuple((*one.triple.key, one.reason, one.detail) for one in rejected[:_EXAMPLES]),
             tools_failed=build.failed,
         ),
-        merges=MergeReport(
-            by_kind=_counts(merge.kind for merge in merges),
-            all=tuple((merge.kind, merge.surface, merge.canonical, merge.evidence, merge.score) for merge in merges),
-            warnings=tuple(build.canonical.warnings),
-        ),
+        unused_abbreviations=tuple(build.canonical.warnings),
         graph=Counts(nodes=len(build.graph.nodes), edges=len(build.graph.heads)),
         context_parameters=tuple((*key, count) for key, count in sorted(context.items())),
         overlay=overlay,

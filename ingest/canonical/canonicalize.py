@@ -1,6 +1,6 @@
 """Canonicalise raw triples: one name for each object, one type for each name, and the ontology's predicates.
 
-Tools are never changed. Every merge is reported with its evidence; every surface form is returned with its count.
+Tools are never changed. Every surface form is returned with its count.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,41 +18,10 @@ from ingest.extract.extractor import RejectedTriple
 from ingest.graph import node_key
 from ingest.triple_table import HEAD, PHRASE, PREDICATE, TAIL, TOOL, TripleTable
 from ingest.word_lists import word_list
-from ontology.names import canonical_name, expansions, verb_lemma, words
+from ontology.names import canonical_name, verb_lemma, words
 from ontology.ontology import Ontology
 from ontology.tool import Tool
-from ontology.tool_graph import Synonym, Synonyms, Triple
-
-MergeKind: TypeAlias = Literal[
-    "case",
-    "inflection",
-    "abbreviation",
-    "synonym",
-    "near-duplicate",
-    "type",
-    "predicate-synonym",
-    "predicate-fallback",
-]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, order=True)
-class Merge:
-    """One merge, for the report.
-
-    :param entity_type: type of the node, or ``predicate``.
-    :param surface: the form in the documents: a name, a type (``kind="type"``), or a predicate's phrase.
-    :param evidence: the reason, one clause.
-    :param score: 1, and 0 for a predicate that only fell back.
-    :param count: occurrences of the surface form.
-    """
-
-    kind: MergeKind
-    entity_type: str
-    surface: str
-    canonical: str
-    evidence: str
-    score: float = 1.0
-    count: int = 1
+from ontology.tool_graph import Synonyms, Triple
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,7 +30,6 @@ class Canonicalization:
 
     :param triples: canonical triples in the order of the raw ones; triples with equal keys are not merged.
     :param surface_forms: map from node key (``type:name``) to ``(form, count)``, most frequent first; sorted by key.
-    :param merges: every merge, sorted by kind, type, canonical name and surface form.
     :param rejected: triples that are invalid after merging (``self-loop``, ``no-name``).
     :param abbreviations: map from abbreviation to expansion in the whole catalogue, from the ontology and the documents;
         requests must be parsed with the same map.
@@ -70,7 +38,6 @@ class Canonicalization:
 
     triples: TripleTable
     surface_forms: Mapping[str, tuple[tuple[str, int], ...]] = field(default_factory=dict)
-    merges: tuple[Merge, ...] = ()
     rejected: tuple[RejectedTriple, ...] = ()
     abbreviations: Mapping[str, str] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
@@ -82,13 +49,6 @@ class _Surface(NamedTuple):
     type: str
     text: str
     tool: str
-
-
-class _Named(NamedTuple):
-    """The canonical name of a surface form, and the synonym of an overlay that gave it."""
-
-    name: str
-    synonym: Synonym | None = None
 
 
 _Node: TypeAlias = tuple[str, str]
@@ -116,15 +76,15 @@ def canonicalize(
     node_S = np.zeros(len(surfaces), dtype=np.int64)
     for at, (surface, count) in enumerate(counted):
         if count:
-            name = surface.text if surface.type == "tool" else named[surface].name
+            name = surface.text if surface.type == "tool" else named[surface]
             node_S[at] = numbers.setdefault((surface.type, name), len(numbers))
     nodes: Counter[_Node] = Counter()
     for surface, count in counts.items():
-        nodes[surface.type, named[surface].name] += count
+        nodes[surface.type, named[surface]] += count
     signatures, signature_N = _signatures(raw)
     predicates = _resolve_predicates(signatures, ontology)
     texts = {text: number for number, text in enumerate(raw.texts)}
-    read_G = [(signature[0], signature[1], predicates[signature].predicate) for signature in signatures]
+    read_G = [(signature[0], signature[1], predicates[signature]) for signature in signatures]
     predicate_G = np.asarray([texts.setdefault(found, len(texts)) for *_, found in read_G], dtype=np.int32)
     said = [phrase or ("" if found == predicate else predicate) for predicate, phrase, found in read_G]
     phrase_G = np.asarray([texts.setdefault(phrase, len(texts)) for phrase in said], dtype=np.int32)
@@ -150,18 +110,9 @@ def canonicalize(
         kind, name = final_nodes[int(heads_N[at])]
         detail = "one end has no letter or digit" if unnamed_N[at] else f"both ends became the {kind} {name!r}"
         rejected.append(RejectedTriple(raw[at], "no-name" if unnamed_N[at] else "self-loop", detail))
-    merges = list(_predicate_merges(signatures, np.bincount(signature_N).tolist(), predicates))
-    seen: dict[tuple[str, str, str, str], Merge] = {}
-    for surface, count in sorted(counts.items()):
-        if named[surface].name:
-            shared = len(forms[node_key(*node_of[surface])]) > 1
-            for merge in _name_merges(surface, named[surface], count, shared, abbreviations, types, spellings):
-                seen.setdefault((merge.kind, merge.entity_type, merge.surface, merge.canonical), merge)
-    merges += seen.values()
     return Canonicalization(
         triples=TripleTable(final_nodes, all_texts, columns, raw.confidences).chosen(kept_N & ~unnamed_N),
         surface_forms=forms,
-        merges=tuple(sorted(merges, key=lambda m: (m.kind, m.entity_type, m.canonical, m.surface, m.evidence))),
         rejected=tuple(rejected),
         abbreviations=abbreviations.expansions,
         warnings=abbreviations.warnings,
@@ -220,45 +171,15 @@ def _edges(
         yield nodes[rest // len(texts)], texts[rest % len(texts)], nodes[tail]
 
 
-def _name_merges(
-    surface: _Surface,
-    named: _Named,
-    count: int,
-    shared: bool,
-    abbreviations: _Abbreviations,
-    types: Mapping[_Node, str],
-    spellings: Mapping[_Node, str],
-) -> Iterator[Merge]:
-    """Yield the merges of one surface form. A changed spelling is one only where its node has another form too (``shared``)."""
-    kind, name = surface.type, named.name
-    if named.synonym is not None:
-        change: tuple[MergeKind, str] | None = ("synonym", named.synonym.origin)
-    else:
-        change = _change(surface, name, abbreviations)
-    if change is not None and (shared or change[0] in ("abbreviation", "synonym")):
-        merged = Merge(
-            kind=change[0], entity_type=kind, surface=surface.text, canonical=name, evidence=change[1], count=count
-        )
-        yield merged
-    if (kind, name) in types:
-        chosen = types[kind, name]
-        evidence = f"{name!r} is read as {chosen!r} most often"
-        yield Merge(kind="type", entity_type=kind, surface=name, canonical=chosen, evidence=evidence)
-        kind = chosen
-    if (kind, name) in spellings:
-        target = spellings[kind, name]
-        yield Merge(kind="near-duplicate", entity_type=kind, surface=name, canonical=target, evidence=_SAME_LETTERS)
-
-
 # Names.
 
 _WITHOUT_SYNONYMS = ("tool", "parameter", "value")
 _NAME_SEPARATORS = frozenset(" _-./,:;'’()[]&")
 
 
-def _named(surface: _Surface, abbreviations: _Abbreviations, synonyms: Mapping[str, Synonyms]) -> _Named:
+def _named(surface: _Surface, abbreviations: _Abbreviations, synonyms: Mapping[str, Synonyms]) -> str:
     if surface.type == "value":
-        return _Named(_value_name(surface.text))
+        return _value_name(surface.text)
     name = canonical_name(surface.text, abbreviations.expansions)
     verb, rest = "", name
     if surface.type == "capability":  # of a capability the object is replaced
@@ -266,7 +187,7 @@ def _named(surface: _Surface, abbreviations: _Abbreviations, synonyms: Mapping[s
         verb = f"{verb_lemma(first)} " if rest else first + space
     replacements = synonyms.get(surface.tool, {}) if surface.type not in _WITHOUT_SYNONYMS else {}
     found = replacements.get(rest)
-    return _Named(f"{verb}{rest}") if found is None else _Named(f"{verb}{found.name}", found)
+    return f"{verb}{rest if found is None else found.name}"
 
 
 def _value_name(text: str) -> str:
@@ -274,23 +195,6 @@ def _value_name(text: str) -> str:
     stripped = " ".join(text.split())
     is_named = all(letter.isalnum() or letter in _NAME_SEPARATORS for letter in stripped)
     return canonical_name(stripped) if is_named and any(map(str.isalpha, stripped)) else stripped.casefold()
-
-
-def _change(surface: _Surface, name: str, abbreviations: _Abbreviations) -> tuple[MergeKind, str] | None:
-    """What leads from a surface form to its canonical name, and why; None where they are equal."""
-    if surface.text == name:
-        return None
-    tokens = words(surface.text)
-    if " ".join(tokens) == name or (surface.type == "value" and surface.text.casefold() == name):
-        return "case", "upper and lower case, separators"
-    expanded = []
-    for word, meaning in expansions(tokens, abbreviations.expansions):
-        by = abbreviations.declared_by.get(word)
-        source = f"declared in the document of {by}" if by else "the ontology's list"
-        expanded += [f"{word} = {meaning} ({source})"] if word != meaning else []
-    if expanded and surface.type != "value":
-        return "abbreviation", ", ".join(expanded)
-    return "inflection", "singular and base forms"
 
 
 # Abbreviations that documents declare: "Purchase Order (PO)", "bill of materials (BOMs)"; and in reverse order "PO (purchase order)".
@@ -304,10 +208,9 @@ _MAX_CHARS = 20_000
 
 
 class _Abbreviations(NamedTuple):
-    """The expansions of lower-case abbreviations, the ids of the tools that declare those of documents, and those that are not used."""
+    """The expansions of lower-case abbreviations, and those of documents that are not used."""
 
     expansions: dict[str, str]
-    declared_by: dict[str, str]
     warnings: tuple[str, ...]
 
 
@@ -318,7 +221,7 @@ def _read_abbreviations(tools: Sequence[Tool], ontology: Ontology) -> _Abbreviat
     meanings: dict[str, dict[str, str]] = defaultdict(dict)
     texts: dict[
         str, str
-    ] = {}  # → the first tool with it: the tools of a document repeat the descriptions of their fields
+    ] = {}  # with the first tool of each: the tools of a document repeat the descriptions of their fields
     for tool in tools:
         texts.update((text, tool.id) for text in _texts(tool) if text not in texts)
     for text, tool_id in texts.items():
@@ -328,7 +231,6 @@ def _read_abbreviations(tools: Sequence[Tool], ontology: Ontology) -> _Abbreviat
     wanted = meanings.keys() - known.keys()
     # A word is ordinary that stands in lower case in some description.
     ordinary = {word for text in texts for word in _LOWER_WORD.findall(text) if word in wanted} if wanted else set()
-    declared_by: dict[str, str] = {}
     warnings: list[str] = []
     for short, found in sorted(meanings.items()):
         if short in known:
@@ -338,11 +240,11 @@ def _read_abbreviations(tools: Sequence[Tool], ontology: Ontology) -> _Abbreviat
         else:
             other = "documents differ" if len(found) > 1 else "it is also an ordinary word" if short in ordinary else ""
             if not other:
-                ((known[short], declared_by[short]),) = found.items()
+                (known[short],) = found
         if other:
             declarations = "; ".join(f"{meaning!r} in {by}" for meaning, by in sorted(found.items()))
             warnings.append(f"the abbreviation {short!r} is declared as {declarations}: this is not used, {other}")
-    return _Abbreviations(known, declared_by, tuple(warnings))
+    return _Abbreviations(known, tuple(warnings))
 
 
 def _declared(text: str) -> Iterator[tuple[str, str]]:
@@ -423,7 +325,6 @@ def _one_type(
 # Spellings of one name: with the same letters and digits (``e mail``, ``email``).
 
 _SPELLED_TYPES = ("business_object", "capability")
-_SAME_LETTERS = "the same letters, apart or together"
 
 
 def _other_spellings(nodes: Mapping[_Node, int], types: Mapping[_Node, str]) -> dict[_Node, str]:
@@ -447,16 +348,7 @@ def _other_spellings(nodes: Mapping[_Node, int], types: Mapping[_Node, str]) -> 
 _AUXILIARIES = word_list("canonical", "auxiliaries")
 
 
-class _Resolution(NamedTuple):
-    """The predicate of a raw triple in the ontology; without a kind it is the raw one."""
-
-    predicate: str
-    kind: MergeKind | None = None
-    evidence: str = ""
-    score: float = 1.0
-
-
-def _resolve_predicates(signatures: Iterable[_Signature], ontology: Ontology) -> dict[_Signature, _Resolution]:
+def _resolve_predicates(signatures: Iterable[_Signature], ontology: Ontology) -> dict[_Signature, str]:
     """Map from each raw signature to the predicate of the ontology.
 
     A predicate of the ontology is not changed, except the fallback with a phrase: then the phrase is mapped. A raw predicate without
@@ -470,23 +362,17 @@ def _resolve_predicates(signatures: Iterable[_Signature], ontology: Ontology) ->
     return {signature: _resolve(signature, ontology, synonyms) for signature in signatures}
 
 
-def _resolve(signature: _Signature, ontology: Ontology, synonyms: Mapping[str, str]) -> _Resolution:
+def _resolve(signature: _Signature, ontology: Ontology, synonyms: Mapping[str, str]) -> str:
     predicate, phrase, head_type, tail_type = signature
     if predicate in ontology.predicates and not (predicate == ontology.fallback and phrase):
-        return _Resolution(predicate)
+        return predicate
     said = phrase or predicate
-    for found, evidence in (
-        (ontology.predicate_for(said), "a synonym in the ontology"),
-        (synonyms.get(_base(said), ""), "inflection of a synonym in the ontology"),
-    ):
-        if found and found == predicate:
-            return _Resolution(predicate)
+    for found in (ontology.predicate_for(said), synonyms.get(_base(said), "")):
+        if found == predicate:
+            return predicate
         if found and not ontology.predicates[found].derived and ontology.allows(head_type, found, tail_type):
-            return _Resolution(found, "predicate-synonym", evidence)
-    if predicate == ontology.fallback or not ontology.allows(head_type, ontology.fallback, tail_type):
-        return _Resolution(predicate)
-    evidence = f"no predicate of the ontology between {head_type} and {tail_type} has this name or synonym"
-    return _Resolution(ontology.fallback, "predicate-fallback", evidence, 0.0)
+            return found
+    return ontology.fallback if ontology.allows(head_type, ontology.fallback, tail_type) else predicate
 
 
 def _base(phrase: str) -> str:
@@ -494,24 +380,3 @@ def _base(phrase: str) -> str:
     phrase_words = words(phrase)
     kept = [word for word in phrase_words if word not in _AUXILIARIES] or phrase_words
     return " ".join(verb_lemma(word) if word.endswith("s") else word for word in kept)
-
-
-def _predicate_merges(
-    signatures: Sequence[_Signature], numbers: Sequence[int], predicates: Mapping[_Signature, _Resolution]
-) -> Iterator[Merge]:
-    """:param numbers: how often there is each signature."""
-    counts: Counter[tuple[str, _Resolution]] = Counter()
-    for signature, count in zip(signatures, numbers, strict=True):
-        predicate, phrase, *_ = signature
-        counts[phrase or predicate, predicates[signature]] += count
-    for (phrase, found), count in counts.items():
-        if found.kind is not None:
-            yield Merge(
-                kind=found.kind,
-                entity_type="predicate",
-                surface=phrase,
-                canonical=found.predicate,
-                evidence=found.evidence,
-                score=found.score,
-                count=count,
-            )

@@ -29,7 +29,7 @@ WITH_STORE = (
     "tune STORE --rollback",
     "eval STORE --queries examples/enterprise/requests.jsonl --out OUT",
     "datagen STORE --out OUT",
-    "export OUT.ttl --store STORE",
+    "export OUT.json --store STORE",
     "admin snapshots --store STORE",
     "admin rollback --store STORE",
     "admin findings list --store STORE",

@@ -69,54 +69,63 @@ def canonicalize(
     raw = TripleTable.of(triples)
     abbreviations = _read_abbreviations(tools, ontology)
     surfaces, ends_2N = _surfaces(raw, synonyms)
-    counted = list(zip(surfaces, np.bincount(ends_2N.ravel(), minlength=len(surfaces)).tolist(), strict=True))
-    counts = {surface: count for surface, count in counted if count and surface.type != "tool"}
-    named = {surface: _named(surface, abbreviations, synonyms) for surface in counts}
+    counts = np.bincount(ends_2N.ravel(), minlength=len(surfaces)).tolist()
+    read = [(surface, count) for surface, count in zip(surfaces, counts, strict=True) if count]
+    named = {surface: _named(surface, abbreviations, synonyms) for surface, _ in read}
+    columns, texts = _with_predicates(raw, ontology)
+
     numbers: dict[_Node, int] = {}
-    node_S = np.zeros(len(surfaces), dtype=np.int64)
-    for at, (surface, count) in enumerate(counted):
-        if count:
-            name = surface.text if surface.type == "tool" else named[surface]
-            node_S[at] = numbers.setdefault((surface.type, name), len(numbers))
+    node_of = {surface: numbers.setdefault((surface.type, name), len(numbers)) for surface, name in named.items()}
+    node_S = np.asarray([node_of.get(surface, 0) for surface in surfaces], dtype=np.int64)
     nodes: Counter[_Node] = Counter()
-    for surface, count in counts.items():
-        nodes[surface.type, named[surface]] += count
-    signatures, signature_N = _signatures(raw)
-    predicates = _resolve_predicates(signatures, ontology)
-    texts = {text: number for number, text in enumerate(raw.texts)}
-    read_G = [(signature[0], signature[1], predicates[signature]) for signature in signatures]
-    predicate_G = np.asarray([texts.setdefault(found, len(texts)) for *_, found in read_G], dtype=np.int32)
-    said = [phrase or ("" if found == predicate else predicate) for predicate, phrase, found in read_G]
-    phrase_G = np.asarray([texts.setdefault(phrase, len(texts)) for phrase in said], dtype=np.int32)
-    all_nodes, all_texts = list(numbers), list(texts)
-    columns = raw.columns.copy()
-    columns[PREDICATE], columns[PHRASE] = predicate_G[signature_N], phrase_G[signature_N]
-    types = _one_type(nodes, _edges(node_S[ends_2N], columns[PREDICATE], all_nodes, all_texts), ontology)
+    for surface, count in read:
+        nodes[surface.type, named[surface]] += count if surface.type != "tool" else 0
+    types = _one_type(nodes, _edges(node_S[ends_2N], columns[PREDICATE], list(numbers), texts), ontology)
     spellings = _other_spellings(nodes, types)
+
     final: dict[_Node, int] = {}
-    final_F = np.zeros(len(all_nodes) + 1, dtype=np.int32)
-    for number, (kind, name) in enumerate(all_nodes):
+    final_F = []
+    for kind, name in numbers:
         kind = types.get((kind, name), kind)
-        final_F[number] = final.setdefault((kind, spellings.get((kind, name), name)), len(final))
-    final_nodes, final_S = list(final), final_F[node_S]
-    of_surface = dict(zip(surfaces, final_S.tolist(), strict=True))
-    node_of = {surface: final_nodes[of_surface[surface]] for surface in counts}
-    forms = _surface_forms((node_of[surface], surface.text, count) for surface, count in counts.items())
-    columns[HEAD], columns[TAIL] = heads_N, tails_N = final_S[ends_2N]
-    unnamed_F = np.asarray([not name for _, name in final_nodes], dtype=np.bool_)
-    unnamed_N, kept_N = unnamed_F[heads_N] | unnamed_F[tails_N], heads_N != tails_N
-    rejected = []
-    for at in np.flatnonzero(unnamed_N | ~kept_N).tolist():
-        kind, name = final_nodes[int(heads_N[at])]
-        detail = "one end has no letter or digit" if unnamed_N[at] else f"both ends became the {kind} {name!r}"
-        rejected.append(RejectedTriple(raw[at], "no-name" if unnamed_N[at] else "self-loop", detail))
+        final_F.append(final.setdefault((kind, spellings.get((kind, name), name)), len(final)))
+    columns[HEAD], columns[TAIL] = np.asarray([*final_F, 0], dtype=np.int32)[node_S][ends_2N]
+    table = TripleTable(list(final), texts, columns, raw.confidences)
+    rejected = dict(_rejected(raw, table))
+    kept_N = np.ones(len(table), dtype=np.bool_)
+    kept_N[list(rejected)] = False
+    forms = [(table.ends[final_F[node_of[one]]], one.text, count) for one, count in read if one.type != "tool"]
     return Canonicalization(
-        triples=TripleTable(final_nodes, all_texts, columns, raw.confidences).chosen(kept_N & ~unnamed_N),
-        surface_forms=forms,
-        rejected=tuple(rejected),
+        triples=table.chosen(kept_N),
+        surface_forms=_surface_forms(forms),
+        rejected=tuple(rejected.values()),
         abbreviations=abbreviations.expansions,
         warnings=abbreviations.warnings,
     )
+
+
+def _with_predicates(raw: TripleTable, ontology: Ontology) -> tuple[NDArray[np.int32], list[str]]:
+    """Return the columns of the triples with the ontology's predicates, and with raw ones as phrases; and the texts that they number."""
+    signatures, signature_N = _signatures(raw)
+    predicates = _resolve_predicates(signatures, ontology)
+    texts = {text: number for number, text in enumerate(raw.texts)}
+    predicate_G = [texts.setdefault(predicates[signature], len(texts)) for signature in signatures]
+    said = [one[1] or ("" if predicates[one] == one[0] else one[0]) for one in signatures]
+    phrase_G = [texts.setdefault(phrase, len(texts)) for phrase in said]
+    columns = raw.columns.copy()
+    columns[PREDICATE], columns[PHRASE] = np.asarray([predicate_G, phrase_G], dtype=np.int32)[:, signature_N]
+    return columns, list(texts)
+
+
+def _rejected(raw: TripleTable, table: TripleTable) -> Iterator[tuple[int, RejectedTriple]]:
+    """Yield the number and the reason of each triple that is invalid after merging."""
+    heads_N, tails_N = table.columns[HEAD], table.columns[TAIL]
+    unnamed_E = np.asarray([not name for _, name in table.ends], dtype=np.bool_)
+    unnamed_N = unnamed_E[heads_N] | unnamed_E[tails_N]
+    for at in np.flatnonzero(unnamed_N | (heads_N == tails_N)).tolist():
+        kind, name = table.ends[int(heads_N[at])]
+        loop = f"both ends became the {kind} {name!r}"
+        reason, detail = ("no-name", "one end has no letter or digit") if unnamed_N[at] else ("self-loop", loop)
+        yield at, RejectedTriple(raw[at], reason, detail)
 
 
 def _surface_forms(found: Iterable[tuple[_Node, str, int]]) -> dict[str, tuple[tuple[str, int], ...]]:
@@ -178,6 +187,8 @@ _NAME_SEPARATORS = frozenset(" _-./,:;'’()[]&")
 
 
 def _named(surface: _Surface, abbreviations: _Abbreviations, synonyms: Mapping[str, Synonyms]) -> str:
+    if surface.type == "tool":
+        return surface.text
     if surface.type == "value":
         return _value_name(surface.text)
     name = canonical_name(surface.text, abbreviations.expansions)

@@ -4,8 +4,9 @@ In the environment of ``export_minilm.py``, from the repository's root, after ``
 
     python -m benchmarks.training.export_encoder MODEL_FOLDER --start EXPORTED_FOLDER --run RUN --step 900 --share 0.6 --out FOLDER
 
-Without ``--run`` it exports the published model, ``minilm-l6-int8.v1``. The graph, its inputs and its output are those of the base model's export; the weights are ``share`` of the way from those of the
-start to the trained ones. It is not written when its int8 vectors stray from those of the fp32 weights.
+Without ``--run`` and ``--start`` it exports the published model, ``minilm-l6-int8.v1``. The graph, its inputs and its output are those of the
+base model's export; the weights are ``share`` of the way from those of the start to the trained ones. It is not written when its int8 vectors
+stray from those of the fp32 weights.
 """
 
 from __future__ import annotations
@@ -24,8 +25,7 @@ from benchmarks.training.export_minilm import (
     build_model,
     export_onnx,
     export_tokenizer,
-    load_exported,
-    load_published,
+    load_start,
     put_in_place,
     quantise,
     sha256,
@@ -93,13 +93,18 @@ def make_card(folder: Path, agreement: list[float], options: argparse.Namespace)
 
 def _training(options: argparse.Namespace) -> dict[str, Any]:
     run = json.loads((options.run / "options.json").read_text(encoding="utf-8"))
-    start = json.loads((options.start / "card.json").read_text(encoding="utf-8"))
+    start = {}
+    if options.start is not None:
+        card = json.loads((options.start / "card.json").read_text(encoding="utf-8"))
+        start = {
+            "start": {
+                "name": card["name"],
+                "sha256": card["files"]["model.onnx"]["sha256"],
+                "training": card.get("training"),
+            }
+        }
     return {
-        "start": {
-            "name": start["name"],
-            "sha256": start["files"]["model.onnx"]["sha256"],
-            "training": start["training"],
-        },
+        **start,
         **{key: run[key] for key in ("seed", "steps", "batch", "rate", "groups_sha256", "count")},
         "checkpoint": options.step,
         "checkpoint_sha256": sha256(options.run / f"step-{options.step}.safetensors"),
@@ -122,10 +127,10 @@ def main() -> None:
     from safetensors.torch import load_file
 
     torch.set_num_threads(1)
-    weights = load_published(options.model)
+    weights = load_start(options.model, options.start)
     if options.run is not None:
         tuned = load_file(str(options.run / f"step-{options.step}.safetensors"))
-        weights = interpolated(load_exported(options.start / "model.onnx", weights), tuned, options.share)
+        weights = interpolated(weights, tuned, options.share)
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         export_onnx(weights, folder / "fp32.onnx")

@@ -165,6 +165,12 @@ def load_published(folder: Path) -> dict[str, Any]:
     return weights
 
 
+def load_start(model: Path, start: Path | None) -> dict[str, Any]:
+    """The weights that a training begins with: of the folder of an exported model, or the published ones."""
+    base = load_published(model)
+    return base if start is None else load_exported(start / "model.onnx", base)
+
+
 def load_exported(path: Path, base: Mapping[str, Any]) -> dict[str, Any]:
     """The weights of an exported graph under the published names: the int8 matrices read back, the embeddings those of the base."""
     import numpy as np

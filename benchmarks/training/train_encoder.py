@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.training.export_minilm import as_published, build_model, load_exported, load_published
+from benchmarks.training.export_minilm import as_published, build_model, load_start
 
 TEMPERATURE = 0.05
 WARM_UP = 0.08
@@ -166,9 +166,7 @@ def main() -> None:
     from safetensors.torch import save_file
     from tokenizers import Tokenizer
 
-    base = load_published(options.model)
-    if options.start is not None:
-        base = load_exported(options.start / "model.onnx", base)
+    base = load_start(options.model, options.start)
     torch.set_num_threads(options.threads)
     torch.manual_seed(options.seed)
     model = build_model(base).train()

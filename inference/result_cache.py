@@ -59,14 +59,14 @@ class ResultCache:
         encode: Callable[[_T], bytes | None],
         decode: Callable[[bytes], _T],
     ) -> Iterator[tuple[_T, bool]]:
-        """Yield the value of each key, in order, and whether it was kept. A few values at a time are in memory.
+        """Yield the value of each of these distinct keys, in order, and whether it was kept. A few values at a time are in memory.
 
         :param make: makes the values of the keys that have none, in their order.
         :param encode: the bytes of a value; None for one that is not to be kept.
         :param decode: the value of its bytes.
         """
-        there = {key for (key,) in self._select("key", kind, list(dict.fromkeys(keys)))}
-        missing = list(dict.fromkeys(key for key in keys if key not in there))
+        there = {key for (key,) in self._select("key", kind, keys)}
+        missing = [key for key in keys if key not in there]
         fresh = self._stored(kind, zip(missing, make(missing), strict=True), encode)
         for start in range(0, len(keys), _CHUNK):
             chunk = keys[start : start + _CHUNK]

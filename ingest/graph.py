@@ -162,9 +162,9 @@ def _graph(
     counts = np.bincount(edge_N[is_place], minlength=len(firsts))
     starts = np.cumsum(counts) - counts
     heads, tails, keys = edge_3N[:, firsts]
-    said: dict[int, set[str]] = defaultdict(set)
+    read_from: dict[int, set[str]] = defaultdict(set)
     for row in np.flatnonzero(np.asarray([text != "" for text in table.texts], dtype=np.bool_)[phrases]).tolist():
-        said[int(edge_N[row])].add(table.texts[int(phrases[row])])
+        read_from[int(edge_N[row])].add(table.texts[int(phrases[row])])
     names, details = list(nodes), {}
     for edge in np.flatnonzero((heads < tools) & (tails < tools)).tolist():
         head, tail = (nodes[names[int(end[edge])]]["id"] for end in (heads, tails))
@@ -180,6 +180,6 @@ def _graph(
         evidence_counts=counts.astype(np.int32),
         first_places=starts,
         places=np.ascontiguousarray(places[:, is_place].T),
-        phrases={edge: tuple(sorted(found)) for edge, found in said.items()},
+        phrases={edge: tuple(sorted(found)) for edge, found in read_from.items()},
         details=details,
     )

@@ -109,8 +109,8 @@ def _with_predicates(raw: TripleTable, ontology: Ontology) -> tuple[NDArray[np.i
     predicates = _resolve_predicates(signatures, ontology)
     texts = {text: number for number, text in enumerate(raw.texts)}
     predicate_G = [texts.setdefault(predicates[signature], len(texts)) for signature in signatures]
-    said = [one[1] or ("" if predicates[one] == one[0] else one[0]) for one in signatures]
-    phrase_G = [texts.setdefault(phrase, len(texts)) for phrase in said]
+    phrases = [one[1] or ("" if predicates[one] == one[0] else one[0]) for one in signatures]
+    phrase_G = [texts.setdefault(phrase, len(texts)) for phrase in phrases]
     columns = raw.columns.copy()
     columns[PREDICATE], columns[PHRASE] = np.asarray([predicate_G, phrase_G], dtype=np.int32)[:, signature_N]
     return columns, list(texts)
@@ -164,7 +164,7 @@ def _signatures(raw: TripleTable) -> tuple[list[_Signature], NDArray[np.int64]]:
     _, firsts, numbers = np.unique(codes, return_index=True, return_inverse=True)
     found = raw.columns[: PHRASE + 1, firsts].T.tolist()
     texts, ends = raw.texts, raw.ends
-    return [(texts[said], texts[phrase], ends[head][0], ends[tail][0]) for head, tail, said, phrase in found], numbers
+    return [(texts[name], texts[phrase], ends[head][0], ends[tail][0]) for head, tail, name, phrase in found], numbers
 
 
 def _edges(
@@ -377,8 +377,8 @@ def _resolve(signature: _Signature, ontology: Ontology, synonyms: Mapping[str, s
     predicate, phrase, head_type, tail_type = signature
     if predicate in ontology.predicates and not (predicate == ontology.fallback and phrase):
         return predicate
-    said = phrase or predicate
-    for found in (ontology.predicate_for(said), synonyms.get(_base(said), "")):
+    text = phrase or predicate
+    for found in (ontology.predicate_for(text), synonyms.get(_base(text), "")):
         if found == predicate:
             return predicate
         if found and not ontology.predicates[found].derived and ontology.allows(head_type, found, tail_type):

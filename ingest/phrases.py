@@ -247,7 +247,8 @@ def _written(
         else:
             texts = tuple(" ".join(each.split()) for each in given.value["phrases"])
             not_for = " ".join(given.value["not_for"].split())
-            yield Phrases(tool.id, texts, not_for, f"model {model.name}", _digest(tool))
+            by = f"model {model.name.partition('@')[0]}"  # who may read the tool need not know the endpoint
+            yield Phrases(tool.id, texts, not_for, by, _digest(tool))
 
 
 def _document(tool: Tool) -> str:

@@ -73,7 +73,7 @@ def test_a_value_that_is_too_large_is_not_kept_and_the_others_stay(
     connect = sqlite3.connect
 
     def with_small_limit(*args: Any, **options: Any) -> sqlite3.Connection:
-        connection = connect(*args, **options)
+        connection: sqlite3.Connection = connect(*args, **options)
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 10_000)
         return connection
 

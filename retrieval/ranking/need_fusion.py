@@ -19,7 +19,7 @@ from retrieval.ranking.ranking import Ranking
 NEEDED_OF_NEEDS = 0.1
 """With ``auto_k``: the least score of a returned tool. It keeps .86 of the requests that ten tools complete, with 1.7 times as many tools as are
 needed; .05 keeps .94 with 2.6 times as many."""
-_NEEDED: Mapping[str, float] = {
+NEED_WEIGHTS: Mapping[str, float] = {
     "": -0.97,
     "rank": -0.49,
     "gap": -0.64,
@@ -29,7 +29,7 @@ _NEEDED: Mapping[str, float] = {
     "needs": 0.83,
 }
 """The logistic model of a tool for one need; evidence as in :func:`retrieval.ranking.confidence.tool_evidence`, and the logarithm of the number of
-needs. Fitted on 1,138 requests over fifteen catalogues; fits that leave one out complete as many."""
+needs. Fitted on 1,138 requests over fifteen catalogues; ``benchmarks/training/fit_needs.py`` fits it again, and with one catalogue left out."""
 _WHOLE = 0.3
 """Of the whole request's probability beside that of the needs. Between .15 and .5 little changes; without it 1 to 2 points are lost."""
 _GREEDY = 100
@@ -56,27 +56,30 @@ class FusedNeeds:
         return tuple(int(need) for need in order if served_N[need] >= _SERVES)
 
 
-def _probabilities(ranking: Ranking, needs: int) -> Floats1d:
+def _probabilities(ranking: Ranking, needs: int, weights: Mapping[str, float]) -> Floats1d:
     """The probability that each tool of the ranking of one need is needed, float32 [tools], in (0, 1), falling with the rank.
 
     :param needs: the number of needs of the request.
     """
     if not len(ranking.tools):
         return np.empty(0, dtype=np.float32)
-    return probability(_NEEDED, {**tool_evidence(ranking.scores), "needs": float(np.log(needs))})
+    return probability(weights, {**tool_evidence(ranking.scores), "needs": float(np.log(needs))})
 
 
-def fuse_needs(rankings: Sequence[Ranking], whole: Ranking) -> FusedNeeds:
+def fuse_needs(
+    rankings: Sequence[Ranking], whole: Ranking, *, weights: Mapping[str, float] = NEED_WEIGHTS
+) -> FusedNeeds:
     """Fuse the rankings of the needs.
 
     :param rankings: one for each need, at least one.
     :param whole: of the whole request; its features are kept, and are 0 for a tool that only a need has.
+    :param weights: of the logistic model of a tool for one need.
     """
     parts = [*rankings, whole]
     tools = np.unique(np.concatenate([part.tools for part in parts]))
     found_NT = np.zeros((len(parts), len(tools)), dtype=np.float32)
     for row_T, part in zip(found_NT, parts, strict=True):
-        row_T[np.searchsorted(tools, part.tools)] = _probabilities(part, len(rankings))
+        row_T[np.searchsorted(tools, part.tools)] = _probabilities(part, len(rankings), weights)
     served_NT, whole_T = found_NT[:-1], _WHOLE * found_NT[-1]
     features = {**whole.with_tools(tools).features, "need_probability": served_NT.max(axis=0, initial=0.0)}
     scores = _gains(served_NT, whole_T)

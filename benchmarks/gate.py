@@ -5,8 +5,8 @@ It fails when the candidate is below the flat hybrid (``rrf``) or below itself w
 (``default-no-graph``) on any set, beyond the paired 95 % bootstrap interval; when it completes fewer requests than were
 recorded in ``benchmarks/gate_reference.json``, on any set or on their mean, beyond the same interval; and when, averaged
 over the sets that no rule of the graph was found on, it is not above itself without the graph: at 10 tools with the whole
-interval, and at 3 and 5 tools not below it with the whole interval. After a change of quality that is meant, ``--renew-reference`` records the
-measured sets again.
+interval, and at 3 and 5 tools not below it with the whole interval. Four sets are also asked by their recorded needs, and judged
+by the first two rules. After a change of quality that is meant, ``--renew-reference`` records the measured sets again.
 
 The real documents are not measured here: they are fetched from package registries, and a gate needs no network.
 
@@ -17,6 +17,7 @@ Where the open sets are not beside the checkout, only the shipped ones are measu
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
@@ -72,6 +73,9 @@ so does one that got worse by more than 2 points.
 _WORSE = 0.02
 _REQUESTS = 150
 _TOOLS = 1_000
+BY_NEEDS = (SHIPPED, "apibank", "restbench", "workbench")
+"""The sets that are also asked by needs: the shipped one, and three others of different kinds. Four, for time."""
+_NEEDS = "@needs"  # a system that is asked so, and a set whose requests were
 
 
 def main(
@@ -108,15 +112,31 @@ def run_gate(
     from benchmarks.measure import measure
 
     measured: list[MeasuredSet] = []
+    by_needs: list[MeasuredSet] = []
     for bench_set in sets:
         small = reduced(bench_set, out / bench_set.name, queries=_REQUESTS, tools=_TOOLS)
         systems = (BASELINE, NO_GRAPH, candidate)
         measured.append(measure(small, out / bench_set.name, systems, report=False))
+        if bench_set.name in BY_NEEDS:
+            needs = bench_set.needs or bench_sets([SHIPPED_DEV])[0].needs
+            asked = [f"{system}{_NEEDS}" for system in systems]
+            found = measure(replace(small, needs=needs), out / bench_set.name, asked, report=False, needs=True)
+            by_needs.append(replace(found, queries=replace(found.queries, name=f"{bench_set.name}{_NEEDS}")))
     if renew and reference is not None:
         _renew(measured, candidate, reference)
+        _renew(by_needs, f"{candidate}{_NEEDS}", reference)
     faults = judge(measured, candidate, judge_mean=judge_mean, reference=reference)
+    if by_needs:
+        faults += judge_needs(by_needs, candidate, reference=reference)
     print("\n".join([*faults, f"{len(faults)} faults on {len(sets)} sets"]))
     return 1 if faults else 0
+
+
+def judge_needs(measured: Sequence[MeasuredSet], candidate: str, *, reference: Path | None = None) -> list[str]:
+    """What is wrong with the candidate by needs: below a baseline by needs, or below its reference."""
+    baselines = (f"{BASELINE}{_NEEDS}", f"{NO_GRAPH}{_NEEDS}")
+    faults = _baseline_faults(measured, f"{candidate}{_NEEDS}", {}, baselines)
+    return faults + ([] if reference is None else _reference_faults(measured, f"{candidate}{_NEEDS}", reference))
 
 
 def judge(
@@ -153,14 +173,17 @@ def _renew(measured: Sequence[MeasuredSet], candidate: str, path: Path) -> None:
 
 
 def _baseline_faults(
-    measured: Sequence[MeasuredSet], candidate: str, accepted: Mapping[tuple[str, str, str], KnownLoss]
+    measured: Sequence[MeasuredSet],
+    candidate: str,
+    accepted: Mapping[tuple[str, str, str], KnownLoss],
+    baselines: Sequence[str] = (BASELINE, NO_GRAPH),
 ) -> list[str]:
     """Losses to a baseline, but for the known ones."""
     from eval.regression_gate import losses
     from eval.summary import summarise
 
     lost: dict[tuple[str, str, str], Loss] = {}
-    for baseline in (BASELINE, NO_GRAPH):
+    for baseline in baselines:
         summary = summarise(measured, baseline=baseline)
         print(_table(summary, candidate))
         lost |= {(baseline, loss.set_name, loss.measure): loss for loss in losses(summary, candidate)}

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.gate import REFERENCE, KnownLoss, judge, run_gate, sign_flip_p, without_rule
+from benchmarks.gate import BY_NEEDS, REFERENCE, KnownLoss, judge, judge_needs, run_gate, sign_flip_p, without_rule
 from benchmarks.sets import BenchSet, bench_sets
 from eval.measured_set import MeasuredSet
 from eval.regression_gate import (
@@ -28,11 +28,11 @@ THINGS = ("invoice", "supplier", "employee", "contract", "shipment", "warehouse"
 SYSTEMS = ("rrf", "default-no-graph", "default")
 
 
-def _measured(*right: int, of: int = 200, name: str = "planted") -> MeasuredSet:
-    """A set of which each of the three systems completes so many requests."""
+def _measured(*right: int, of: int = 200, name: str = "planted", way: str = "") -> MeasuredSet:
+    """A set of which each of the three systems, asked in a way, completes so many requests."""
     queries = query_set({f"q{number}": ["gold"] for number in range(of)}, name=name)
     runs = tuple(
-        run_of(queries, {f"q{n}": ["gold" if n < count else "other"] for n in range(of)}, system=system)
+        run_of(queries, {f"q{n}": ["gold" if n < count else "other"] for n in range(of)}, system=system + way)
         for system, count in zip(SYSTEMS, right, strict=True)
     )
     return MeasuredSet(queries=queries, runs=runs, tools=40, snapshot_id=runs[0].snapshot_id)
@@ -102,6 +102,15 @@ def test_the_shipped_sets_alone_are_judged_without_the_mean(capsys: pytest.Captu
     assert judge([_measured(100, 100, 120, name=name) for name in names], "default") == []
     assert "that on its mean gain was not applied" in capsys.readouterr().out
     assert judge([_measured(140, 100, 120, name=name) for name in names], "default")
+
+
+def test_by_needs_a_loss_and_a_fall_are_faults(tmp_path: Path) -> None:
+    reference = tmp_path / "reference.json"
+    before, now = (_measured(100, 100, count, name="planted@needs", way="@needs") for count in (120, 60))
+    write_reference(reference, {"planted@needs": reference_of(before, "default@needs")})
+    assert judge_needs([before], "default", reference=reference) == []
+    found = [line.split()[0] for line in judge_needs([now], "default", reference=reference)]
+    assert found == ["LOST"] * 6 + ["FELL"] * 3  # to both baselines, at 3, 5 and 10 tools
 
 
 def test_a_known_loss_that_is_gone_is_told(capsys: pytest.CaptureFixture[str]) -> None:
@@ -178,9 +187,10 @@ def test_a_set_of_other_requests_is_not_compared(tmp_path: Path) -> None:
 
 def test_the_committed_reference_is_of_every_set_of_the_gate(shared: Path) -> None:
     reference = read_reference(REFERENCE)
-    assert set(reference) == {bench_set.name for bench_set in bench_sets(bench=shared / "bench")}
-    for one in reference.values():
-        assert one.system == "default"
+    by_needs = {f"{name}@needs" for name in BY_NEEDS}
+    assert set(reference) == {bench_set.name for bench_set in bench_sets(bench=shared / "bench")} | by_needs
+    for name, one in reference.items():
+        assert one.system == ("default@needs" if name in by_needs else "default")
         assert set(one.complete) == set(GATE_MEASURES)
         for measure, hits in one.complete_requests.items():
             assert int(hits, 16).bit_count() / one.queries == pytest.approx(one.complete[measure], abs=1e-6)

@@ -23,7 +23,7 @@ from benchmarks.ev_graph.graph_table import load_tables
 from benchmarks.planners.questions import Answer, Question, Table, score_answer, shipped_questions
 from egotools import ClientError
 from ontology.errors import EgotoolsError
-from planners.graphseek.catalog import SemanticCatalog, catalog_for
+from planners.graphseek.catalog import SemanticCatalog, catalog_for, read_catalog
 from planners.graphseek.llm_turns import LlmTurns
 from planners.graphseek.operators.operator import known_operators
 from planners.graphseek.question_run import QuestionParts, answer_question
@@ -36,6 +36,7 @@ from services.jobs.cached_store import shipped_store
 from services.jobs.tool_graph_file import tool_graph_file
 
 _MOST_ROWS = 1_000_000
+_EV_CATALOG = ROOT / "benchmarks" / "ev_graph" / "ev_catalog.yaml"
 
 
 def main(
@@ -59,7 +60,7 @@ async def _measured(name: str, out: Path, endpoint: str, model: str) -> list[dic
     known = {row["question"] for row in kept}
     settings = AgentSettings()
     async with open_readable(f"ladybug:{_graph_file(name, out)}", out) as graph:
-        catalog = catalog_for(await graph.schema())
+        catalog = read_catalog(_EV_CATALOG) if name == "ev" else catalog_for(await graph.schema())
         for question in shipped_questions(name):
             if question.id in known:
                 continue

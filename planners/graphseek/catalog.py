@@ -5,7 +5,6 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
@@ -19,15 +18,12 @@ from ontology.names import words
 from ontology.ontology import Fault
 from planners.stores.graph_schema import GraphSchema, NodeType, RelationshipType
 
-Role: TypeAlias = Literal["", "key", "name", "year", "quarter", "month", "date", "plan or actual", "amount", "category"]
-"""What operators need to know of a property: ``name`` is what people call a node by; ``time_slice`` reads year, quarter, month, date and
-``plan or actual``; ``category`` has few values, which questions name ("planned", "scrap")."""
+Role: TypeAlias = Literal["", "key", "name", "year", "quarter", "month", "date"]
+"""What operators need to know of a property: ``name`` is what people call a node by, the others say when something was."""
 TIME_ROLES: tuple[Role, ...] = ("year", "quarter", "month", "date")
 MOST_CHARACTERS = 200
 """Of one text. 40 descriptions of this length are the 2,000 tokens of section 3.2 of the paper."""
-_SHIPPED_SHARE = 0.8
-"""Of the names of a graph that a catalog describes: a schema may change under a catalog, and an ontology may add types. Another graph that
-happens to have a type of the same name should get nothing."""
+_TOOL_GRAPH = Path(__file__).parent / "catalogs" / "tool_graph.yaml"
 _MOST_ENTRIES = 100_000
 """Of all mappings and lists, each as often as aliases name it: else a file of some kilobytes would take minutes."""
 _STRICT = ConfigDict(extra="forbid")
@@ -188,16 +184,12 @@ def cleaned_text(text: str) -> str:
 
 
 def catalog_for(schema: GraphSchema) -> SemanticCatalog:
-    """Return the shipped catalog of a graph, narrowed to what the graph has: the one that describes most of its names, at least four
-    fifths of them; an empty one where there is none."""
-    described = {name: _described_share(each, schema) for name, each in shipped_catalogs().items()}
-    best = max(described, key=lambda name: described[name])
-    if described[best] < _SHIPPED_SHARE:
+    """Return the shipped catalog of tool graphs, narrowed to what a graph has; an empty one for a graph of something else."""
+    if not {"parameter", "tool"} <= {each.name for each in schema.nodes}:
         return SemanticCatalog()
-    found = shipped_catalogs()[best]
-    return replace(
-        found, nodes=_kept(found.nodes, schema.nodes), relationships=_kept(found.relationships, schema.relationships)
-    )
+    found = read_catalog(_TOOL_GRAPH)
+    nodes, relationships = _kept(found.nodes, schema.nodes), _kept(found.relationships, schema.relationships)
+    return replace(found, nodes=nodes, relationships=relationships)
 
 
 def unknown_names(catalog: SemanticCatalog, schema: GraphSchema) -> list[str]:
@@ -210,15 +202,6 @@ def unknown_names(catalog: SemanticCatalog, schema: GraphSchema) -> list[str]:
     return unknown
 
 
-def _described_share(catalog: SemanticCatalog, schema: GraphSchema) -> float:
-    """The share of a schema's types, and of the properties of its node types, that a catalog describes; 0 of an empty schema."""
-    names = [(node.name, key) for node in schema.nodes for key in ("", *(each.name for each in node.properties))]
-    known = {(name, key) for name, node in catalog.nodes.items() for key in ("", *node.properties)}
-    relationships = [each.name in catalog.relationships for each in schema.relationships]
-    total = len(names) + len(relationships)
-    return (sum(name in known for name in names) + sum(relationships)) / total if schema.nodes else 0.0
-
-
 def _kept(described: Mapping[str, Any], owners: Sequence[NodeType | RelationshipType]) -> dict[str, Any]:
     """The descriptors of what the schema has."""
     keys = {owner.name: {each.name for each in owner.properties} for owner in owners}
@@ -227,12 +210,6 @@ def _kept(described: Mapping[str, Any], owners: Sequence[NodeType | Relationship
         for name, each in described.items()
         if name in keys
     }
-
-
-@cache
-def shipped_catalogs() -> dict[str, SemanticCatalog]:
-    """Return the catalogs that are part of the product, by name of the file."""
-    return {path.stem: read_catalog(path) for path in sorted((Path(__file__).parent / "catalogs").glob("*.yaml"))}
 
 
 # Roles

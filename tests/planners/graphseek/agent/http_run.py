@@ -22,9 +22,8 @@ CATALOG = SemanticCatalog(
     relationships={
         name: RelationshipDescriptor(
             properties={
-                "costClass": PropertyDescriptor(role="plan or actual", values={"planned": "Plan"}),
-                "cost": PropertyDescriptor(role="amount", unit="EUR"),
-                "quantity": PropertyDescriptor(role="amount"),
+                "costClass": PropertyDescriptor(values={"planned": "Plan"}),
+                "cost": PropertyDescriptor(unit="EUR"),
             }
         )
         for name in ("ASSEMBLED_AT", "INTEGRATED_IN")

@@ -62,11 +62,11 @@ def writes() -> dict[str, Any]:
 
 
 def store(name: str, request: pytest.FixtureRequest) -> Any:
-    if name == "memory":
+    if name != "neo4j":
         request.getfixturevalue("needs_sandbox")
-    elif name == "rdf":
+    if name == "rdf":
         pytest.importorskip("pyoxigraph", reason="the extra 'rdf' is not installed")
-    else:
+    elif name == "neo4j":
         pytest.importorskip("neo4j", reason="the extra 'neo4j' is not installed")
         return open_graph(f"neo4j:{request.getfixturevalue('neo4j_address')}")
     return open_graph(name, Sandbox())

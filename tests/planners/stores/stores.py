@@ -23,7 +23,8 @@ def _memory(request: pytest.FixtureRequest) -> Opened:
 
 def _rdf(request: pytest.FixtureRequest) -> Opened:
     pytest.importorskip("pyoxigraph", reason="the extra `rdf` is not installed")
-    return open_graph("rdf")
+    request.getfixturevalue("needs_sandbox")
+    return open_graph("rdf", Sandbox(SandboxLimits(seconds=LIMIT_S)))
 
 
 def _neo4j(request: pytest.FixtureRequest) -> Opened:

@@ -207,7 +207,7 @@ class ToolResolver:
 
     async def _choose(self, purpose: str, request: str, fits: _Fits) -> Choice:
         found = await self._finder.find(request)
-        candidates, misfits = [], [f"{gone} is gone" for gone in found.gone]
+        candidates, misfits = list[Candidate](), list[str]()
         for each in found.tools:
             if each.tool.effect != "read":
                 misfits.append(f"{each.tool.id} may change something")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
@@ -12,7 +12,7 @@ import yaml
 from pydantic import AfterValidator, ConfigDict, TypeAdapter, ValidationError
 
 from ingest.sources.yaml_nodes import compose_file
-from ingest.trust.hidden_characters import bidirectional_runs, invisible_runs, visible, without_hidden
+from ingest.trust.hidden_characters import without_hidden
 from ontology.errors import InvalidArgumentError
 from ontology.names import words
 from ontology.ontology import Fault
@@ -21,11 +21,7 @@ from planners.stores.graph_schema import GraphSchema, NodeType, RelationshipType
 Role: TypeAlias = Literal["", "key", "name", "year", "quarter", "month", "date"]
 """What operators need to know of a property: ``name`` is what people call a node by, the others say when something was."""
 TIME_ROLES: tuple[Role, ...] = ("year", "quarter", "month", "date")
-MOST_CHARACTERS = 200
-"""Of one text. 40 descriptions of this length are the 2,000 tokens of section 3.2 of the paper."""
 _TOOL_GRAPH = Path(__file__).parent / "catalogs" / "tool_graph.yaml"
-_MOST_ENTRIES = 100_000
-"""Of all mappings and lists, each as often as aliases name it: else a file of some kilobytes would take minutes."""
 _STRICT = ConfigDict(extra="forbid")
 
 
@@ -99,10 +95,7 @@ def read_catalog(path: Path) -> SemanticCatalog:
     """
     faults = []
     try:
-        catalog = _CATALOG.validate_python(_plain(compose_file(path)))
-        faults += [f"{place}: {fault}" for place, text in _texts(catalog) if (fault := _text_fault(text))]
-        if not faults:
-            return catalog
+        return _CATALOG.validate_python(_plain(compose_file(path)))
     except ValidationError as error:
         for each in error.errors():
             known = each["type"] != "unexpected_keyword_argument"
@@ -117,17 +110,12 @@ def read_catalog(path: Path) -> SemanticCatalog:
 def _plain(root: yaml.Node | Fault) -> Any:
     """Return what a YAML node says, every scalar as a text.
 
-    :raises ValueError: for a file that is no YAML, a key that stands twice, and too many entries.
+    :raises ValueError: for a file that is no YAML, and a key that stands twice.
     """
-    left = _MOST_ENTRIES
 
     def plain(node: yaml.Node) -> Any:
-        nonlocal left
         if isinstance(node, yaml.ScalarNode):
             return "" if node.tag == "tag:yaml.org,2002:null" else str(node.value).strip()
-        left -= len(node.value)
-        if left < 0:
-            raise ValueError(f"the file has more than {_MOST_ENTRIES:,} entries")
         if isinstance(node, yaml.SequenceNode):
             return [plain(each) for each in node.value]
         found: dict[str, Any] = {}
@@ -140,39 +128,7 @@ def _plain(root: yaml.Node | Fault) -> Any:
 
     if isinstance(root, Fault):
         raise ValueError(str(root))
-    found = plain(root)
-    if isinstance(found, dict) and found.pop("accepted", "true") != "true":
-        raise ValueError("it is a draft (accepted: false): read it, and delete this line")
-    return found
-
-
-def _texts(catalog: SemanticCatalog) -> Iterator[tuple[str, str]]:
-    """Yield every text of a catalog that a prompt may hold, names too, with its place."""
-    yield "about", catalog.about
-    described: list[tuple[str, Any]] = [*catalog.nodes.items(), *catalog.relationships.items()]
-    for name, each in described:
-        own = {key: value for key, value in asdict(each).items() if key != "properties"}
-        yield from ((name, text) for text in (name, *_flat(list(own.values()))))
-        for key, of in each.properties.items():
-            yield from ((f"{name}.{key}", text) for text in (key, *_flat(list(asdict(of).values()))))
-
-
-def _flat(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-        return
-    for each in value.items() if isinstance(value, Mapping) else value:
-        yield from _flat(each)
-
-
-def _text_fault(text: str) -> str:
-    """What is wrong with a text that prompts hold, as a clause with "it"; empty where nothing is."""
-    if len(text) > MOST_CHARACTERS:
-        return f"it has {len(text)} characters, more than {MOST_CHARACTERS}"
-    hidden = any(run.severe for run in (*invisible_runs(text), *bidirectional_runs(text)))
-    if hidden or any(unicodedata.category(each) in ("Cc", "Cs") for each in text):
-        return f"it has control characters: {visible(text, 60)}"
-    return ""
+    return plain(root)
 
 
 def cleaned_text(text: str) -> str:

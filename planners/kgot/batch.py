@@ -24,7 +24,6 @@ from egotools.client_errors import ClientError
 from ontology.errors import EgotoolsError, InvalidArgumentError
 from ontology.files import read_bounded, write_file
 from ontology.json_values import canonical_text, first_error
-from ontology.reporting import Proportion
 from planners.journal.run_journal import ModelUse, RunJournal, ToolUse, account_of, open_run_journal
 from planners.kgot.kgot_task import KgotTask
 from planners.kgot.recorded_run import SolveParts, solve_recorded
@@ -36,7 +35,6 @@ _CATEGORIES = ("correct", "correct forced", "wrong forced", "wrong", "other erro
 """In the order of reports. *Forced* answers were given at the limit of steps; *other error* is no answer; of *not checked* ones the right answer
 is not known."""
 _FORCED = ("forced query", "forced answer")
-_CELL_CHARS = 300
 
 _SEPARATORS = re.compile(r"\s*[;\n]\s*|,\s+|,(?=\D)|\s+and\s+(?=\S+$)")
 _SIGN = re.compile(r"[$€£¥%]|(?<=\d),(?=\d{3}(?!\d))")
@@ -316,27 +314,3 @@ def _sums(parts: Iterable[Mapping[str, ModelUse | ToolUse]]) -> dict[str, dict[s
         for number, value in asdict(use).items():
             total[number] = total.get(number, 0) + value
     return dict(sorted(sums.items()))
-
-
-def write_report(report: Mapping[str, Any], folder: Path) -> tuple[Path, ...]:
-    """Write ``report.json``, and ``report.md``: a row for each task.
-
-    :raises StorageError: when they cannot be written.
-    """
-    right = report["categories"]["correct"] + report["categories"]["correct forced"]
-    share = Proportion(right, report["tasks"])
-    names = ("id", "level", "category", "expected")
-    rows = [[*(row[name] for name in names), row["answer"] or row["missing"] or row["error"]] for row in report["rows"]]
-    lines = [
-        f"# {report['tasks']} tasks: {right} right, 95 % interval {share.low or 0:.0%} to {share.high or 0:.0%}",
-        "",
-        *("| " + " | ".join(map(_cell, line)) + " |" for line in ([*names, "answer"], ["---"] * 5, *rows)),
-    ]
-    texts = {"report.json": canonical_text(report), "report.md": "\n".join(lines)}
-    return tuple(write_file(folder / name, f"{text}\n") for name, text in texts.items())
-
-
-def _cell(value: object) -> str:
-    text = " ".join(str(value).split())
-    cut = text if len(text) <= _CELL_CHARS else f"{text[:_CELL_CHARS]}…"
-    return cut.replace("|", "\\|").replace("<", "&lt;")

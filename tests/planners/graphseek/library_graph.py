@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from planners.graphseek.catalog import NodeDescriptor, PropertyDescriptor, RelationshipDescriptor, SemanticCatalog
+from planners.graphseek.catalog import read_catalog
 from planners.stores.ladybug import ColumnType, NodeTable, RelationshipTable, load_graph
 
 BOOKS: list[tuple[object, ...]] = [
@@ -77,40 +77,4 @@ def _between(type_: str, source: str, target: str, rows: list[tuple[str, str]]) 
     return RelationshipTable(type=type_, source_type=source, target_type=target, columns=(), rows=rows)
 
 
-_NAMED = {"key": PropertyDescriptor(role="key"), "name": PropertyDescriptor(role="name")}
-CATALOG = SemanticCatalog(
-    nodes={
-        "Book": NodeDescriptor(
-            words=("volume",),
-            properties={
-                "key": PropertyDescriptor(role="key", words=("signature",)),
-                "title": PropertyDescriptor(role="name"),
-                "price": PropertyDescriptor(words=("price",), unit="EUR"),
-                "fee": PropertyDescriptor(words=("cost", "price of a loan"), unit="EUR"),
-                "genre": PropertyDescriptor(
-                    words=("genre", "kind of book"), values={"novel": "novel", "poem": "poems"}, role="category"
-                ),
-                "published": PropertyDescriptor(role="date"),
-            },
-        ),
-        "Writer": NodeDescriptor(words=("author",), properties=_NAMED),
-        "Room": NodeDescriptor(words=(), properties=_NAMED),
-        "Library": NodeDescriptor(words=("branch",), properties=_NAMED),
-        "Reader": NodeDescriptor(words=("member",), properties=_NAMED),
-    },
-    relationships={
-        "WRITTEN_BY": RelationshipDescriptor(forward=("is written by", "is by"), backward=("wrote", "writes")),
-        "CITES": RelationshipDescriptor(forward=("cites", "quotes"), backward=("is cited by",)),
-        "STANDS_IN": RelationshipDescriptor(forward=("stands in",), backward=("holds",)),
-        "LENT_TO": RelationshipDescriptor(
-            forward=("lent to",),
-            backward=("borrowed",),
-            properties={
-                "kind": PropertyDescriptor(values={"planned": "Planned", "done": "Done"}, role="plan or actual"),
-                "year": PropertyDescriptor(role="year"),
-                "month": PropertyDescriptor(role="month"),
-                "charge": PropertyDescriptor(words=("charge",), role="amount"),
-            },
-        ),
-    },
-)
+CATALOG = read_catalog(Path(__file__).parent / "library.yaml")

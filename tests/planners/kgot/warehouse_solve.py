@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from egotools import Tool
+from egotools import Call, Tool
 from inference.chat import Budget, ChatModel, Completion, Message
 from planners.calls.sandbox import Sandbox
 from planners.calls.tool_access import PythonInvoker
@@ -23,10 +23,18 @@ from planners.kgot.kgot_settings import KgotSettings
 from planners.kgot.kgot_task import KgotTask
 from planners.kgot.recorded_run import SolveParts, solve_recorded
 from planners.stores.memory_graph import MemoryGraph
-from tests.planners.journal.warehouse_run import MODULE, tool
 
 TASK = KgotTask(question="How many letters do steel and tin have, once steel is in Ulm?")
 SETTINGS = KgotSettings(retrieve="direct", num_next_steps_decision=3, max_final_solution_parsing=2)
+
+
+MODULE = "tests.planners.kgot.warehouse_tools"
+
+
+def tool(name: str) -> Tool:
+    call = Call(protocol="python", operation=f"{MODULE}:{name}")
+    effect = "read" if name.startswith("find") else "change"
+    return Tool(id=name, name=name, title="", description="", namespace="", call=call, effect=effect)
 
 
 def _node(label: str, key: dict[str, object], **properties: object) -> dict[str, object]:

@@ -159,7 +159,7 @@ def test_many_tasks_are_solved_and_reported_and_finished_ones_stay(run: Run, tmp
         assert code == 0, err
         assert "2 tasks: 1 correct" in out and "right solved: 8" in err
         written = {path.name for path in (tmp_path / "out").iterdir()}
-        assert {"report.json", "report.md", "results", "journals"} <= written
+        assert {"report.json", "results", "journals"} <= written
         before = {path: path.stat().st_mtime_ns for path in (tmp_path / "out" / "journals").glob("*.jsonl")}
         code, out, err = run(*given)
         assert code == 0 and "2 of 2 were finished before. To run one again, delete " in err

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-import ladybug
+from planners.stores.ladybug import ColumnType, NodeTable, RelationshipTable, load_graph
 
 NODES: dict[str, tuple[str, Sequence[tuple[object, ...]]]] = {
     "VehicleModel": (
@@ -78,23 +78,21 @@ _PREFIXES = {"VM": "VehicleModel", "BMK": "BatteryModule", "DA": "DriveAssembly"
 
 def write_small_ev(path: Path) -> None:
     """Write the graph into a new file."""
-    database = ladybug.Database(str(path), max_db_size=1 << 30)
-    connection = ladybug.Connection(database)
-    for type_, (columns, rows) in NODES.items():
-        connection.execute(f"CREATE NODE TABLE {type_}({columns}, PRIMARY KEY (key))")
-        names = [each.split()[0] for each in columns.split(", ")]
-        fields = ", ".join(f"{name}: ${name}" for name in names)
-        for row in rows:
-            connection.execute(f"CREATE (:{type_} {{{fields}}})", dict(zip(names, row, strict=True)))
-    for type_, (ends, columns, flows) in RELATIONSHIPS.items():
-        pairs = ", ".join(f"FROM {source} TO {target}" for source, target in ends)
-        connection.execute(f"CREATE REL TABLE {type_}({pairs}{f', {columns}' if columns else ''})")
-        names = [each.split()[0] for each in columns.split(", ") if each]
-        fields = ", ".join(f"{name}: ${name}" for name in names)
-        for source, target, *values in flows:
-            labels = [_PREFIXES[str(key).split("-")[0]] for key in (source, target)]
-            match = f"MATCH (a:{labels[0]} {{key: $a}}), (b:{labels[1]} {{key: $b}})"
-            text = f"{match} CREATE (a)-[:{type_}{f' {{{fields}}}' if fields else ''}]->(b)"
-            connection.execute(text, {"a": source, "b": target, **dict(zip(names, values, strict=True))})
-    connection.close()
-    database.close()
+    nodes = [
+        NodeTable(type=type_, columns=_columns(told), key="key", rows=rows) for type_, (told, rows) in NODES.items()
+    ]
+    tables = []
+    for type_, (ends, told, flows) in RELATIONSHIPS.items():
+        for source, target in ends:
+            rows = [
+                each for each in flows if [_PREFIXES[str(key).split("-")[0]] for key in each[:2]] == [source, target]
+            ]
+            tables.append(
+                RelationshipTable(type=type_, source_type=source, target_type=target, columns=_columns(told), rows=rows)
+            )
+    load_graph(path, nodes, tables)
+
+
+def _columns(told: str) -> tuple[tuple[str, ColumnType], ...]:
+    kinds: dict[str, ColumnType] = {"STRING": "string", "INT64": "integer", "DOUBLE": "number"}
+    return tuple((each.split()[0], kinds[each.split()[1]]) for each in told.split(", ") if each)

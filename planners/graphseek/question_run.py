@@ -35,6 +35,7 @@ from planners.graphseek.operators.operator import (
 )
 from planners.graphseek.results import Result, ResultStore
 from planners.graphseek.turn import (
+    MESSAGE_TOKENS,
     AgentEvent,
     AgentSettings,
     Answer,
@@ -64,6 +65,7 @@ from planners.journal.step_log import also_told_to, emit, in_order, seconds_sinc
 from planners.stores.graph_schema import GraphSchema, ReadableGraph
 
 _CYPHER = "cypher"
+_FAILED_BEFORE_CYPHER = 3  # steps after which it is offered: "several" of the paper (section 6.2)
 _MOST_CHARS = 20_000  # of an answer, which is read and checked word by word
 _ERROR_CHARS = 500  # of an error of foreign code
 _SETTINGS = AgentSettings()
@@ -132,7 +134,7 @@ async def answer_question(
     :param steps: of the run's journal; nothing is written where None.
     :raises InvalidArgumentError: when there is no question, or it is too long for a message.
     """
-    check_question(question, settings)
+    check_question(question)
     used: Counter[str] = Counter()
     usd = list[float]()
 
@@ -158,16 +160,16 @@ async def answer_question(
     )
 
 
-def check_question(question: str, settings: AgentSettings) -> None:
+def check_question(question: str) -> None:
     """Check a question before anything is written of its run.
 
     :raises InvalidArgumentError: when there is none, or it is too long for a message.
     """
     if not question.strip():
         raise InvalidArgumentError("there is no question", subject="question", remedy="Ask one")
-    if len(question) > settings.message_tokens:  # a quarter of a message
+    if len(question) > MESSAGE_TOKENS:  # a quarter of a message
         problem = f"the question has {len(question):,} characters"
-        raise InvalidArgumentError(problem, subject="question", remedy=f"Use at most {settings.message_tokens:,}")
+        raise InvalidArgumentError(problem, subject="question", remedy=f"Use at most {MESSAGE_TOKENS:,}")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -221,7 +223,7 @@ class _Run:
         if self.given is None:
             return []  # a replay runs none
         gave = [any(isinstance(each, Result) and each.size > 0 for each in record.outcomes) for record in self.records]
-        last_resort = gave.count(False) >= self.settings.failed_before_cypher
+        last_resort = gave.count(False) >= _FAILED_BEFORE_CYPHER
         names = [each.name for each in self.given.operators]
         return [name for name in names if name != _CYPHER or last_resort]
 
@@ -392,7 +394,7 @@ async def answer_recorded(
     :raises StorageError: when the journal cannot be written.
     """
     if journal.first is None:
-        check_question(question, settings)
+        check_question(question)
         header = _Header(question=question, settings=settings)
         journal.append("run_begun", **header.model_dump(mode="json"))
     header = _begun(journal)

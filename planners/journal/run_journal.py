@@ -270,17 +270,6 @@ def read_run_journal(path: Path) -> RunJournal:
 
 
 @dataclass(slots=True)
-class ToolUse:
-    """What the calls of one tool took together: ``failed`` are those without an answer, and answers that were not ``ok``; ``seconds`` are a
-    sum over calls which may have overlapped."""
-
-    calls: int = 0
-    failed: int = 0
-    rows: int = 0
-    seconds: float = 0.0
-
-
-@dataclass(slots=True)
 class ModelUse:
     """What the calls of a model took together: ``failed`` are those without an answer; ``usd`` are 0 without prices."""
 
@@ -293,15 +282,18 @@ class ModelUse:
 
 
 @dataclass(slots=True)
-class RunAccount(ToolUse):
-    """The same of all tools, and what a run took beside.
+class RunAccount:
+    """What the calls of tools took together: ``failed`` are those without an answer, and answers that were not ``ok``; ``seconds`` are a
+    sum over calls which may have overlapped.
 
-    :param model: of all calls of a model whose answers are in the journal; ``by_step`` by the name of the step.
+    :param model: of all calls of a model whose answers are in the journal.
     """
 
-    by_tool: dict[str, ToolUse] = field(default_factory=dict)
+    calls: int = 0
+    failed: int = 0
+    rows: int = 0
+    seconds: float = 0.0
     model: ModelUse = field(default_factory=ModelUse)
-    by_step: dict[str, ModelUse] = field(default_factory=dict)
 
 
 def account_of(records: Iterable[RunRecord]) -> RunAccount:
@@ -311,17 +303,15 @@ def account_of(records: Iterable[RunRecord]) -> RunAccount:
         data = record.data
         kind, _, how = record.kind.rpartition("_")
         if kind == "call" and how != "begun":
-            for use in (account, account.by_tool.setdefault(data.get("tool", ""), ToolUse())):
-                _add(use, data, not data.get("ok", False), rows="rows")
+            account.failed += not data.get("ok", False)
+            _add(account, data, "rows")
         elif kind == "model":
-            for model in (account.model, account.by_step.setdefault(data.get("step", ""), ModelUse())):
-                counts = {name: name for name in ("prompt_tokens", "completion_tokens", "usd")}
-                _add(model, data, how == "failed", **counts)
+            account.model.failed += how == "failed"
+            _add(account.model, data, "prompt_tokens", "completion_tokens", "usd")
     return account
 
 
-def _add(use: ToolUse | ModelUse, data: Mapping[str, Any], failed: bool, **counts: str) -> None:
+def _add(use: RunAccount | ModelUse, data: Mapping[str, Any], *names: str) -> None:
     use.calls += 1
-    use.failed += failed
-    for name, given in {**counts, "seconds": "seconds"}.items():
-        setattr(use, name, getattr(use, name) + data.get(given, 0))
+    for name in (*names, "seconds"):
+        setattr(use, name, getattr(use, name) + data.get(name, 0))

@@ -265,7 +265,7 @@ def show_walk(walked: Walked) -> None:
     for missing in found["missing"]:
         say(f"[yellow]missing[/] {plain(missing['var'])}: {plain(missing['reason'])}")
     if walked.account is not None:
-        made = f"{walked.account.calls} calls of {len(walked.account.by_tool)} tools, {walked.account.rows:,} rows"
+        made = f"{walked.account.calls} calls, {walked.account.rows:,} rows"
         say(f"{made}, {walked.account.seconds:.3f} s in tools")
 
 

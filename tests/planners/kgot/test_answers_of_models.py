@@ -107,13 +107,10 @@ def test_a_small_graph_stands_whole_in_a_prompt_and_of_a_large_one_counts_and_ex
 
 
 WRONG: dict[str, Any] = {
-    **dict.fromkeys(
-        ("max_iterations", "num_next_steps_decision", "max_final_solution_parsing", "max_calls_per_step"), 0
-    ),
-    **dict.fromkeys(("max_retrieve_query_retry", "max_cypher_fixing_retry", "max_tool_retries", "max_json_reasks"), -1),
-    **dict.fromkeys(("max_graph_chars", "max_shown_bytes", "tools"), 10),
+    **dict.fromkeys(("max_iterations", "num_next_steps_decision", "max_final_solution_parsing"), 0),
     **dict.fromkeys(("retrieve", "next_step", "noise"), "guess"),
     **dict.fromkeys(("max_seconds", "max_answer_tokens"), 0),
+    "tools": 10,
 }
 
 

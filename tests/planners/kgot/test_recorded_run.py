@@ -1,12 +1,8 @@
-"""Runs of tasks that are killed and go on, and are replayed: real processes, real tools, a model that is a function of its prompt."""
+"""Runs of tasks that are cut off and go on, and are replayed: real tools, a model that is a function of its prompt."""
 
 from __future__ import annotations
 
-import os
 import re
-import signal
-import subprocess
-import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -22,10 +18,7 @@ from planners.journal.run_journal import open_run_journal, read_run_journal
 from planners.kgot.kgot_settings import KgotSettings
 from planners.kgot.kgot_task import KgotEvent, KgotTask
 from planners.kgot.recorded_run import replay_recorded, solve_recorded
-from tests.conftest import ROOT
-from tests.harness.waiting import LIMIT_S, wait_until
-from tests.planners.kgot import warehouse_solve, warehouse_tools
-from tests.planners.kgot.warehouse_solve import SETTINGS, TASK, WarehouseModel, parts
+from tests.planners.kgot.warehouse_solve import MARKS, SETTINGS, TASK, WarehouseModel, parts
 
 CALLS = ["find steel", "find tin", "move steel Ulm"]
 
@@ -38,12 +31,8 @@ class Added(Sandbox):
 
 
 @pytest.fixture(autouse=True)
-def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)  # the tools leave their marks here
-
-
-def marks() -> list[str]:
-    return warehouse_tools.MARKS.read_text(encoding="utf-8").splitlines() if warehouse_tools.MARKS.exists() else []
+def _unmarked() -> None:
+    MARKS.clear()
 
 
 def digest(path: Path) -> Any:
@@ -63,17 +52,8 @@ async def whole_run(path: Path) -> list[KgotEvent]:
     with open_run_journal(path) as journal:
         run = await solve_recorded(TASK, journal, replace(parts(), sandbox=Added()), observe=told.append)
     assert (run.answer, run.outcome) == ("8", "solved")
-    assert sorted(marks()) == CALLS
+    assert sorted(MARKS) == CALLS
     return told
-
-
-def process(path: Path, *arguments: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-m", warehouse_solve.__name__, str(path), *arguments],
-        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"},
-        stdout=subprocess.PIPE,
-        text=True,
-    )
 
 
 async def test_a_run_goes_on_from_every_record(tmp_path: Path) -> None:
@@ -85,14 +65,14 @@ async def test_a_run_goes_on_from_every_record(tmp_path: Path) -> None:
         before = read_run_journal(tmp_path / "run")
         ended = {each.data["tool"]: each for each in before.records if each.kind == "call_ended"}
         answered = sum(each.kind == "model_ended" for each in before.records)
-        warehouse_tools.MARKS.unlink(missing_ok=True)
+        MARKS.clear()
         model = WarehouseModel()
         with open_run_journal(tmp_path / "run") as journal:
             run = await solve_recorded(TASK, journal, replace(parts(model), sandbox=Added()))
         assert run.answer == "8"
         assert digest(tmp_path / "run") == whole
         assert model.asked == _asked(content) - answered
-        assert ("move steel Ulm" in marks()) == ("move_stock" not in ended)
+        assert ("move steel Ulm" in MARKS) == ("move_stock" not in ended)
 
 
 def _asked(content: bytes) -> int:
@@ -100,19 +80,17 @@ def _asked(content: bytes) -> int:
 
 
 async def test_a_write_that_was_cut_off_is_not_made_again_without_consent(tmp_path: Path) -> None:
-    (tmp_path / "hold move steel Ulm").touch()
-    with process(tmp_path / "run") as running:
-        wait_until(lambda: "move steel Ulm" in marks(), process=running)
-        running.send_signal(signal.SIGKILL)
-        running.wait(timeout=LIMIT_S)
-    (tmp_path / "hold move steel Ulm").unlink()
+    await whole_run(tmp_path / "run")
+    lines = (tmp_path / "run").read_bytes().splitlines(keepends=True)
+    (begun,) = (at for at, line in enumerate(lines) if b'"kind":"call_begun"' in line and b"move_stock" in line)
+    (tmp_path / "run").write_bytes(b"".join(lines[: begun + 1]))
     told: list[KgotEvent] = []
     with open_run_journal(tmp_path / "run") as journal:
         refusing = replace(parts(repeat=False), sandbox=Added(), settings=replace(SETTINGS, max_iterations=2))
         with pytest.raises(InvalidArgumentError, match="what differs is max_iterations"):
             await solve_recorded(TASK, journal, refusing)
         await solve_recorded(TASK, journal, replace(parts(repeat=False), sandbox=Added()), observe=told.append)
-    assert marks().count("move steel Ulm") == 1
+    assert MARKS.count("move steel Ulm") == 1
     assert "it is not known whether it was done" in "".join(texts(told))
     run = await replay_recorded(read_run_journal(tmp_path / "run"))
     assert run.outcome != "solved"
@@ -156,7 +134,7 @@ async def test_a_replay_asks_nobody_and_gives_the_same_bytes(tmp_path: Path) -> 
     with open_run_journal(tmp_path / "run") as journal:  # a run that has ended is not run again
         again = await solve_recorded(TASK, journal, parts(Nobody()))
     assert again == run
-    assert sorted(marks()) == CALLS
+    assert sorted(MARKS) == CALLS
 
 
 async def test_journals_of_other_runs_are_refused(tmp_path: Path) -> None:

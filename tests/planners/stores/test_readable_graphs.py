@@ -37,7 +37,8 @@ def opened(request: pytest.FixtureRequest) -> Iterator[Opened]:
             context: Any = open_ladybug_reader(request.getfixturevalue("ladybug_file"))
         else:
             address = request.getfixturevalue("neo4j_address")
-            _neo4j(address, neo4j_statements())
+            constraint = "CREATE CONSTRAINT person_key IF NOT EXISTS FOR (n:Person) REQUIRE n.key IS UNIQUE"
+            _neo4j(address, [*neo4j_statements(NODES, RELATIONSHIPS), (constraint, {})])
             context = open_bolt_reader(address)
         yield runner.run(context.__aenter__()), runner.run
         runner.run(context.__aexit__(None, None, None))

@@ -3,35 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import yaml
 
 from planners.graphseek.grounding import ungrounded
-from planners.graphseek.results import ResultColumn, ResultStore
-from planners.graphseek.turn import StepRecord
+from planners.graphseek.results import ColumnType, ResultColumn, ResultStore
 from planners.stores.graph_schema import GraphSchema, NodeType, PropertyKey, RelationshipType
 
-ROWS = (
-    ("BM-9003", "Factory Alpha - Northern Division", 99.41998455706677, 829, 0.125),
-    ("EV-X7", "PLANT-EV-01", 12.5, 3441, None),
-    ("Busbar laser welding 0412", "Mexico", 1240000.0, 14, None),
-    ("MOD-X300R7", "New South Wales", 7.0, 2023, None),
-    ("Botswana", "Southern Hemisphere", -3.25, 9, None),
-    ("Jalisco", "São Tomé", 17.0, 31, None),
-)
+MODULE = NodeType(name="BatteryModule", properties=(PropertyKey(name="unitCost", type="number"),))
 SCHEMA = GraphSchema(
-    nodes=(
-        NodeType(
-            name="BatteryModule",
-            properties=(PropertyKey(name="unitCost", type="number"),),
-        ),
-        NodeType(name="FactorySite"),
-        NodeType(name="VehicleModel"),
-        NodeType(name="DriveAssembly"),
-    ),
+    nodes=(MODULE, *(NodeType(name=name) for name in ("FactorySite", "VehicleModel", "DriveAssembly"))),
     relationships=(RelationshipType(name="INTEGRATED_IN", ends=()),),
 )
 QUESTION = "Which module has the highest cost in 2021 at site Gamma Works, for Q3, of more than twenty-one?"
@@ -47,20 +31,21 @@ def loop() -> Iterator[asyncio.Runner]:
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory, loop: asyncio.Runner) -> Iterator[ResultStore]:
     store = ResultStore(tmp_path_factory.mktemp("results"))
-    columns = (
-        ResultColumn(name="name", type="string"),
-        ResultColumn(name="site", type="string"),
-        ResultColumn(name="cost", type="number"),
-        ResultColumn(name="count", type="integer"),
-        ResultColumn(name="share", type="number"),
-    )
-    loop.run(store.keep_table(columns, ROWS, title="rows"))
+    kinds: dict[str, ColumnType] = {
+        "name": "string",
+        "site": "string",
+        "cost": "number",
+        "count": "integer",
+        "share": "number",
+    }
+    columns = [ResultColumn(name=name, type=kind) for name, kind in kinds.items()]
+    loop.run(store.keep_table(columns, list(map(tuple, ANSWERS["rows"])), title="rows"))
     yield store
     store.close()
 
 
-def missing(answer: str, results: ResultStore, loop: asyncio.Runner, records: Sequence[StepRecord] = ()) -> list[str]:
-    return loop.run(ungrounded(answer, question=QUESTION, schema=SCHEMA, records=records, values=results))
+def missing(answer: str, results: ResultStore, loop: asyncio.Runner) -> list[str]:
+    return loop.run(ungrounded(answer, question=QUESTION, schema=SCHEMA, records=(), values=results))
 
 
 @pytest.mark.parametrize("answer", ANSWERS["right"])

@@ -12,10 +12,10 @@ import pytest
 
 from inference.chat import Budget
 from planners.graphseek.turn import Faulted, Invoked, QueryRun, ResultKept
-from planners.stores.ladybug import open_ladybug_reader
+from planners.stores.ladybug import load_graph, open_ladybug_reader
 from tests.harness.http_server import Reply
 from tests.planners.graphseek.agent.http_run import Asker, calls, named
-from tests.planners.graphseek.agent.small_ev import write_small_ev
+from tests.planners.stores.reading_tables import read_tables
 
 DEAREST = {"node_type": "BatteryModule", "order_by": "marketPrice", "descending": True, "limit": 1}
 COSTLIEST = {"node_type": "BatteryModule", "order_by": "unitCost", "descending": True, "limit": 1}
@@ -33,7 +33,7 @@ def most(key: str) -> dict[str, Any]:
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("ev") / "ev.lbug"
-    write_small_ev(path)
+    load_graph(path, *read_tables(Path(__file__).with_name("small_ev.yaml")))
     return path
 
 

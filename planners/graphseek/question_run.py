@@ -79,7 +79,7 @@ Observe: TypeAlias = Callable[[AgentEvent], None]
 class QuestionParts:
     """What a question's run works with.
 
-    :param catalog: the accepted one of the graph; an empty one where there is none.
+    :param catalog: of the graph; an empty one where there is none.
     :param operators: all there are.
     :param results: of this run.
     """

@@ -88,7 +88,8 @@ def test_filter_selects_and_orders_like_a_list(
     expected = [row for row in rows if holds(dict(zip(names, row, strict=True)), wanted)]
     if order:
         at = names.index(order)
-        values = sorted({row[at] for row in expected if row[at] is not None}, reverse=descending)
+        cells: set[Any] = {row[at] for row in expected if row[at] is not None}
+        values = sorted(cells, reverse=descending)
         with_value = [row for value in values for row in expected if row[at] == value]  # equal ones keep their order
         expected = with_value + [row for row in expected if row[at] is None]
     assert asyncio.run(check()) == expected[:limit]

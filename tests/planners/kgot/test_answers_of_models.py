@@ -10,13 +10,14 @@ import pytest
 
 from ontology.errors import InvalidArgumentError
 from planners.calls.model_text import json_objects
-from planners.calls.sandbox import Sandbox
+from planners.calls.sandbox import Sandbox, SandboxLimits
 from planners.calls.untrusted import FenceMarks
 from planners.kgot.kgot_settings import KgotSettings
 from planners.kgot.run_state import graph_text
 from planners.kgot.steps import prompt_messages, read_operations
 from planners.stores import open_graph
 from planners.stores.property_graph import GraphEdge, GraphNode, GraphState, state_text
+from tests.harness.waiting import LIMIT_S
 
 TEXTS = {
     'Is it {really}? ```json\n{"a": 1}\n``` I hope this {helps}': [{"a": 1}],
@@ -69,7 +70,7 @@ def store(name: str, request: pytest.FixtureRequest) -> Any:
     elif name == "neo4j":
         pytest.importorskip("neo4j", reason="the extra 'neo4j' is not installed")
         return open_graph(f"neo4j:{request.getfixturevalue('neo4j_address')}")
-    return open_graph(name, Sandbox())
+    return open_graph(name, Sandbox(SandboxLimits(seconds=LIMIT_S)))
 
 
 @pytest.mark.parametrize("name", PARAMS)

@@ -7,16 +7,19 @@ import socket
 import pytest
 
 from ontology.errors import StatementError
+from planners.calls.sandbox import Sandbox, SandboxLimits
 from planners.stores.property_graph import InsertNode, MergeEdge, MergeNode, NodeRef, Operation, QueryLimits
 from planners.stores.rdf import RdfGraph
+from tests.harness.waiting import LIMIT_S
 
 pytest.importorskip("pyoxigraph", reason="the extra `rdf` is not installed")
 pytestmark = pytest.mark.usefixtures("needs_sandbox")
+SANDBOX = Sandbox(SandboxLimits(seconds=LIMIT_S))
 
 
 @pytest.mark.slow
 async def test_a_query_that_takes_all_memory_is_stopped() -> None:
-    graph = RdfGraph()
+    graph = RdfGraph(SANDBOX)
     await graph.apply([InsertNode(label="N", properties={"n": n, "text": "x" * 100}) for n in range(200)])
     with pytest.raises(StatementError, match="memory"):
         limits = QueryLimits(seconds=15)
@@ -25,7 +28,7 @@ async def test_a_query_that_takes_all_memory_is_stopped() -> None:
 
 
 async def test_a_query_reaches_neither_servers_nor_files_and_changes_nothing() -> None:
-    graph = RdfGraph()
+    graph = RdfGraph(SANDBOX)
     await graph.apply([InsertNode(label="N")])
     with socket.create_server(("127.0.0.1", 0)) as server:
         server.setblocking(False)
@@ -51,7 +54,7 @@ async def test_a_query_reaches_neither_servers_nor_files_and_changes_nothing() -
 
 async def test_an_edge_has_a_resource_where_it_has_properties_or_a_twin() -> None:
     ann, book = NodeRef(label="Author", key={"name": "Ann"}), NodeRef(label="Book", key={})
-    graph = RdfGraph()
+    graph = RdfGraph(SANDBOX)
     nodes: list[Operation] = [MergeNode(node=ann, properties={"tags": ("b", "a")}), InsertNode(label="Book")]
     wrote = [MergeEdge(type="WROTE", source=ann, target=book, properties={"year": year}) for year in (1, 2)]
     await graph.apply([*nodes, MergeEdge(type="KNOWS", source=ann, target=ann), *wrote])

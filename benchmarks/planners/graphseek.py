@@ -23,19 +23,20 @@ from benchmarks.ev_graph.graph_table import load_tables
 from benchmarks.planners.questions import Answer, Question, Table, score_answer, shipped_questions
 from egotools import ClientError
 from ontology.errors import EgotoolsError
-from planners.graphseek.catalog import SemanticCatalog, catalog_for
+from planners.graphseek.catalog import SemanticCatalog, catalog_for, read_catalog
 from planners.graphseek.llm_turns import LlmTurns
 from planners.graphseek.operators.operator import known_operators
 from planners.graphseek.question_run import QuestionParts, answer_question
 from planners.graphseek.results import ResultStore
 from planners.graphseek.rules_turns import RulesTurns
-from planners.graphseek.turn import AgentSettings, TurnMaker
+from planners.graphseek.turn import TurnMaker
 from planners.stores import open_readable
 from planners.stores.graph_schema import ReadableGraph
 from services.jobs.cached_store import shipped_store
 from services.jobs.tool_graph_file import tool_graph_file
 
 _MOST_ROWS = 1_000_000
+_EV_CATALOG = ROOT / "benchmarks" / "ev_graph" / "ev_catalog.yaml"
 
 
 def main(
@@ -57,13 +58,12 @@ async def _measured(name: str, out: Path, endpoint: str, model: str) -> list[dic
     out.mkdir(parents=True, exist_ok=True)
     kept = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()] if file.exists() else []
     known = {row["question"] for row in kept}
-    settings = AgentSettings()
     async with open_readable(f"ladybug:{_graph_file(name, out)}", out) as graph:
-        catalog = catalog_for(await graph.schema())
+        catalog = read_catalog(_EV_CATALOG) if name == "ev" else catalog_for(await graph.schema())
         for question in shipped_questions(name):
             if question.id in known:
                 continue
-            kept.append(await _asked(question, graph, catalog, _turns(endpoint, model, settings), settings))
+            kept.append(await _asked(question, graph, catalog, _turns(endpoint, model)))
             with file.open("a", encoding="utf-8") as lines:
                 lines.write(json.dumps(kept[-1], ensure_ascii=False) + "\n")
     return kept
@@ -81,16 +81,16 @@ def _graph_file(name: str, out: Path) -> Path:
     return path
 
 
-def _turns(endpoint: str, model: str, settings: AgentSettings) -> TurnMaker:
+def _turns(endpoint: str, model: str) -> TurnMaker:
     if not endpoint:
         return RulesTurns()
     from inference.openai_client import OpenAIChat
 
-    return LlmTurns(OpenAIChat(model, base_url=endpoint, timeout_s=1_800.0), settings=settings)
+    return LlmTurns(OpenAIChat(model, base_url=endpoint, timeout_s=1_800.0))
 
 
 async def _asked(
-    question: Question, graph: ReadableGraph, catalog: SemanticCatalog, turns: TurnMaker, settings: AgentSettings
+    question: Question, graph: ReadableGraph, catalog: SemanticCatalog, turns: TurnMaker
 ) -> dict[str, Any]:
     """Ask a question in a run of its own, and score what it says and shows."""
     started, answer, said = time.perf_counter(), Answer(), ""
@@ -100,7 +100,7 @@ async def _asked(
             graph=graph, catalog=catalog, operators=tuple(known_operators().values()), results=results, turns=turns
         )
         try:
-            run = await answer_question(question.text, parts, settings)
+            run = await answer_question(question.text, parts)
             said = run.end.outcome
             if said in ("answered", "ungrounded"):
                 answer = Answer(text=run.end.answer, tables=await _tables(results, run.end.of))

@@ -1,7 +1,6 @@
 """What goes in where and what comes out where of a tool: whether it does what is wanted, by its document, and the entities of its answer.
 
-Names that the caller knows go first; then names that say an identifier of the wanted entity (``supplier_id``, ``buildings[].buildingId``),
-and at last what is the only one of its kind. The document alone decides; nothing is called.
+Whoever wants it knows the names of the inputs and of the output. The document alone decides; nothing is called.
 
 A path such as ``messages[].id`` is made of names and of ``[]``, which stands for every item of a list. A list without a name begins with
 ``[]``, or with ``result[]``, as documents of tools write it.
@@ -10,7 +9,7 @@ A path such as ``messages[].id`` is made of names and of ``[]``, which stands fo
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from types import MappingProxyType
@@ -19,51 +18,29 @@ from typing import Any, NamedTuple
 from egotools import Tool
 from egotools.calling.input_arguments import kinds, properties_of
 from ontology.errors import ToolCallError
-from ontology.names import canonical_name, identified_entity, noun_lemma, words
+from ontology.names import canonical_name, noun_lemma, words
 
 _STEP = re.compile(r"\[\]|[^.\[\]]+")
 _ROOT, _ITEMS = "result", "[]"
 _ABSENT = object()  # the value of a member that is not there
-_BEGINNINGS = frozenset({"from", "after", "since", "start", "begin", "min"})
-_ENDS = frozenset({"to", "before", "until", "end", "till", "max"})
-_SOURCE_NAMES = (("source", "id"), ("source",), ("for", "id"))
-_WRAPPERS = (_ITEMS, _ROOT, "items", "data", "results", "value", "entity")
 _LIMITS = (("limit",), ("page", "size"), ("max", "results"), ("per", "page"), ("top",), ("maximum", "results"))
 _TOTALS = (("total",), ("total", "count"), ("count",), ("total", "results"), ("total", "items"), ("total", "size"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EntityName:
-    """A type of entity as documents may write it: its name and nouns, the field that identifies it, and whether that is an interval of time."""
-
-    names: tuple[str, ...]
-    identifier: str = "id"
-    interval: bool = False
-
-    def is_named(self, word: str) -> bool:
-        """Whether a word is one of its names, whatever way it is written."""
-        return bool(word) and canonical_name(word) in {canonical_name(name) for name in self.names}
-
-    def is_identified(self, name: str) -> bool:
-        """Whether a name says an identifier of the entity: ``supplier_id``."""
-        return self.is_named(identified_entity(name))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """What a tool shall do; names may be empty where the caller does not know them.
+    """What a tool shall do.
 
-    :param source: whose identifiers go in; None where the tool shall find entities by their fields.
-    :param takes: the input that gets the identifiers; two of an interval, ``from,to``, of which one may be empty.
+    :param nouns: names of the type of entity that it gives.
+    :param takes: the input that gets identifiers, empty where none go in; two of an interval, ``from,to``, of which one may be empty.
     :param gives: path of the identifiers in the output.
-    :param fields: field → input that filters by it.
+    :param fields: field → input that filters by it; empty: the input is called like the field.
     :param every: input → words in it that find everything.
     """
 
-    target: EntityName
-    source: EntityName | None = None
+    nouns: tuple[str, ...]
+    gives: str
     takes: str = ""
-    gives: str = ""
     fields: Mapping[str, str] = field(default_factory=dict)
     every: Mapping[str, str] = field(default_factory=dict)
 
@@ -74,7 +51,6 @@ class Binding:
 
     :param is_list: whether the input takes a list of identifiers; None where its schema does not say.
     :param source: path in the output of the source's identifier; empty where the answer does not say it.
-    :param exact: whether every name that the caller knew is one of the tool.
     """
 
     takes: str
@@ -83,7 +59,6 @@ class Binding:
     source: str = ""
     fields: Mapping[str, str] = field(default_factory=dict)
     every: Mapping[str, str] = field(default_factory=dict)
-    exact: bool = True
     reason: str = ""
 
 
@@ -102,52 +77,45 @@ class Paging(NamedTuple):
     total: str = ""
 
 
-class _Match(NamedTuple):
-    name: str
-    why: str
-    exact: bool = False
-
-
 def bind(tool: Tool, wanted: Wanted) -> Binding | Misfit:
-    """Return how a tool does what is wanted, or why it does not."""
+    """Return how a tool does what is wanted, or why it does not: it has the inputs and the output of these names."""
     schema = tool.input_schema
-    inputs = properties_of(schema, schema)
-    takes = _takes(inputs, schema, wanted, wanted.source) if wanted.source else _Match("", "", exact=True)
-    if takes is None:
-        source = wanted.source.names[0] if wanted.source else ""
-        return Misfit(f"no input of {tool.id} takes identifiers of {source}; it has {_listed(inputs)}")
-    fields = _fields(inputs, wanted)
+    inputs, outputs = properties_of(schema, schema), [each.name for each in tool.returns]
+    parts = wanted.takes.split(",") if wanted.takes else []
+    taken = [_named(inputs, part) for part in parts]
+    if any(part.strip() and not found for part, found in zip(parts, taken, strict=True)):
+        return Misfit(f"no input of {tool.id} is {wanted.takes}; it has {_listed(inputs)}")
+    takes, fields = ",".join(taken), _fields(inputs, wanted)
     demanded = [str(name) for name in schema.get("required") or ()]
     every = {name: text for hint, text in wanted.every.items() if (name := _named(inputs, hint)) in demanded}
-    supplied = {*takes.name.split(","), *fields.values(), *every}
+    supplied = {*taken, *(part for name in fields.values() for part in (name, *name.split(","))), *every}
     if open_inputs := [name for name in demanded if name not in supplied]:
         return Misfit(f"{tool.id} also needs {_listed(open_inputs)}, which nothing here supplies")
-    gives = _gives(tool, wanted)
-    if gives is None:
-        outputs = _listed([each.name for each in tool.returns])
-        return Misfit(f"no output of {tool.id} gives identifiers of {wanted.target.names[0]}; it has {outputs}")
-    allowed = kinds(inputs.get(takes.name, {}), schema)
-    source = _source(tool, wanted.source, takes.name, gives.name) if wanted.source and takes.name else ""
-    said = [f"{each.name} {each.why}" for each in (takes, gives) if each.why]
+    hint = _bare(wanted.gives)
+    if outputs and not any(hint in (_bare(name), _bare(f"{name}[]")) for name in outputs):
+        return Misfit(f"no output of {tool.id} is {wanted.gives}; it has {_listed(outputs)}")
+    allowed, source = kinds(inputs.get(takes, {}), schema), _source(tool, takes, wanted.gives) if takes else ""
+    said = [f"{takes} is the input that was asked for"] if takes else []
+    described = "is the output that was asked for" if outputs else "was asked for, and its document describes no answer"
+    said += [f"{wanted.gives} {described}"]
     said += [f"{name} is {text!r} where there is nothing to search for" for name, text in every.items()]
     said += [f"each row names its source in {source}"] if source else []
     return Binding(
-        takes=takes.name,
+        takes=takes,
         is_list=None if allowed is None else "array" in allowed,
-        gives=gives.name,
+        gives=wanted.gives,
         source=source,
         fields=fields,
         every=every,
-        exact=takes.exact and gives.exact and all(wanted.fields[name] in ("", used) for name, used in fields.items()),
-        reason=f"{tool.id}: {'; '.join(said) or 'it takes nothing'}",
+        reason=f"{tool.id}: {'; '.join(said)}",
     )
 
 
 def bind_count(tool: Tool, wanted: Wanted) -> Binding | Misfit:
-    """Return how a tool counts the entities of ``wanted.target`` that meet conditions on their fields, or why it does not."""
-    named = words(tool.name)
-    if "count" not in named or not any(map(wanted.target.is_named, named)):
-        return Misfit(f"{tool.id} does not count {wanted.target.names[0]} by its name")
+    """Return how a tool counts the entities of a type that meet conditions on their fields, or why it does not."""
+    named, nouns = words(tool.name), {canonical_name(each) for each in wanted.nouns}
+    if "count" not in named or not any(canonical_name(each) in nouns for each in named):
+        return Misfit(f"{tool.id} does not count {wanted.nouns[0]} by its name")
     found = [each.name for each in tool.returns if each.type in ("integer", "number") and _ITEMS not in each.name]
     if len(found) != 1:
         return Misfit(f"{tool.id} gives {len(found)} numbers instead of one")
@@ -168,49 +136,10 @@ def paging_of(tool: Tool) -> Paging:
     return Paging(page, next_page, next((inputs[name] for name in _LIMITS if name in inputs), ""), total)
 
 
-def _takes(inputs: Mapping[str, Any], root: Mapping[str, Any], wanted: Wanted, source: EntityName) -> _Match | None:
-    parts = wanted.takes.split(",") if wanted.takes else []
-    hinted = [_named(inputs, part) for part in parts]
-    if parts and all(bool(found) == bool(part.strip()) for found, part in zip(hinted, parts, strict=True)):
-        return _Match(",".join(hinted), "is the input that was asked for", exact=True)
-    typed = [name for name, schema in inputs.items() if _may_identify(schema, root)]
-    if source.interval and (both := _interval(typed)):
-        return _Match(both, f"bound the {source.names[0]}")
-    for name in typed:
-        if source.is_identified(name) or source.is_named(name):
-            return _Match(name, f"takes identifiers of {source.names[0]} by its name")
-    own = [name for name in typed if words(name)[-1:] == words(source.identifier)[-1:]]
-    if len(own) == 1 and not identified_entity(own[0]):
-        return _Match(own[0], f"is called as {source.names[0]}'s {source.identifier}")
-    if not inputs and not wanted.takes:
-        return _Match("", "", exact=True)
-    required = [name for name in inputs if name in (root.get("required") or ())]
-    if required == typed and len(typed) == 1 and not identified_entity(typed[0]):
-        return _Match(typed[0], "is its only input that can take an identifier")
-    return None
-
-
 def _named(inputs: Mapping[str, Any], name: str) -> str:
     """Return the input of a name, whatever way it is written, or empty."""
     name = name.strip()
     return name if name in inputs or not name else next((each for each in inputs if words(each) == words(name)), "")
-
-
-def _may_identify(schema: Any, root: Any) -> bool:
-    allowed = kinds(schema, root)
-    return allowed is None or bool(allowed & {"string", "integer", "array"})
-
-
-def _interval(inputs: Sequence[str]) -> str:
-    """Return the two inputs between which a time lies, or empty; there must be one pair of the same stem."""
-
-    def stem(name: str, ends: Collection[str]) -> list[str] | None:
-        parts = words(name)
-        return [part for part in parts if part not in ends] if set(ends) & set(parts) else None
-
-    begins = {name: its for name in inputs if (its := stem(name, _BEGINNINGS)) is not None}
-    pairs = [f"{one},{two}" for one, its in begins.items() for two in inputs if stem(two, _ENDS) == its]
-    return pairs[0] if len(pairs) == 1 else ""
 
 
 def _fields(inputs: Mapping[str, Any], wanted: Wanted) -> dict[str, str]:
@@ -222,51 +151,20 @@ def _fields(inputs: Mapping[str, Any], wanted: Wanted) -> dict[str, str]:
     return found
 
 
-def _gives(tool: Tool, wanted: Wanted) -> _Match | None:
-    outputs, target = [each.name for each in tool.returns], wanted.target
-    if wanted.gives:
-        hint = _bare(wanted.gives)
-        if any(hint in (_bare(name), _bare(f"{name}[]")) for name in outputs):
-            return _Match(wanted.gives, "is the output that was asked for", exact=True)
-        if not outputs:
-            return _Match(wanted.gives, "was asked for, and its document describes no answer", exact=True)
-    by_fields = wanted.source is None  # what finds entities by their fields finds several
-    leaves = [(name, path_steps(name)) for name in outputs]
-    named = [name for name, steps in leaves if target.is_identified(steps[-1])]
-    inside = [(n, steps) for n, steps in leaves if (_ITEMS in steps or not by_fields) and _in_list_of(steps, target)]
-    best = [name for name, _ in inside if name in named]
-    own = [name for name, steps in inside if words(steps[-1]) == words(target.identifier)]
-    if own and not best:
-        return _Match(own[0], f"gives the {target.identifier} of {target.names[0]}")
-    if best or (named and not by_fields):  # in rows of another type it would filter by the fields of these
-        return _Match((best or named)[0], f"gives identifiers of {target.names[0]} by its name")
-    for each in tool.returns:
-        inner = any(other.startswith((f"{each.name}.", f"{each.name}[")) for other in outputs if other != each.name)
-        if each.type == "array" and target.is_named(path_steps(each.name)[-1]) and not inner:
-            return _Match(f"{each.name}[]", f"is a list of {target.names[0]}")
-    return None
-
-
 def _bare(path: str) -> tuple[str, ...]:
     steps = path_steps(path)
     return steps[1:] if steps[:1] == (_ROOT,) else steps
 
 
-def _in_list_of(steps: Sequence[str], target: EntityName) -> bool:
-    """Whether an output stands in a list of a type, by the name of the list; a bare list is one."""
-    named = [step for step in steps[:-1] if step not in _WRAPPERS]
-    return not named or target.is_named(named[-1]) or target.is_named(noun_lemma(named[-1].lower()))
-
-
-def _source(tool: Tool, source: EntityName, takes: str, gives: str) -> str:
-    """Return the path at which each row says which of the given identifiers it belongs to, or empty."""
-    *stem, last = words(takes) or [""]
-    known = {*_SOURCE_NAMES, (*stem, noun_lemma(last))}
+def _source(tool: Tool, takes: str, gives: str) -> str:
+    """Return the path at which each row says which of the given identifiers it belongs to (``source_id``, or the input's own name), or
+    empty."""
+    *stem, last = words(takes)
     for each in tool.returns:
         steps = path_steps(each.name)
         if _ITEMS not in steps or steps.count(_ITEMS) > gives.count(_ITEMS) or _bare(each.name) == _bare(gives):
             continue
-        if tuple(words(steps[-1])) in known or source.is_identified(steps[-1]):
+        if words(steps[-1]) in (["source", "id"], [*stem, noun_lemma(last)]):
             return each.name
     return ""
 

@@ -5,14 +5,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import inference
-from inference.chat import ChatModel, Completion, ObservedModel
-from ontology.json_values import canonical_text
 
 _THOUGHTS = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL)
 _THOUGHT_BEFORE = re.compile(r"\A.*</think(?:ing)?>", re.DOTALL)  # some servers take the opening mark away
@@ -72,9 +70,7 @@ def _escaped(found: re.Match[str]) -> str:
 
 class PromptTokens:
     """Counts the tokens of texts with the WordPiece tokenizer of the shipped encoder. It counts English text and JSON somewhat higher than
-    tokenizers of chat models, none of which is shipped; :attr:`name` says so in accounts."""
-
-    name = f"tokenizer of {_TOKENIZER.parent.name}"
+    tokenizers of chat models, none of which is shipped."""
 
     def count(self, text: str) -> int:
         """Return the number of tokens of a text, without those that a model adds around it."""
@@ -89,22 +85,3 @@ def _tokenizer() -> Any:
     tokenizer.no_truncation()
     tokenizer.no_padding()
     return tokenizer
-
-
-class CountedModel(ObservedModel):
-    """Hands prompts on to a model and counts their tokens: the messages, and the schema of the answer.
-
-    :ivar prompts: tokens of each prompt so far.
-    """
-
-    def __init__(self, model: ChatModel, tokens: PromptTokens) -> None:
-        super().__init__(model, self._counted)
-        self.counter = tokens.name
-        self.prompts: list[int] = []
-        self._count = tokens.count
-
-    def _counted(self, step: str, asked: Mapping[str, Any], ask: Callable[[], Completion]) -> Completion:
-        texts = [text for _, text in asked["messages"]]
-        texts += [canonical_text(asked["schema"])] if asked["schema"] is not None else []
-        self.prompts.append(sum(map(self._count, texts)))
-        return ask()

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from itertools import chain, zip_longest
 from typing import Protocol
 
 from egotools import AsyncClient, NotFoundError, RankedTool, Tool
-
-_MOST_KEPT = 2_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,12 +23,11 @@ class FoundTool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundTools:
-    """The tools for a request, best first, by the snapshot that answered; ``gone`` are no more in the one that is served now."""
+    """The tools for a request, best first, by the snapshot that answered; without what is no more in the one that is served now."""
 
     request: str
     tools: tuple[FoundTool, ...]
     snapshot_id: str
-    gone: tuple[str, ...] = ()
 
 
 class Finder(Protocol):
@@ -54,9 +50,6 @@ class ToolFinder:
 
     def __init__(self, client: AsyncClient, *, k: int = 10) -> None:
         self._client, self._k = client, k
-        self._documents: OrderedDict[tuple[str, str], Tool] = (
-            OrderedDict()
-        )  # by snapshot, the least recently used first
 
     async def find(self, request: str) -> FoundTools:
         """See :class:`Finder`."""
@@ -71,25 +64,15 @@ class ToolFinder:
                 if tool is not None
             ),
             snapshot_id=answer.snapshot_id,
-            gone=tuple(each.id for each, tool in ranking if tool is None),
         )
 
     async def _document(self, ranked: RankedTool, snapshot_id: str) -> Tool | None:
         """Return the document of a tool, that of the answer's snapshot or of a later one; None where it is gone."""
-        key = (snapshot_id, ranked.id)
-        if key in self._documents:
-            self._documents.move_to_end(key)
-            return self._documents[key]
+        asked = {"schema_format": "none", "min_snapshot": snapshot_id, "timeout_s": 10.0}
         try:
-            tool = await self._client.get_tool(
-                ranked.id, schema_format="none", min_snapshot=snapshot_id, timeout_s=10.0
-            )
+            return await self._client.get_tool(ranked.id, **asked)  # type: ignore[arg-type]
         except NotFoundError:
             return None
-        self._documents[tool.snapshot_id or snapshot_id, ranked.id] = tool
-        while len(self._documents) > _MOST_KEPT:
-            self._documents.popitem(last=False)
-        return tool
 
 
 class JoinedFinder:
@@ -113,5 +96,4 @@ class JoinedFinder:
             request=request,
             tools=tuple(replace(each, rank=rank) for rank, each in enumerate([*found.values()][: self._most], 1)),
             snapshot_id=f"{first.snapshot_id}+{second.snapshot_id}",
-            gone=(*first.gone, *second.gone),
         )

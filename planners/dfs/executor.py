@@ -26,13 +26,11 @@ from operator import attrgetter
 from typing import Any, NamedTuple, TypeAlias
 
 from ontology.errors import EgotoolsError, InvalidArgumentError
-from planners.calls.tool_access import CallLimits
 from planners.dfs.intervals import interval_id, read_interval
 from planners.dfs.resolver import (
     SELF,
     Call,
     Entity,
-    ExecutorSettings,
     MeteredResolver,
     Observe,
     Resolver,
@@ -47,7 +45,7 @@ from planners.query.query_graph import Constraint, EdgeConstraint, FilterConstra
 
 ResolveDate: TypeAlias = Callable[[FilterConstraint], tuple[date | None, date | None]]
 """Turns a filter by a date expression into a half-open range; None is an open end."""
-_PASS_SHARE = 0.1  # of max_seconds: what the second pass has where calls took all of it
+_MOST_STEPS = 5_000_000  # of the search for complete answers: candidates looked at, about 1,000,000 a second
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MOST_SHOWN, _MOST_CHARS = 50, 500  # entities of a candidate set that its event carries, and characters of a field
 _UNKNOWN_SIZE = 1_000.0  # entities of a type that nobody counts
@@ -58,12 +56,11 @@ _DAYS = 1_000.0  # days that data are spread over, about three years
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """Calls, rows fetched, milliseconds from start to end, and those of them in which no call was under way."""
+    """Calls, rows fetched, and milliseconds from start to end."""
 
     calls: int
     rows: int
     wall_ms: float
-    own_ms: float
 
 
 class Missing(NamedTuple):
@@ -131,7 +128,6 @@ async def answer_graph(
     resolver: Resolver,
     *,
     today: date,
-    limits: CallLimits,
     observe: Observe = lambda event: None,
 ) -> dict[str, Any]:
     """Execute a graph, its dates read against a day, and return the execution as JSON values.
@@ -140,15 +136,12 @@ async def answer_graph(
 
     Where nothing is found for a name, ``near`` has up to three that are like it.
 
-    :param limits: bounds of the executor too, where they are set.
     :raises InvalidArgumentError: as of :func:`execute`.
     """
-    bounds = {"max_calls": limits.calls, "max_seconds": limits.seconds}
-    settings = ExecutorSettings.model_validate({name: most for name, most in bounds.items() if most is not None})
     resolve_date = date_resolver(today)
 
     async def answered(plain: QueryGraph) -> dict[str, Any]:
-        found = await execute(plain, domain, resolver, resolve_date=resolve_date, settings=settings, observe=observe)
+        found = await execute(plain, domain, resolver, resolve_date=resolve_date, observe=observe)
         return found.to_json()
 
     negated = [each for each in graph.edges if each.negated]
@@ -198,7 +191,6 @@ async def execute(
     resolver: Resolver,
     *,
     resolve_date: ResolveDate,
-    settings: ExecutorSettings | None = None,
     observe: Observe = lambda event: None,
 ) -> Execution:
     """Execute a query graph. A cancelled execution leaves no task behind.
@@ -206,15 +198,12 @@ async def execute(
     :param observe: is called with each event, in the event loop.
     :raises InvalidArgumentError: when the graph has a fault under the domain, or has nothing to start from; before any call.
     """
-    settings = settings or ExecutorSettings()
     started = time.perf_counter()
     walk = _checked(graph, domain, resolve_date)
-    calls = MeteredResolver(resolver, settings, observe)
+    calls = MeteredResolver(resolver, observe)
     await walk.run(calls, observe)
     events: list[dict[str, Any]] = []
-    now = time.perf_counter()
-    late = max(started + settings.max_seconds, now + _PASS_SHARE * settings.max_seconds)
-    work = Work(settings.max_witness_steps, late)
+    work = Work(_MOST_STEPS)
     try:  # other work of the event loop goes on beside it
         candidates = await asyncio.to_thread(_second_pass, walk, work, events.append)
     finally:
@@ -224,8 +213,7 @@ async def execute(
         observe(event)
     found = candidates.get(graph.return_var)
     answer = found or () if graph.action == "find" else ()
-    wall_s = time.perf_counter() - started
-    totals = Totals(len(calls.log), calls.rows, wall_s * 1000, (wall_s - calls.busy_s) * 1000)
+    totals = Totals(len(calls.log), calls.rows, (time.perf_counter() - started) * 1000)
     count = None if found is None else len(found)
     observe({"event": "Done", "count": count, "calls": totals.calls, "rows": totals.rows})
     return Execution(

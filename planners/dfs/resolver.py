@@ -1,7 +1,7 @@
 """The seam between the executor and what it asks: entities by their fields, and the entities at the other end of an edge.
 
 The executor knows no tools. :class:`Resolver` has one implementation over retrieved tools, and one over tables in memory, for tests;
-:class:`MeteredResolver` stands before either with a memo, budgets, a bound on calls at once, and a log.
+:class:`MeteredResolver` stands before either with a memo, a bound on rows, and a log.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, Protocol, TypeAlias, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
-
-from ontology.errors import BudgetExceededError, DeadlineError, EgotoolsError
+from ontology.errors import BudgetExceededError, EgotoolsError
 from planners.query.query_graph import FilterConstraint, words_of
 
 SELF = "self"
 """Identifier of the one entity of a type of kind ``self``."""
+MOST_ROWS = 1_000_000
+"""That a run fetches; no call is made after these."""
 
 _Answer = TypeVar("_Answer")
 _Kind: TypeAlias = Literal["count", "find", "follow"]
@@ -71,25 +71,6 @@ class Resolver(Protocol):
         ...
 
 
-class ExecutorSettings(BaseModel):
-    """Settings of the executor.
-
-    :param max_calls: questions to the resolver, counts included; after these, each further call fails.
-    :param max_rows: rows fetched; no call is made after these (a call under way may go over).
-    :param max_seconds: wall-clock seconds; a call under way is cancelled. Where calls took all of it, the second pass has a tenth more.
-    :param concurrent_calls: calls at once.
-    :param max_witness_steps: candidates looked at in the search for complete answers (about 1,000,000 a second).
-    """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    max_calls: int = Field(default=1_000, ge=1)
-    max_rows: int = Field(default=1_000_000, ge=1)
-    max_seconds: float = Field(default=300.0, gt=0)
-    concurrent_calls: int = Field(default=8, ge=1)
-    max_witness_steps: int = Field(default=5_000_000, ge=0)
-
-
 @dataclass(frozen=True, slots=True)
 class Call:
     """One question to the resolver.
@@ -114,16 +95,10 @@ class MeteredResolver:
     """Asks a resolver nothing twice: a find of the same filters, a step from the same source; also not what failed.
 
     :ivar log: every call, in the order of their ends.
-    :ivar busy_s: seconds in which at least one call was under way, however many overlap.
     """
 
-    def __init__(self, resolver: Resolver, settings: ExecutorSettings, observe: Observe) -> None:
-        self._resolver, self._settings, self._observe = resolver, settings, observe
-        self._free = asyncio.Semaphore(settings.concurrent_calls)
-        self._clock = asyncio.get_running_loop().time
-        self._deadline = self._clock() + settings.max_seconds
-        self._started = self._under_way = 0
-        self._busy_since = self.busy_s = 0.0
+    def __init__(self, resolver: Resolver, observe: Observe) -> None:
+        self._resolver, self._observe = resolver, observe
         self._asked: defaultdict[object, asyncio.Lock] = defaultdict(asyncio.Lock)  # who comes second, waits
         self._found: dict[str, Sequence[Entity] | EgotoolsError] = {}
         self._followed: defaultdict[Step, dict[str, list[Entity] | EgotoolsError]] = defaultdict(dict)
@@ -138,7 +113,7 @@ class MeteredResolver:
             return None
 
     async def find(self, kind: str, filters: Sequence[FilterConstraint]) -> Sequence[Entity]:
-        """Return the entities; raise an EgotoolsError when the call fails, or a budget is used up."""
+        """Return the entities; raise an EgotoolsError when the call fails."""
         what = _what(kind, sorted(filters, key=words_of))
         async with self._asked[what]:
             if what not in self._found:
@@ -172,44 +147,23 @@ class MeteredResolver:
 
     async def _call(self, kind: _Kind, what: str, sources: int, ask: Callable[[], Awaitable[_Answer]]) -> _Answer:
         rows, error, number = 0, "", None
-        async with self._free:
-            self._spend(what)
-            started = time.perf_counter()
-            self._busy_since = self._busy_since if self._under_way else started
-            self._under_way += 1
-            try:
-                async with asyncio.timeout_at(self._deadline):
-                    answer = await ask()
-                rows = len(answer) if isinstance(answer, Sequence) else 0
-                number = answer if isinstance(answer, int) else None
-                return answer
-            except TimeoutError:
-                failure = DeadlineError(self._late() or "no answer in time", subject=what)
-                error = str(failure)
-                raise failure from None
-            except BaseException as failure:
-                error = str(failure) if isinstance(failure, EgotoolsError) else repr(failure)
-                raise
-            finally:
-                ended = time.perf_counter()
-                self._under_way -= 1
-                self.busy_s += 0.0 if self._under_way else ended - self._busy_since
-                self.rows += rows
-                self.log.append(Call(kind, what, sources, rows, (ended - started) * 1000, error, number))
-                self._observe({"event": "Called", "call": asdict(self.log[-1])})
-
-    def _spend(self, what: str) -> None:
-        limits, spent = self._settings, self._late()
-        if self._started >= limits.max_calls:
-            spent = f"the budget of {limits.max_calls} calls is used up"
-        elif self.rows >= limits.max_rows:
-            spent = f"the budget of {limits.max_rows} rows is used up"
-        if spent:
-            raise BudgetExceededError(spent, subject=what, remedy="Ask for less or raise the budget")
-        self._started += 1
-
-    def _late(self) -> str:
-        return f"the budget of {self._settings.max_seconds:g} s is used up" if self._clock() >= self._deadline else ""
+        if self.rows >= MOST_ROWS:
+            spent = f"the budget of {MOST_ROWS:,} rows is used up"
+            raise BudgetExceededError(spent, subject=what, remedy="Ask for less")
+        started = time.perf_counter()
+        try:
+            answer = await ask()
+            rows = len(answer) if isinstance(answer, Sequence) else 0
+            number = answer if isinstance(answer, int) else None
+            return answer
+        except BaseException as failure:
+            error = str(failure) if isinstance(failure, EgotoolsError) else repr(failure)
+            raise
+        finally:
+            ms = (time.perf_counter() - started) * 1000
+            self.rows += rows
+            self.log.append(Call(kind, what, sources, rows, ms, error, number))
+            self._observe({"event": "Called", "call": asdict(self.log[-1])})
 
 
 def _or_raise(known: _Answer | EgotoolsError) -> _Answer:

@@ -1,7 +1,6 @@
 """The resolver over retrieved tools: each edge and direction is a call of the tool that the service returns for it.
 
-Identifiers go in whole, in chunks or one by one; entities come out, page after page. A tool that fails, or answers another shape, gives
-way to the next one.
+Identifiers go in whole, in chunks or one by one; entities come out, page after page.
 """
 
 from __future__ import annotations
@@ -21,7 +20,6 @@ from ontology.names import words
 from planners.calls.bindings import (
     AnswerRow,
     Binding,
-    EntityName,
     Misfit,
     Wanted,
     answer_rows,
@@ -57,7 +55,7 @@ class Choice(NamedTuple):
     """The tools for one purpose: ``Email from Person``, or a type.
 
     :param request: what the service was asked.
-    :param candidates: the tool to call, then those to fall back to: first those with every name that the domain gives, each group by rank.
+    :param candidates: the tools that fit, by rank; the first is called.
     :param misfits: why each other returned tool does not fit, one sentence each.
     """
 
@@ -136,11 +134,8 @@ class ToolResolver:
         # Where an entity found by a range of days has its own day: what the edge gives in the other direction.
         back = self._lookup(Step(step.target, step.edge, step.source, not step.forward))
         dated = back.gives if back and source.kind == "date" else ""
-        pairs = await self._first(
-            await self.choice(step),
-            lambda candidate: self._follow(candidate, list(asked), source, dated),
-            partial(self._tools_of_other_edges, step),
-        )
+        choice = await self.choice(step)
+        pairs = await self._first(choice, lambda candidate: self._follow(candidate, list(asked), source, dated))
         if target.kind == "self":
             pairs = [(origin, Entity(SELF, found.fields)) for origin, found in pairs if found.id in (own, SELF)]
         elif target.kind == "date":
@@ -186,19 +181,18 @@ class ToolResolver:
     def _wanted(self, step: Step | str, lookup: Lookup) -> Wanted:
         """What a tool must do for a step, or to find the entities of a type."""
         gives, every, takes = lookup.gives, lookup.every, lookup.takes
+        kind = self._domain.types[step if isinstance(step, str) else step.target]
+        name = step if isinstance(step, str) else step.target
+        nouns = (name, *(word for word in kind.words if not word.startswith("to ")))
         if isinstance(step, str):  # then ``takes`` is the input of their identifier
-            plain = {name: "" for name, each in self._domain.types[step].fields.items() if each.kind != "ordinal"}
+            plain = {name: "" for name, each in kind.fields.items() if each.kind != "ordinal"}
             fields = plain | ({"id": takes} if takes else {}) | dict(lookup.fields)
-            return Wanted(target=self._named(step), gives=gives, fields=fields, every=every)
-        source, target = self._named(step.source), self._named(step.target)
-        if source.interval and {"start", "end"} & set(lookup.fields):  # the inputs of a range's two ends
+            return Wanted(nouns=nouns, gives=gives, fields=fields, every=every)
+        if self._domain.types[step.source].kind == "date" and {"start", "end"} & set(
+            lookup.fields
+        ):  # a range's two ends
             takes = f"{lookup.fields.get('start', '')},{lookup.fields.get('end', '')}"
-        return Wanted(source=source, target=target, takes=takes, gives=gives, every=every)
-
-    def _named(self, name: str) -> EntityName:
-        kind = self._domain.types[name]
-        nouns = tuple(word for word in kind.words if not word.startswith("to "))
-        return EntityName(names=(name, *nouns), identifier=kind.identifier, interval=kind.kind == "date")
+        return Wanted(nouns=nouns, takes=takes, gives=gives, every=every)
 
     async def _chosen(self, purpose: str, request: str, fits: _Fits) -> Choice:
         async with self._locks[purpose]:  # whoever comes first asks; when cancelled, the next one asks itself
@@ -213,7 +207,7 @@ class ToolResolver:
 
     async def _choose(self, purpose: str, request: str, fits: _Fits) -> Choice:
         found = await self._finder.find(request)
-        candidates, misfits = [], [f"{gone} is gone" for gone in found.gone]
+        candidates, misfits = list[Candidate](), list[str]()
         for each in found.tools:
             if each.tool.effect != "read":
                 misfits.append(f"{each.tool.id} may change something")
@@ -223,55 +217,24 @@ class ToolResolver:
                 misfits.append(binding.reason)
             else:
                 candidates.append(Candidate(each.tool, each.rank, binding))
-        candidates.sort(key=lambda candidate: (not candidate.binding.exact, candidate.rank))
         return Choice(purpose, request, found.snapshot_id, tuple(candidates), tuple(misfits))
 
-    async def _tools_of_other_edges(self, step: Step) -> frozenset[str]:
-        """Ids of the tools that resolve other edges between the same types, this one the other way among them."""
-        ends, found = (step.source, step.target), set[str]()
-        for start, edge, end in self._domain.signatures():
-            for other in (Step(start, edge, end, True), Step(end, edge, start, False)):
-                lookup = self._lookup(other)
-                if (other.source, other.target) == ends and other != step and lookup is not None:
-                    fits = partial(bind, wanted=self._wanted(other, lookup))
-                    choice = await self._choose(_purpose(other), lookup.request, fits)
-                    found.update(candidate.tool.id for candidate in choice.candidates[:1])
-        return frozenset(found)
+    async def _first(self, choice: Choice, call: Callable[[Candidate], Awaitable[_Answer]]) -> _Answer:
+        """Return the answer of the tool of a choice.
 
-    async def _first(
-        self,
-        choice: Choice,
-        call: Callable[[Candidate], Awaitable[_Answer]],
-        other_meaning: Callable[[], Awaitable[frozenset[str]]] | None = None,
-    ) -> _Answer:
-        """Return the answer of the first candidate that gives one.
-
-        :param other_meaning: returns the ids of tools that must not take the place of the first: their types fit, but they answer
-            another question ("received by" for "sent by").
-        :raises ToolCallError: when none does, with the reason of each.
+        :raises ToolCallError: when there is none, or it fails.
         """
-        failures = []
-        refused: frozenset[str] = frozenset()
-        for place, candidate in enumerate(choice.candidates):
-            if place == 1 and other_meaning is not None:
-                refused = await other_meaning()
-            id_ = candidate.tool.id
-            if id_ in refused:
-                failures.append(f"{id_} is the tool of another edge between these types")
-                continue
-            try:
-                answer = await call(candidate)
-            except ClientError as error:
-                _raise_run_limit(error)
-                where = f"{error.subject}: " if error.subject not in ("", id_) else ""
-                failures.append(f"{id_}: {where}{error.message}")
-            except ToolCallError as error:
-                failures.append(f"{id_}: {error.problem}")
-            else:
-                if failures:
-                    self._said(f"{choice.purpose}: {id_} instead, because {'; '.join(failures)}")
-                return answer
-        raise ToolCallError("; ".join(failures) or choice.reason, subject=choice.purpose)
+        if not choice.candidates:
+            raise ToolCallError(choice.reason, subject=choice.purpose)
+        id_ = choice.candidates[0].tool.id
+        try:
+            return await call(choice.candidates[0])
+        except ClientError as error:
+            _raise_run_limit(error)
+            where = f"{error.subject}: " if error.subject not in ("", id_) else ""
+            raise ToolCallError(f"{id_}: {where}{error.message}", subject=choice.purpose) from error
+        except ToolCallError as error:
+            raise ToolCallError(f"{id_}: {error.problem}", subject=choice.purpose) from error
 
     async def _self(self) -> Entity:
         """Return the user; ``own_id`` is the identifier by which tools know them."""

@@ -7,7 +7,6 @@ in question are searched for a complete answer (a witness) with each candidate. 
 from __future__ import annotations
 
 import math
-import time
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
@@ -23,16 +22,15 @@ _Sets: TypeAlias = dict[str, set[str]]
 
 @dataclass
 class Work:
-    """What the pass may still do: candidates to look at, until a time of ``time.perf_counter``; another thread may set ``stopped``."""
+    """What the pass may still do: candidates to look at; another thread may set ``stopped``."""
 
     steps: int
-    deadline: float = math.inf
     stopped: bool = False
 
     def spend(self, steps: int) -> bool:
-        """Take steps from the budget; False where it is used up, or late."""
+        """Take steps from the budget; False where it is used up."""
         self.steps -= steps
-        if self.steps < 0 or time.perf_counter() >= self.deadline:
+        if self.steps < 0:
             self.stopped = True
         return not self.stopped
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from functools import cache
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
@@ -13,23 +12,16 @@ import yaml
 from pydantic import AfterValidator, ConfigDict, TypeAdapter, ValidationError
 
 from ingest.sources.yaml_nodes import compose_file
-from ingest.trust.hidden_characters import bidirectional_runs, invisible_runs, visible, without_hidden
+from ingest.trust.hidden_characters import without_hidden
 from ontology.errors import InvalidArgumentError
 from ontology.names import words
 from ontology.ontology import Fault
 from planners.stores.graph_schema import GraphSchema, NodeType, RelationshipType
 
-Role: TypeAlias = Literal["", "key", "name", "year", "quarter", "month", "date", "plan or actual", "amount", "category"]
-"""What operators need to know of a property: ``name`` is what people call a node by; ``time_slice`` reads year, quarter, month, date and
-``plan or actual``; ``category`` has few values, which questions name ("planned", "scrap")."""
+Role: TypeAlias = Literal["", "key", "name", "year", "quarter", "month", "date"]
+"""What operators need to know of a property: ``name`` is what people call a node by, the others say when something was."""
 TIME_ROLES: tuple[Role, ...] = ("year", "quarter", "month", "date")
-MOST_CHARACTERS = 200
-"""Of one text. 40 descriptions of this length are the 2,000 tokens of section 3.2 of the paper."""
-_SHIPPED_SHARE = 0.8
-"""Of the names of a graph that a catalog describes: a schema may change under a catalog, and an ontology may add types. Another graph that
-happens to have a type of the same name should get nothing."""
-_MOST_ENTRIES = 100_000
-"""Of all mappings and lists, each as often as aliases name it: else a file of some kilobytes would take minutes."""
+_TOOL_GRAPH = Path(__file__).parent / "catalogs" / "tool_graph.yaml"
 _STRICT = ConfigDict(extra="forbid")
 
 
@@ -103,10 +95,7 @@ def read_catalog(path: Path) -> SemanticCatalog:
     """
     faults = []
     try:
-        catalog = _CATALOG.validate_python(_plain(compose_file(path)))
-        faults += [f"{place}: {fault}" for place, text in _texts(catalog) if (fault := _text_fault(text))]
-        if not faults:
-            return catalog
+        return _CATALOG.validate_python(_plain(compose_file(path)))
     except ValidationError as error:
         for each in error.errors():
             known = each["type"] != "unexpected_keyword_argument"
@@ -121,17 +110,12 @@ def read_catalog(path: Path) -> SemanticCatalog:
 def _plain(root: yaml.Node | Fault) -> Any:
     """Return what a YAML node says, every scalar as a text.
 
-    :raises ValueError: for a file that is no YAML, a key that stands twice, and too many entries.
+    :raises ValueError: for a file that is no YAML, and a key that stands twice.
     """
-    left = _MOST_ENTRIES
 
     def plain(node: yaml.Node) -> Any:
-        nonlocal left
         if isinstance(node, yaml.ScalarNode):
             return "" if node.tag == "tag:yaml.org,2002:null" else str(node.value).strip()
-        left -= len(node.value)
-        if left < 0:
-            raise ValueError(f"the file has more than {_MOST_ENTRIES:,} entries")
         if isinstance(node, yaml.SequenceNode):
             return [plain(each) for each in node.value]
         found: dict[str, Any] = {}
@@ -144,39 +128,7 @@ def _plain(root: yaml.Node | Fault) -> Any:
 
     if isinstance(root, Fault):
         raise ValueError(str(root))
-    found = plain(root)
-    if isinstance(found, dict) and found.pop("accepted", "true") != "true":
-        raise ValueError("it is a draft (accepted: false): read it, and delete this line")
-    return found
-
-
-def _texts(catalog: SemanticCatalog) -> Iterator[tuple[str, str]]:
-    """Yield every text of a catalog that a prompt may hold, names too, with its place."""
-    yield "about", catalog.about
-    described: list[tuple[str, Any]] = [*catalog.nodes.items(), *catalog.relationships.items()]
-    for name, each in described:
-        own = {key: value for key, value in asdict(each).items() if key != "properties"}
-        yield from ((name, text) for text in (name, *_flat(list(own.values()))))
-        for key, of in each.properties.items():
-            yield from ((f"{name}.{key}", text) for text in (key, *_flat(list(asdict(of).values()))))
-
-
-def _flat(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-        return
-    for each in value.items() if isinstance(value, Mapping) else value:
-        yield from _flat(each)
-
-
-def _text_fault(text: str) -> str:
-    """What is wrong with a text that prompts hold, as a clause with "it"; empty where nothing is."""
-    if len(text) > MOST_CHARACTERS:
-        return f"it has {len(text)} characters, more than {MOST_CHARACTERS}"
-    hidden = any(run.severe for run in (*invisible_runs(text), *bidirectional_runs(text)))
-    if hidden or any(unicodedata.category(each) in ("Cc", "Cs") for each in text):
-        return f"it has control characters: {visible(text, 60)}"
-    return ""
+    return plain(root)
 
 
 def cleaned_text(text: str) -> str:
@@ -188,16 +140,12 @@ def cleaned_text(text: str) -> str:
 
 
 def catalog_for(schema: GraphSchema) -> SemanticCatalog:
-    """Return the shipped catalog of a graph, narrowed to what the graph has: the one that describes most of its names, at least four
-    fifths of them; an empty one where there is none."""
-    described = {name: _described_share(each, schema) for name, each in shipped_catalogs().items()}
-    best = max(described, key=lambda name: described[name])
-    if described[best] < _SHIPPED_SHARE:
+    """Return the shipped catalog of tool graphs, narrowed to what a graph has; an empty one for a graph of something else."""
+    if not {"parameter", "tool"} <= {each.name for each in schema.nodes}:
         return SemanticCatalog()
-    found = shipped_catalogs()[best]
-    return replace(
-        found, nodes=_kept(found.nodes, schema.nodes), relationships=_kept(found.relationships, schema.relationships)
-    )
+    found = read_catalog(_TOOL_GRAPH)
+    nodes, relationships = _kept(found.nodes, schema.nodes), _kept(found.relationships, schema.relationships)
+    return replace(found, nodes=nodes, relationships=relationships)
 
 
 def unknown_names(catalog: SemanticCatalog, schema: GraphSchema) -> list[str]:
@@ -210,15 +158,6 @@ def unknown_names(catalog: SemanticCatalog, schema: GraphSchema) -> list[str]:
     return unknown
 
 
-def _described_share(catalog: SemanticCatalog, schema: GraphSchema) -> float:
-    """The share of a schema's types, and of the properties of its node types, that a catalog describes; 0 of an empty schema."""
-    names = [(node.name, key) for node in schema.nodes for key in ("", *(each.name for each in node.properties))]
-    known = {(name, key) for name, node in catalog.nodes.items() for key in ("", *node.properties)}
-    relationships = [each.name in catalog.relationships for each in schema.relationships]
-    total = len(names) + len(relationships)
-    return (sum(name in known for name in names) + sum(relationships)) / total if schema.nodes else 0.0
-
-
 def _kept(described: Mapping[str, Any], owners: Sequence[NodeType | RelationshipType]) -> dict[str, Any]:
     """The descriptors of what the schema has."""
     keys = {owner.name: {each.name for each in owner.properties} for owner in owners}
@@ -227,12 +166,6 @@ def _kept(described: Mapping[str, Any], owners: Sequence[NodeType | Relationship
         for name, each in described.items()
         if name in keys
     }
-
-
-@cache
-def shipped_catalogs() -> dict[str, SemanticCatalog]:
-    """Return the catalogs that are part of the product, by name of the file."""
-    return {path.stem: read_catalog(path) for path in sorted((Path(__file__).parent / "catalogs").glob("*.yaml"))}
 
 
 # Roles

@@ -23,7 +23,7 @@ from planners.graphseek.catalog_text import catalog_text
 from planners.graphseek.operators.operator import Operator, OperatorFault, check_arguments, object_schema
 from planners.graphseek.results import Result
 from planners.graphseek.turn import (
-    AgentSettings,
+    MESSAGE_TOKENS,
     Answer,
     Fault,
     Invocation,
@@ -37,7 +37,7 @@ from planners.graphseek.turn import (
 from planners.journal.step_log import metered, on_a_thread
 from planners.stores.graph_schema import GraphSchema
 
-_SETTINGS = AgentSettings()
+_ANSWER_TOKENS = 1_000  # four invocations with filters take about 500
 _MOST_CALLS = 4  # of one turn: the paper's widest step has three at once (section 5.3.4)
 _SHARED_CHARS = 80  # of a part that is written once, when it stands there twice: shorter ones cost more as references
 _PROBLEM_CHARS = 300
@@ -66,13 +66,11 @@ _TURN: dict[str, Any] = {
 class LlmTurns:
     """Asks one model.
 
-    :param settings: of the run.
     :param fence_key: of the marks around data; a new one where empty.
     """
 
-    def __init__(self, model: ChatModel, *, settings: AgentSettings = _SETTINGS, fence_key: bytes = b"") -> None:
+    def __init__(self, model: ChatModel, *, fence_key: bytes = b"") -> None:
         self._model = model
-        self._settings = settings
         self._marks = FenceMarks(fence_key)
         self._count = PromptTokens().count
 
@@ -80,8 +78,7 @@ class LlmTurns:
         """See :class:`TurnMaker`."""
         messages = (Message(role="system", content=self._system(view)), Message(role="user", content=self._user(view)))
         schema = _turn_schema(() if _repeats(view) else view.operators, view.schema, view.results.handles)
-        tokens = self._settings.answer_tokens
-        request = StructuredRequest(messages=messages, schema=schema, schema_name="turn", max_tokens=tokens)
+        request = StructuredRequest(messages=messages, schema=schema, schema_name="turn", max_tokens=_ANSWER_TOKENS)
         with metered(self._model, "turn", partial(ModelAsked, prompt="turn")) as model:
             chat = StructuredChat(model, kind="graphseek", repair_prompt=_repair, cache=None)
             answer = await on_a_thread("graphseek-model", lambda: chat.call(request, "", _turn))
@@ -103,7 +100,7 @@ class LlmTurns:
             f"Question: {view.question}",
             f"This is step {view.step} of at most {view.steps}.{_NOW if view.records else ''}",
         ]
-        trace = self._trace(view.records, self._settings.message_tokens - sum(map(self._count, parts)))
+        trace = self._trace(view.records, MESSAGE_TOKENS - sum(map(self._count, parts)))
         return "\n\n".join([*parts[:-1], *([trace] if trace else []), parts[-1]])
 
     def _trace(self, records: Sequence[StepRecord], most_tokens: int) -> str:

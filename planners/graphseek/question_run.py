@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, TypeAdapter
 
 from ontology.errors import (
     BudgetExceededError,
@@ -22,7 +22,6 @@ from ontology.errors import (
     StatementError,
     StorageError,
 )
-from ontology.json_values import first_error
 from planners.calls.model_text import is_no_answer
 from planners.calls.untrusted import clean_text
 from planners.graphseek.catalog import SemanticCatalog
@@ -36,6 +35,7 @@ from planners.graphseek.operators.operator import (
 )
 from planners.graphseek.results import Result, ResultStore
 from planners.graphseek.turn import (
+    MESSAGE_TOKENS,
     AgentEvent,
     AgentSettings,
     Answer,
@@ -59,12 +59,13 @@ from planners.graphseek.turn import (
     UnusableTurnError,
     event_of,
 )
-from planners.journal.recorded import Steps, not_recorded, request_key
-from planners.journal.run_journal import DAMAGED, RunJournal
+from planners.journal.recorded import Heard, Steps, end_of, header_of, not_recorded
+from planners.journal.run_journal import RunJournal
 from planners.journal.step_log import also_told_to, emit, in_order, seconds_since, to_its_end, told_to, unheard
 from planners.stores.graph_schema import GraphSchema, ReadableGraph
 
 _CYPHER = "cypher"
+_FAILED_BEFORE_CYPHER = 3  # steps after which it is offered: "several" of the paper (section 6.2)
 _MOST_CHARS = 20_000  # of an answer, which is read and checked word by word
 _ERROR_CHARS = 500  # of an error of foreign code
 _SETTINGS = AgentSettings()
@@ -78,7 +79,7 @@ Observe: TypeAlias = Callable[[AgentEvent], None]
 class QuestionParts:
     """What a question's run works with.
 
-    :param catalog: the accepted one of the graph; an empty one where there is none.
+    :param catalog: of the graph; an empty one where there is none.
     :param operators: all there are.
     :param results: of this run.
     """
@@ -133,7 +134,7 @@ async def answer_question(
     :param steps: of the run's journal; nothing is written where None.
     :raises InvalidArgumentError: when there is no question, or it is too long for a message.
     """
-    check_question(question, settings)
+    check_question(question)
     used: Counter[str] = Counter()
     usd = list[float]()
 
@@ -159,16 +160,16 @@ async def answer_question(
     )
 
 
-def check_question(question: str, settings: AgentSettings) -> None:
+def check_question(question: str) -> None:
     """Check a question before anything is written of its run.
 
     :raises InvalidArgumentError: when there is none, or it is too long for a message.
     """
     if not question.strip():
         raise InvalidArgumentError("there is no question", subject="question", remedy="Ask one")
-    if len(question) > settings.message_tokens:  # a quarter of a message
+    if len(question) > MESSAGE_TOKENS:  # a quarter of a message
         problem = f"the question has {len(question):,} characters"
-        raise InvalidArgumentError(problem, subject="question", remedy=f"Use at most {settings.message_tokens:,}")
+        raise InvalidArgumentError(problem, subject="question", remedy=f"Use at most {MESSAGE_TOKENS:,}")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -222,7 +223,7 @@ class _Run:
         if self.given is None:
             return []  # a replay runs none
         gave = [any(isinstance(each, Result) and each.size > 0 for each in record.outcomes) for record in self.records]
-        last_resort = gave.count(False) >= self.settings.failed_before_cypher
+        last_resort = gave.count(False) >= _FAILED_BEFORE_CYPHER
         names = [each.name for each in self.given.operators]
         return [name for name in names if name != _CYPHER or last_resort]
 
@@ -393,7 +394,7 @@ async def answer_recorded(
     :raises StorageError: when the journal cannot be written.
     """
     if journal.first is None:
-        check_question(question, settings)
+        check_question(question)
         header = _Header(question=question, settings=settings)
         journal.append("run_begun", **header.model_dump(mode="json"))
     header = _begun(journal)
@@ -402,7 +403,7 @@ async def answer_recorded(
         raise InvalidArgumentError("the journal is of another question", subject=str(journal.path), remedy=remedy)
     if journal.end is not None:
         return await replay_question(journal, observe)
-    started, heard = time.perf_counter(), _Heard(observe)
+    started, heard = time.perf_counter(), Heard(observe)
     limits = replace(header.settings, max_seconds=settings.max_seconds, call_seconds=settings.call_seconds)
     steps = Steps(journal, event_of=event_of)
     answered = await answer_question(question, parts, limits, heard, steps=steps)
@@ -410,7 +411,7 @@ async def answer_recorded(
     if end.outcome in _GOES_ON:
         journal.append("run_stopped", outcome=end.outcome, missing=end.missing, seconds=seconds)
     else:
-        journal.append("run_ended", answer=end.to_json(), events=heard.told[0], told=heard.told[1], seconds=seconds)
+        journal.append("run_ended", answer=end.to_json(), **heard.told, seconds=seconds)
     return answered
 
 
@@ -419,43 +420,16 @@ async def replay_question(journal: RunJournal, observe: Observe = unheard) -> An
 
     :raises InvalidArgumentError: when the run has not ended, or the replay differs from it.
     """
-    header, ended = _begun(journal), journal.end
-    if ended is None:
-        problem = "the run of this journal has not ended"
-        raise InvalidArgumentError(problem, subject=str(journal.path), remedy="Let it go on first")
-    heard, limits = _Heard(observe), replace(header.settings, max_seconds=None)
+    header, ended = _begun(journal), end_of(journal)
+    heard, limits = Heard(observe), replace(header.settings, max_seconds=None)
     steps = Steps(journal, is_replay=True, event_of=event_of)
     answered = await answer_question(header.question, None, limits, heard, steps=steps)
-    if heard.told != (ended.get("events"), ended.get("told")):
-        raise not_recorded("the replay differs from the run", subject=str(journal.path))
+    heard.check(ended, answered.end.to_json(), journal.path)
     return answered
 
 
-class _Heard:
-    """Hands events on, counts them, and keeps a digest of them without measured seconds."""
-
-    def __init__(self, observe: Observe) -> None:
-        self._observe = observe
-        self.told = (0, "")
-
-    def __call__(self, event: AgentEvent) -> None:
-        fields = {name: value for name, value in event.to_json().items() if name not in event.left_out}
-        self.told = (self.told[0] + 1, request_key([self.told[1], fields]))
-        self._observe(event)
-
-
 def _begun(journal: RunJournal) -> _Header:
-    first = journal.first
-    if first is None:
+    header = header_of(journal, _Header)
+    if header is None:
         raise InvalidArgumentError("the journal is empty", subject=str(journal.path), remedy="Ask a question first")
-    if first.kind != "run_begun" or first.data.get("run") != "graphseek":
-        problem = "it is the journal of another command"
-        raise InvalidArgumentError(problem, subject=str(journal.path), remedy="Give a new file")
-    if not isinstance(first.data.get("question"), str):
-        problem, remedy = "it is the journal of an earlier version", "Ask again, with another journal"
-        raise InvalidArgumentError(problem, subject=str(journal.path), remedy=remedy)
-    try:
-        return _Header.model_validate(first.data)
-    except ValidationError as error:
-        problem = f"the first record is damaged: {first_error(error)}"
-        raise InvalidArgumentError(problem, subject=f"{journal.path}:1", remedy=DAMAGED) from None
+    return header

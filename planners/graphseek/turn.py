@@ -21,17 +21,16 @@ from planners.stores.graph_schema import GraphSchema
 class AgentSettings:
     """The limits of one question's run. Steps and message are the paper's (section 3.1, appendix B.1).
 
-    :param failed_before_cypher: steps after which ``cypher`` is offered: "several" of the paper (section 6.2).
     :param call_seconds: of one invocation, and of each of its queries.
-    :param answer_tokens: of one answer of the model: four invocations with filters take about 500.
     """
 
     max_steps: int = 10
-    failed_before_cypher: int = 3
     call_seconds: float = 30.0
     max_seconds: float | None = None
-    message_tokens: int = 20_000
-    answer_tokens: int = 1_000
+
+
+MESSAGE_TOKENS = 20_000
+"""That a message of a run may have; a question may have as many characters."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,7 +17,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, Literal, TypeVar
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
 import ontology.errors
 from egotools import ClientError, PermissionDeniedError, Tool
@@ -31,10 +31,11 @@ from planners.calls.tool_access import Ask, never
 from planners.calls.tool_finder import Finder, FoundTools
 from planners.calls.untrusted import clean_text, cleaned
 from planners.journal.run_journal import DAMAGED, RunJournal, RunRecord
-from planners.journal.step_log import also_told_to, emit, seconds_since
+from planners.journal.step_log import Event, also_told_to, emit, seconds_since
 from planners.stores.property_graph import GraphState, Language, Operation, PropertyGraph, QueryLimits, QueryRows
 
 T = TypeVar("T")
+H = TypeVar("H", bound=BaseModel)
 _FORMS: Mapping[str, TypeAdapter[Any]] = {
     "call": TypeAdapter(ToolAnswer),
     "find": TypeAdapter(FoundTools),
@@ -207,6 +208,60 @@ def _told(record: RunRecord, event_of: Callable[[Any], Any]) -> list[Any]:
 def request_key(request: Any) -> str:
     """Return the key of a request, JSON values: equal requests have equal keys."""
     return hashlib.sha256(canonical_text(request).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def header_of(journal: RunJournal, form: type[H]) -> H | None:
+    """Return what the run of a journal was begun with, None of an empty one; ``run`` of the form has the name of the planner.
+
+    :raises InvalidArgumentError: when it is the journal of another command, or damaged.
+    """
+    first = journal.first
+    if first is None:
+        return None
+    if first.kind != "run_begun" or first.data.get("run") != form.model_fields["run"].default:
+        problem = "it is the journal of another command"
+        raise InvalidArgumentError(problem, subject=str(journal.path), remedy="Give a new file")
+    try:
+        return form.model_validate(cleaned(dict(first.data)))  # pydantic takes no lone surrogate
+    except ValidationError as error:
+        problem = f"the first record is damaged: {first_error(error)}"
+        raise InvalidArgumentError(problem, subject=f"{journal.path}:1", remedy=DAMAGED) from None
+
+
+def end_of(journal: RunJournal) -> Mapping[str, Any]:
+    """Return what the record of a run's end says.
+
+    :raises InvalidArgumentError: when the run has not ended.
+    """
+    if journal.end is None:
+        problem = "the run of this journal has not ended"
+        raise InvalidArgumentError(problem, subject=str(journal.path), remedy="Let it go on first")
+    return journal.end
+
+
+class Heard:
+    """Hands the events of a run on, and counts them.
+
+    :ivar told: for the record of the end: their number, and a digest of them without measured seconds.
+    """
+
+    def __init__(self, observe: Callable[[Any], object]) -> None:
+        self._observe = observe
+        self.told: dict[str, Any] = {"events": 0, "told": ""}
+
+    def __call__(self, event: Event) -> None:
+        """Take an event."""
+        fields = {name: value for name, value in event.to_json().items() if name not in event.left_out}
+        self.told = {"events": self.told["events"] + 1, "told": request_key([self.told["told"], fields])}
+        self._observe(event)
+
+    def check(self, ended: Mapping[str, Any], answer: Mapping[str, Any], subject: Path) -> None:
+        """Check that a replay told what the run did, and ended as it.
+
+        :raises InvalidArgumentError: when it differs.
+        """
+        if {name: ended.get(name) for name in (*self.told, "answer")} != {**self.told, "answer": answer}:
+            raise not_recorded("the replay differs from the run", subject=str(subject))
 
 
 def not_recorded(problem: str, *, subject: str) -> InvalidArgumentError:

@@ -29,7 +29,6 @@ DAMAGED = "Give another file; what was written before the damage is still readab
 """What to do about a damaged journal."""
 _BATCH = 100  # records, after which they are forced to the disk
 _FIRST = b'{"v":2,"n":0,"kind":"'
-_FIRST_OF_FORMAT_1 = b'{"n":0,"kind":"'
 _SUM, _SUM_CHARS = ',"sum":"', 16
 _STEP = ("begun", "ended", "failed")
 _Count: TypeAlias = Annotated[int, Field(ge=0, lt=2**53)]
@@ -40,7 +39,7 @@ _Place: TypeAlias = tuple[str, str, int]
 class RunRecord(BaseModel):
     """One line, of format ``v``; ``n`` is its number from 0, ``at`` the time in UTC.
 
-    :param kind: ``run_begun``, ``run_stopped``, ``run_ended``; ``event`` of the planner; ``prompt``; or a kind of step (``call``, ``find``,
+    :param kind: ``run_begun``, ``run_stopped``, ``run_ended``; or a kind of step (``call``, ``find``,
         ``graph``, ``model``, ``sandbox``, ``step``) with ``_begun``, ``_ended`` or ``_failed``.
     :param data: JSON values. Of a step ``key`` and ``nth`` among equal ones; what it ``gave``, or its ``problem``.
     """
@@ -55,9 +54,8 @@ class RunRecord(BaseModel):
 
     @property
     def place(self) -> _Place:
-        """Kind of the step or ``event``, its key, and its number among equal ones."""
-        kind, _, how = self.kind.rpartition("_")
-        return kind or how, self.data.get("key", ""), self.data.get("nth", 0)
+        """Kind of the step, its key, and its number among equal ones."""
+        return self.kind.rpartition("_")[0], self.data.get("key", ""), self.data.get("nth", 0)
 
 
 class _Data(BaseModel):
@@ -77,9 +75,6 @@ class _Data(BaseModel):
     completion_tokens: _Count = 0
     usd: _Amount = 0.0
     seconds: _Amount = 0.0
-    tokens: _Count = 0
-    counter: str = ""
-    what: Mapping[str, Any] = {}
 
 
 class RunJournal:
@@ -120,7 +115,7 @@ class RunJournal:
         return len(self.records)
 
     def last(self, kind: str, key: str, nth: int) -> RunRecord | None:
-        """Return what an earlier process wrote last about a step, or about an ``event``; not what failed of a model that was silent."""
+        """Return what an earlier process wrote last about a step; not what failed of a model that was silent."""
         return self._earlier.get((kind, key, nth))
 
     def append(self, kind: str, **data: Any) -> RunRecord:
@@ -171,7 +166,7 @@ class RunJournal:
             if kind == "run":
                 for place in silent if record.data.get("outcome") == "model" else ():
                     self._earlier.pop(place, None)
-            elif how in _STEP or "nth" in record.data:
+            elif how in _STEP:
                 self._earlier[record.place] = record
                 if kind == "model":
                     silent = [*silent, record.place] if how == "failed" else []
@@ -211,10 +206,6 @@ def _scan(path: Path) -> Iterator[tuple[RunRecord, int]]:
 
 def _refuse(line: bytes, n: int, has_more: bool, path: Path) -> None:
     """Refuse a line that is no record, but where it is the last one, of which not all reached the disk."""
-    if n == 0 and line.startswith(_FIRST_OF_FORMAT_1):
-        problem = "the journal was written by an earlier release, in a format that this one does not read"
-        remedy = "Give a new file; to see the run, replay it with the release that wrote it"
-        raise InvalidArgumentError(problem, subject=str(path), remedy=remedy)
     if n == 0 and not line.endswith(b"\n") and not _FIRST.startswith(line[: len(_FIRST)]):
         raise InvalidArgumentError("this is no journal of a run", subject=str(path), remedy="Give another file")
     if has_more or (n == 0 and line.endswith(b"\n")):
@@ -279,18 +270,6 @@ def read_run_journal(path: Path) -> RunJournal:
 
 
 @dataclass(slots=True)
-class ToolUse:
-    """What the calls of one tool took together: ``failed`` are those without an answer, and answers that were not ``ok``; ``seconds`` are a
-    sum over calls which may have overlapped."""
-
-    calls: int = 0
-    failed: int = 0
-    rows: int = 0
-    answer_bytes: int = 0
-    seconds: float = 0.0
-
-
-@dataclass(slots=True)
 class ModelUse:
     """What the calls of a model took together: ``failed`` are those without an answer; ``usd`` are 0 without prices."""
 
@@ -303,53 +282,36 @@ class ModelUse:
 
 
 @dataclass(slots=True)
-class RunAccount(ToolUse):
-    """The same of all tools, and what a run took beside.
+class RunAccount:
+    """What the calls of tools took together: ``failed`` are those without an answer, and answers that were not ``ok``; ``seconds`` are a
+    sum over calls which may have overlapped.
 
-    :param prompt_tokens: of all prompts that the run put before a model; ``token_counter`` counted them, or the model's server.
-    :param unfinished: calls that were begun and of whose end nothing is known.
-    :param model: of all calls of a model whose answers are in the journal; ``by_step`` by the name of the step.
-    :param sandbox_seconds: of code that was run.
+    :param model: of all calls of a model whose answers are in the journal.
     """
 
-    prompt_tokens: int = 0
-    token_counter: str = ""
-    unfinished: int = 0
-    by_tool: dict[str, ToolUse] = field(default_factory=dict)
+    calls: int = 0
+    failed: int = 0
+    rows: int = 0
+    seconds: float = 0.0
     model: ModelUse = field(default_factory=ModelUse)
-    by_step: dict[str, ModelUse] = field(default_factory=dict)
-    sandbox_seconds: float = 0.0
 
 
 def account_of(records: Iterable[RunRecord]) -> RunAccount:
     """Return the account of a run, of all processes that worked on it."""
     account = RunAccount()
-    under_way: set[_Place] = set()
     for record in records:
         data = record.data
         kind, _, how = record.kind.rpartition("_")
-        if record.kind == "prompt":
-            account.prompt_tokens += data.get("tokens", 0)
-            account.token_counter = data.get("counter", "")
-        elif kind == "call" and how == "begun":
-            under_way.add(record.place)
-        elif kind == "call":
-            under_way.discard(record.place)
-            for use in (account, account.by_tool.setdefault(data.get("tool", ""), ToolUse())):
-                _add(use, data, not data.get("ok", False), rows="rows", answer_bytes="size")
+        if kind == "call" and how != "begun":
+            account.failed += not data.get("ok", False)
+            _add(account, data, "rows")
         elif kind == "model":
-            account.prompt_tokens += data.get("prompt_tokens", 0)
-            for model in (account.model, account.by_step.setdefault(data.get("step", ""), ModelUse())):
-                counts = {name: name for name in ("prompt_tokens", "completion_tokens", "usd")}
-                _add(model, data, how == "failed", **counts)
-        elif kind == "sandbox":
-            account.sandbox_seconds += data.get("seconds", 0.0)
-    account.unfinished = len(under_way)
+            account.model.failed += how == "failed"
+            _add(account.model, data, "prompt_tokens", "completion_tokens", "usd")
     return account
 
 
-def _add(use: ToolUse | ModelUse, data: Mapping[str, Any], failed: bool, **counts: str) -> None:
+def _add(use: RunAccount | ModelUse, data: Mapping[str, Any], *names: str) -> None:
     use.calls += 1
-    use.failed += failed
-    for name, given in {**counts, "seconds": "seconds"}.items():
-        setattr(use, name, getattr(use, name) + data.get(given, 0))
+    for name in (*names, "seconds"):
+        setattr(use, name, getattr(use, name) + data.get(name, 0))

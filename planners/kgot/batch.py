@@ -12,7 +12,7 @@ import logging
 import math
 import re
 import unicodedata
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -24,8 +24,7 @@ from egotools.client_errors import ClientError
 from ontology.errors import EgotoolsError, InvalidArgumentError
 from ontology.files import read_bounded, write_file
 from ontology.json_values import canonical_text, first_error
-from ontology.reporting import Proportion
-from planners.journal.run_journal import ModelUse, RunJournal, ToolUse, account_of, open_run_journal
+from planners.journal.run_journal import ModelUse, RunJournal, account_of, open_run_journal
 from planners.kgot.kgot_task import KgotTask
 from planners.kgot.recorded_run import SolveParts, solve_recorded
 
@@ -36,7 +35,6 @@ _CATEGORIES = ("correct", "correct forced", "wrong forced", "wrong", "other erro
 """In the order of reports. *Forced* answers were given at the limit of steps; *other error* is no answer; of *not checked* ones the right answer
 is not known."""
 _FORCED = ("forced query", "forced answer")
-_CELL_CHARS = 300
 
 _SEPARATORS = re.compile(r"\s*[;\n]\s*|,\s+|,(?=\D)|\s+and\s+(?=\S+$)")
 _SIGN = re.compile(r"[$€£¥%]|(?<=\d),(?=\d{3}(?!\d))")
@@ -130,8 +128,7 @@ class TaskResult:
     error: str = ""
     seconds: float = 0.0
     model: ModelUse = field(default_factory=ModelUse)
-    by_step: Mapping[str, ModelUse] = field(default_factory=dict)
-    by_tool: Mapping[str, ToolUse] = field(default_factory=dict)
+    tool_calls: int = 0
 
 
 _RESULT: TypeAdapter[TaskResult] = TypeAdapter(TaskResult)
@@ -197,8 +194,7 @@ async def _solved(task: BatchTask, journal: RunJournal, parts: OpenParts) -> Tas
         told["error"] = f"{type(failure).__name__}: {failure}"
     account = account_of(journal.records)
     took = [each.data["seconds"] for each in journal.records if each.kind in ("run_ended", "run_stopped")]
-    use = {"model": account.model, "by_step": account.by_step, "by_tool": account.by_tool}
-    return TaskResult(id=task.id, seconds=round(sum(took), 6), **told, **use)  # type: ignore[arg-type]
+    return TaskResult(id=task.id, seconds=round(sum(took), 6), model=account.model, tool_calls=account.calls, **told)
 
 
 def journal_path(folder: Path, id_: str) -> Path:
@@ -282,7 +278,7 @@ def _category(task: BatchTask, result: TaskResult) -> str:
 def batch_report(tasks: Sequence[BatchTask], results: Sequence[TaskResult]) -> dict[str, Any]:
     """Return the report of results as JSON values, in the order of their tasks. A task without a result counts as an error.
 
-    Its keys: ``tasks``, ``categories`` (counts), ``total`` and ``by_step`` (what models took), ``by_tool`` (calls), ``rows``.
+    Its keys: ``tasks``, ``categories`` (counts), ``total`` (what models took), ``rows``.
     """
     known = {result.id: result for result in results}
     given = [known.get(task.id, TaskResult(id=task.id, error="it was not run")) for task in tasks]
@@ -292,7 +288,10 @@ def batch_report(tasks: Sequence[BatchTask], results: Sequence[TaskResult]) -> d
             "level": task.level,
             "category": _category(task, result),
             "expected": task.answer,
-            **{name: getattr(result, name) for name in ("answer", "outcome", "missing", "error", "seconds")},
+            **{
+                name: getattr(result, name)
+                for name in ("answer", "outcome", "missing", "error", "seconds", "tool_calls")
+            },
             "model": asdict(result.model),
         }
         for task, result in zip(tasks, given, strict=True)
@@ -301,42 +300,6 @@ def batch_report(tasks: Sequence[BatchTask], results: Sequence[TaskResult]) -> d
     return {
         "tasks": len(rows),
         "categories": {name: found.count(name) for name in _CATEGORIES},
-        "total": _sums([{"": ModelUse()}, *({"": result.model} for result in given)])[""],
-        "by_step": _sums(result.by_step for result in given),
-        "by_tool": _sums(result.by_tool for result in given),
+        "total": {name: sum(row["model"][name] for row in rows) for name in asdict(ModelUse())},
         "rows": rows,
     }
-
-
-def _sums(parts: Iterable[Mapping[str, ModelUse | ToolUse]]) -> dict[str, dict[str, Any]]:
-    """Return the sums of all numbers by name."""
-    sums: dict[str, dict[str, Any]] = {}
-    for name, use in (item for part in parts for item in part.items()):
-        total = sums.setdefault(name, {})
-        for number, value in asdict(use).items():
-            total[number] = total.get(number, 0) + value
-    return dict(sorted(sums.items()))
-
-
-def write_report(report: Mapping[str, Any], folder: Path) -> tuple[Path, ...]:
-    """Write ``report.json``, and ``report.md``: a row for each task.
-
-    :raises StorageError: when they cannot be written.
-    """
-    right = report["categories"]["correct"] + report["categories"]["correct forced"]
-    share = Proportion(right, report["tasks"])
-    names = ("id", "level", "category", "expected")
-    rows = [[*(row[name] for name in names), row["answer"] or row["missing"] or row["error"]] for row in report["rows"]]
-    lines = [
-        f"# {report['tasks']} tasks: {right} right, 95 % interval {share.low or 0:.0%} to {share.high or 0:.0%}",
-        "",
-        *("| " + " | ".join(map(_cell, line)) + " |" for line in ([*names, "answer"], ["---"] * 5, *rows)),
-    ]
-    texts = {"report.json": canonical_text(report), "report.md": "\n".join(lines)}
-    return tuple(write_file(folder / name, f"{text}\n") for name, text in texts.items())
-
-
-def _cell(value: object) -> str:
-    text = " ".join(str(value).split())
-    cut = text if len(text) <= _CELL_CHARS else f"{text[:_CELL_CHARS]}…"
-    return cut.replace("|", "\\|").replace("<", "&lt;")

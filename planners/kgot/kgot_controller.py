@@ -39,6 +39,9 @@ from planners.kgot.steps import LlmSteps
 from planners.stores.property_graph import GraphState, PropertyGraph
 
 _SETTINGS = KgotSettings()
+_TOOL_RETRIES = 6  # of a safe call after a transient fault
+_MOST_CALLS = 8  # of one iteration; the rest is left out
+_SHOWN_BYTES = 16_384  # of a tool's answer in a prompt
 _MISSING_CHARS = 4_000  # of a text that a model wrote; a search takes 20,000
 _NOT_AGAIN = "This call was not allowed. Do not make it again; go on without it."
 _ERROR_CHARS = 2_000
@@ -88,7 +91,7 @@ async def solve_task(
     if not task.question.strip():
         raise InvalidArgumentError("there is no task", subject="question", remedy="Say what is to be solved")
     retries = RetryPolicy(
-        max_retries=settings.max_tool_retries,
+        max_retries=_TOOL_RETRIES,
         base_delay_s=settings.tool_retry_delay_s,
         max_delay_s=5.0,
         max_retry_after_s=30.0,
@@ -227,8 +230,8 @@ async def _wanted_calls(run: RunState, found: FoundTools) -> list[events.WantedC
             fault = "no tool of this id was found for what is missing"
         elif key in run.asked:
             fault = "the same call was made before"
-        elif len(kept) >= run.settings.max_calls_per_step:
-            fault = f"more than {run.settings.max_calls_per_step} calls are wanted at once"
+        elif len(kept) >= _MOST_CALLS:
+            fault = f"more than {_MOST_CALLS} calls are wanted at once"
         if fault:
             run.drop("call", f"{call.tool_id}: {fault}")
         else:
@@ -244,7 +247,7 @@ async def _call(run: RunState, tool: Tool, arguments: Mapping[str, object]) -> t
     table = table_of(tool.name, answer.body) if answer.ok else None
     is_loaded = table is not None and await run.load(table)
     told = replace(answer, body=table.shown()) if table is not None and is_loaded else answer
-    shown = fence_answer(told, tool_id=tool.id, max_bytes=run.settings.max_shown_bytes, marks=run.marks)
+    shown = fence_answer(told, tool_id=tool.id, max_bytes=_SHOWN_BYTES, marks=run.marks)
     call = MadeCall(
         tool_id=tool.id,
         arguments=dict(arguments),

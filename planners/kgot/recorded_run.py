@@ -12,24 +12,23 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, TypeAlias, cast
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, field_validator
 
 from egotools.calling.invoker import ToolInvoker
 from inference.chat import Budget, ChatModel
 from ontology.errors import InvalidArgumentError
-from ontology.json_values import first_error
 from planners.calls.sandbox import Sandbox
 from planners.calls.tool_access import Ask, never
 from planners.calls.tool_finder import Finder
-from planners.calls.untrusted import FenceMarks, cleaned
+from planners.calls.untrusted import FenceMarks
 from planners.journal import recorded
-from planners.journal.run_journal import DAMAGED, RunJournal
+from planners.journal.run_journal import RunJournal
 from planners.journal.step_log import seconds_since, unheard
 from planners.kgot.kgot_controller import KgotRun, solve_task
 from planners.kgot.kgot_settings import KgotSettings
-from planners.kgot.kgot_task import Ended, KgotEvent, KgotTask
+from planners.kgot.kgot_task import KgotEvent, KgotTask
 from planners.kgot.steps import LlmSteps
 from planners.stores.property_graph import Language, PropertyGraph, ReplaceGraph
 
@@ -80,6 +79,12 @@ class RunHeader(BaseModel):
     prices: dict[str, _Prices] = {}
     fence_key: str = Field(default="", pattern=r"^([0-9a-f]{2})*$")
 
+    @field_validator("settings")
+    @classmethod
+    def _known_settings(cls, given: dict[str, Any]) -> dict[str, Any]:
+        _SETTINGS_JSON.validate_python(given)
+        return given
+
     @property
     def replay_settings(self) -> KgotSettings:
         """The settings for a replay, which has no limit of time, and waits for nothing."""
@@ -117,7 +122,7 @@ async def solve_recorded(
     :raises InvalidArgumentError: when the journal is of another run, or damaged, or the graph is not empty at the beginning.
     :raises StorageError: when the journal or the graph cannot be written.
     """
-    header = header_of(journal)
+    header = recorded.header_of(journal, RunHeader)
     if header is None:
         if (await parts.graph.state()).nodes:
             remedy = "Give a run a graph of its own: it is emptied to go on"
@@ -127,7 +132,7 @@ async def solve_recorded(
     else:
         if differing := header.differing(_header(task, parts)):
             raise OtherRunError(differing)
-        if run_is_ended(journal):
+        if journal.end is not None:
             return await replay_recorded(journal, observe=observe)
         recorded.check_steps(journal)
         await parts.graph.apply([ReplaceGraph()])
@@ -136,13 +141,13 @@ async def solve_recorded(
         role: recorded.recorded_model(model, steps, role=role, name=header.models.get(role, ""))
         for role, model in parts.models.items()
     }
-    events = _Events(journal, observe)
-    run = await _run(task, header, steps, events, models, parts)
+    heard = recorded.Heard(observe)
+    run = await _run(task, header, steps, heard, models, parts)
     seconds = seconds_since(started)
     if run.outcome in _STOPPED:
         journal.append("run_stopped", outcome=run.outcome, missing=run.missing, seconds=seconds)
     else:
-        journal.append("run_ended", answer=_end_json(run), events=events.count, seconds=seconds)
+        journal.append("run_ended", answer=_end_json(run), **heard.told, seconds=seconds)
     return run
 
 
@@ -151,22 +156,18 @@ async def replay_recorded(journal: RunJournal, *, observe: Callable[[KgotEvent],
 
     :raises InvalidArgumentError: when the run has not ended, or the replay differs from it.
     """
-    header, ended = header_of(journal), journal.end
-    if header is None or ended is None:
-        problem = "the run of this journal has not ended"
-        raise InvalidArgumentError(problem, subject=str(journal.path), remedy="Let it go on first")
+    ended = recorded.end_of(journal)
+    header = cast(RunHeader, recorded.header_of(journal, RunHeader))
     recorded.check_steps(journal)
     steps, models = recorded.Steps(journal, is_replay=True), {}
     for role, name in header.models.items():
         prompt, completion = header.prices.get(role, (0.0, 0.0))
         budget = Budget(usd_per_1k_prompt=prompt, usd_per_1k_completion=completion)
         models[role] = recorded.recorded_model(None, steps, role=role, name=name, budget=budget)
-    events = _Events(journal, observe, is_replay=True)
+    heard = recorded.Heard(observe)
     task = KgotTask(question=header.question, files=tuple(Path(name) for name, _ in header.files))
-    run = await _run(task, header, steps, events, models)
-    if events.differing or events.count != ended.get("events") or _end_json(run) != ended.get("answer"):
-        where = f"event {events.differing[0]}" if events.differing else "its end"
-        raise recorded.not_recorded(f"the replay differs from the run at {where}", subject=str(journal.path))
+    run = await _run(task, header, steps, heard, models)
+    heard.check(ended, _end_json(run), journal.path)
     return run
 
 
@@ -174,7 +175,7 @@ async def _run(
     task: KgotTask,
     header: RunHeader,
     steps: recorded.Steps,
-    events: _Events,
+    observe: Callable[[KgotEvent], None],
     models: Mapping[str, ChatModel],
     parts: SolveParts | None = None,
 ) -> KgotRun:
@@ -192,66 +193,9 @@ async def _run(
         recorded.RecordedInvoker(parts.invoker if parts else None, steps, repeat=parts.repeat if parts else never),
         recorded.RecordedSandbox(parts.sandbox if parts else None, steps),
         settings=settings,
-        observe=events.tell,
+        observe=observe,
         fence_key=key,
     )
-
-
-def header_of(journal: RunJournal) -> RunHeader | None:
-    """Return what the run of a journal was begun with; None of an empty journal.
-
-    :raises InvalidArgumentError: when it is the journal of another command, or damaged.
-    """
-    first = journal.first
-    if first is None:
-        return None
-    if first.kind != "run_begun" or first.data.get("run") != "solve":
-        problem = "it is the journal of another command"
-        raise InvalidArgumentError(problem, subject=str(journal.path), remedy="Give a new file")
-    try:
-        header = RunHeader.model_validate(cleaned(dict(first.data)))  # pydantic takes no lone surrogate
-        _ = header.replay_settings
-    except ValidationError as error:
-        problem = f"the first record is damaged: {first_error(error)}"
-        raise InvalidArgumentError(problem, subject=f"{journal.path}:1", remedy=DAMAGED) from None
-    return header
-
-
-def run_is_ended(journal: RunJournal) -> bool:
-    """Whether the run of a journal has come to its end: not killed, and not stopped by a silent model, budget, deadline or the user."""
-    return journal.end is not None
-
-
-class _Events:
-    """Writes each event once, in order. An event that is another one than before, at its place, replaces it."""
-
-    def __init__(self, journal: RunJournal, observe: Callable[[KgotEvent], None], *, is_replay: bool = False) -> None:
-        self._journal = journal
-        self._observe = observe
-        self._is_replay = is_replay
-        self.count = 0
-        self.differing: list[int] = []
-
-    def tell(self, event: KgotEvent) -> None:
-        """Take an event. One that the journal has took as long as it did then."""
-        if not (isinstance(event, Ended) and event.outcome in _STOPPED):
-            n, self.count = self.count, self.count + 1
-            what = event.to_json()
-            if "state" in what:  # a digest: states are large, and the writes are in the journal
-                what["state"] = recorded.request_key(what["state"])
-            earlier = self._journal.last("event", "", n)
-            then = earlier.data["what"] if earlier is not None else {}
-            if _untimed(then) == _untimed(json.loads(json.dumps(what))):
-                event = event.model_copy(update={name: then[name] for name in event.left_out & then.keys()})
-            else:
-                self.differing.append(n)
-                if not self._is_replay:
-                    self._journal.append("event", nth=n, what=what)
-        self._observe(event)
-
-
-def _untimed(what: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in what.items() if name not in Ended.left_out}
 
 
 def _header(task: KgotTask, parts: SolveParts) -> RunHeader:

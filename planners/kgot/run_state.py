@@ -23,7 +23,7 @@ from planners.calls.untrusted import FenceMarks, clean_text, cleaned
 from planners.journal.recorded import error_text
 from planners.journal.step_log import emit, in_order
 from planners.kgot import kgot_task as events
-from planners.kgot.kgot_settings import KgotSettings
+from planners.kgot.kgot_settings import MOST_FIXES, KgotSettings
 from planners.kgot.kgot_task import DroppedWrite, KgotTask, MadeCall, TaskView
 from planners.kgot.steps import LlmSteps, UnusableStepError
 from planners.stores import property_graph as graphs
@@ -42,6 +42,7 @@ _SHOWN = (50, 20, 8, 3, 1)  # nodes of a label, and edges of a type, in the text
 _FEW_VALUES, _LISTED_CHARS = 10, 300  # of a property, which are listed
 _LEAST_ROWS = 51  # of a table: fewer rows a model writes itself, in one answer
 _DESCRIBING = ("file", "kind", "pages", "columns", "row_count")  # members that say nothing beside all rows
+_GRAPH_CHARS = 12_000  # of the graph in a prompt; a larger one is summarised
 _SAMPLES = 5  # rows of a table in a prompt
 _PARTIAL_CHARS = 16_000  # of what a query gave, and of what Python printed
 _FAULT_CHARS = 2_000  # the end of a traceback says what went wrong
@@ -132,7 +133,7 @@ class RunState:
         if state is None:
             return
         if state != self.state:
-            self.text = graph_text(state, self.settings.max_graph_chars)
+            self.text = graph_text(state, _GRAPH_CHARS)
         self.state = state
         emit(events.GraphChanged(iteration=self.iteration, state=state))
 
@@ -149,10 +150,10 @@ class RunState:
         emit(events.Written(iteration=self.iteration, operations=written, dropped=dropped, chains=chains))
 
     async def _write_one(self, operation: Operation) -> Operation | DroppedWrite:
-        """Apply one write, corrected as often as the settings allow."""
+        """Apply one write, corrected a few times."""
         tried = [operation]
         fault, is_wrong = await self._applied(tried)
-        while is_wrong and len(tried) <= self.settings.max_cypher_fixing_retry:
+        while is_wrong and len(tried) <= MOST_FIXES:
             fixed = await self.contained("fix write", self.steps.fix_write(tried[-1], fault), None)
             if fixed is None or fixed in tried:
                 break
@@ -255,7 +256,7 @@ class RunState:
         """Return the rows of a query or of those that replace it; None where none gives any."""
         language: Language = "python" if kind == "script" else self.graph.language
         tried: list[str] = []
-        for retry in range(self.settings.max_retrieve_query_retry + 1):
+        for retry in range(MOST_FIXES + 1):
             if retry or not query:
                 wrong = tried[-1] if retry else ""
                 asked = self.steps.query(self.view(), wrong, language=language, forced=forced)
@@ -272,11 +273,11 @@ class RunState:
         self.fruitless.extend(each for each in dict.fromkeys(queries) if each not in self.fruitless)
 
     async def _fixed(self, kind: str, language: Language, query: str, tried: list[str]) -> QueryRows | None:
-        """Run a query, corrected as often as the settings allow, and add to what was tried."""
+        """Run a query, corrected a few times, and add to what was tried."""
         # A script runs on a copy of the state, as the store in memory has it, where the graph itself is not asked by Python.
         copied = kind == "script" and self.graph.language != "python"
         graph = MemoryGraph(self.sandbox, self.state) if copied else self.graph
-        for fix in range(self.settings.max_cypher_fixing_retry + 1):
+        for fix in range(MOST_FIXES + 1):
             tried.append(query)
             try:
                 rows = cleaned(await graph.query(query))
@@ -286,7 +287,7 @@ class RunState:
             else:
                 emit(events.Queried(iteration=self.iteration, kind=kind, query=query, rows=rows))
                 return rows
-            if fix == self.settings.max_cypher_fixing_retry:
+            if fix == MOST_FIXES:
                 break
             query = await self.contained("fix query", self.steps.fix_query(query, fault, language=language), "")
             if not query or query in tried:
@@ -321,7 +322,7 @@ class RunState:
         """Return a partial answer with what Python computes of it, on a line of its own, where something is left to compute."""
         code = await self.contained("maths", self.steps.maths(self.view(), partial), "")
         tried: list[str] = []
-        while code and code not in tried and len(tried) <= self.settings.max_cypher_fixing_retry:
+        while code and code not in tried and len(tried) <= MOST_FIXES:
             tried.append(code)
             result = cleaned(await self.sandbox.run(code))
             output = result.stdout.strip()[:_PARTIAL_CHARS]

@@ -58,6 +58,7 @@ _CODE = _closed(code=_TEXT)
 _ANSWER = _closed(answer=_TEXT)
 
 _ARGUMENTS_CHARS = 400  # of one call in the list of those that were made
+_REASKS = 3  # of an unusable answer, with its fault (appendix B.3.1 of the paper)
 _ERROR_CHARS = 300
 _QUERY_CHARS = 1_000
 _MOST_CALLS = 60  # the last ones: 7 iterations of 8 calls are fewer
@@ -111,12 +112,12 @@ class LlmSteps:
 
         :param read: makes the answer of JSON values inside the schema; raises UnusableAnswerError where they say nothing.
         """
-        marks, settings = self._marks, self._settings
+        marks = self._marks
         request = StructuredRequest(
             messages=prompt_messages(name, inputs, marks=marks, language=language, options=options),
             schema=schema,
             schema_name=name,
-            max_tokens=settings.max_answer_tokens,
+            max_tokens=self._settings.max_answer_tokens,
             sample=sample,
         )
         parser, made = _parser(canonical_text(schema)), partial(ModelAsked, step=name, executor=executor)
@@ -128,12 +129,12 @@ class LlmSteps:
                     f"{_system('fix_json', 'cypher', ())}\n{_sections([('fault', marks.fenced(fault))])}"
                 ),
                 cache=None,
-                attempts=1 + settings.max_json_reasks,
+                attempts=1 + _REASKS,
                 whole_only=True,
             )
             answer = await on_a_thread(
                 f"kgot-{executor}",
-                lambda: chat.call(request, "", lambda text: _first_read(parser, read, text, settings.repair_json)),
+                lambda: chat.call(request, "", lambda text: _first_read(parser, read, text)),
             )
         if answer.failure is not None:
             raise answer.failure
@@ -240,7 +241,7 @@ def _parser(schema: str) -> SchemaParser:
     return SchemaParser(json.loads(schema))
 
 
-def _first_read(parser: SchemaParser, read: Callable[[Any], T], text: str, repaired: bool) -> T:
+def _first_read(parser: SchemaParser, read: Callable[[Any], T], text: str) -> T:
     """Read the answer as it stands; else the last object in it that can be read, since a model thinks before it answers.
 
     :raises UnusableAnswerError: with the fault of the last object, or of the text where none stands in it.
@@ -249,7 +250,7 @@ def _first_read(parser: SchemaParser, read: Callable[[Any], T], text: str, repai
         return read(parser.parse(text))
     except UnusableAnswerError as error:
         fault = error
-    for nth, value in enumerate(reversed(list(json_objects(without_thoughts(text))) if repaired else [])):
+    for nth, value in enumerate(reversed(list(json_objects(without_thoughts(text))))):
         try:
             return read(parser.parse(json.dumps(value)))
         except UnusableAnswerError as error:

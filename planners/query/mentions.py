@@ -179,10 +179,7 @@ _CAPITAL = f"[{''.join(filter(str.isupper, map(chr, range(0x10000))))}]"
 _INITIAL = rf"(?:{_CAPITAL}\.)+(?= ?{_CAPITAL})|(?:Dr|Mr|Mrs|Ms|Prof|St)\.(?= {_CAPITAL})"
 _INITIALS = re.compile(rf"(?:{_CAPITAL}\.){{2,}}")
 _PART = rf"(?:{_INITIAL}|{_CAPITAL}[\w&+-]*(?:['’](?!s\b)\w+)?)"
-_NAME = re.compile(
-    rf"(?:(?<=\bthe )|(?<=\bcalled )|(?<=\bnamed )|(?<=\btitled )){_CAPITAL}[\w&+-]*(?: [a-z]+){{1,2}} \d+\b|"  # "the Jazz night 14", "called Piano recital 11"
-    rf"\b{_PART}(?: (?:(?:of|de|van|der|la|du|the) (?={_CAPITAL}))*(?:{_PART}|\d+(?:['’](?!s\b)\w+)?))*"
-)
+_NAME = re.compile(rf"\b{_PART}(?: (?:(?:of|de|van|der|la|du|the) (?={_CAPITAL}))*(?:{_PART}|\d+(?:['’](?!s\b)\w+)?))*")
 _NO_NAMES = WORDS["no_name"] | WORDS["asks"]
 _SAYS = re.compile(r"\b(?:is|as|called|named|titled) (?:an? )?$")
 _ASKED = re.compile(r"\b(?:do|does|did) $", re.IGNORECASE)

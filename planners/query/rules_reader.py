@@ -459,12 +459,6 @@ def _is_content(token: Any) -> bool:
     return asked or (token.pos_ in _CONTENT and any(map(str.isalnum, token.text)) and token.tag_ != "WRB")
 
 
-def _changes(token: Any) -> bool:
-    """Whether a pronoun stands for something that is not known here."""
-    taken_up = token.dep_ == "dobj" and token.head.dep_ == "conj"
-    return token.lower_ in ("it", "they", "them", "these", "those") and token.pos_ == "PRON" and not taken_up
-
-
 def _said(links: Links, kept: Sequence[Mention]) -> set[str]:
     """The words that say what the graph has: its edges, the fields and values of its filters, its ordinals."""
     words, types = links.words, {kind for each in kept for kind in each.types}

@@ -27,7 +27,7 @@ READABLE_ADDRESSES = ("ladybug:PATH", "csv:FOLDER", "neo4j:bolt://USER:PASSWORD@
 async def open_graph(address: str = "memory", sandbox: Sandbox | None = None) -> AsyncIterator[PropertyGraph]:
     """Open the graph of a task, and close it at the end.
 
-    :param sandbox: runs the Python of a graph in ``memory``; without one it refuses queries.
+    :param sandbox: runs the queries of a graph in ``memory``, which refuses them without one, or as RDF.
     :raises InvalidArgumentError: when it is no such address.
     :raises MissingExtraError: when the store needs a package that is not installed.
     :raises StorageError: when the store cannot be reached.
@@ -43,10 +43,9 @@ async def open_graph(address: str = "memory", sandbox: Sandbox | None = None) ->
         async with open_bolt_graph(rest) as bolt:
             yield bolt
     elif address == "rdf":
-        from planners.stores.rdf import open_rdf_graph
+        from planners.stores.rdf import RdfGraph
 
-        async with open_rdf_graph() as rdf:
-            yield rdf
+        yield RdfGraph(sandbox)
     else:
         problem = f"no graph store has the address {store!r}"
         if store == "rdf":  # rdf:http://… was one

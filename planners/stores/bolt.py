@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import time
 from collections import defaultdict
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from typing import Any
@@ -29,8 +28,6 @@ _WRITE_S = 30.0
 """Seconds for all operations of one call: chosen as several times what 522 nodes, the paper's largest graph, take at once."""
 _GRACE_S = 5.0
 """Seconds after the server's own limit: Neo4j looks for transactions that are late every two seconds."""
-_SCHEMA_S = 60.0
-"""Seconds that a schema stands: a server goes through the whole graph for it."""
 _OF_STATEMENTS = frozenset({"Statement", "Schema", "Transaction", "Procedure"})
 """Classes of Neo4j's error codes that a statement causes, and that its writer can correct; found in its list of codes."""
 
@@ -269,7 +266,7 @@ class BoltReader:
     def __init__(self, driver: Any, place: BoltAddress) -> None:
         self._driver = driver
         self._place = place
-        self._schema: tuple[float, GraphSchema] | None = None
+        self._schema: GraphSchema | None = None
 
     @property
     def dialect(self) -> CypherDialect:
@@ -277,10 +274,10 @@ class BoltReader:
         return "bolt"
 
     async def schema(self) -> GraphSchema:
-        """Return the types; they are read anew once a minute."""
-        if self._schema is None or time.monotonic() - self._schema[0] > _SCHEMA_S:
-            self._schema = time.monotonic(), await _schema(self)
-        return self._schema[1]
+        """Return the types."""
+        if self._schema is None:  # the server goes through the whole graph for it
+            self._schema = await _schema(self)
+        return self._schema
 
     async def read(
         self, text: str, parameters: Mapping[str, Value | None] | None = None, limits: QueryLimits = _LIMITS

@@ -1,8 +1,7 @@
-"""An engine of graphs, Ladybug or Oxigraph, in a process of its own: one that crashes, takes too long or too much memory ends alone.
+"""The engine Ladybug in a process of its own: one that crashes, takes too long or too much memory ends alone.
 
-This file is the script of that process too, so it imports nothing of the project there. Its arguments are the engine and a filter of system
-calls as hexadecimal digits, which leaves it no network; where the machine does not take it, it says so and goes on. A request is a line of
-JSON, and so is its answer.
+This file is the script of that process too, so it imports nothing of the project there. Its argument is a filter of system calls as hexadecimal
+digits, which leaves it no network where the machine takes it. A request is a line of JSON, and so is its answer.
 """
 
 from __future__ import annotations
@@ -15,7 +14,6 @@ import decimal
 import fcntl
 import itertools
 import json
-import logging
 import math
 import platform
 import resource
@@ -23,12 +21,10 @@ import signal
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 _LINE_BYTES = 64 * 2**20
 """Of an answer: more than the script writes."""
-_START_S = 60.0
-_LOG = logging.getLogger(__name__)
 
 
 class EngineEndedError(Exception):
@@ -43,13 +39,13 @@ class EngineEndedError(Exception):
 
 
 class EngineProcess:
-    """A process that runs an engine; start it with :meth:`start`."""
+    """A process that runs the engine; start it with :meth:`start`."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self._process = process
 
     @classmethod
-    async def start(cls, engine: Literal["ladybug", "oxigraph"]) -> EngineProcess:
+    async def start(cls) -> EngineProcess:
         """Start one.
 
         :raises StorageError: when no process can be started.
@@ -61,21 +57,15 @@ class EngineProcess:
         with contextlib.suppress(IsolationError):  # a processor whose calls are not known
             program = syscall_filter(platform.machine())
         pipe, null = asyncio.subprocess.PIPE, asyncio.subprocess.DEVNULL
-        command = [sys.executable, "-I", __file__, engine, program.hex()]
+        command = [sys.executable, "-I", __file__, program.hex()]
         try:
             process = await asyncio.create_subprocess_exec(
                 *command, stdin=pipe, stdout=pipe, stderr=null, env={}, limit=_LINE_BYTES
             )
         except OSError as error:
-            problem = f"no process can be started for {engine}: {error.strerror}"
-            raise StorageError(problem, subject=engine, remedy="Free memory, or allow more processes") from None
-        started = cls(process)
-        answer = await started.ask({"do": "start"}, _START_S)
-        if engine == "oxigraph" and not answer["filtered"]:
-            _LOG.warning(
-                "This machine takes no filter of system calls: the RDF engine is kept from the network by checks alone"
-            )
-        return started
+            problem = f"no process can be started for Ladybug: {error.strerror}"
+            raise StorageError(problem, subject="ladybug", remedy="Free memory, or allow more processes") from None
+        return cls(process)
 
     @property
     def has_ended(self) -> bool:
@@ -118,9 +108,6 @@ class EngineProcess:
 
 # --- In the process -------------------------------------------------------------------------------------------------------------------
 
-_OXIGRAPH_BYTES = 1 * 2**30
-"""Address space: ten times what a process with the largest graph of the paper was seen to reserve."""
-_ANSWER_CHARACTERS = 32 * 2**20
 _LADYBUG_BYTES = 2 * 2**30
 """Address space beyond what the open database has reserved, in which its buffers (1 GiB) stand: a query that filled them took 1.1 GiB."""
 _PART_CHARACTERS = 4 * 2**20
@@ -137,51 +124,11 @@ class _Program(ctypes.Structure):
     _fields_ = (("length", ctypes.c_ushort), ("filter", ctypes.c_char_p))
 
 
-def _take_filter(program: bytes) -> bool:
-    """Take a filter of system calls, for good, and say whether it holds."""
-    if not program or sys.platform != "linux":
-        return False
+def _take_filter(program: bytes) -> None:
+    """Take a filter of system calls, for good, where the machine has them."""
     control = ctypes.CDLL(None, use_errno=True).prctl
-    if control(38, 1, 0, 0, 0):  # PR_SET_NO_NEW_PRIVS
-        return False
-    taken: int = control(22, 2, ctypes.byref(_Program(len(program) // 8, program)), 0, 0)  # PR_SET_SECCOMP
-    return taken == 0
-
-
-class _Oxigraph:
-    """One graph in memory."""
-
-    def __init__(self) -> None:
-        from pyoxigraph import Store
-
-        resource.setrlimit(resource.RLIMIT_AS, (_OXIGRAPH_BYTES, _OXIGRAPH_BYTES))
-        self._store = Store()
-
-    def answer(self, request: dict[str, Any]) -> str:
-        from pyoxigraph import QueryBoolean, RdfFormat
-
-        if "triples" in request:
-            self._store.clear()
-            self._store.load(request["triples"].encode(), RdfFormat.N_TRIPLES)
-        found: Any = self._store.query(request["text"])
-        if isinstance(found, QueryBoolean):
-            return json.dumps({"boolean": bool(found)})
-        rows = [[self._term(term) for term in solution] for solution in itertools.islice(found, request["rows"] + 1)]
-        answer = json.dumps({"columns": [variable.value for variable in found.variables], "rows": rows})
-        if len(answer) > _ANSWER_CHARACTERS:
-            raise ValueError(f"the answer has more than {_ANSWER_CHARACTERS:,} characters")
-        return answer
-
-    def _term(self, term: Any) -> list[str] | None:
-        from pyoxigraph import BlankNode, Literal, NamedNode
-
-        if term is None:
-            return None
-        if isinstance(term, Literal):
-            return ["literal", term.value, term.datatype.value]
-        if isinstance(term, NamedNode | BlankNode):
-            return ["resource", term.value, ""]
-        raise ValueError("a triple cannot be part of another triple")
+    if program and not control(38, 1, 0, 0, 0):  # PR_SET_NO_NEW_PRIVS
+        control(22, 2, ctypes.byref(_Program(len(program) // 8, program)), 0, 0)  # PR_SET_SECCOMP
 
 
 class _Ladybug:
@@ -332,13 +279,12 @@ def main() -> None:
     """Answer requests until the input ends."""
     if sys.platform == "linux":  # a query may go on for ever, and no answer of it would be read any more
         ctypes.CDLL(None).prctl(1, int(signal.SIGKILL), 0, 0, 0)  # PR_SET_PDEATHSIG
-    filtered = _take_filter(bytes.fromhex(sys.argv[2]))  # before any thread is started: it holds for those that come
+        _take_filter(bytes.fromhex(sys.argv[1]))  # before any thread is started: it holds for those that come
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    engine = _Ladybug() if sys.argv[1] == "ladybug" else _Oxigraph()
+    engine = _Ladybug()
     for line in sys.stdin:
         try:
-            request = json.loads(line)
-            text = json.dumps({"filtered": filtered}) if request["do"] == "start" else engine.answer(request)
+            text = engine.answer(json.loads(line))
         except MemoryError:
             text = json.dumps({"fault": "it takes more memory than is allowed", "of": "MemoryError"})
         except (RuntimeError, OSError, ValueError, TypeError, LookupError, OverflowError, SyntaxError) as error:

@@ -84,7 +84,7 @@ class ReadableGraph(Protocol):
         ...
 
     async def schema(self) -> GraphSchema:
-        """Return the types as the engine has them now: cheap enough to ask at the beginning of each question."""
+        """Return the types as the engine has them when they are first asked for."""
         ...
 
     async def read(

@@ -92,6 +92,10 @@ async def open_ladybug_reader(path: Path) -> AsyncIterator[LadybugReader]:
     :raises StorageError: when the file is no database that can be read.
     """
     check_ladybug("graphs in Ladybug files")
+    if not (path.is_file() and path.stat().st_size):  # Ladybug takes an empty file for an empty graph
+        problem = "there is no such file, it is empty, or it cannot be read"
+        remedy = "Check the path and its permissions, or build the graph again"
+        raise StorageError(problem, subject=str(path), remedy=remedy)
     reader = LadybugReader(path)
     try:
         await reader.open()
@@ -101,13 +105,12 @@ async def open_ladybug_reader(path: Path) -> AsyncIterator[LadybugReader]:
 
 
 class LadybugReader:
-    """A graph in a file. :func:`open_ladybug_reader` opens it. Another file that takes the place of this one is seen at the next call."""
+    """A graph in a file. :func:`open_ladybug_reader` opens it."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._slots = asyncio.Semaphore(_PROCESSES)
         self._idle: list[EngineProcess] = []
-        self._stamp: tuple[int, ...] = ()
         self._schema: GraphSchema | None = None
 
     @property
@@ -120,8 +123,7 @@ class LadybugReader:
 
         :raises StorageError: when the file is no database that can be read.
         """
-        process = await self._take()  # which may replace the list
-        self._idle.append(process)
+        self._idle.append(await self._take())
 
     async def close(self) -> None:
         """End the processes."""
@@ -130,8 +132,8 @@ class LadybugReader:
             await process.end()
 
     async def schema(self) -> GraphSchema:
-        """Return the types; they are read anew when the file has changed."""
-        if self._schema is None or self._stamp != self._file_stamp():
+        """Return the types."""
+        if self._schema is None:
             self._schema = await _schema(self)
         return self._schema
 
@@ -157,17 +159,13 @@ class LadybugReader:
         return QueryRows(columns=tuple(part["columns"]), rows=tuple(rows), cut=part["cut"])
 
     async def _take(self) -> EngineProcess:
-        """Return a process that has the file open as it is now."""
-        stamp = self._file_stamp()
-        if stamp != self._stamp:
-            await self.close()
-            self._stamp, self._schema = stamp, None
+        """Return a process that has the file open."""
         while self._idle:
             process = self._idle.pop()
             if not process.has_ended:
                 return process
         sizes = {"buffer_bytes": _BUFFER_BYTES, "database_bytes": _DATABASE_BYTES}
-        process = await EngineProcess.start("ladybug")
+        process = await EngineProcess.start()
         try:
             await self._ask(process, {"do": "open", "path": str(self._path), **sizes}, _OWN_S)
         except (StatementError, StorageError) as error:
@@ -204,17 +202,6 @@ class LadybugReader:
             said = late if "Interrupted" in text else text.rstrip(". \n")
             raise StatementError(said, subject="Cypher", remedy="Correct the query")
         return answer
-
-    def _file_stamp(self) -> tuple[int, ...]:
-        with contextlib.suppress(OSError):
-            found = self._path.stat()
-            if found.st_size:  # Ladybug takes an empty file for an empty graph
-                return found.st_dev, found.st_ino, found.st_mtime_ns, found.st_size
-        raise StorageError(
-            "there is no such file, it is empty, or it cannot be read",
-            subject=str(self._path),
-            remedy="Check the path and its permissions, or build the graph again",
-        )
 
 
 async def _schema(graph: LadybugReader) -> GraphSchema:

@@ -7,28 +7,29 @@
 - Names are IRIs, ``urn:egotools:name:`` and the name, percent-encoded. A text is a plain literal, an integer ``xsd:integer``, a number
   ``xsd:double``, true or false ``xsd:boolean``, a list ``rdf:JSON``.
 
-Typed operations change rows; a query is evaluated on their triples by Oxigraph in a process of its own, which has no network.
+Typed operations change rows; a query is evaluated by Oxigraph on a copy of their triples in the sandbox, which has neither network nor files.
 """
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import importlib.util
 import json
 import math
 import re
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
 from urllib.parse import quote, unquote
 
 from ontology.errors import MissingExtraError, StatementError
+from planners.calls.sandbox import Sandbox
 from planners.stores import property_graph as graphs
-from planners.stores.engine import EngineEndedError, EngineProcess
 from planners.stores.property_graph import PropertyRows, QueryLimits, QueryRows, Value
-from planners.stores.statements import EDGES, NAMES, RDF, XSD, allowed_sparql
 
+RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+XSD = "http://www.w3.org/2001/XMLSchema#"
+NAMES = "urn:egotools:name:"
+EDGES = "urn:egotools:edge:"
+_PREFIXES = {"": NAMES, "edge": EDGES, "rdf": RDF, "xsd": XSD}
 _LIMITS = QueryLimits()
 _RESOURCES = "urn:egotools:resource:"
 _JSON = f"{RDF}JSON"
@@ -38,81 +39,85 @@ _INTEGER = re.compile(
 _NUMBERS = frozenset(XSD + name for name in ("double", "float", "decimal"))
 _ESCAPED = re.compile(r'[\\"\x00-\x1f\x7f]')
 _KINDS = {tuple: _JSON, bool: f"{XSD}boolean", int: f"{XSD}integer", float: f"{XSD}double"}
+_FAULT_CHARACTERS = 1_000
 _PLACE = re.compile(r"^(?:SPARQL parse )?error at \d+:\d+: ")
 
 
-@contextlib.asynccontextmanager
-async def open_rdf_graph() -> AsyncIterator[RdfGraph]:
-    """Open an empty graph; it is gone at the end.
-
-    :raises MissingExtraError: when pyoxigraph is not installed.
-    """
-    if importlib.util.find_spec("pyoxigraph") is None:
-        raise MissingExtraError("graphs of tasks as RDF", extra="rdf")
-    graph = RdfGraph()
-    try:
-        yield graph
-    finally:
-        await graph.close()
+_PROGRAM = """\
+import itertools, json, signal, sys
+from pyoxigraph import BlankNode, Literal, NamedNode, QueryBoolean, QuerySolutions, RdfFormat, Store
+request = json.load(sys.stdin)
+store = Store()
+store.load(request["triples"].encode(), RdfFormat.N_TRIPLES)
+signal.setitimer(signal.ITIMER_REAL, request["seconds"])  # the library cannot stop a query: nobody handles this, and the process ends
+def term(found):
+    if found is None:
+        return None
+    if isinstance(found, Literal):
+        return ["literal", found.value, found.datatype.value]
+    if isinstance(found, (NamedNode, BlankNode)):
+        return ["resource", found.value, ""]
+    raise ValueError("a triple cannot be part of another triple")
+try:
+    found = store.query(request["text"])
+    if isinstance(found, QueryBoolean):
+        answer = {"boolean": bool(found)}
+    elif isinstance(found, QuerySolutions):
+        rows = [[term(each) for each in solution] for solution in itertools.islice(found, request["most"])]
+        answer = {"columns": [variable.value for variable in found.variables], "rows": rows}
+    else:
+        answer = {"fault": "a query begins with SELECT or ASK"}
+except (SyntaxError, ValueError, RuntimeError, OSError) as error:
+    answer = {"fault": str(error)}
+sys.stdout.write(json.dumps(answer))
+"""
+"""Reads a request from stdin and writes one JSON object."""
 
 
 class RdfGraph(graphs.RowsGraph):
-    """A graph of triples. :func:`open_rdf_graph` makes it.
+    """A graph of triples.
 
-    The library cannot stop a query, so what takes too long ends with its process, which is started again for the next one.
+    :param sandbox: where queries run.
+    :raises MissingExtraError: when pyoxigraph is not installed.
     """
 
     language: graphs.Language = "sparql"
 
-    def __init__(self) -> None:
+    def __init__(self, sandbox: Sandbox | None = None) -> None:
         super().__init__()
-        self._lock = asyncio.Lock()
-        self._process: EngineProcess | None = None
-        self._loaded: PropertyRows | None = None
+        if importlib.util.find_spec("pyoxigraph") is None:
+            raise MissingExtraError("graphs of tasks as RDF", extra="rdf")
+        self._sandbox = sandbox or Sandbox()
 
     async def query(self, text: str, limits: QueryLimits = _LIMITS) -> QueryRows:
         """Read by SELECT or ASK (one row, ``result``). A resource that is a node is given with label and properties."""
-        allowed = allowed_sparql(text)
-        async with self._lock:  # the time runs from the query's own turn
-            rows = self.rows
-            answer = await self._asked(allowed, rows, limits)
-        if "boolean" in answer:
-            return QueryRows(columns=("result",), rows=((answer["boolean"],),))
-        found = answer["rows"]
-        shown = tuple(tuple(_shown(term, rows) for term in row) for row in found[: limits.rows])
-        return QueryRows(columns=tuple(answer["columns"]), rows=shown, cut=len(found) > limits.rows)
-
-    async def close(self) -> None:
-        """End the process."""
-        async with self._lock:
-            process, self._process = self._process, None
-            if process is not None:
-                await process.end()
-
-    async def _asked(self, text: str, rows: PropertyRows, limits: QueryLimits) -> dict[str, Any]:
-        # Whatever ends this call, an answer to nobody must not be read by another.
-        process, self._process = self._process, None
-        try:
-            if process is None or process.has_ended:
-                process, self._loaded = await EngineProcess.start("oxigraph"), None
-            request: dict[str, Any] = {"do": "query", "text": text, "rows": limits.rows}
-            if self._loaded is not rows:
-                request["triples"] = "".join(sorted(_triples(rows)))
-            answer = await process.ask(request, limits.seconds)
-        except TimeoutError:
-            raise _fault(f"it takes longer than {limits.seconds:g} s", "Ask for less, or join fewer patterns") from None
-        except EngineEndedError as error:
-            problem = f"the engine has ended while it ran this {error.signal_name}".rstrip()
-            if error.signal_name == "SIGABRT":  # it aborts where memory is refused
-                problem = "it takes more memory than is allowed"
-            raise _fault(problem, "Ask for less; the graph is as before") from None
-        self._process, self._loaded = process, rows
+        graphs.check_characters(text, "the SPARQL query")
+        rows = self.rows
+        prefixes = "".join(f"PREFIX {name}: <{address}>\n" for name, address in _PREFIXES.items())
+        request = {
+            "triples": "".join(sorted(_triples(rows))),
+            "text": prefixes + text,
+            "most": limits.rows + 1,
+            "seconds": limits.seconds,
+        }
+        ended = await self._sandbox.run(_PROGRAM, stdin=json.dumps(request).encode())
+        if ended.ended in ("killed", "timeout"):
+            problem = f"it takes longer than {limits.seconds:g} s, or more memory than is allowed"
+            raise _fault(problem, "Ask for less, or join fewer patterns")
+        if ended.ended != "ok":
+            problem = "its answer is too long" if ended.ended == "output" else ended.stderr.strip()[-_FAULT_CHARACTERS:]
+            raise _fault(problem, "Ask for less; the graph is as before")
+        answer = json.loads(ended.stdout)
         if "fault" in answer:
             problem = str(answer["fault"])
             if place := _PLACE.match(problem):  # the places that its parser names are mostly the end of the text
                 problem = f"this is no SPARQL 1.1: {problem[place.end() :].splitlines()[0][:200]}"
             raise _fault(problem.rstrip("."), "Correct it; the graph is as before")
-        return answer
+        if "boolean" in answer:
+            return QueryRows(columns=("result",), rows=((answer["boolean"],),))
+        found = answer["rows"]
+        shown = tuple(tuple(_shown(term, rows) for term in row) for row in found[: limits.rows])
+        return QueryRows(columns=tuple(answer["columns"]), rows=shown, cut=len(found) > limits.rows)
 
 
 def _triples(rows: PropertyRows) -> Iterator[str]:

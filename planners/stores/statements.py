@@ -1,15 +1,14 @@
-"""What of Cypher and SPARQL a model may ask: allow-lists of words and functions, checked before any engine sees the text.
+"""What of Cypher a model may ask: allow-lists of words and functions, checked before any engine sees the text.
 
 A text is taken apart into tokens; what cannot be read is refused. Refused are words that change a graph or lead to files, networks, other
 graphs, schemas, settings and procedures, and functions that are not on the list. What goes to the engine is made from the tokens, without
-comments. Engines guard too: they open graphs so that nothing can write, or have no network.
+comments. Engines guard too: they open graphs so that nothing can write.
 """
 
 from __future__ import annotations
 
-import itertools
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -27,9 +26,7 @@ _MAX_RANGE = 100_000
 """A bound of ``range``: a list of that length takes Ladybug 10 ms; one of 10⁹ members took all memory."""
 _CLOSING = {")": "(", "]": "[", "}": "{"}
 
-TokenKind = Literal[
-    "word", "quoted", "name", "string", "number", "parameter", "variable", "iri", "language", "blank", "symbol"
-]
+TokenKind = Literal["word", "quoted", "string", "number", "parameter", "symbol"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,53 +56,6 @@ class StatementToken:
 
 Tokens = Sequence[StatementToken]
 
-
-class _Language:
-    """How the texts of a language are taken apart.
-
-    :param hidden: escapes that some engines decode before they look for the ends of strings.
-    :param match_at: returns the token at a place, after those before it, in the brackets that stand open.
-    """
-
-    def __init__(self, name: str, hidden: re.Pattern[str], match_at: Callable[..., re.Match[str]]) -> None:
-        self.name, self.hidden, self.match_at = name, hidden, match_at
-
-    def fault(self, problem: str, remedy: str) -> StatementError:
-        return StatementError(problem, subject=self.name, remedy=remedy)
-
-    def tokens(self, text: str) -> list[StatementToken]:
-        """Return the tokens of a text, without comments.
-
-        :raises StatementError: when it is too long, a bracket has no other, or what stands there has no place in the language.
-        """
-        if len(text) > MAX_STATEMENT:
-            raise self.fault(f"the statement has more than {MAX_STATEMENT:,} characters", "Split it")
-        check_characters(text, f"the {self.name} statement")
-        if found := self.hidden.search(text):
-            problem = f"an escape stands for a quote or the end of a line: {found[0]}"
-            raise self.fault(problem, "Write the character itself")
-        tokens: list[StatementToken] = []
-        opened: list[str] = []
-        at = 0
-        while at < len(text):
-            match = self.match_at(text, at, tokens, opened)
-            kind, token, at = match.lastgroup, match[0], match.end()
-            if kind == "space":
-                continue
-            if kind == "symbol" and token in _CLOSING and (not opened or opened.pop() != _CLOSING[token]):
-                raise self.fault(f"a bracket {token} closes none", "Write brackets in pairs")
-            name = token[1:-1].replace("``", "`") if kind == "quoted" else token
-            tokens.append(StatementToken(kind, name, match.start(), at, len(opened)))  # type: ignore[arg-type]
-            if kind == "symbol" and token in _CLOSING.values():
-                opened.append(token)
-            if len(opened) > _MAX_DEPTH:
-                raise self.fault(f"more than {_MAX_DEPTH} brackets stand in one another", "Write several statements")
-        if opened:
-            raise self.fault(f"a bracket {opened[-1]} is not closed", "Write brackets in pairs")
-        return tokens
-
-
-# --- Cypher ---------------------------------------------------------------------------------------------------------------------------
 
 # Of openCypher, what Neo4j 5 or Ladybug 0.22 know and what neither writes, reads files, opens connections, changes schemas or settings, nor
 # builds texts or lists of any size from a number.
@@ -164,15 +114,51 @@ def quoted_name(name: str, dialect: Literal["ladybug", "bolt"] = "ladybug") -> s
     return f"`{escaped.replace('`', '``')}`"
 
 
-def _cypher_at(text: str, at: int, *_: object) -> re.Match[str]:
-    if match := _CYPHER.match(text, at):
-        return match
+def _cypher(problem: str, remedy: str) -> StatementError:
+    return StatementError(problem, subject="Cypher", remedy=remedy)
+
+
+def _tokens(text: str) -> list[StatementToken]:
+    """Return the tokens of a text, without comments.
+
+    :raises StatementError: when it is too long, a bracket has no other, or what stands there has no place in Cypher.
+    """
+    if len(text) > MAX_STATEMENT:
+        raise _cypher(f"the statement has more than {MAX_STATEMENT:,} characters", "Split it")
+    check_characters(text, "the Cypher statement")
+    if found := _HIDDEN_QUOTE.search(text):
+        problem = f"an escape stands for a quote or the end of a line: {found[0]}"
+        raise _cypher(problem, "Write the character itself")
+    tokens: list[StatementToken] = []
+    opened: list[str] = []
+    at = 0
+    while at < len(text):
+        match = _CYPHER.match(text, at)
+        if match is None:
+            raise _unreadable(text, at)
+        kind, token, at = match.lastgroup, match[0], match.end()
+        if kind == "space":
+            continue
+        if kind == "symbol" and token in _CLOSING and (not opened or opened.pop() != _CLOSING[token]):
+            raise _cypher(f"a bracket {token} closes none", "Write brackets in pairs")
+        name = token[1:-1].replace("``", "`") if kind == "quoted" else token
+        tokens.append(StatementToken(kind, name, match.start(), at, len(opened)))  # type: ignore[arg-type]
+        if kind == "symbol" and token in _CLOSING.values():
+            opened.append(token)
+        if len(opened) > _MAX_DEPTH:
+            raise _cypher(f"more than {_MAX_DEPTH} brackets stand in one another", "Write several statements")
+    if opened:
+        raise _cypher(f"a bracket {opened[-1]} is not closed", "Write brackets in pairs")
+    return tokens
+
+
+def _unreadable(text: str, at: int) -> StatementError:
     if text[at] in "'\"`":
-        raise _cypher(f"a quote {text[at]} is not closed", "Close it; write a quote in a string as \\' or \\\"")
+        return _cypher(f"a quote {text[at]} is not closed", "Close it; write a quote in a string as \\' or \\\"")
     if text.startswith("/*", at):
-        raise _cypher("a comment is not closed", "Leave comments out")
+        return _cypher("a comment is not closed", "Leave comments out")
     remedy = "Unequal is <>" if text[at] == "!" else "Leave it out; write odd names in backticks"
-    raise _cypher(f"the character {text[at]!r} at {at} has no place in Cypher", remedy)
+    return _cypher(f"the character {text[at]!r} at {at} has no place in Cypher", remedy)
 
 
 def allowed_cypher(text: str) -> str:
@@ -180,7 +166,7 @@ def allowed_cypher(text: str) -> str:
 
     :raises StatementError: when something is not on the list; the problem is written for whoever wrote the query.
     """
-    tokens = _CYPHER_TEXTS.tokens(text)
+    tokens = _tokens(text)
     if tokens and tokens[-1].symbol(";"):
         del tokens[-1]
     if not tokens:
@@ -271,130 +257,3 @@ def _check_function(tokens: Tokens, at: int) -> None:
             problem = f"a bound of range is neither a number up to {_MAX_RANGE:,} nor a size"
             raise _cypher(problem, "Write the number")
         place += 1
-
-
-_CYPHER_TEXTS = _Language("Cypher", _HIDDEN_QUOTE, _cypher_at)
-_cypher = _CYPHER_TEXTS.fault
-
-
-# --- SPARQL ---------------------------------------------------------------------------------------------------------------------------
-
-RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
-XSD = "http://www.w3.org/2001/XMLSchema#"
-NAMES = "urn:egotools:name:"
-EDGES = "urn:egotools:edge:"
-_OWN_PREFIXES = {":": NAMES, "edge:": EDGES, "rdf:": RDF, "xsd:": XSD}
-"""Prefixes that the graph declares; a declaration of one of them in a text is left out."""
-_PATTERNS = frozenset(
-    """A AS ASC BIND BY DESC DISTINCT EXISTS FALSE FILTER GROUP HAVING IN LIMIT MINUS NOT OFFSET OPTIONAL ORDER REDUCED SELECT
-    SEPARATOR TRUE UNDEF UNION VALUES WHERE""".split()
-)
-_SPARQL_FUNCTIONS = frozenset(
-    """ABS AVG BNODE BOUND CEIL COALESCE CONCAT CONTAINS COUNT DATATYPE DAY ENCODE_FOR_URI FLOOR GROUP_CONCAT HOURS IF IRI ISBLANK
-    ISIRI ISLITERAL ISNUMERIC ISURI LANG LANGMATCHES LCASE MAX MIN MINUTES MONTH REGEX REPLACE ROUND SAMETERM SAMPLE SECONDS STR
-    STRAFTER STRBEFORE STRDT STRENDS STRLANG STRLEN STRSTARTS SUBSTR SUM TIMEZONE TZ UCASE URI UUID YEAR""".split()
-)
-"""Functions of SPARQL 1.1 that only compute; without NOW, RAND and STRUUID, whose rows would differ when a run is replayed."""
-_QUERIES = frozenset({"SELECT", "ASK"})
-# The order of the alternatives is that of the grammar's longest match: a long string before a short one.
-_SPARQL = re.compile(
-    r"""
-    (?P<space> [ \t\r\n]+ | \#[^\r\n]* )
-  | (?P<string> \"{3}(?:(?:\"|\"\")?(?:[^"\\]|ESCAPE))*\"{3} | '{3}(?:(?:'|'')?(?:[^'\\]|ESCAPE))*'{3}
-              | (?!\"{3}|'{3}) (?: "(?:[^"\\\r\n]|ESCAPE)*" | '(?:[^'\\\r\n]|ESCAPE)*' ) )
-  | (?P<variable> [?$]\w+ )
-  | (?P<language> @[A-Za-z]+(?:-[A-Za-z0-9]+)* )
-  | (?P<blank> _:\w(?:[\w-]|\.(?=[\w-]))* )
-  | (?P<name> (?:[^\W\d_](?:[\w-]|\.(?=[\w-]))*)?:
-              (?:(?:[\w:]|%[0-9A-Fa-f]{2})(?:[\w:-]|%[0-9A-Fa-f]{2}|\.(?=[\w:%-]))*)? )
-  | (?P<number> (?:[0-9]+\.[0-9]*|\.[0-9]+|[0-9]+)(?:[eE][+-]?[0-9]+)? )
-  | (?P<word> [^\W\d]\w* )
-  | (?P<symbol> \^\^ | && | \|\| | != | <= | >= | [{}()\[\].,;=<>!+*/|^?-] )
-    """.replace("ESCAPE", r"""\\(?:[tbnrf\\"']|u(?!0000|[dD][89a-fA-F])[0-9A-Fa-f]{4}|U000[0-9A-Fa-f]{5})"""),
-    re.VERBOSE | re.DOTALL,
-)
-_IRI = re.compile(r"(?P<iri><[A-Za-z][A-Za-z0-9+.-]*:[\w\-.~:/#%@+?]*>)")
-"""Absolute, and of letters, digits and these signs: no sign of it ends a string or opens a bracket, whoever reads it as another token."""
-_ESCAPED_SIGN = re.compile(r"(?<!\\)\\+(?:u00|U000000)(?:0a|0d|22|27|5c)", re.IGNORECASE)
-_REIFIED = re.compile(r"<<|>>|\{\||\|\}|~")
-
-
-def allowed_sparql(text: str) -> str:
-    """Check a query, SELECT or ASK, and return what may go to the engine: names in full, and a space between all tokens, so that no
-    engine can read others.
-
-    :raises StatementError: when something is not on the list.
-    """
-    prefixes, tokens = _without_prefixes(_SPARQL_TEXTS.tokens(text))
-    if not tokens or tokens[0].word not in _QUERIES:
-        found = repr(tokens[0].text[:40]) if tokens else "nothing"
-        raise _sparql(f"a query cannot start with {found}", f"Start with {' or '.join(sorted(_QUERIES))}")
-    allowed = _PATTERNS | _SPARQL_FUNCTIONS | _QUERIES
-    for at, token in enumerate(tokens):
-        if token.kind == "word" and token.word not in allowed:
-            raise _sparql(f"{token.text[:40]} is not allowed here", "Use patterns and functions of SPARQL 1.1")
-        is_function = token.kind == "iri" or (token.kind == "name" and not token.text.startswith("xsd:"))
-        if is_function and _next_is(tokens, at, "("):
-            raise _sparql(f"{token.text[:80]} is no function on the list", "Use functions of SPARQL 1.1, no lists")
-    return "".join(_spaced(tokens, at, prefixes) for at in range(len(tokens)))
-
-
-def _spaced(tokens: Tokens, at: int, prefixes: Mapping[str, str]) -> str:
-    """Return a token as it is sent. A number keeps its sign, and some functions their bracket: Oxigraph 0.5 reads them so alone."""
-    token, before = tokens[at], tokens[at - 1]
-    signed = token.kind == "number" and before.symbol("+", "-") and before.end == token.start
-    called = token.symbol("(") and before.word in _SPARQL_FUNCTIONS
-    space = "" if at == 0 or signed or called else " "
-    if token.kind != "name":
-        return space + token.text
-    prefix, colon, local = token.text.partition(":")
-    if prefix + colon not in prefixes:
-        raise _sparql(f"the prefix {prefix[:40]}: is not declared", f"Write PREFIX {prefix[:40]}: <…>, or :name")
-    return f"{space}<{prefixes[prefix + colon]}{local}>"
-
-
-def _sparql_at(text: str, at: int, before: list[StatementToken], opened: list[str]) -> re.Match[str]:
-    """Return the token at a place. ``<`` begins an IRI, or means "less": only in round brackets can it mean that, and only after a value; so
-    there it always does, and nowhere else. An IRI after a value in round brackets, as in a list, is refused: a prefix says the same."""
-    after_value = bool(opened) and opened[-1] == "(" and _is_value(before[-1])
-    match = _IRI.match(text, at)
-    if match and after_value:
-        raise _sparql("an IRI stands after a value in round brackets", "Declare a PREFIX, and write a name")
-    if text[at] == "<" and not match and not after_value:
-        remedy = "Write an IRI as <scheme:path>, of letters, digits and -._~:/#%@+?; compare in FILTER(?a < ?b)"
-        raise _sparql(f"{text[at : at + 40]!r} begins no IRI that is allowed here", remedy)
-    match = match or _SPARQL.match(text, at)
-    if match is None:
-        remedy = "Close quotes; leave it out; escape only quotes, \\ and ends of lines"
-        raise _sparql(f"the character {text[at]!r} at {at} has no place in SPARQL", remedy)
-    if (
-        before
-        and before[-1].kind == match.lastgroup == "symbol"
-        and _REIFIED.fullmatch(text[before[-1].start : match.end()])
-    ):
-        raise _sparql("triples in triples are no SPARQL 1.1", "Ask for the properties of an edge by ?e edge:source ?a")
-    return match
-
-
-def _is_value(token: StatementToken) -> bool:
-    """Say whether a value may end with a token, so that "less" may follow."""
-    return token.word != "DISTINCT" if token.kind == "word" else token.kind != "symbol" or token.symbol(")", "]", "}")
-
-
-def _without_prefixes(tokens: Tokens) -> tuple[dict[str, str], list[StatementToken]]:
-    """Return the address of each prefix, and all other tokens."""
-    declared, others = dict[str, str](), list[StatementToken]()
-    rest = iter(tokens)
-    for token in rest:
-        if token.word != "PREFIX" or token.depth:
-            others.append(token)
-            continue
-        name, address = (*itertools.islice(rest, 2), token, token)[:2]
-        if (name.kind, address.kind) != ("name", "iri") or not name.text.endswith(":"):
-            raise _sparql("PREFIX is not followed by a prefix and an IRI", "The prefix : is declared already")
-        declared[name.text] = address.text[1:-1]
-    return declared | _OWN_PREFIXES, others
-
-
-_SPARQL_TEXTS = _Language("SPARQL", _ESCAPED_SIGN, _sparql_at)
-_sparql = _SPARQL_TEXTS.fault

@@ -129,7 +129,6 @@ def _answer(
 
     :param where: arguments of :func:`services.cli.walk.walk`: its server, store, journal and whether it is a dry run.
     """
-    from planners.calls.model_text import CountedModel, PromptTokens
     from planners.calls.tool_access import CallLimits
     from planners.query.domain import read_domain
     from services.cli.walk import DOMAIN_MODULES, Walk, read_graph, replay_walk, show_walk, walk, walk_to_json
@@ -144,7 +143,7 @@ def _answer(
         graph = read_graph(options.graph, schema) if options.graph is not None else None
         model = None
         if options.parser.startswith("llm") and graph is None:
-            model = CountedModel(open_chat(endpoint, needed_by="--parser llm.v1"), PromptTokens())
+            model = open_chat(endpoint, needed_by="--parser llm.v1")
         asked = Walk(
             request=request,
             domain=schema,

@@ -22,7 +22,8 @@ from ontology.errors import (
     ModelError,
     NotFoundError,
 )
-from ontology.files import only_writer
+from ontology.files import only_writer, write_file
+from ontology.json_values import canonical_text
 from planners.calls.tool_access import Ask, ToolAccess, always, never
 from planners.journal.run_journal import RunAccount, RunJournal, account_of, open_run_journal, read_run_journal
 from planners.kgot.batch import (
@@ -35,7 +36,6 @@ from planners.kgot.batch import (
     read_tasks,
     run_batch,
     solve_in_folder,
-    write_report,
 )
 from planners.kgot.recorded_run import SolveParts
 from services.cli.calls import NO_CALL_OPTIONS, CallOptions, ask_at_terminal
@@ -172,10 +172,11 @@ async def _opened_tools(catalogue: Catalogue, access: ToolAccess, ask: Ask) -> A
 
 def _replayed(path: Path, observe: _Observe) -> _Ended:
     """Take the steps of a finished run again; nobody is asked and nothing is called."""
-    from planners.kgot.recorded_run import header_of, replay_recorded
+    from planners.journal.recorded import header_of
+    from planners.kgot.recorded_run import RunHeader, replay_recorded
 
     journal = read_run_journal(path)
-    header = header_of(journal)
+    header = header_of(journal, RunHeader)
     if header is None or not {"graph", "tool"} <= header.models.keys():
         problem = "the journal is empty" if header is None else "the journal does not say who took its steps"
         raise InvalidArgumentError(problem, subject=str(path), remedy="Name the journal of a whole run")
@@ -185,12 +186,13 @@ def _replayed(path: Path, observe: _Observe) -> _Ended:
 def _demo(shown: _Shown) -> None:
     """Tell the recorded run of a real model, and say that it is recorded."""
     import planners.kgot
-    from planners.kgot.recorded_run import header_of
+    from planners.journal.recorded import header_of
+    from planners.kgot.recorded_run import RunHeader
 
     folder = Path(planners.kgot.__file__).parent / "tasks"
     recorded = folder / "recorded" / "run.jsonl"
     journal = read_run_journal(recorded)
-    header: Any = header_of(journal)
+    header: Any = header_of(journal, RunHeader)
     models = " and ".join(sorted({name.partition("@")[0].removeprefix("openai:") for name in header.models.values()}))
     shown.say(f"[bold]{plain(header.question)}[/]")
     made = f"this run was made on {journal.records[0].at[:10]} with {plain(models)}"
@@ -326,10 +328,10 @@ def _solve_batch(batch: _Batch, file: Path, workers: int, on: str, *, as_json: b
         else:
             asyncio.run(batch.run(tasks, workers, show))
         report = batch_report(tasks, [done[task.id] for task in tasks])
-        written = write_report(report, batch.out)
+        written = write_file(batch.out / "report.json", f"{canonical_text(report)}\n")
     if as_json:
         return print_json(report)
     categories, total = Counter(row["category"] for row in report["rows"]), report["total"]
     say(f"[bold]{report['tasks']}[/] tasks: {', '.join(f'{count} {name}' for name, count in categories.most_common())}")
     show_result({name: total[name] for name in ("calls", "prompt_tokens", "completion_tokens", "usd")})
-    say(f"Wrote {plain(', '.join(map(str, written)))}")
+    say(f"Wrote {plain(str(written))}")

@@ -19,7 +19,6 @@ from egotools.calling.invoker import ToolInvoker
 from ontology.errors import InvalidArgumentError
 from ontology.files import read_bounded
 from ontology.json_values import first_error
-from planners.calls.model_text import CountedModel
 from planners.calls.tool_access import Ask, CallLimits, ToolAccess, always, never
 from planners.calls.tool_finder import Finder, ToolFinder
 from planners.dfs import Domain, QueryGraph, graph_faults
@@ -32,6 +31,7 @@ from services.cli.console import plain, say, table
 from services.cli.search import tools_client
 
 if TYPE_CHECKING:
+    from inference.chat import ChatModel
     from services.web.live_runs import OpenClient, Plan, PlanRequest, RunEvent
 
 DOMAIN_MODULES = {"personal": ("planners.personal.personal_tools",)}
@@ -56,7 +56,7 @@ class Walk:
     graph: QueryGraph | None
     today: date
     parser: str = "rules.v1"
-    model: CountedModel | None = None
+    model: ChatModel | None = None
     best_effort: bool = False
 
     def same_run(self) -> dict[str, Any]:
@@ -132,12 +132,12 @@ async def walk(
         if dry_run:
             return await _chosen(asked, finder, invoker)
         if journal is None:
-            return await _executed(asked, asked.parsed(), finder, invoker, limits)
+            return await _executed(asked, asked.parsed(), finder, invoker)
         with open_run_journal(journal) as kept:
             parsed, steps = _begun(asked, kept), Steps(kept, faults="retried")
             repeat = always if access.policy.confirmed else ask
             recorded = RecordedFinder(finder, steps), RecordedInvoker(invoker, steps, repeat=repeat)
-            walked = await _executed(asked, parsed, *recorded, limits, kept)
+            walked = await _executed(asked, parsed, *recorded, kept)
             kept.append("run_ended", answer=_answer_of(walked))
             return walked
 
@@ -155,7 +155,7 @@ def replay_walk(domain: Domain, path: Path) -> Walked:
     asked = Walk(request=header["request"], domain=domain, graph=None, today=date.fromisoformat(header["today"]))
     parsed, steps = _begun(asked, journal), Steps(journal, is_replay=True)
     recorded = RecordedFinder(None, steps), RecordedInvoker(None, steps)
-    walked = asyncio.run(_executed(asked, parsed, *recorded, CallLimits(), journal))
+    walked = asyncio.run(_executed(asked, parsed, *recorded, journal))
     if _answer_of(walked) != ended["answer"]:
         problem, remedy = "the replay gives another answer than the run", "Replay with the release that wrote it"
         raise InvalidArgumentError(problem, subject=str(path), remedy=remedy)
@@ -184,9 +184,6 @@ def _begun(asked: Walk, journal: RunJournal) -> ParsedRequest:
         parsed = asked.parsed()
         told = {"notes": list(parsed.notes), "left_out": list(parsed.left_out)}
         journal.append("run_begun", **asked.same_run(), graph=parsed.graph.to_json(), **told)
-        if asked.model is not None:
-            for tokens in asked.model.prompts:
-                journal.append("prompt", tokens=tokens, counter=asked.model.counter)
         return parsed
     try:
         known = QueryGraph.model_validate(header["graph"])
@@ -221,25 +218,17 @@ async def _executed(
     parsed: ParsedRequest,
     finder: Finder,
     invoker: ToolInvoker,
-    limits: CallLimits,
     journal: RunJournal | None = None,
 ) -> Walked:
     """Execute a graph.
 
-    :param journal: of which the account is made; where its run has not ended, it gets each event of the executor.
+    :param journal: of which the account is made.
     """
     from planners.dfs.executor import answer_graph
 
-    is_told = journal is not None and journal.end is None
     said = list[str]()
-
-    def observe(what: dict[str, Any]) -> None:
-        if journal is not None and is_told:
-            journal.append("event", what=what)
-
     resolver = ToolResolver(asked.domain, finder, invoker, said=said.append)
-    told: dict[str, Any] = {"today": asked.today, "limits": limits, "observe": observe}
-    execution = await answer_graph(parsed.graph, asked.domain, resolver, **told)
+    execution = await answer_graph(parsed.graph, asked.domain, resolver, today=asked.today)
     account = account_of(journal.records) if journal is not None else None
     return Walked(parsed=parsed, choices=resolver.choices, said=tuple(said), execution=execution, account=account)
 
@@ -276,8 +265,8 @@ def show_walk(walked: Walked) -> None:
     for missing in found["missing"]:
         say(f"[yellow]missing[/] {plain(missing['var'])}: {plain(missing['reason'])}")
     if walked.account is not None:
-        made = f"{walked.account.calls} calls of {len(walked.account.by_tool)} tools, {walked.account.rows:,} rows"
-        say(f"{made}, {walked.account.seconds:.3f} s in tools, {walked.account.prompt_tokens:,} prompt tokens")
+        made = f"{walked.account.calls} calls, {walked.account.rows:,} rows"
+        say(f"{made}, {walked.account.seconds:.3f} s in tools")
 
 
 def _show_answer(graph: QueryGraph, found: Mapping[str, Any]) -> None:
@@ -362,7 +351,7 @@ def walk_plan(
 
         async with open_client(asked.token, asked.tenant) as client, access.calling(never, limits) as invoker:
             resolver = ToolResolver(domain, ToolFinder(client), invoker, said=said)
-            execution = await answer_graph(parsed.graph, domain, resolver, today=day, limits=limits, observe=observe)
+            execution = await answer_graph(parsed.graph, domain, resolver, today=day, observe=observe)
         observe({"event": "Answered", "execution": execution})
 
     return observed(work)

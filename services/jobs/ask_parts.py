@@ -98,7 +98,7 @@ async def ask_graph(
             catalog=own or catalog_for(schema),
             operators=plan.operators,
             results=results,
-            turns=RulesTurns() if plan.chat is None else LlmTurns(plan.chat, settings=plan.settings),
+            turns=RulesTurns() if plan.chat is None else LlmTurns(plan.chat),
         )
         shown, told = _presented(observe)
         answered = await answer_recorded(question, kept, parts, plan.settings, told)

@@ -21,10 +21,11 @@ from planners.calls.sandbox import Sandbox
 from planners.calls.tool_access import Ask, CallLimits, ToolAccess, always
 from planners.calls.tool_finder import Finder, JoinedFinder, ToolFinder
 from planners.calls.untrusted import FenceMarks
+from planners.journal.recorded import header_of
 from planners.journal.run_journal import RunJournal
 from planners.kgot.kgot_settings import MODEL_RETRIES, KgotSettings
 from planners.kgot.kgot_task import KgotTask
-from planners.kgot.recorded_run import SolveParts, header_of
+from planners.kgot.recorded_run import RunHeader, SolveParts
 from planners.kgot.tools.task_files import TaskFiles
 from planners.kgot.tools.tool_set import FILE_TOOLS, ToolModels, standard_tools
 from planners.kgot.tools.web_tools import WebTools
@@ -105,7 +106,7 @@ async def open_solve_parts(
     if plan.tool_model:
         other = replace(plan.endpoint.of(plan.tool_model), max_tokens=0, max_usd=0.0)
         tool_chat = open_chat(other, needed_by="--tool-model", budget=budget, policy=MODEL_RETRIES)
-    header = header_of(journal)
+    header = header_of(journal, RunHeader)
     marks = FenceMarks(bytes.fromhex(header.fence_key) if header is not None else b"")
     async with contextlib.AsyncExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="egotools-solve-"))

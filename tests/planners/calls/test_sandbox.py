@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+import yaml
 
 from ontology.errors import InvalidArgumentError, IsolationError, TooLargeError
 from planners.calls.sandbox import Sandbox, SandboxLimits, SandboxResult
@@ -23,6 +24,7 @@ from tests.harness.waiting import until
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="code is isolated on Linux only")
 ESCAPE = pytest.mark.slow
 REPOSITORY = Path(__file__).parents[3]
+CODE = yaml.safe_load(Path(__file__).with_name("escapes.yaml").read_text("utf-8"))
 
 
 @pytest.fixture(autouse=True)
@@ -67,19 +69,7 @@ def alive(mark: str) -> list[str]:
 # What code may do.
 
 
-@pytest.mark.parametrize(
-    "code, ended, stdout, stderr",
-    [
-        ("print('äß€ 漢字 🙂', __name__)", "ok", "äß€ 漢字 🙂 __main__\n", ""),
-        ("1 / 0", "error", "", "ZeroDivisionError"),
-        ("print(1", "error", "", "SyntaxError"),
-        ("import sys; sys.exit(0)", "ok", "", ""),
-        ("import os; os.abort()", "killed", "", ""),
-        ("def f():\n  return g()\ndef g():\n  return 3\nprint(f())", "ok", "3\n", ""),
-        ("import networkx as nx; print(nx.shortest_path(nx.path_graph(4), 0, 3))", "ok", "[0, 1, 2, 3]\n", ""),
-        ("import sys; print(sys.stdin.read() == '')", "ok", "True\n", ""),
-    ],
-)
+@pytest.mark.parametrize(("code", "ended", "stdout", "stderr"), CODE["endings"])
 async def test_ends_as_python_does(code: str, ended: str, stdout: str, stderr: str) -> None:
     result = await out(code)
     assert (result.ended, result.stdout) == (ended, stdout)
@@ -155,35 +145,17 @@ async def test_reaches_no_server_of_the_machine() -> None:
             server.accept()
 
 
-RAW = (
-    "import ctypes, os, platform\nx86 = platform.machine() == 'x86_64'\nlibc = ctypes.CDLL(None, use_errno=True)\n"
-    "def raw(*a):\n  if libc.syscall(*a) < 0: raise OSError(ctypes.get_errno(), 'refused')"
-)
 OUTSIDE = ["", "/dev", "/dev/shm", "/usr/lib", "/proc", "/root", sys.base_prefix, os.__file__.rpartition("/")[0]]
 CALLS = {
     **{f"write in {folder or '/'}": f"open('{folder}/written', 'w')" for folder in OUTSIDE},
-    "fork": "os.fork()",
-    "subprocess": "__import__('subprocess').run(['/usr/bin/true'])",
-    "spawn": "os.posix_spawn('/usr/bin/true', ['true'], {})",
-    "clone": "raw(56 if x86 else 220, 17, 0, 0, 0, 0)",
-    "clone3": "raw(435, 0, 88)",
-    "new user namespace": "raw(272 if x86 else 97, 0x10000000)",
-    "mount": "raw(165 if x86 else 40, b'none', b'/tmp', b'tmpfs', 0, None)",
-    "memory without a file": "os.memfd_create('m')",
-    "shared memory segment": "raw(29 if x86 else 194, 0, 2**20, 0o1600)",
-    "debug another process": "raw(101 if x86 else 117, 16, 1, 0, 0)",
-    "kernel keys": "raw(250 if x86 else 219, 0, -3, 0)",
-    "calls that no filter sees": "raw(425, 1, b'0' * 120)",
-    "become root": "os.setuid(0)",
-    "raise a limit": "__import__('resource').setrlimit(7, (4096, 4096))",
-    "take precedence": "os.nice(-5)",
+    **CODE["calls"],
 }
 
 
 @ESCAPE
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
 async def test_call_is_refused(call: str) -> None:
-    assert await printed(trying(call, RAW)) == "refused"
+    assert await printed(trying(call, CODE["raw"])) == "refused"
     assert not any(os.path.exists(f"{folder}/written") for folder in OUTSIDE)  # an ordinary user may not look into all
 
 
@@ -210,18 +182,8 @@ async def test_who_kills_another_ends_alone(victim: str) -> None:
 # Limits.
 
 
-ENDLESS = {
-    "busy": "while True: pass",
-    "idle": "import time; time.sleep(60)",
-    "deaf": "import signal, time\nfor s in set(signal.Signals) - {9, 19}: signal.signal(s, signal.SIG_IGN)\nwhile True: time.sleep(1)",
-    "closed streams": "import os, time; os.close(0); os.close(1); os.close(2); time.sleep(60)",
-    "thread left behind": "import threading, time; threading.Thread(target=time.sleep, args=(60,)).start()",
-    "session of its own": "import os, time\nif os.getpid() != os.getsid(0): os.setsid()\ntime.sleep(60)",
-}
-
-
 @ESCAPE
-@pytest.mark.parametrize("code", ENDLESS.values(), ids=ENDLESS)
+@pytest.mark.parametrize("code", CODE["endless"].values(), ids=CODE["endless"])
 async def test_endless_code_ends_in_time_and_wholly(code: str) -> None:
     limits, mark = marked(seconds=1.0)
     result = await out(f"print('begun', flush=True)\n{code}", limits)
@@ -238,17 +200,7 @@ async def test_endless_output_is_cut(stream: str) -> None:
 
 
 @ESCAPE
-@pytest.mark.parametrize(
-    "code",
-    [
-        "x = bytearray(600 * 2**20)",
-        "x = []\nwhile True: x.append(' ' * 2**20)",
-        "import mmap; x = mmap.mmap(-1, 600 * 2**20)",
-        "x = 10 ** 10 ** 10",
-        "import sys; sys.setrecursionlimit(10**9)\nx = []\nfor _ in range(10**6): x = [x]\nrepr(x)",
-    ],
-    ids=["at once", "by and by", "shared", "number", "stack"],
-)
+@pytest.mark.parametrize("code", CODE["memory"].values(), ids=CODE["memory"])
 async def test_memory_is_bounded(code: str) -> None:
     result = await out(code, SandboxLimits(seconds=10))
     said = "MemoryError" in result.stderr or "Cannot allocate" in result.stderr
@@ -256,15 +208,7 @@ async def test_memory_is_bounded(code: str) -> None:
 
 
 @ESCAPE
-@pytest.mark.parametrize(
-    "code",
-    [
-        "f = open('big', 'wb')\nwhile True: n += f.write(b'x' * 2**20)",
-        "while True: n += open(str(n), 'wb').write(b'x' * 2**18)",
-        "import os; os.truncate(os.open('hole', os.O_CREAT | os.O_RDWR), 2**40)",
-    ],
-    ids=["one file", "many files", "with a hole"],
-)
+@pytest.mark.parametrize("code", CODE["files"].values(), ids=CODE["files"])
 async def test_files_are_bounded(code: str) -> None:
     tried = f"n = 0\ntry:\n  exec({code!r})\nexcept OSError as e: print(e.errno, n)"
     number, written = map(int, (await out(tried, SandboxLimits(file_bytes=4 * 2**20))).stdout.split())

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from egotools import OverloadedError, PermissionDeniedError, Tool, UnavailableError
 from egotools.calling.http_invoker import HttpInvoker
@@ -40,15 +41,7 @@ QUICK = RetryPolicy(max_retries=3, base_delay_s=0.001, max_delay_s=0.002, max_re
 
 # The policy.
 
-FILE = """
-rules:
-  - {tool: ["hr/wipe*", "hr/[old]*"], decision: deny}
-  - {namespace: [legacy], decision: deny}
-  - {namespace: finance, effect: [idempotent, change], decision: deny}
-  - {tool: [hr/approve*, "hr/fire?"], decision: ask}
-  - {tool: "hr/*", decision: allow}
-  - {namespace: secrets, decision: deny}
-"""
+POLICY = yaml.safe_load(Path(__file__).with_name("policy.yaml").read_text("utf-8"))
 
 
 def tool(id_: str, like: Tool = WRITE) -> Tool:
@@ -61,49 +54,17 @@ def written(tmp_path: Path, text: str, **mode: bool) -> CallPolicy:
     return read_policy(path, **mode)
 
 
-@pytest.mark.parametrize(
-    ("given", "decision", "confirmed"),
-    [
-        (tool("finance/pay"), "deny", "deny"),
-        (tool("finance/pay", REPLACE), "deny", "deny"),
-        (tool("finance/list", READ), "allow", "allow"),
-        (tool("hr/approveLeave"), "ask", "ask"),
-        (tool("hr/approvals", READ), "allow", "allow"),
-        (tool("hr/fire1", READ), "ask", "ask"),
-        (tool("hr/hire"), "allow", "allow"),
-        (tool("hr/wipeAll", READ), "deny", "deny"),
-        (tool("hr/[old] list", READ), "deny", "deny"),
-        (tool("hr/outdated"), "allow", "allow"),
-        (tool("legacy/list", READ), "deny", "deny"),
-        (tool("secrets/list", READ), "deny", "deny"),
-        (tool("shop/book"), "ask", "allow"),
-        (tool("shop/orders", READ), "allow", "allow"),
-        (replace(tool("shop/orders", READ), effect=""), "ask", "allow"),  # of a server that does not say
-        (replace(tool("finance/list", READ), effect=""), "deny", "deny"),
-    ],
-)
-def test_the_first_rule_that_matches_decides(tmp_path: Path, given: Tool, decision: str, confirmed: str) -> None:
-    assert written(tmp_path, FILE).decision(given) == decision
-    assert written(tmp_path, FILE, confirmed=True).decision(given) == confirmed
+@pytest.mark.parametrize(("id_", "effect", "decision", "confirmed"), POLICY["decisions"])
+def test_the_first_rule_that_matches_decides(
+    tmp_path: Path, id_: str, effect: str, decision: str, confirmed: str
+) -> None:
+    given = tool(id_, {"read": READ, "idempotent": REPLACE}.get(effect, WRITE))
+    given = given if effect else replace(tool(id_, READ), effect="")  # of a server that does not say
+    assert written(tmp_path, POLICY["file"]).decision(given) == decision
+    assert written(tmp_path, POLICY["file"], confirmed=True).decision(given) == confirmed
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("rules:\n  - {tool: a, decision: allow}\n  - {tools: a, decision: deny}", "'rules.1.tools'"),
-        ("rules: []\ndefault: deny", "the key 'rules' and no other"),
-        ("exclude: {tool: a}\nrules: []", "rules with `decision: deny` exclude"),
-        ("rules:\n  - {tool: a, decision: maybe}", "'rules.0.decision' is 'maybe'"),
-        ("rules:\n  - {tool: a}", "'rules.0.decision' is missing"),
-        ("rules:\n  - {effect: write, decision: deny}", "'read', 'idempotent' or 'change'"),
-        ("rules:\n  - {tool: [], decision: allow}", "'rules.0.tool'"),
-        ("rules:\n  - {tool: a, tool: b, decision: deny}", "the key 'tool' stands twice"),
-        ("rules: deny", "'rules' is 'deny'"),
-        ("rules:\n  - deny", "'rules.0' is 'deny'"),
-        ("", "the key 'rules'"),
-        ("rules: [", "invalid YAML"),
-    ],
-)
+@pytest.mark.parametrize(("text", "said"), POLICY["faults"])
 def test_faults_of_a_policy_name_the_rule_and_its_key(tmp_path: Path, text: str, said: str) -> None:
     with pytest.raises(InvalidArgumentError) as caught:
         written(tmp_path, text)

@@ -9,7 +9,6 @@ from typing import Any
 
 from hypothesis import given, settings
 
-from planners.calls.tool_access import CallLimits
 from planners.dfs import QueryGraph, graph_faults
 from planners.dfs.executor import answer_graph
 from tests.planners.dfs.brute_force import brute_force
@@ -35,8 +34,7 @@ def test_exclusion_and_alternatives_are_differences_and_unions(random: Random) -
 
     def answer(graph: QueryGraph) -> set[str]:
         assert graph_faults(graph, DOMAIN) == ()
-        limits = CallLimits()
-        found = asyncio.run(answer_graph(graph, DOMAIN, data, today=date(2025, 2, 1), limits=limits))
+        found = asyncio.run(answer_graph(graph, DOMAIN, data, today=date(2025, 2, 1)))
         assert found["count"] == len(found["answer"])
         return {each["id"] for each in found["answer"]}
 

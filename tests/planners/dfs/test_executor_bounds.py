@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from ontology.errors import InvalidArgumentError
-from planners.calls.tool_access import CallLimits
+from planners.dfs import resolver
 from planners.dfs.executor import Execution, answer_graph, execute
-from planners.dfs.resolver import Entity, ExecutorSettings, Step
+from planners.dfs.resolver import Entity, Step
 from planners.query.domain import read_domain
 from planners.query.query_graph import FilterConstraint, QueryGraph, words_of
 from tests.harness.waiting import until
@@ -63,10 +63,9 @@ def mailbox() -> MemoryResolver:
     return MemoryResolver(DOMAIN, tables, pairs)
 
 
-async def run(graph: QueryGraph, data: MemoryResolver, events: list[Event] | None = None, **settings: Any) -> Execution:
+async def run(graph: QueryGraph, data: MemoryResolver, events: list[Event] | None = None) -> Execution:
     seen: list[Event] = [] if events is None else events
-    limits = ExecutorSettings.model_validate(settings)
-    return await execute(graph, DOMAIN, data, resolve_date=date_range, settings=limits, observe=seen.append)
+    return await execute(graph, DOMAIN, data, resolve_date=date_range, observe=seen.append)
 
 
 def missing(execution: Execution) -> list[str]:
@@ -101,19 +100,17 @@ async def test_a_date_that_cannot_be_read_is_left_out() -> None:
     assert (execution.count, len(missing(execution))) == (None, 2)
 
 
-@pytest.mark.parametrize(
-    ("settings", "reason"), [({"max_calls": 2}, "budget of 2 calls"), ({"max_rows": 1}, "budget of 1 rows")]
-)
-async def test_a_budget_ends_what_is_left(settings: dict[str, Any], reason: str) -> None:
-    execution = await run(graph_of("p2", "p1 attended ev; p2 attended ev; p1.name = Person 3"), mailbox(), **settings)
+async def test_a_budget_ends_what_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(resolver, "MOST_ROWS", 1)
+    execution = await run(graph_of("p2", "p1 attended ev; p2 attended ev; p1.name = Person 3"), mailbox())
     assert execution.count is None and execution.totals.calls <= 2
-    assert any(reason in each.reason for each in execution.missing)
+    assert any("budget of 1 rows" in each.reason for each in execution.missing)
     assert set(missing(execution)) == {"p1 attended ev", "p2 attended ev", "p1.name = Person 3"}
 
 
 async def test_names_like_one_that_nobody_has_are_told() -> None:
     graph = graph_of("e", "e from p; p.name = Persn 7")
-    found = await answer_graph(graph, DOMAIN, mailbox(), today=date(2025, 1, 1), limits=CallLimits())
+    found = await answer_graph(graph, DOMAIN, mailbox(), today=date(2025, 1, 1))
     assert found["count"] == 0 and "Person 7" in found["near"]
 
 
@@ -124,11 +121,10 @@ class Waiting(MemoryResolver):
         data = mailbox()
         super().__init__(DOMAIN, data.tables, data.pairs)
         self.go = asyncio.Event()
-        self.at_once = self.most_at_once = 0
+        self.at_once = 0
 
     async def follow(self, step: Step, sources: Sequence[str]) -> Sequence[tuple[str, Entity]]:
         self.at_once += 1
-        self.most_at_once = max(self.most_at_once, self.at_once)
         try:
             await self.go.wait()
         finally:
@@ -136,21 +132,12 @@ class Waiting(MemoryResolver):
         return await super().follow(step, sources)
 
 
-async def test_time_that_runs_out_ends_a_call_that_waits() -> None:
+async def test_independent_calls_are_made_at_once() -> None:
     data = Waiting()
-    execution = await run(graph_of("f", "e has_attachment f; e from p; p.name = Person 5"), data, max_seconds=0.05)
-    assert execution.count is None and data.at_once == 0
-    assert all("0.05 s" in each.reason or "leads to it" in each.reason for each in execution.missing)
-
-
-async def test_independent_calls_are_made_at_once_within_the_bound() -> None:
-    for bound in (1, 2):
-        data = Waiting()
-        task = asyncio.create_task(run(graph_of(*TWO_PEOPLE), data, concurrent_calls=bound))
-        await until(lambda data=data, bound=bound: data.at_once >= bound)  # type: ignore[misc]
-        data.go.set()
-        assert (await task).count == 2
-        assert data.most_at_once == bound
+    task = asyncio.create_task(run(graph_of(*TWO_PEOPLE), data))
+    await until(lambda: data.at_once == 2)
+    data.go.set()
+    assert (await task).count == 2
 
 
 async def test_a_cancelled_execution_leaves_no_task_and_makes_no_further_call() -> None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from itertools import product
+from pathlib import Path
 from random import Random
 from typing import Any
 
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -15,52 +17,8 @@ from planners.dfs.executor import Execution, execute
 from tests.planners.dfs.brute_force import brute_force
 from tests.planners.dfs.memory_resolver import MemoryResolver, date_range, day
 
-LOOKUP = {"request": "look it up"}
-FIELDS = {
-    "name": {"operators": ["=", "contains"]},
-    "size": {"operators": ["=", "<", ">"], "kind": "number"},
-    "ordinal": {"operators": ["="], "kind": "ordinal"},
-}
-SIGNATURES = [
-    ("Letter", "sent", "Person"),
-    ("Letter", "names", "Person"),
-    ("Person", "knows", "Person"),
-    ("Letter", "sent", "Me"),
-    ("Person", "knows", "Me"),
-    ("Letter", "on", "Day"),
-    ("Person", "born", "Day"),
-]
-DOMAIN = Domain.model_validate(
-    {
-        "name": "letters",
-        "description": "letters and people",
-        "types": {
-            "Letter": {
-                "variable": "l",
-                "order": "at",
-                "fields": FIELDS,
-                "lookup": {**LOOKUP, "fields": {"name": "name"}},
-            },
-            "Person": {"variable": "p", "order": "at", "fields": FIELDS},
-            "Me": {"variable": "me", "kind": "self"},
-            "Day": {
-                "variable": "d",
-                "kind": "date",
-                "fields": {"value": {"operators": ["=", "<", ">"], "kind": "date"}},
-            },
-        },
-        "edges": [
-            {
-                "name": name,
-                "source": source,
-                "targets": [target],
-                "forward": {target: LOOKUP},
-                "backward": {target: LOOKUP},
-            }
-            for source, name, target in SIGNATURES
-        ],
-    }
-)
+DOMAIN = Domain.model_validate(yaml.safe_load(Path(__file__).with_name("letters.yaml").read_text("utf-8")))
+SIGNATURES = list(DOMAIN.signatures())
 IDS = {
     "Letter": [f"l{at}" for at in range(5)],
     "Person": [f"p{at}" for at in range(5)],

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable
+from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -10,21 +13,68 @@ import pytest
 import yaml
 
 from benchmarks.planners.questions import Answer, score_answer, shipped_questions
+from planners.graphseek.catalog import SemanticCatalog, catalog_for, read_catalog
+from planners.graphseek.operators.operator import known_operators
+from planners.graphseek.question_run import AnsweredQuestion, QuestionParts, answer_question
+from planners.graphseek.results import Cell, ResultStore
+from planners.graphseek.rules_turns import RulesTurns
+from planners.stores import open_readable
+from planners.stores.ladybug import load_graph
 from services.jobs.tool_graph_file import tool_graph_file
-from tests.planners.graphseek.library_graph import CATALOG, write_library
-from tests.planners.graphseek.rule_runs import Answered, answer_all
+from tests.planners.stores.reading_tables import read_tables
 
 TABLE: dict[str, dict[str, Any]] = yaml.safe_load((Path(__file__).parent / "questions.yaml").read_text("utf-8"))
 _LEAST = 24
 """Of the 26 shipped questions on the tool graph."""
 
 
+@dataclass(frozen=True)
+class Answered:
+    """A run, and the tables that its answer rests on: name of a column → values."""
+
+    run: AnsweredQuestion
+    tables: list[dict[str, list[Cell]]]
+
+    @property
+    def text(self) -> str:
+        return self.run.end.answer
+
+    @property
+    def outcome(self) -> str:
+        return self.run.end.outcome
+
+
+async def answer_all(
+    address: str, folder: Path, questions: Iterable[str], catalog: SemanticCatalog | None = None
+) -> dict[str, Answered]:
+    """Answer questions."""
+    found: dict[str, Answered] = {}
+    turns, operators = RulesTurns(), tuple(known_operators().values())
+    async with open_readable(address, folder) as graph:
+        known = catalog or catalog_for(await graph.schema())
+        for number, text in enumerate(questions):
+            with closing(ResultStore(folder / f"results-{number}")) as store:
+                parts = QuestionParts(graph=graph, catalog=known, operators=operators, results=store, turns=turns)
+                run = await answer_question(text, parts)
+                found[text] = Answered(run, [await _table(store, each) for each in run.end.of])
+    return found
+
+
+async def _table(store: ResultStore, handle: str) -> dict[str, list[Cell]]:
+    result = store.result(handle)
+    if result.kind != "table":
+        return {}
+    rows = await store.rows(handle, limit=100_000)
+    return {column.name: [row[at] for row in rows] for at, column in enumerate(result.columns)}
+
+
 @pytest.fixture(scope="module")
 def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Answered]:
     folder = tmp_path_factory.mktemp("library")
-    write_library(folder / "library.lbdb")
+    load_graph(folder / "library.lbdb", *read_tables(Path(__file__).with_name("library_tables.yaml")))
+    catalog = read_catalog(Path(__file__).with_name("library.yaml"))
     asked = [text for questions in TABLE.values() for text in questions]
-    return asyncio.run(answer_all(f"ladybug:{folder / 'library.lbdb'}", folder, asked, CATALOG))
+    return asyncio.run(answer_all(f"ladybug:{folder / 'library.lbdb'}", folder, asked, catalog))
 
 
 @pytest.mark.parametrize("question", TABLE["names"])

@@ -1,12 +1,8 @@
-"""Runs that are killed and go on, runs that are replayed, and their account; with real processes and real tools."""
+"""Runs that go on and are replayed, with real tools: writes of unknown effect, credentials, failures."""
 
 from __future__ import annotations
 
 import json
-import os
-import signal
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,88 +14,35 @@ from egotools.calling.invoker import ToolInvoker
 from planners.calls.tool_access import CallPipeline, PythonInvoker, never
 from planners.journal.recorded import RecordedInvoker, Steps
 from planners.journal.run_journal import RunJournal, open_run_journal, read_run_journal
-from tests.conftest import ROOT
 from tests.harness.http_server import Arrived, Loopback, Reply
-from tests.harness.waiting import LIMIT_S, wait_until
 from tests.planners.calls import shop_tools
 from tests.planners.calls.tools import MODULE, NOTHING, http, python
-from tests.planners.journal import warehouse_tools
 
 
 def recording(inner: ToolInvoker, journal: RunJournal) -> RecordedInvoker:
     return RecordedInvoker(inner, Steps(journal, faults="retried"))
 
 
-def process(folder: Path, *arguments: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-m", "tests.planners.journal.warehouse_run", "run", *arguments],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"},
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-
-
-def marks(folder: Path) -> list[str]:
-    path = folder / warehouse_tools.MARKS
-    return path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-
-
-def killed_at(folder: Path, step: str) -> None:
-    """Run until a step has left its mark and waits, then kill the process."""
-    (folder / f"hold {step}").touch()
-    with process(folder) as running:
-        wait_until(lambda: step in marks(folder), process=running)
-        running.send_signal(signal.SIGKILL)
-        running.wait(timeout=LIMIT_S)
-    (folder / f"hold {step}").unlink()
-
-
-def finished(folder: Path, *arguments: str) -> str:
-    with process(folder, *arguments) as running:
-        return running.communicate(timeout=LIMIT_S)[0]
-
-
-ALL = ["find steel", "find tin", "move steel Ulm", "find steel", "move tin Ulm"]
-
-
-class TestResumption:
-    def test_a_killed_run_goes_on_without_repeating_what_it_finished(self, tmp_path: Path) -> None:
-        killed_at(tmp_path, "find tin")
-        bodies = json.loads(finished(tmp_path))
-        assert marks(tmp_path) == ["find steel", "find tin", *ALL[1:]]  # the read that was cut off, once more
-        assert bodies[2] == {"moved": "steel", "to": "Ulm"} and len(bodies) == 5
-        assert json.loads(finished(tmp_path)) == bodies  # all of it from the journal
-        assert len(marks(tmp_path)) == 6
-
-    def test_of_a_write_that_was_cut_off_is_asked(self, tmp_path: Path) -> None:
-        killed_at(tmp_path, "move steel Ulm")
-        assert marks(tmp_path) == ALL[:3]
-        assert finished(tmp_path) == "EFFECT_NOT_KNOWN move_stock"
-        assert marks(tmp_path) == ALL[:3]
-        assert len(json.loads(finished(tmp_path, "repeat"))) == 5
-        assert marks(tmp_path) == [*ALL[:3], *ALL[2:]]
-
-    async def test_a_write_without_an_answer_is_asked_about_and_one_that_was_never_sent_is_not(
-        self, tmp_path: Path
-    ) -> None:
-        shop_tools.RELEASE.clear()
-        wait = python("wait", NOTHING)
-        try:
-            with open_run_journal(tmp_path / "run") as journal:
-                invoker = recording(PythonInvoker([MODULE], timeout_s=0.1), journal)
-                with pytest.raises(ClientDeadlineError):
-                    await invoker.invoke(wait, {})
-                with pytest.raises(PermissionDeniedError, match="nobody confirmed"):
-                    inner = CallPipeline(PythonInvoker([MODULE]), never)
-                    await recording(inner, journal).invoke(python("book"), {"material": "tin"})
-        finally:
-            shop_tools.RELEASE.set()
+async def test_a_write_without_an_answer_is_asked_about_and_one_that_was_never_sent_is_not(
+    tmp_path: Path,
+) -> None:
+    shop_tools.RELEASE.clear()
+    wait = python("wait", NOTHING)
+    try:
         with open_run_journal(tmp_path / "run") as journal:
-            invoker = recording(PythonInvoker([MODULE]), journal)
-            with pytest.raises(PermissionDeniedError, match="not known whether it was done"):
+            invoker = recording(PythonInvoker([MODULE], timeout_s=0.1), journal)
+            with pytest.raises(ClientDeadlineError):
                 await invoker.invoke(wait, {})
-            assert (await invoker.invoke(python("book"), {"material": "tin"})).ok
+            with pytest.raises(PermissionDeniedError, match="nobody confirmed"):
+                inner = CallPipeline(PythonInvoker([MODULE]), never)
+                await recording(inner, journal).invoke(python("book"), {"material": "tin"})
+    finally:
+        shop_tools.RELEASE.set()
+    with open_run_journal(tmp_path / "run") as journal:
+        invoker = recording(PythonInvoker([MODULE]), journal)
+        with pytest.raises(PermissionDeniedError, match="not known whether it was done"):
+            await invoker.invoke(wait, {})
+        assert (await invoker.invoke(python("book"), {"material": "tin"})).ok
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import errno
 import json
 import os
@@ -13,10 +11,8 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pydantic import TypeAdapter
 
 from ontology.errors import InvalidArgumentError, StorageError
-from planners.journal.recorded import Steps
 from planners.journal.run_journal import open_run_journal, read_run_journal
 
 JSON = st.recursive(
@@ -131,23 +127,3 @@ def test_a_record_that_has_not_the_form_of_its_kind_is_refused(
     with pytest.raises(InvalidArgumentError, match=f"the record is damaged: .*{problem}") as caught:
         read_run_journal(tmp_path / "run")
     assert caught.value.subject == f"{tmp_path / 'run'}:2"
-
-
-def test_a_journal_of_the_format_before_is_refused_with_what_to_do(tmp_path: Path) -> None:
-    path = tmp_path / "run"
-    path.write_text('{"n":0,"kind":"run_begun","at":"","data":{},"sum":"0123456789abcdef"}\n', encoding="utf-8")
-    for opened in (open_run_journal(path), contextlib.nullcontext(path)):
-        with pytest.raises(InvalidArgumentError, match="an earlier release") as caught, opened:
-            read_run_journal(path)
-        assert "the release that wrote it" in caught.value.remedy
-
-
-@pytest.mark.parametrize("events", [None, 1, ["x"], [[]], [{}], [{"event": {}}]])
-async def test_events_of_another_form_are_damage(tmp_path: Path, events: object) -> None:
-    path = tmp_path / "run.jsonl"
-    with open_run_journal(path) as journal:
-        journal.append("run_begun")
-        journal.append("step_ended", key="a", nth=0, gave=1, events=events)
-    steps = Steps(read_run_journal(path), is_replay=True, event_of=lambda event: {"known": 1}[event["event"]])
-    with pytest.raises(InvalidArgumentError, match="the record is damaged"):
-        await steps.step("a", lambda: asyncio.sleep(0, 1), TypeAdapter(int))

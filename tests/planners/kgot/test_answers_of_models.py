@@ -10,13 +10,14 @@ import pytest
 
 from ontology.errors import InvalidArgumentError
 from planners.calls.model_text import json_objects
-from planners.calls.sandbox import Sandbox
+from planners.calls.sandbox import Sandbox, SandboxLimits
 from planners.calls.untrusted import FenceMarks
 from planners.kgot.kgot_settings import KgotSettings
 from planners.kgot.run_state import graph_text
 from planners.kgot.steps import prompt_messages, read_operations
 from planners.stores import open_graph
 from planners.stores.property_graph import GraphEdge, GraphNode, GraphState, state_text
+from tests.harness.waiting import LIMIT_S
 
 TEXTS = {
     'Is it {really}? ```json\n{"a": 1}\n``` I hope this {helps}': [{"a": 1}],
@@ -62,14 +63,14 @@ def writes() -> dict[str, Any]:
 
 
 def store(name: str, request: pytest.FixtureRequest) -> Any:
-    if name == "memory":
+    if name != "neo4j":
         request.getfixturevalue("needs_sandbox")
-    elif name == "rdf":
+    if name == "rdf":
         pytest.importorskip("pyoxigraph", reason="the extra 'rdf' is not installed")
-    else:
+    elif name == "neo4j":
         pytest.importorskip("neo4j", reason="the extra 'neo4j' is not installed")
         return open_graph(f"neo4j:{request.getfixturevalue('neo4j_address')}")
-    return open_graph(name, Sandbox())
+    return open_graph(name, Sandbox(SandboxLimits(seconds=LIMIT_S)))
 
 
 @pytest.mark.parametrize("name", PARAMS)
@@ -107,13 +108,10 @@ def test_a_small_graph_stands_whole_in_a_prompt_and_of_a_large_one_counts_and_ex
 
 
 WRONG: dict[str, Any] = {
-    **dict.fromkeys(
-        ("max_iterations", "num_next_steps_decision", "max_final_solution_parsing", "max_calls_per_step"), 0
-    ),
-    **dict.fromkeys(("max_retrieve_query_retry", "max_cypher_fixing_retry", "max_tool_retries", "max_json_reasks"), -1),
-    **dict.fromkeys(("max_graph_chars", "max_shown_bytes", "tools"), 10),
+    **dict.fromkeys(("max_iterations", "num_next_steps_decision", "max_final_solution_parsing"), 0),
     **dict.fromkeys(("retrieve", "next_step", "noise"), "guess"),
     **dict.fromkeys(("max_seconds", "max_answer_tokens"), 0),
+    "tools": 10,
 }
 
 

@@ -1,12 +1,8 @@
-"""Runs of tasks that are killed and go on, and are replayed: real processes, real tools, a model that is a function of its prompt."""
+"""Runs of tasks that are cut off and go on, and are replayed: real tools, a model that is a function of its prompt."""
 
 from __future__ import annotations
 
-import os
 import re
-import signal
-import subprocess
-import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -16,17 +12,13 @@ import pytest
 
 from inference.chat import Completion
 from ontology.errors import BudgetExceededError, InvalidArgumentError
+from ontology.json_values import canonical_text
 from planners.calls.sandbox import Sandbox, SandboxResult
 from planners.journal.run_journal import open_run_journal, read_run_journal
 from planners.kgot.kgot_settings import KgotSettings
-from planners.kgot.kgot_task import CallMade, KgotEvent, KgotTask, ModelAsked
+from planners.kgot.kgot_task import KgotEvent, KgotTask
 from planners.kgot.recorded_run import replay_recorded, solve_recorded
-from tests.conftest import ROOT
-from tests.harness.waiting import LIMIT_S, wait_until
-from tests.planners.journal import warehouse_tools
-from tests.planners.kgot import warehouse_solve
-from tests.planners.kgot.recorded_events import event_lines
-from tests.planners.kgot.warehouse_solve import SETTINGS, TASK, WarehouseModel, parts
+from tests.planners.kgot.warehouse_solve import MARKS, SETTINGS, TASK, WarehouseModel, parts
 
 CALLS = ["find steel", "find tin", "move steel Ulm"]
 
@@ -39,58 +31,48 @@ class Added(Sandbox):
 
 
 @pytest.fixture(autouse=True)
-def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)  # the tools leave their marks here
+def _unmarked() -> None:
+    MARKS.clear()
 
 
-def marks() -> list[str]:
-    return warehouse_tools.MARKS.read_text(encoding="utf-8").splitlines() if warehouse_tools.MARKS.exists() else []
+def digest(path: Path) -> Any:
+    """Of all events of a run that has ended."""
+    return (read_run_journal(path).end or {})["told"]
 
 
-def lines(path: Path) -> bytes:
-    return event_lines(read_run_journal(path))
+def texts(told: list[KgotEvent]) -> list[str]:
+    """Events without measured seconds, and without the marks around answers of tools, which are those of one run."""
+    fields = [{name: value for name, value in each.to_json().items() if name != "seconds"} for each in told]
+    return [re.sub(r"\b[0-9a-f]{32}\b", "mark", canonical_text(each)) for each in fields]
 
 
-async def whole_run(path: Path) -> bytes:
-    """Run in this process without a break."""
+async def whole_run(path: Path) -> list[KgotEvent]:
+    """Run in this process without a break, and return the events."""
+    told: list[KgotEvent] = []
     with open_run_journal(path) as journal:
-        run = await solve_recorded(TASK, journal, replace(parts(), sandbox=Added()))
+        run = await solve_recorded(TASK, journal, replace(parts(), sandbox=Added()), observe=told.append)
     assert (run.answer, run.outcome) == ("8", "solved")
-    assert sorted(marks()) == CALLS
-    return lines(path)
-
-
-def process(path: Path, *arguments: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-m", warehouse_solve.__name__, str(path), *arguments],
-        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"},
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-
-
-def unmarked(content: bytes) -> bytes:
-    """Without the marks around answers of tools, which are those of one run."""
-    return re.sub(rb"\b[0-9a-f]{32}\b", b"mark", content)
+    assert sorted(MARKS) == CALLS
+    return told
 
 
 async def test_a_run_goes_on_from_every_record(tmp_path: Path) -> None:
-    whole = await whole_run(tmp_path / "run")
-    content = (tmp_path / "run").read_bytes()
+    await whole_run(tmp_path / "run")
+    whole, content = digest(tmp_path / "run"), (tmp_path / "run").read_bytes()
     ends = [at + 1 for at, byte in enumerate(content) if byte == 10]
     for end in ends[:-1:3]:
         (tmp_path / "run").write_bytes(content[:end])
         before = read_run_journal(tmp_path / "run")
         ended = {each.data["tool"]: each for each in before.records if each.kind == "call_ended"}
         answered = sum(each.kind == "model_ended" for each in before.records)
-        warehouse_tools.MARKS.unlink(missing_ok=True)
+        MARKS.clear()
         model = WarehouseModel()
         with open_run_journal(tmp_path / "run") as journal:
             run = await solve_recorded(TASK, journal, replace(parts(model), sandbox=Added()))
         assert run.answer == "8"
-        assert lines(tmp_path / "run") == whole
+        assert digest(tmp_path / "run") == whole
         assert model.asked == _asked(content) - answered
-        assert ("move steel Ulm" in marks()) == ("move_stock" not in ended)
+        assert ("move steel Ulm" in MARKS) == ("move_stock" not in ended)
 
 
 def _asked(content: bytes) -> int:
@@ -98,20 +80,18 @@ def _asked(content: bytes) -> int:
 
 
 async def test_a_write_that_was_cut_off_is_not_made_again_without_consent(tmp_path: Path) -> None:
-    (tmp_path / "hold move steel Ulm").touch()
-    with process(tmp_path / "run") as running:
-        wait_until(lambda: "move steel Ulm" in marks(), process=running)
-        running.send_signal(signal.SIGKILL)
-        running.wait(timeout=LIMIT_S)
-    (tmp_path / "hold move steel Ulm").unlink()
+    await whole_run(tmp_path / "run")
+    lines = (tmp_path / "run").read_bytes().splitlines(keepends=True)
+    (begun,) = (at for at, line in enumerate(lines) if b'"kind":"call_begun"' in line and b"move_stock" in line)
+    (tmp_path / "run").write_bytes(b"".join(lines[: begun + 1]))
     told: list[KgotEvent] = []
     with open_run_journal(tmp_path / "run") as journal:
         refusing = replace(parts(repeat=False), sandbox=Added(), settings=replace(SETTINGS, max_iterations=2))
         with pytest.raises(InvalidArgumentError, match="what differs is max_iterations"):
             await solve_recorded(TASK, journal, refusing)
         await solve_recorded(TASK, journal, replace(parts(repeat=False), sandbox=Added()), observe=told.append)
-    assert marks().count("move steel Ulm") == 1
-    assert "it is not known whether it was done" in lines(tmp_path / "run").decode()
+    assert MARKS.count("move steel Ulm") == 1
+    assert "it is not known whether it was done" in "".join(texts(told))
     run = await replay_recorded(read_run_journal(tmp_path / "run"))
     assert run.outcome != "solved"
 
@@ -133,8 +113,9 @@ async def test_a_run_that_its_budget_stopped_goes_on_with_another(tmp_path: Path
     with pytest.raises(InvalidArgumentError, match="has not ended"):
         await replay_recorded(read_run_journal(tmp_path / "run"))
     with open_run_journal(tmp_path / "run") as journal:
-        run = await solve_recorded(TASK, journal, replace(parts(), sandbox=Added()))
-    assert run.outcome == "solved" and unmarked(lines(tmp_path / "run")) == unmarked(whole)
+        told: list[KgotEvent] = []
+        run = await solve_recorded(TASK, journal, replace(parts(), sandbox=Added()), observe=told.append)
+    assert run.outcome == "solved" and texts(told) == texts(whole)
 
 
 class Nobody(WarehouseModel):
@@ -148,15 +129,12 @@ async def test_a_replay_asks_nobody_and_gives_the_same_bytes(tmp_path: Path) -> 
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
     run = await replay_recorded(read_run_journal(tmp_path / "run"), observe=told.append)
     assert (run.answer, run.outcome, len(run.state.nodes)) == ("8", "solved", 3)
-    assert len(told) == len(whole.splitlines())
-    events = [each.data["what"] for each in read_run_journal(tmp_path / "run").records if each.kind == "event"]
-    took = [each["seconds"] for each in events if "seconds" in each]
-    assert [each.seconds for each in told if isinstance(each, CallMade | ModelAsked)] == took and len(took) > len(CALLS)
+    assert texts(told) == texts(whole)
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
     with open_run_journal(tmp_path / "run") as journal:  # a run that has ended is not run again
         again = await solve_recorded(TASK, journal, parts(Nobody()))
     assert again == run
-    assert sorted(marks()) == CALLS
+    assert sorted(MARKS) == CALLS
 
 
 async def test_journals_of_other_runs_are_refused(tmp_path: Path) -> None:

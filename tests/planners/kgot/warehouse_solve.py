@@ -1,32 +1,41 @@
-"""A run of a task over the warehouse, in a process of its own: ``python -m tests.planners.kgot.warehouse_solve JOURNAL [repeat]``.
-
-Its model is a function of the prompt. It looks for two materials, moves one, and computes the sum of both.
-"""
+"""A task over a warehouse, whose tools note each call. Its model is a function of the prompt: it looks for two materials, moves one, and
+computes the sum of both."""
 
 from __future__ import annotations
 
-import asyncio
 import json
-import sys
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
-from egotools import Tool
+from egotools import Call, Tool
 from inference.chat import Budget, ChatModel, Completion, Message
 from planners.calls.sandbox import Sandbox
 from planners.calls.tool_access import PythonInvoker
 from planners.calls.tool_finder import FoundTool, FoundTools
-from planners.journal.run_journal import open_run_journal
-from planners.kgot.kgot_controller import KgotRun
 from planners.kgot.kgot_settings import KgotSettings
 from planners.kgot.kgot_task import KgotTask
-from planners.kgot.recorded_run import SolveParts, solve_recorded
+from planners.kgot.recorded_run import SolveParts
 from planners.stores.memory_graph import MemoryGraph
-from tests.planners.journal.warehouse_run import MODULE, tool
 
 TASK = KgotTask(question="How many letters do steel and tin have, once steel is in Ulm?")
 SETTINGS = KgotSettings(retrieve="direct", num_next_steps_decision=3, max_final_solution_parsing=2)
+MARKS: list[str] = []
+
+
+def find_stock(material: str) -> dict[str, object]:
+    MARKS.append(f"find {material}")
+    return {"items": [{"id": material, "amount": len(material)}]}
+
+
+def move_stock(material: str, target: str) -> dict[str, object]:
+    MARKS.append(f"move {material} {target}")
+    return {"moved": material, "to": target}
+
+
+def tool(name: str) -> Tool:
+    call = Call(protocol="python", operation=f"{__name__}:{name}")
+    effect = "read" if name.startswith("find") else "change"
+    return Tool(id=name, name=name, title="", description="", namespace="", call=call, effect=effect)
 
 
 def _node(label: str, key: dict[str, object], **properties: object) -> dict[str, object]:
@@ -96,18 +105,8 @@ def parts(model: ChatModel | None = None, *, repeat: bool = True) -> SolveParts:
         graph=MemoryGraph(sandbox),
         models={"graph": model or WarehouseModel()},
         finder=OneFinder(),
-        invoker=PythonInvoker([MODULE]),
+        invoker=PythonInvoker([__name__]),
         sandbox=sandbox,
         repeat=ask,
         settings=SETTINGS,
     )
-
-
-async def run(path: Path, *, repeat: bool = True) -> KgotRun:
-    with open_run_journal(path) as journal:
-        return await solve_recorded(TASK, journal, parts(repeat=repeat))
-
-
-if __name__ == "__main__":
-    ended = asyncio.run(run(Path(sys.argv[1]), repeat="repeat" in sys.argv))
-    sys.stdout.write(json.dumps([ended.answer, ended.outcome]))

@@ -2,34 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from pydantic import ValidationError
 
 from planners.dfs import Domain, QueryGraph, graph_faults
 from planners.query.graph_faults import compare
 
-LOOKUP = {"request": "look it up"}
-DOMAIN = Domain.model_validate(
-    {
-        "name": "letters",
-        "description": "letters and people",
-        "types": {
-            "Letter": {"variable": "l", "fields": {"subject": {"operators": ["contains"]}}},
-            "Person": {"variable": "p", "fields": {"name": {"operators": ["="]}}},
-        },
-        "edges": [
-            {
-                "name": "from",
-                "source": "Letter",
-                "targets": ["Person"],
-                "forward": {"Person": LOOKUP},
-                "backward": {"Person": LOOKUP},
-            }
-        ],
-    }
-)
+TABLE = yaml.safe_load(Path(__file__).with_name("faults.yaml").read_text("utf-8"))
+DOMAIN = Domain.model_validate(TABLE["domain"])
 FROM = {"kind": "edge", "from": "l", "edge": "from", "to": "p"}
 NAMED = {"kind": "filter", "var": "p", "field": "name", "op": "=", "value": "Ada"}
 
@@ -55,22 +39,7 @@ def test_a_graph_of_the_domain_has_no_fault_and_keeps_its_json() -> None:
     assert graph.to_json()["constraints"] == [FROM, NAMED]
 
 
-@pytest.mark.parametrize(
-    ("constraints", "variables", "returned", "said"),
-    [
-        ([FROM], {"l": "Parcel", "p": "Person"}, "l", "unknown type Parcel; the types are Letter, Person"),
-        ([FROM], None, "x", "return variable x is not in vars"),
-        ([{**FROM, "to": "q"}, FROM], None, "l", "names the variable q"),
-        ([{**FROM, "from": "p", "to": "l"}], None, "l", "wrong way round: it leads from Letter to Person"),
-        ([{**FROM, "edge": "knows"}], None, "l", "allowed between them: Letter from Person"),
-        ([FROM, {**NAMED, "field": "age"}], None, "l", "no field age to filter by; its fields: name"),
-        ([FROM, {**NAMED, "op": "contains"}], None, "l", "does not take the operator contains; it takes ="),
-        ([FROM, {**NAMED, "value": " "}], None, "l", "has an empty value"),
-        ([FROM, {**NAMED, "var": "q"}], None, "l", "filter on q.name names a variable"),
-        ([], None, "l", "No path of edges joins the variable p to the return variable l"),
-        ([{**FROM, "to": "l"}, FROM], None, "l", "from a variable to itself"),
-    ],
-)
+@pytest.mark.parametrize(("constraints", "variables", "returned", "said"), TABLE["graphs"])
 def test_each_fault_is_named_with_what_is_allowed(
     constraints: list[dict[str, Any]], variables: dict[str, str] | None, returned: str, said: str
 ) -> None:

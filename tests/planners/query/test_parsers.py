@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import date
 from pathlib import Path
-from typing import Any
 
 import pytest
+import yaml
 
 from benchmarks.planners.accuracy import same_graph
 from inference import Message, ScriptedChat
@@ -72,39 +72,10 @@ def test_what_the_domain_does_not_know_is_a_named_error(parser: Parser, request_
     assert refused.value.remedy
 
 
-def _graph(
-    *constraints: dict[str, Any], returned: str, action: str = "find", mode: str = "all", **variables: str
-) -> QueryGraph:
-    return QueryGraph.model_validate(
-        {"action": action, "return_var": returned, "return_mode": mode, "vars": variables, "constraints": constraints}
-    )
-
-
-def _edge(source: str, edge: str, target: str) -> dict[str, Any]:
-    return {"kind": "edge", "from": source, "edge": edge, "to": target}
-
-
-def _where(var: str, field: str, value: str, op: str = "=") -> dict[str, Any]:
-    return {"kind": "filter", "var": var, "field": field, "op": op, "value": value}
-
-
-BY_ANN = [_edge("b", "written_by", "a"), _where("a", "name", "Ann Reed")]
 LIBRARY_REQUESTS = {
-    "Find books by Ann Reed.": _graph(*BY_ANN, returned="b", b="Book", a="Author"),
-    "How many French novels did Ann Reed write?": _graph(
-        *BY_ANN, _where("b", "language", "french"), returned="b", action="count", b="Book", a="Author"
-    ),
-    "Which books did I borrow last week?": _graph(
-        _edge("b", "borrowed_by", "r"), _edge("b", "borrowed_on", "d"), _where("d", "value", "last week"),
-        returned="b", b="Book", r="Reader", d="Day",
-    ),
-    "Who wrote the book ISBN-123?": _graph(
-        _edge("b", "written_by", "a"), _where("b", "number", "ISBN-123"), returned="a", a="Author", b="Book"
-    ),
-    "Who is the author of the novel titled 'The Deep'?": _graph(
-        _edge("b", "written_by", "a"), _where("b", "title", "The Deep"), returned="a", a="Author", b="Book"
-    ),
-}  # fmt: skip
+    request: QueryGraph.model_validate(graph)
+    for request, graph in yaml.safe_load((Path(__file__).parent / "library_requests.yaml").read_text("utf-8")).items()
+}
 
 
 @pytest.mark.parametrize(("request_", "graph"), LIBRARY_REQUESTS.items(), ids=list(LIBRARY_REQUESTS))

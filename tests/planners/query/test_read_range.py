@@ -1,4 +1,4 @@
-"""Date expressions and the ranges that they stand for."""
+"""Date expressions, the ranges that they stand for, and where they stand in requests."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ontology.errors import InvalidArgumentError
-from planners.query.dates import DateRange, read_range
+from planners.query.dates import DateRange, date_spans, read_range
 
 TABLE: dict[str, Any] = yaml.safe_load((Path(__file__).parent / "dates.yaml").read_text(encoding="utf-8"))
+SPANS: dict[str, Any] = yaml.safe_load((Path(__file__).parent / "spans.yaml").read_text(encoding="utf-8"))
 TODAY: date = TABLE.pop("today")
 CASES = [(text, str(wanted)) for group in TABLE.values() for text, wanted in group.items()]
 
@@ -53,23 +54,19 @@ def test_any_text_is_a_range_or_a_named_error(text: str) -> None:
         assert error.remedy
 
 
-@pytest.mark.parametrize(
-    ("today", "text", "wanted"),
-    [
-        (date(2026, 2, 16), "Monday", "2026-02-16/2026-02-17"),
-        (date(2026, 2, 16), "last Monday", "2026-02-09/2026-02-10"),
-        (date(2026, 2, 16), "next Monday", "2026-02-23/2026-02-24"),
-        (date(2026, 2, 18), "the weekend", "2026-02-14/2026-02-16"),
-        (date(2024, 3, 31), "a month ago", "2024-02-01/2024-03-01"),
-        (date(2024, 3, 31), "the past month", "2024-03-01/2024-04-01"),
-        (date(2026, 1, 1), "yesterday", "2025-12-31/2026-01-01"),
-        (date(2026, 1, 5), "this winter", "2025-12-01/2026-03-01"),
-        (date(2026, 7, 1), "last summer", "2025-06-01/2025-09-01"),
-        (date(2026, 12, 31), "in December", "2026-12-01/2027-01-01"),
-        (date(2020, 1, 1), "between last Monday and Friday", "2019-12-30/2020-01-04"),
-        (date(2020, 1, 4), "between last Monday and Friday", "2019-12-30/2020-01-04"),
-        (date(2026, 2, 15), "from last June to March", "2025-06-01/2026-04-01"),
-    ],
-)
+@pytest.mark.parametrize(("today", "text", "wanted"), SPANS["edges"])
 def test_on_the_edges_of_units(today: date, text: str, wanted: str) -> None:
     assert read_range(text, today).range.iso() == wanted
+
+
+@pytest.mark.parametrize(("text", "wanted"), SPANS["spans"].items(), ids=list(SPANS["spans"]))
+def test_dates_are_found_and_names_are_not(text: str, wanted: list[list[str]]) -> None:
+    spans = date_spans(text, TODAY)
+    assert [[span.text, span.op] for span in spans] == wanted
+    assert [text[span.start : span.end] for span in spans] == [span.text for span in spans]
+
+
+@pytest.mark.parametrize("text", SPANS["parts"])
+def test_a_part_of_a_date_is_not_taken_for_the_whole(text: str) -> None:
+    with pytest.raises(InvalidArgumentError, match="not a date expression"):
+        date_spans(text, TODAY)

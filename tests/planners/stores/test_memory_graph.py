@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from ontology.errors import StatementError
-from planners.calls.sandbox import Sandbox
+from planners.calls.sandbox import Sandbox, SandboxLimits
 from planners.stores.memory_graph import MemoryGraph
 from planners.stores.property_graph import InsertNode, MergeEdge, NodeRef
+from tests.harness.waiting import LIMIT_S
 
 pytestmark = pytest.mark.usefixtures("needs_sandbox")
 
@@ -16,7 +17,7 @@ ANN = NodeRef(label="Author", key={"name": "Ann Ott"})
 
 @pytest.fixture
 async def graph() -> MemoryGraph:
-    made = MemoryGraph(Sandbox())
+    made = MemoryGraph(Sandbox(SandboxLimits(seconds=LIMIT_S)))
     await made.apply(
         [
             InsertNode(label="Author", properties={"name": "Ann Ott", "label": "own", "tags": ("a", "b")}),

@@ -125,7 +125,7 @@ def test_bad_input_is_refused(run: Run, graph: str, arguments: tuple[str, ...], 
 def test_a_catalog_must_be_of_the_graph(run: Run, graph: str, tmp_path: Path) -> None:
     file = tmp_path / "mine.yaml"
     for text, said in (
-        ("accepted: false\n", "it is a draft"),
+        ("accepted: false\n", "accepted: there is no such key"),
         ("nodes: {Lorry: {}}\n", "the graph does not have Lorry"),
     ):
         file.write_text(text, encoding="utf-8")

@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 
+from planners.journal.recorded import end_of
 from planners.journal.run_journal import read_run_journal
 from tests.harness.commands import Run, started
 from tests.harness.waiting import LIMIT_S, wait_until
-from tests.planners.kgot.recorded_events import event_lines
 from tests.planners.kgot.run_fakes import StepServer
 
 QUESTION = "What is the amount of the sale?"
@@ -78,13 +78,13 @@ def test_a_model_solves_a_task_and_the_run_is_replayed_without_it(run: Run, tmp_
     assert "not ready" not in again[2], "none of them was called"
     replayed = run("solve", "--replay", *journal)
     assert replayed[0] == again[0] == 0
-    first, second, third = (re.sub(r"seconds \S+", "", each) for each in (out, again[1], replayed[1]))
+    first, second, third = (re.sub(r"seconds .*|\(\d+ characters\)", "", each) for each in (out, again[1], replayed[1]))
     assert first == second == third
     code, told_json, _ = run("solve", "--replay", *journal, "--json")
     found = json.loads(told_json)
     assert (found["answer"], found["outcome"], found["iterations"]) == ("8", "solved", 2)
     assert found["graph"]["nodes"] == [{"id": "n1", "label": "Zsale", "properties": {"amount": 8}}]
-    assert found["calls"][0]["ok"] and found["account"]["by_step"]["write_graph"]["calls"] == 1
+    assert found["calls"][0]["ok"] and found["account"]["model"]["calls"]
 
 
 @pytest.mark.slow
@@ -120,7 +120,7 @@ def test_a_command_that_was_stopped_goes_on_and_does_not_wait_for_its_model(
         assert (server.steps.count("tool_calls"), server.steps.count("next_step")) == (1, 2)
         first, second = server.prompts(step)
         assert first == second, "the same run asks the same, with the same marks"
-    assert b'"Ended","missing":"","outcome":"solved"' in event_lines(read_run_journal(tmp_path / "run.jsonl"))
+    assert end_of(read_run_journal(tmp_path / "run.jsonl"))["answer"]["outcome"] == "solved"
 
 
 def test_budget_and_deadline_have_their_own_exit_codes(run: Run, tmp_path: Path) -> None:
@@ -159,7 +159,7 @@ def test_many_tasks_are_solved_and_reported_and_finished_ones_stay(run: Run, tmp
         assert code == 0, err
         assert "2 tasks: 1 correct" in out and "right solved: 8" in err
         written = {path.name for path in (tmp_path / "out").iterdir()}
-        assert {"report.json", "report.md", "results", "journals"} <= written
+        assert {"report.json", "results", "journals"} <= written
         before = {path: path.stat().st_mtime_ns for path in (tmp_path / "out" / "journals").glob("*.jsonl")}
         code, out, err = run(*given)
         assert code == 0 and "2 of 2 were finished before. To run one again, delete " in err

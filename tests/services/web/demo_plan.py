@@ -63,7 +63,7 @@ EXECUTION = {
     "candidates": CANDIDATES,
     "missing": [],
     "calls": [],
-    "totals": {"calls": 4, "rows": 932, "wall_ms": 5.0, "own_ms": 0.2},
+    "totals": {"calls": 4, "rows": 932, "wall_ms": 5.0},
     "exact": True,
 }
 

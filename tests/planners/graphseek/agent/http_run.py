@@ -22,9 +22,8 @@ CATALOG = SemanticCatalog(
     relationships={
         name: RelationshipDescriptor(
             properties={
-                "costClass": PropertyDescriptor(role="plan or actual", values={"planned": "Plan"}),
-                "cost": PropertyDescriptor(role="amount", unit="EUR"),
-                "quantity": PropertyDescriptor(role="amount"),
+                "costClass": PropertyDescriptor(values={"planned": "Plan"}),
+                "cost": PropertyDescriptor(unit="EUR"),
             }
         )
         for name in ("ASSEMBLED_AT", "INTEGRATED_IN")
@@ -71,13 +70,13 @@ class Asker:
         self._count += 1
         return self._folder / str(self._count)
 
-    def parts(self, server: StepServer, settings: AgentSettings, budget: Budget | None = None) -> QuestionParts:
+    def parts(self, server: StepServer, budget: Budget | None = None) -> QuestionParts:
         return QuestionParts(
             graph=self.graph,
             catalog=CATALOG,
             operators=tuple(known_operators().values()),
             results=ResultStore(self.folder()),
-            turns=LlmTurns(server.chat(budget), settings=settings, fence_key=b"key"),
+            turns=LlmTurns(server.chat(budget), fence_key=b"key"),
         )
 
     async def ask(
@@ -96,8 +95,7 @@ class Asker:
             observe(event)
 
         with StepServer(turn=list(turns)) as server:
-            chosen = AgentSettings(**settings)
-            parts = self.parts(server, chosen, budget)
-            run = await answer_question(question, parts, chosen, hear)
+            parts = self.parts(server, budget)
+            run = await answer_question(question, parts, AgentSettings(**settings), hear)
             self.last = parts.results
             return Ran(run=run, events=events, prompts=server.prompts("turn"), bodies=server.of("turn"))

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ontology.errors import InvalidArgumentError
+from ontology.errors import InvalidArgumentError, StorageError
 from planners.graphseek.operators.operator import Operator, OperatorContext, OperatorFault
 from planners.graphseek.question_run import AnsweredQuestion, answer_question
 from planners.graphseek.results import Result, ResultStore
@@ -106,6 +106,14 @@ async def test_an_answer_that_stands_in_no_result_is_handed_back_and_the_last_is
     (rejected,) = [each for each in events if isinstance(each, AnswerRejected)]
     assert rejected.ungrounded == ("Omega", "12")
     assert script.views[2].records[-1].rejected == wrong and "Omega, 12" in script.views[2].records[-1].why
+
+
+async def test_a_store_that_is_gone_ends_the_run(store: ResultStore) -> None:
+    async def gone(arguments: Mapping[str, Any], context: OperatorContext) -> Result:
+        raise StorageError("the store cannot be reached", subject="graph")
+
+    run, _ = await asked(store, Script((call("echo", of="Alpha"),), (call("gone", of="x"),)), Toy("gone", gone))
+    assert run.end.outcome == "store" and "cannot be reached" in run.end.missing and store.handles == ("t1",)
 
 
 async def test_deadline_and_cancel(store: ResultStore) -> None:

@@ -11,13 +11,11 @@ from typing import Any
 import pytest
 
 from inference.chat import Budget
-from planners.graphseek.question_run import answer_question
-from planners.graphseek.turn import AgentSettings, Faulted, Invoked, QueryRun, ResultKept
-from planners.stores.ladybug import open_ladybug_reader
+from planners.graphseek.turn import Faulted, Invoked, QueryRun, ResultKept
+from planners.stores.ladybug import load_graph, open_ladybug_reader
 from tests.harness.http_server import Reply
 from tests.planners.graphseek.agent.http_run import Asker, calls, named
-from tests.planners.graphseek.agent.small_ev import write_small_ev
-from tests.planners.kgot.run_fakes import StepServer
+from tests.planners.stores.reading_tables import read_tables
 
 DEAREST = {"node_type": "BatteryModule", "order_by": "marketPrice", "descending": True, "limit": 1}
 COSTLIEST = {"node_type": "BatteryModule", "order_by": "unitCost", "descending": True, "limit": 1}
@@ -35,7 +33,7 @@ def most(key: str) -> dict[str, Any]:
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("ev") / "ev.lbug"
-    write_small_ev(path)
+    load_graph(path, *read_tables(Path(__file__).with_name("small_ev.yaml")))
     return path
 
 
@@ -243,25 +241,3 @@ def test_an_answer_stands_behind_thoughts_and_amid_prose(asker: Asker, loop: asy
 def test_thoughts_alone_and_not_knowing_are_no_answer(asker: Asker, loop: asyncio.Runner, said: Any) -> None:
     ran = loop.run(asker.ask("Which?", said, max_steps=2))
     assert ran.run.end.outcome == "no answer" and len(ran.of(Faulted)) == 2
-
-
-def test_a_store_that_is_gone_midway_ends_the_run(tmp_path: Path, loop: asyncio.Runner) -> None:
-    path = tmp_path / "ev.lbug"
-    write_small_ev(path)
-
-    def second(body: Any, nth: int) -> Any:
-        if nth == 1:
-            path.unlink()
-            path.write_bytes(b"no database any more")
-        return calls(("get_nodes", {"node_type": "Region" if nth else "FactorySite"}))
-
-    async def run() -> Any:
-        events: list[Any] = []
-        async with open_ladybug_reader(path) as graph:
-            with StepServer(turn=second) as server:
-                parts = Asker(graph, tmp_path / "results").parts(server, AgentSettings())
-                return (await answer_question("Which?", parts, observe=events.append)), events
-
-    answered, events = loop.run(run())
-    assert answered.end.outcome == "store" and answered.end.missing
-    assert [each.handle for each in events if isinstance(each, ResultKept)] == ["t1"]

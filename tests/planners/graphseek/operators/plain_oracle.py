@@ -12,7 +12,7 @@ from tests.planners.graphseek.operators.random_graph import RandomGraph
 
 Filter = Mapping[str, Any]
 Trail = tuple[str, str, tuple[int, ...]]
-_TESTS: Mapping[str, Callable[[Any, Any], bool]] = {
+TESTS: Mapping[str, Callable[[Any, Any], bool]] = {
     "=": lambda have, want: have == want,
     "!=": lambda have, want: have != want,
     "<": lambda have, want: have < want,
@@ -33,7 +33,7 @@ def holds(properties: Mapping[str, Any], filters: Iterable[Filter]) -> bool:
         if each["operator"] in ("is_null", "is_not_null"):
             if (have is None) != (each["operator"] == "is_null"):
                 return False
-        elif have is None or not _TESTS[each["operator"]](have, each["value"]):
+        elif have is None or not TESTS[each["operator"]](have, each["value"]):
             return False
     return True
 

@@ -1,28 +1,28 @@
-"""Random graphs with cycles, parallel edges, nulls, odd names and values; written to Ladybug and to Neo4j."""
+"""Random graphs with cycles, parallel edges, nulls, odd names and values; as tables, and written to Neo4j."""
 
 from __future__ import annotations
 
-import datetime
 import random
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Final
 
-import ladybug
+from planners.stores.ladybug import ColumnType, NodeTable, RelationshipTable
+from tests.planners.stores.reading_tables import neo4j_statements
 
 TYPES: Final = ("Person", "Bau-Teil é", "alpha'x", "Gamma")
-COLUMNS: Final = {
-    "key": "STRING",
-    "name": "STRING",
-    "score": "INT64",
-    "price": "DOUBLE",
-    "odd key": "STRING",
-    "flag": "BOOL",
-    "born": "DATE",
-    "n0": "INT64",
+COLUMNS: Final[dict[str, ColumnType]] = {
+    "key": "string",
+    "name": "string",
+    "score": "integer",
+    "price": "number",
+    "odd key": "string",
+    "flag": "boolean",
+    "born": "date",
+    "n0": "integer",
 }
-EDGE_COLUMNS: Final = {"weight": "DOUBLE", "year": "INT64", "plan": "STRING"}
+EDGE_COLUMNS: Final[dict[str, ColumnType]] = {"weight": "number", "year": "integer", "plan": "string"}
 ENDS: Final = {
     "KNOWS": (("Person", "Person"), ("Person", "Bau-Teil é")),
     "MADE-OF": (("Bau-Teil é", "Gamma"), ("Gamma", "alpha'x"), ("alpha'x", "alpha'x"), ("Person", "Gamma")),
@@ -98,48 +98,35 @@ def _edge_properties(draw: random.Random) -> dict[str, Any]:
     return {name: value for name, value in values.items() if draw.random() < 0.8}
 
 
-def write_ladybug(graph: RandomGraph, path: Path) -> None:
-    """Write a graph to a new file."""
-    database = ladybug.Database(str(path), buffer_pool_size=1 << 26, max_db_size=1 << 30, max_num_threads=1)
-    connection = ladybug.Connection(database)
-    columns = ", ".join(f"`{name}` {type_}" for name, type_ in COLUMNS.items())
-    for name in TYPES:
-        connection.execute(f"CREATE NODE TABLE `{name}`({columns}, PRIMARY KEY (`key`))")
-    edge_columns = ", ".join(f"`{name}` {type_}" for name, type_ in EDGE_COLUMNS.items())
-    for name, pairs in ENDS.items():
-        ends = ", ".join(f"FROM `{source}` TO `{target}`" for source, target in pairs)
-        connection.execute(f"CREATE REL TABLE `{name}`({ends}, {edge_columns})")
-    for statement, values in _statements(graph):
-        connection.execute(statement, values)
-    connection.close()
-    database.close()
+def graph_tables(graph: RandomGraph) -> tuple[list[NodeTable], list[RelationshipTable]]:
+    """Return a graph as tables."""
+    nodes = [
+        NodeTable(
+            type=name,
+            columns=tuple(COLUMNS.items()),
+            key="key",
+            rows=[[graph.properties[key].get(at) for at in COLUMNS] for key, of in graph.types.items() if of == name],
+        )
+        for name in TYPES
+    ]
+    rows = defaultdict[tuple[str, str, str], list[list[Any]]](list)
+    for edge in graph.edges:
+        values = (edge.properties.get(at) for at in EDGE_COLUMNS)
+        rows[edge.type, graph.types[edge.source], graph.types[edge.target]].append([edge.source, edge.target, *values])
+    columns = tuple(EDGE_COLUMNS.items())
+    relationships = [
+        RelationshipTable(type=name, source_type=one, target_type=two, columns=columns, rows=rows[name, one, two])
+        for name, pairs in ENDS.items()
+        for one, two in pairs
+    ]
+    return nodes, relationships
 
 
-def write_neo4j(graph: RandomGraph, address: str) -> None:
+def write_neo4j(graph: RandomGraph | None, address: str) -> None:
     """Write a graph to a database, instead of what is there."""
     import neo4j
 
     with neo4j.GraphDatabase.driver(address) as driver, driver.session() as session:
         session.run("MATCH (n) DETACH DELETE n").consume()
-        for statement, values in _statements(graph):
+        for statement, values in neo4j_statements(*graph_tables(graph)) if graph else ():
             session.run(statement, values).consume()
-
-
-def _statements(graph: RandomGraph) -> list[tuple[str, dict[str, Any]]]:
-    found = []
-    for key, properties in graph.properties.items():
-        found.append((f"CREATE (:`{graph.types[key]}` {{{_listed(properties)}}})", _named(properties)))
-    for edge in graph.edges:
-        ends = f"(a:`{graph.types[edge.source]}` {{key: $a}}), (b:`{graph.types[edge.target]}` {{key: $b}})"
-        made = f"CREATE (a)-[:`{edge.type}` {{{_listed(edge.properties)}}}]->(b)"
-        found.append((f"MATCH {ends} {made}", {"a": edge.source, "b": edge.target} | _named(edge.properties)))
-    return found
-
-
-def _listed(properties: Mapping[str, Any]) -> str:
-    return ", ".join(f"`{name}`: $x{at}" for at, name in enumerate(properties))
-
-
-def _named(properties: Mapping[str, Any]) -> dict[str, Any]:
-    dated = [datetime.date.fromisoformat(v) if name == "born" else v for name, v in properties.items()]
-    return {f"x{at}": value for at, value in enumerate(dated)}

@@ -33,11 +33,7 @@ CATALOG = SemanticCatalog(
         "alpha'x": NodeDescriptor(properties={**_ROLES, "born": PropertyDescriptor(role="date")}),
         "Bau-Teil é": NodeDescriptor(properties={"name": PropertyDescriptor(role="name")}),
     },
-    relationships={
-        "MADE-OF": RelationshipDescriptor(
-            properties={"year": PropertyDescriptor(role="year"), "plan": PropertyDescriptor(role="plan or actual")}
-        )
-    },
+    relationships={"MADE-OF": RelationshipDescriptor(properties={"year": PropertyDescriptor(role="year")})},
 )
 _SAMPLES: dict[str, tuple[list[str], Callable[[random.Random], Any]]] = {
     "name": (["=", "!=", "<", "contains", "starts_with", "ends_with"], lambda r: r.choice((*TEXTS, "nn", "O'", "日"))),

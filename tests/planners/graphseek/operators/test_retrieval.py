@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -15,6 +15,7 @@ from planners.graphseek.operators.table import merge as MERGE
 from planners.graphseek.operators.table import read as READ
 from planners.graphseek.operators.table import show as SHOW
 from planners.graphseek.results import Cell, Result, ResultStore
+from tests.planners.graphseek.operators.plain_oracle import TESTS, aggregated, holds
 from tests.planners.graphseek.results.stores import column, context, kept
 
 Row = tuple[Cell, ...]
@@ -29,18 +30,6 @@ ROWS = st.lists(
     ),
     max_size=14,
 )
-TESTS: dict[str, Callable[[Any, Any], bool]] = {
-    "=": lambda cell, value: cell == value,
-    "!=": lambda cell, value: cell != value,
-    "<": lambda cell, value: cell < value,
-    "<=": lambda cell, value: cell <= value,
-    ">": lambda cell, value: cell > value,
-    ">=": lambda cell, value: cell >= value,
-    "contains": lambda cell, value: value.casefold() in cell.casefold(),
-    "starts_with": lambda cell, value: cell.casefold().startswith(value.casefold()),
-    "ends_with": lambda cell, value: cell.casefold().endswith(value.casefold()),
-    "in": lambda cell, value: cell in value,
-}
 
 
 @st.composite
@@ -54,17 +43,6 @@ def filters(draw: st.DrawFn) -> list[dict[str, Any]]:
         key = "name" if at == 0 else draw(st.sampled_from(["cost", "tier"]))
         found.append({"key": key, "operator": kind, "value": value})
     return found
-
-
-def fulfils(row: Row, wanted: list[dict[str, Any]]) -> bool:
-    for each in wanted:
-        cell = row[["name", "cost", "tier"].index(each["key"])]
-        if each["operator"] in ("is_null", "is_not_null"):
-            if (cell is None) != (each["operator"] == "is_null"):
-                return False
-        elif cell is None or not TESTS[each["operator"]](cell, each["value"]):
-            return False
-    return True
 
 
 async def run(store: ResultStore, operator: Operator, **arguments: Any) -> Result:
@@ -106,19 +84,15 @@ def test_filter_selects_and_orders_like_a_list(
             assert any(each["operator"] == "=" and each["value"] == 0.2 for each in wanted)
             return []
 
-    expected = [row for row in rows if fulfils(row, wanted)]
+    names = [each.name for each in COLUMNS]
+    expected = [row for row in rows if holds(dict(zip(names, row, strict=True)), wanted)]
     if order:
-        at = ["name", "cost", "tier"].index(order)
-        values = sorted({utf8(row[at]) for row in expected if row[at] is not None}, reverse=descending)
-        with_value = [
-            row for value in values for row in expected if utf8(row[at]) == value
-        ]  # equal ones keep their order
+        at = names.index(order)
+        cells: set[Any] = {row[at] for row in expected if row[at] is not None}
+        values = sorted(cells, reverse=descending)
+        with_value = [row for value in values for row in expected if row[at] == value]  # equal ones keep their order
         expected = with_value + [row for row in expected if row[at] is None]
     assert asyncio.run(check()) == expected[:limit]
-
-
-def utf8(cell: Any) -> Any:
-    return cell.encode() if isinstance(cell, str) else cell
 
 
 @settings(max_examples=25, deadline=None)
@@ -138,15 +112,12 @@ def test_filter_groups_and_aggregates_like_a_list(store: ResultStore, rows: list
         by_key.setdefault(tuple(row[at] for at in places), []).append(row)
     found = asyncio.run(check())
     assert len(found) == len(by_key)
+    names = [each.name for each in COLUMNS]
     for (key, members), row in zip(by_key.items(), found, strict=True):
-        names, costs, tiers = ([m[at] for m in members if m[at] is not None] for at in range(3))
         assert row[: len(places)] == key
-        count, named, distinct, total, mean, least, greatest = row[len(places) :]
-        assert (count, named, distinct) == (len(members), len(names), len(set(tiers)))
-        assert total == (None if not costs else pytest.approx(sum(costs)))  # type: ignore[arg-type]
-        assert mean == (None if not tiers else pytest.approx(sum(tiers) / len(tiers)))  # type: ignore[arg-type]
-        assert least == min(costs, default=None)  # type: ignore[type-var]
-        assert greatest == max(names, key=utf8, default=None)
+        for (kind, name), cell in zip(kinds, row[len(places) :], strict=True):
+            expected = len(members) if name == "*" else aggregated([m[names.index(name)] for m in members], kind)
+            assert cell == (pytest.approx(expected) if isinstance(expected, float) else expected)
 
 
 async def test_read_fits_whatever_the_rows(store: ResultStore) -> None:

@@ -1,58 +1,15 @@
 from __future__ import annotations
 
-import asyncio
 import resource
 import stat
 from pathlib import Path
 
 import duckdb
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from ontology.errors import InvalidArgumentError, StorageError
-from planners.graphseek.results import (
-    Cell,
-    ColumnType,
-    ResultColumn,
-    ResultStore,
-    TableQuery,
-)
+from planners.graphseek.results import ResultStore, TableQuery
 from tests.planners.graphseek.results.stores import column, kept
-
-NUMBERS = st.floats(allow_nan=False, allow_infinity=False)
-CELLS: dict[ColumnType, st.SearchStrategy[Cell]] = {
-    "string": st.text(st.characters(exclude_categories=["Cs"]), max_size=8),
-    "node": st.text("abc:0", max_size=4),
-    "integer": st.integers(-(2**63) + 1, 2**63 - 1),
-    "number": NUMBERS,
-    "boolean": st.booleans(),
-}
-KINDS: list[ColumnType] = list(CELLS)
-
-
-@st.composite
-def tables(draw: st.DrawFn) -> tuple[list[ResultColumn], list[tuple[Cell, ...]]]:
-    kinds = draw(st.lists(st.sampled_from(KINDS), min_size=1, max_size=4))
-    rows = draw(st.lists(st.tuples(*(st.none() | CELLS[kind] for kind in kinds)), max_size=12))
-    return [column(f"c{at}", kind) for at, kind in enumerate(kinds)], rows
-
-
-@settings(max_examples=25, deadline=None)
-@given(case=tables(), offset=st.integers(0, 13), limit=st.integers(0, 13))
-def test_rows_come_back_as_they_were(
-    store: ResultStore, case: tuple[list[ResultColumn], list[tuple[Cell, ...]]], offset: int, limit: int
-) -> None:
-    columns, rows = case
-
-    async def run() -> None:
-        result = await kept(store, columns, rows)
-        assert result.size == len(rows)
-        found = await store.rows(result.handle, offset=offset, limit=limit)
-        assert found == rows[offset : offset + limit]
-        assert [list(map(type, row)) for row in found] == [list(map(type, row)) for row in rows[offset:][:limit]]
-
-    asyncio.run(run())
 
 
 async def test_a_table_that_fails_leaves_nothing(tmp_path: Path) -> None:
@@ -65,17 +22,6 @@ async def test_a_table_that_fails_leaves_nothing(tmp_path: Path) -> None:
     store.close()
     with duckdb.connect(tmp_path / "results.duckdb") as file:
         assert file.execute("SHOW TABLES").fetchall() == [("records",), ("t1",)]
-
-
-async def test_the_first_rows_of_a_query_are_kept(tmp_path: Path) -> None:
-    store = ResultStore(tmp_path)
-    await kept(store, [column("a", "integer")], [(at,) for at in range(5)])
-    query = TableQuery(columns=(column("b", "integer"),), text='SELECT c0 FROM "t1" ORDER BY c0 DESC')
-    for most, is_cut in ((3, True), (5, False)):
-        result = await store.keep_query(query, title="x", most=most)
-        assert (result.size, result.cut) == (most, is_cut)
-        assert await store.rows(result.handle) == [(at,) for at in (4, 3, 2, 1, 0)][:most]
-    store.close()
 
 
 async def test_a_finished_run_is_read_and_never_changed(tmp_path: Path) -> None:

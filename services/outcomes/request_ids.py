@@ -1,8 +1,7 @@
 """Request ids: signed, so that any replica of a catalogue can check one, also after a restart, and none has to remember them.
 
-An id is random, with the time, the snapshot and a tag of the request's text, and a signature with a secret of the store that also
-covers the tenant. Who has no secret can neither make one nor read from it which snapshot or tenant it belongs to, nor test a guess
-of the text.
+An id is random, with the time and a tag of the request's text, and a signature with a secret of the store that also covers the
+tenant. Who has no secret can neither make one nor read from it which tenant it belongs to, nor test a guess of the text.
 """
 
 from __future__ import annotations
@@ -11,7 +10,6 @@ import base64
 import hashlib
 import hmac
 import os
-import re
 import secrets
 import time
 from contextlib import suppress
@@ -24,8 +22,8 @@ from ontology.files import disk_errors, flush_to_disk, open_regular
 MAX_AGE_S = 7 * 86_400
 """Seconds for which an outcome of a request can be reported."""
 _SECRET, _SECRET_BYTES = "secret", 32
-_NONCE, _TIME, _SNAPSHOT, _TAG, _SIGNATURE = 8, 4, 8, 8, 16
-_BODY = _NONCE + _TIME + _SNAPSHOT + _TAG
+_NONCE, _TIME, _TAG, _SIGNATURE = 8, 4, 8, 16
+_BODY = _NONCE + _TIME + _TAG
 _CLOCKS_S = 300  # by which the clocks of replicas may differ
 
 
@@ -35,7 +33,6 @@ class IssuedId:
 
     key: str  # unique, hexadecimal
     time: int  # when it was given, seconds since 1970
-    snapshot: str  # 16 hex digits that stand for the snapshot: its id where that has this form
 
 
 class RequestIds:
@@ -44,13 +41,12 @@ class RequestIds:
     def __init__(self, secret: bytes) -> None:
         self._secret = secret
 
-    def issue(self, tenant: str, snapshot_id: str, query: str) -> str:
-        """A new id, 59 characters of base64url."""
+    def issue(self, tenant: str, query: str) -> str:
+        """A new id, 48 characters of base64url."""
         nonce = secrets.token_bytes(_NONCE)
-        masked = _xor(_snapshot_bytes(snapshot_id), self._mac("snapshot", nonce, b""))
-        body = nonce + int(time.time()).to_bytes(_TIME, "big") + masked + self._tag(nonce, query)
+        body = nonce + int(time.time()).to_bytes(_TIME, "big") + self._tag(nonce, query)
         signed = body + self._mac("id", body, tenant.encode())[:_SIGNATURE]
-        return base64.urlsafe_b64encode(signed).decode().rstrip("=")
+        return base64.urlsafe_b64encode(signed).decode()
 
     def read(self, request_id: str, tenant: str, query: str = "", *, now: float | None = None) -> IssuedId:
         """What an id says.
@@ -61,7 +57,7 @@ class RequestIds:
         """
         signed = b""
         with suppress(ValueError):  # also of base64, and for letters that are not ASCII
-            signed = base64.b64decode(request_id + "=" * (-len(request_id) % 4), altchars=b"-_", validate=True)
+            signed = base64.b64decode(request_id, altchars=b"-_", validate=True)
         body, signature = signed[:_BODY], signed[_BODY:]
         expected = self._mac("id", body, tenant.encode())[:_SIGNATURE]
         if len(signed) != _BODY + _SIGNATURE or not hmac.compare_digest(signature, expected):
@@ -74,8 +70,7 @@ class RequestIds:
         if query and not hmac.compare_digest(body[-_TAG:], self._tag(nonce, query)):
             problem, remedy = "the id was given for another text", "Send the text of the request unchanged"
             raise InvalidArgumentError(problem, subject="query", remedy=remedy)
-        snapshot = _xor(body[_NONCE + _TIME : _BODY - _TAG], self._mac("snapshot", nonce, b""))
-        return IssuedId(key=nonce.hex() + f"{stamp:08x}", time=stamp, snapshot=snapshot.hex())
+        return IssuedId(key=nonce.hex() + f"{stamp:08x}", time=stamp)
 
     def reporter(self, name: str) -> str:
         """The pseudonym of a reporter: the same for the same name, and not to be turned back without the secret."""
@@ -87,16 +82,6 @@ class RequestIds:
     def _mac(self, purpose: str, first: bytes, second: bytes) -> bytes:
         text = purpose.encode() + b"\0" + len(first).to_bytes(4, "big") + first + second
         return hmac.digest(self._secret, text, "sha256")
-
-
-def _snapshot_bytes(snapshot_id: str) -> bytes:
-    if re.fullmatch("[0-9a-f]{16}", snapshot_id):
-        return bytes.fromhex(snapshot_id)
-    return hashlib.sha256(snapshot_id.encode()).digest()[:_SNAPSHOT]
-
-
-def _xor(first: bytes, second: bytes) -> bytes:
-    return bytes(one ^ other for one, other in zip(first, second, strict=False))
 
 
 def open_secret(folder: Path) -> bytes:

@@ -150,7 +150,7 @@ class ToolRetrieval(pb_grpc.ToolRetrievalServicer):
         engine = self._engine()
         call = current_call()
         self._reports.allow(call)
-        add_log_fields(used=len(message.used), outputs=len(message.outputs))
+        add_log_fields(used=len(message.used))
         kept = await self._run(context, lambda turn: self._reports.keep(message, call, engine))
         await asyncio.wrap_future(kept)
         return pb.ReportOutcomeResponse()
@@ -248,7 +248,7 @@ class ToolRetrieval(pb_grpc.ToolRetrievalServicer):
         request.check("retrieve")
         response = improved.told(engine.retriever(request.preset).retrieve(request))
         request.check("reply")
-        request_id = self._reports.issue(tenant, response.snapshot_id, asked)
+        request_id = self._reports.issue(tenant, asked)
         timings_ms = {**response.timings_ms, "queue": round(turn.queued_ms, 3)}
         return response_message(
             engine,

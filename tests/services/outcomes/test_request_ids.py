@@ -12,15 +12,11 @@ from ontology.errors import InvalidArgumentError, StorageError
 from services.outcomes import RequestIds, open_secret
 from services.outcomes.request_ids import MAX_AGE_S
 
-SNAPSHOT = "0271a23a9665f5ec"
-
 
 def test_another_replica_of_the_store_reads_the_id(tmp_path: Path) -> None:
     one, other = (RequestIds(open_secret(tmp_path / "outcomes")) for _ in range(2))
-    request_id = one.issue("acme", SNAPSHOT, "find a customer")
-    issued = other.read(request_id, "acme", "find a customer")
-    assert issued.snapshot == SNAPSHOT
-    assert other.read(request_id, "acme").key == issued.key
+    request_id = one.issue("acme", "find a customer")
+    assert other.read(request_id, "acme") == other.read(request_id, "acme", "find a customer")
     assert len(request_id) <= 64
     assert stat.S_IMODE((tmp_path / "outcomes" / "secret").stat().st_mode) == 0o600
 
@@ -29,12 +25,12 @@ def test_another_replica_of_the_store_reads_the_id(tmp_path: Path) -> None:
 def test_an_id_of_another_tenant_is_refused(tenant: str) -> None:
     ids = RequestIds(b"s" * 32)
     with pytest.raises(InvalidArgumentError, match="request_id"):
-        ids.read(ids.issue("acme", SNAPSHOT, "x"), tenant)
+        ids.read(ids.issue("acme", "x"), tenant)
 
 
 def test_every_changed_letter_is_noticed() -> None:
     ids = RequestIds(b"s" * 32)
-    request_id = ids.issue("acme", SNAPSHOT, "x")
+    request_id = ids.issue("acme", "x")
     for place in range(len(request_id)):
         for letter in ("A", "B"):
             changed = request_id[:place] + letter + request_id[place + 1 :]
@@ -47,7 +43,7 @@ def test_every_changed_letter_is_noticed() -> None:
 def test_an_old_id_and_one_of_the_future_are_refused(seconds: int) -> None:
     ids = RequestIds(b"s" * 32)
     with pytest.raises(InvalidArgumentError, match="within the last 7 days"):
-        ids.read(ids.issue("", SNAPSHOT, "x"), "", now=time.time() + seconds)
+        ids.read(ids.issue("", "x"), "", now=time.time() + seconds)
 
 
 def test_a_damaged_secret_is_refused(tmp_path: Path) -> None:

@@ -11,7 +11,6 @@ import typer
 from typer import Argument, Option
 
 from ontology.errors import EgotoolsError
-from services.audited import AuditedChange, audited
 from services.cli.console import (
     ProgressDisplay,
     counted,
@@ -69,9 +68,7 @@ def build(plan: BuildPlan, on: On = "local", as_json: Json = False) -> None:
 
     cluster = ray_pool() if on_ray(on) else nullcontext(None)
     with told_of_lost_signature(plan.store), ProgressDisplay(as_json=as_json) as progress, cluster as pool:
-        with audited("publish", str(plan.store)) if plan.published else nullcontext(AuditedChange("")) as change:
-            report = run(plan, progress, pool=pool)
-            change.published(report.snapshot_id)
+        report = run(plan, progress, pool=pool)
     if as_json:
         return print_json(report.to_json())
     file = report_file(plan.store, f"{report.snapshot_id}.json")
@@ -164,9 +161,8 @@ def sync(
         workers=workers,
         findings=findings or read_record(store).policy,
     )
-    with told_of_lost_signature(store), audited("publish", str(store)) as change:
+    with told_of_lost_signature(store):
         report = sync_sources(plan, allowed_models=allowed_models)
-        change.published(report.snapshot_id if report.snapshot_id != report.previous_id else "")
     _show_sync(report, store, as_json=as_json)
     if report.kept:
         raise typer.Exit(_UNREAD)

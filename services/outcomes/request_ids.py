@@ -7,7 +7,6 @@ tenant. Who has no secret can neither make one nor read from it which tenant it 
 from __future__ import annotations
 
 import base64
-import hashlib
 import hmac
 import os
 import secrets

@@ -135,7 +135,7 @@ class Server:
             self.metrics,
             max_message_bytes=settings.max_message_bytes,
             max_fields=MAX_FIELDS,
-            max_values={method: {"requests": settings.max_batch} for method in ("RetrieveBatch", "RetrieveEach")},
+            max_values={"RetrieveBatch": {"requests": settings.max_batch}},
             check=self._check,
         )
         admin_settings = replace(settings, max_message_bytes=_ADMIN_REQUEST_BYTES)

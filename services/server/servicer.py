@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any, TypeAlias, TypeVar
@@ -90,22 +90,20 @@ class ToolRetrieval(pb_grpc.ToolRetrievalServicer):
         decoded, costs = self._batch(engine, message)
         check_call_cost(costs, self._settings.max_call_cost)
         answer, size, most = pb.RetrieveBatchResponse(), 0, self._settings.max_message_bytes
-        async for result in self._each(engine, decoded, costs, self._deadline(context)):
+        deadline, tenant = self._deadline(context), current_call().tenant
+        for number, (request, cost) in enumerate(zip(decoded, costs, strict=True)):
+            # Each waits for a turn of its own, so that a batch holds no worker for long.
+            work = partial(self._result, engine, request, tenant)
+            result = await self._limiter.run(work, deadline=deadline, flow=_flow(), cost=cost, begun=number > 0)
             size += result.ByteSize()
             if size > most:
                 raise answer_too_large(size, most)
             answer.results.append(result)
+        failed = [each.HasField("error") for each in answer.results]
+        empty = sum(each.HasField("response") and not each.response.tools for each in answer.results)
+        unanswerable = sum(each.response.unanswerable for each in answer.results)
+        add_log_fields(errors=sum(failed), unanswerable=unanswerable, empty=empty)
         return answer
-
-    async def RetrieveEach(
-        self, message: pb.RetrieveBatchRequest, context: _Context
-    ) -> AsyncGenerator[pb.RetrieveResult]:
-        """Yield the tools that each of several requests needs; the next request runs when the answer before it was taken."""
-        engine = self._engine()
-        decoded, costs = self._batch(engine, message)
-        check_call_cost([max(costs)], self._settings.max_call_cost)
-        async for result in self._each(engine, decoded, costs, self._deadline(context)):
-            yield result
 
     async def GetTool(self, message: pb.GetToolRequest, context: _Context) -> pb.GetToolResponse:
         """Return all fields of one tool."""
@@ -226,20 +224,6 @@ class ToolRetrieval(pb_grpc.ToolRetrievalServicer):
                 decoded.append(error)
         add_log_fields(batch=count, query_chars=sum(len(each.query) for each in decoded if isinstance(each, Request)))
         return decoded, [request_cost(each) if isinstance(each, Request) else 1 for each in decoded]
-
-    async def _each(
-        self, engine: Engine, decoded: list[Request | EgotoolsError], costs: list[int], deadline: float
-    ) -> AsyncGenerator[pb.RetrieveResult]:
-        """Yield the result of each request. Each waits for a turn of its own, so that a batch holds no worker for long."""
-        errors = unanswerable = empty = 0
-        for number, (request, cost) in enumerate(zip(decoded, costs, strict=True)):
-            work = partial(self._result, engine, request, current_call().tenant)
-            result = await self._limiter.run(work, deadline=deadline, flow=_flow(), cost=cost, begun=number > 0)
-            errors += result.HasField("error")
-            unanswerable += result.response.unanswerable
-            empty += result.HasField("response") and not result.response.tools
-            add_log_fields(errors=errors, unanswerable=unanswerable, empty=empty)
-            yield result
 
     def _retrieve(self, engine: Engine, improved: Improved, asked: str, tenant: str, turn: Turn) -> pb.RetrieveResponse:
         """Answer one request, whose text was ``asked``, on a worker."""

@@ -29,7 +29,7 @@ from services.server.calls import (
     status,
 )
 from services.server.messages import check_fields
-from services.server.observe.audit_log import AuditTrail
+from services.server.observe.audit_log import AuditLog
 from services.server.observe.metrics import Metrics
 
 _LOG = logging.getLogger("egotools.server")
@@ -68,7 +68,7 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         max_fields: int,
         max_values: Mapping[str, Mapping[str, int]] = MappingProxyType({}),
         check: Callable[[CallRecord], None] = lambda record: None,
-        trail: AuditTrail | None = None,
+        trail: AuditLog | None = None,
     ) -> None:
         self._prefix = f"/{service}/"
         methods: Any = descriptor_pool.Default().FindServiceByName(service).methods

@@ -89,7 +89,11 @@ _ANY_SCHEME = re.compile(
     rf"{_WITH_DIGITS}{_CHARACTER}{{6,400}}",
     re.IGNORECASE,
 )
-_WRITTEN = (_ANY_SCHEME, _WRITTEN_PASSWORD, _WRITTEN_TOKEN, _ASSIGNED, _MEMBER, _SPOKEN, _HEADER, _COOKIE)
+_CURL = re.compile(
+    r"(\bcurl\s[^\n]{0,400}?(?<=\s)(?:-\w{0,20}[uU]|--(?:proxy-)?user)[\s=]{0,3})"
+    r"(?:\"[^\"\n:]{1,100}:[^\"\n]+\"|'[^'\n:]{1,100}:[^'\n]+'|[^\s:\"']{1,100}:[^\s\"']+)"
+)
+_WRITTEN = (_CURL, _ANY_SCHEME, _WRITTEN_PASSWORD, _WRITTEN_TOKEN, _ASSIGNED, _MEMBER, _SPOKEN, _HEADER, _COOKIE)
 _BEARER = re.compile(r"\b((?:Bearer|Basic)\s+)[\w+/=.~-]{8,}", re.IGNORECASE)
 
 

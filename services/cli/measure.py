@@ -11,7 +11,6 @@ import typer
 from typer.core import TyperGroup
 
 from ontology.errors import ModelError
-from services.cli.build import told_of_lost_signature
 from services.cli.console import ProgressDisplay, plain, print_json, say, show_result, stdout, table, tell
 from services.cli.options import Json, command
 from services.jobs.plans import DatagenPlan, EvaluationPlan, LearningPlan, TuningPlan
@@ -175,7 +174,7 @@ def tune(plan: TuningPlan, as_json: Json = False) -> None:
     """
     from services.jobs.improve import NOT_BETTER, roll_back_weights, tune_snapshot
 
-    with told_of_lost_signature(plan.out or plan.snapshot), ProgressDisplay(as_json=as_json) as progress:
+    with ProgressDisplay(as_json=as_json) as progress:
         tuned = roll_back_weights(plan) if plan.rollback else tune_snapshot(plan, progress)
     _show_outcome(tuned, bool(tuned.published_id), as_json)
     if not tuned.published_id:
@@ -189,7 +188,7 @@ def learn(plan: LearningPlan, as_json: Json = False) -> None:
     """
     from services.jobs.improve import NOT_BETTER, learn_from_use
 
-    with told_of_lost_signature(plan.store), ProgressDisplay(as_json=as_json) as progress:
+    with ProgressDisplay(as_json=as_json) as progress:
         learned = learn_from_use(plan, progress)
     _show_outcome(learned, bool(learned.published), as_json)
     if not learned.published and not plan.forget:

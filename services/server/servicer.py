@@ -45,7 +45,7 @@ from services.server.messages import (
     tool_message,
     tool_tokens,
 )
-from services.server.query_model import SHORTLIST, Chooser, Improved, QueryModel, Shown, shown_tools, what_is_searched
+from services.server.query_model import SHORTLIST, Chooser, Improved, QueryModel, shown_tools, what_is_searched
 from services.server.reports import Reports
 from services.server.settings import ServerSettings
 
@@ -198,13 +198,14 @@ class ToolRetrieval(pb_grpc.ToolRetrievalServicer):
         if chooser is None or not chooser.helps(request):
             return improved
         cost = request_cost(replace(request, k=SHORTLIST, explain=False))
-        shown = await self._run(context, partial(self._shown, engine, request), cost=cost)
+
+        def shortlisted(turn: Turn) -> dict[str, str]:
+            return shown_tools(engine, replace(request, deadline=turn.deadline, cancelled=turn.abandoned.is_set))
+
+        shown = await self._run(context, shortlisted, cost=cost)
         chosen = await chooser.choose(improved, current_call().tenant, self._deadline(context), shown=shown)
         add_log_fields(model_tokens=chosen.tokens, chosen=len(chosen.request.first))
         return chosen
-
-    def _shown(self, engine: Engine, request: Request, turn: Turn) -> list[Shown]:
-        return shown_tools(engine, replace(request, deadline=turn.deadline, cancelled=turn.abandoned.is_set))
 
     def _batch(
         self, engine: Engine, message: pb.RetrieveBatchRequest

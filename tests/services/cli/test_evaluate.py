@@ -120,24 +120,3 @@ def test_what_cannot_be_measured_is_refused_before_anything_is_asked(
     assert code == exit_code
     assert told in err
     assert not (tmp_path / "out").exists()
-
-
-def test_two_results_are_compared(run: Run, store: Path, few: Path, tmp_path: Path) -> None:
-    other = tmp_path / "store"
-    documents = [str(CATALOG / name) for name in ("projects.csv", "support.jsonl", "hr.yaml")]
-    build_snapshot(documents, other, encoder=HashingEncoder(), workers=1)
-    for folder, snapshot in (("before", store), ("after", other)):
-        out = tmp_path / "both" / folder
-        assert run("eval", snapshot, "-q", few, "-o", out, *QUICK, "--name", folder)[0] == 0
-    compared = ("eval", "compare", tmp_path / "both" / "before", tmp_path / "both" / "after")
-    code, out_text, _ = run(*compared)
-    assert code == 0
-    ids = [read_measured(tmp_path / "both" / name).snapshot_id for name in ("before", "after")]
-    first, _, rest = out_text.partition("| system |")
-    assert ids[0] in first and ids[1] in first, "another snapshot is said on top"
-    assert "default" in rest
-    value = json.loads(run(*compared, "--json")[1])
-    assert value["sets"][0]["snapshots"] == ids
-    assert run("eval", "compare", tmp_path / "both", tmp_path / "both")[0] == 0, "folders with results below them"
-    code, _, err = run("eval", "compare", tmp_path / "both" / "before", tmp_path / "store")
-    assert code == 7 and "--out" in err

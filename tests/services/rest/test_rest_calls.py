@@ -113,7 +113,7 @@ HALF = "\ud800"  # of a character: JSON can write it, UTF-8 cannot
         ("/v1/retrieve", {"query": HALF}, "query", "Unpaired surrogate at RetrieveRequest.query."),
         ("/v1/retrieve", {"query": "a", "have": {HALF: "a"}}, "have", None),
         ("/v1/plan", {"goals": [HALF]}, "goals", None),
-        ("/v1/outcomes", {"request_id": "a", "outputs": [{"tool_id": HALF}]}, "outputs.tool_id", None),
+        ("/v1/outcomes", {"request_id": "a", "used": [HALF]}, "used", None),
     ],
 )  # fmt: skip
 async def test_an_invalid_field_is_named(path: str, body: Any, subject: str, detail: str | None) -> None:

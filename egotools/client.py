@@ -123,12 +123,12 @@ class AsyncClient:
     ) -> None:
         """Report which tools were used for a request, so that the catalogue can learn from it. A repeated report counts once.
 
-        :param request_id: :attr:`Response.request_id`; within seven days.
+        :param request_id: :attr:`Response.request_id`.
         :param used: ids of the tools that were called, in order, at most 100.
         :param succeeded: whether the task succeeded; None where that is not known.
         :param query: the text of the request, unchanged: without it later requests cannot be compared with this one. The server's
             operator chooses what is kept of it; by default its words that the tools' documents have too.
-        :raises InvalidRequestError: for an id that this catalogue did not give for this text, or gave too long ago.
+        :raises InvalidRequestError: for what is no id of a request.
         :raises NotFoundError: naming a tool that the catalogue does not have.
         :raises PreconditionError: when the server keeps no outcomes.
         """

@@ -1744,12 +1744,12 @@ class ReportOutcomeRequest(_message.Message):
     SUCCEEDED_FIELD_NUMBER: _builtins.int
     QUERY_FIELD_NUMBER: _builtins.int
     request_id: _builtins.str
-    """`RetrieveResponse.request_id` of the request, 1 to 64 characters."""
+    """`RetrieveResponse.request_id` of the request."""
     succeeded: _builtins.bool
     """Whether the task succeeded. Absent: not known."""
     query: _builtins.str
     """The text of the request as it was sent, or empty. The server does not keep the texts of requests, so only with this can
-    later requests be compared with it. It must be the text that `request_id` was given for. What is kept of it is the choice of
+    later requests be compared with it. What is kept of it is the choice of
     the server's operator; by default only the words that the tools' documents have too, without their order.
     """
     @_builtins.property

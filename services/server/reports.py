@@ -1,8 +1,10 @@
-"""Reported outcomes: the ids of requests, what of a report is kept, how many a reporter may send, and the log of each catalogue."""
+"""Reported outcomes: what of a report is kept, how many a reporter may send, and the log of each catalogue."""
 
 from __future__ import annotations
 
 import logging
+import re
+import secrets
 import time
 from collections import Counter
 from collections.abc import Mapping
@@ -12,12 +14,13 @@ from pathlib import Path
 from egotools.v1 import egotools_pb2 as pb
 from ontology.errors import EgotoolsError, InvalidArgumentError, OverloadedError, SnapshotError
 from retrieval.engine import Engine
-from services.outcomes import Outcome, OutcomeLog, RequestIds, open_secret
+from services.outcomes import Outcome, OutcomeLog, open_secret, pseudonym
 from services.server.calls import CallRecord, fields
 from services.server.settings import ServerSettings
 
 _LOG = logging.getLogger("egotools.server")
-_MAX_REQUEST_ID_CHARS, _MAX_USED, _MAX_QUERY_CHARS = 64, 100, 20_000
+_REQUEST_ID = re.compile(r"[0-9a-f]{32}")
+_MAX_USED, _MAX_QUERY_CHARS = 100, 20_000
 _MAX_TERMS, _MAX_TERM_CHARS = 64, 40
 _WINDOW_S, _REPORTERS = 60.0, 10_000
 
@@ -30,7 +33,7 @@ class Reports:
 
     def __init__(self, folders: Mapping[str, Path], settings: ServerSettings) -> None:
         self._settings, self._folders = settings, dict(folders)
-        self._catalogs: dict[str, tuple[RequestIds, OutcomeLog]] = {}
+        self._catalogs: dict[str, tuple[bytes, OutcomeLog]] = {}
         self._sent: Counter[tuple[str, str]] = Counter()
         self._since = time.monotonic()
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="egotools-outcomes")
@@ -43,11 +46,11 @@ class Reports:
         if not self._settings.outcomes_mib or tenant in self._catalogs or folder is None or not folder.parent.is_dir():
             return
         try:
-            ids = RequestIds(open_secret(folder))
+            secret = open_secret(folder)
         except EgotoolsError as error:
             _LOG.warning("outcomes are not kept", extra=fields(tenant=tenant, reason=error.problem))
             return
-        self._catalogs[tenant] = ids, OutcomeLog(folder, max_bytes=self._settings.outcomes_mib * 1024 * 1024)
+        self._catalogs[tenant] = secret, OutcomeLog(folder, max_bytes=self._settings.outcomes_mib * 1024 * 1024)
 
     def close(self) -> None:
         """Write what waits for the disk."""
@@ -55,10 +58,9 @@ class Reports:
         for _, log in self._catalogs.values():
             log.close()
 
-    def issue(self, tenant: str, query: str) -> str:
-        """Return the id of a request; empty where no outcomes are kept."""
-        kept = self._catalogs.get(tenant)
-        return kept[0].issue(tenant, query) if kept else ""
+    def issue(self, tenant: str) -> str:
+        """Return the id of a request, which is random; empty where no outcomes are kept."""
+        return secrets.token_hex(16) if tenant in self._catalogs else ""
 
     def allow(self, call: CallRecord) -> None:
         """Count a report, in windows of a minute; OverloadedError when its reporter has sent too many."""
@@ -82,16 +84,15 @@ class Reports:
             if call.tenant not in self._folders:  # of a command that serves a store for itself
                 remedy = "Start egotools serve, and name it with --server"
             raise SnapshotError(problem, subject="outcomes", remedy=remedy)
-        ids, log = self._catalogs[call.tenant]
+        secret, log = self._catalogs[call.tenant]
         _check(message)
-        issued = ids.read(message.request_id, call.tenant, message.query)
         for tool_id in dict.fromkeys(message.used):
             engine.tool(tool_id)
         keeps = self._settings.keep_requests
         outcome = Outcome(
-            key=issued.key,
-            time=issued.time,
-            reporter=ids.reporter(_name(call)),
+            key=message.request_id,
+            time=int(time.time()),
+            reporter=pseudonym(secret, _name(call)),
             used=tuple(message.used),
             succeeded=message.succeeded if message.HasField("succeeded") else None,
             terms=_terms(engine, message.query) if keeps == "terms" else (),
@@ -113,7 +114,7 @@ def _name(call: CallRecord) -> str:
 
 def _check(message: pb.ReportOutcomeRequest) -> None:
     rules = [
-        (1 <= len(message.request_id) <= _MAX_REQUEST_ID_CHARS, "request_id", "it has 1 to 64 characters"),
+        (_REQUEST_ID.fullmatch(message.request_id), "request_id", "it is none that an answer of this server had"),
         (len(message.used) <= _MAX_USED, "used", f"at most {_MAX_USED} tools are allowed"),
         (all(message.used), "used", "the id of a tool is empty"),
         (len(message.query) <= _MAX_QUERY_CHARS, "query", f"at most {_MAX_QUERY_CHARS:,} characters are allowed"),

@@ -78,7 +78,7 @@ class ToolRetrieval(pb_grpc.ToolRetrievalServicer):
         add_log_fields(k=request.k, query_chars=len(request.text), needs=len(request.needs))
         check_call_cost([request_cost(request)], self._settings.max_call_cost)
         improved = await self._chosen(engine, await self._improved(engine, request, context), context)
-        work = partial(self._retrieve, engine, improved, request.text, current_call().tenant)
+        work = partial(self._retrieve, engine, improved, current_call().tenant)
         response = await self._run(context, work, cost=request_cost(improved.request))
         add_log_fields(preset=response.preset, tools=len(response.tools), fallbacks=len(response.fallbacks))
         add_log_fields(unanswerable=response.unanswerable)
@@ -226,14 +226,14 @@ class ToolRetrieval(pb_grpc.ToolRetrievalServicer):
         add_log_fields(batch=count, query_chars=sum(len(each.query) for each in decoded if isinstance(each, Request)))
         return decoded, [request_cost(each) if isinstance(each, Request) else 1 for each in decoded]
 
-    def _retrieve(self, engine: Engine, improved: Improved, asked: str, tenant: str, turn: Turn) -> pb.RetrieveResponse:
-        """Answer one request, whose text was ``asked``, on a worker."""
+    def _retrieve(self, engine: Engine, improved: Improved, tenant: str, turn: Turn) -> pb.RetrieveResponse:
+        """Answer one request on a worker."""
         size_of = partial(tool_tokens, engine, schema_format=improved.request.schema_format)
         request = replace(improved.request, deadline=turn.deadline, cancelled=turn.abandoned.is_set, size_of=size_of)
         request.check("retrieve")
         response = improved.told(engine.retriever(request.preset).retrieve(request))
         request.check("reply")
-        request_id = self._reports.issue(tenant, asked)
+        request_id = self._reports.issue(tenant)
         timings_ms = {**response.timings_ms, "queue": round(turn.queued_ms, 3)}
         return response_message(
             engine,
@@ -248,7 +248,7 @@ class ToolRetrieval(pb_grpc.ToolRetrievalServicer):
         try:
             if isinstance(request, EgotoolsError):
                 raise request
-            response = self._retrieve(engine, Improved(request=request), request.text, tenant, turn)
+            response = self._retrieve(engine, Improved(request=request), tenant, turn)
             return pb.RetrieveResult(response=response)
         except DeadlineError:
             raise  # it is the deadline of the whole batch

@@ -53,10 +53,8 @@ async def test_a_repeated_report_counts_once_at_any_replica(tmp_path: Path) -> N
     [
         ({"request_id": ""}, "request_id"),
         ({"request_id": "x" * 65}, "request_id"),
-        ({"request_id": "A" * 59}, "request_id"),
         ({"used": ["crm/find_customer"] * 101}, "used"),
         ({"used": [""]}, "used"),
-        ({"query": "another text"}, "query"),
         ({"query": "x" * 20_001}, "query"),
     ],
 )

@@ -1,4 +1,6 @@
-"""The durable log of outcomes: a folder of JSON lines. Each process appends to files of its own, so replicas need no common lock.
+"""What became of requests: the durable log of what agents report, a folder of JSON lines for each catalogue.
+
+Each process appends to files of its own, so replicas need no common lock.
 
 A report is acknowledged after its line is on the disk (fsync). The files that were written longest ago are removed when the folder is
 larger than its bound.
@@ -6,6 +8,7 @@ larger than its bound.
 
 from __future__ import annotations
 
+import hmac
 import json
 import os
 import secrets
@@ -17,9 +20,10 @@ from pathlib import Path
 from typing import Any
 
 from ontology.errors import StorageError
-from ontology.files import append, flush_to_disk, is_named
+from ontology.files import append, disk_errors, flush_to_disk, is_named, open_regular
 
 _FILE_BYTES = 16 * 1024 * 1024
+_SECRET, _SECRET_BYTES = "secret", 32
 _REMEDY = "Check permissions and free space; report again later"
 
 
@@ -28,7 +32,7 @@ class Outcome:
     """What is kept of a report."""
 
     key: str  # of the request, unique; a report with a known key is the same report
-    time: int  # when the request was answered, seconds since 1970
+    time: int  # when it was reported, seconds since 1970
     reporter: str  # pseudonym of who reported it, hexadecimal
     used: tuple[str, ...]  # ids of the tools that were called, in order
     succeeded: bool | None = None  # None where it is not known
@@ -115,3 +119,39 @@ def read_outcomes(folder: Path) -> tuple[list[Outcome], int]:
                 except (ValueError, TypeError, KeyError, AttributeError):
                     damaged += line.endswith(b"\n")
     return sorted(found.values(), key=lambda outcome: (outcome.time, outcome.key)), damaged
+
+
+def pseudonym(secret: bytes, name: str) -> str:
+    """The pseudonym of a reporter: the same for the same name, and not to be turned back without the secret of the folder."""
+    return hmac.digest(secret, name.encode(), "sha256")[:8].hex()
+
+
+def open_secret(folder: Path) -> bytes:
+    """The secret of a folder of outcomes, 32 bytes; made by who asks first, readable by its user alone.
+
+    :raises StorageError: when it cannot be read or made, or has another size.
+    """
+    path = folder / _SECRET
+    with disk_errors(path, remedy="Let the server write to the folder of outcomes, or set EGOTOOLS_OUTCOMES_MIB=0"):
+        folder.mkdir(exist_ok=True, mode=0o700)  # a store that is not there is not made
+        if not path.exists():
+            temporary = folder / f".{_SECRET}.{os.getpid()}.{secrets.token_hex(4)}"
+            descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            try:
+                os.write(descriptor, secrets.token_bytes(_SECRET_BYTES))
+                os.fsync(descriptor)
+                with suppress(FileExistsError):  # another replica was first
+                    os.link(temporary, path)
+            finally:
+                os.close(descriptor)
+                temporary.unlink(missing_ok=True)
+            flush_to_disk(folder)
+        with open(open_regular(path, _SECRET), "rb") as file:
+            secret = file.read(_SECRET_BYTES + 1)
+    if len(secret) != _SECRET_BYTES:
+        problem, remedy = (
+            f"the secret has {len(secret)} bytes, not 32",
+            "Remove the file; reporters then have other pseudonyms",
+        )
+        raise StorageError(problem, subject=str(path), remedy=remedy)
+    return secret

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import signal
+import stat
 import subprocess
 import sys
 from functools import partial
@@ -13,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from ontology.errors import StorageError
-from services.outcomes import Outcome, OutcomeLog, read_outcomes
+from services.outcomes import Outcome, OutcomeLog, open_secret, read_outcomes
 from tests.conftest import ROOT
 from tests.harness.waiting import wait_until
 
@@ -92,7 +93,7 @@ WRITER = """
 import sys
 from pathlib import Path
 from services.outcomes import OutcomeLog
-from tests.services.outcomes.test_outcome_log import outcome
+from tests.services.test_outcomes import outcome
 
 log = OutcomeLog(Path(sys.argv[1]), max_bytes=1 << 20)
 for number in range(1_000_000):
@@ -122,3 +123,11 @@ def test_nothing_that_was_acknowledged_is_lost_by_kill_9(tmp_path: Path) -> None
         assert damaged == 0
         appended(tmp_path / "log", 10**6)
         assert read_outcomes(tmp_path / "log")[0][-1] == outcome(10**6)
+
+
+def test_replicas_have_one_secret_and_a_damaged_one_is_refused(tmp_path: Path) -> None:
+    one, other = (open_secret(tmp_path / "outcomes") for _ in range(2))
+    assert one == other and stat.S_IMODE((tmp_path / "outcomes" / "secret").stat().st_mode) == 0o600
+    (tmp_path / "secret").write_bytes(b"short")
+    with pytest.raises(StorageError, match="5 bytes"):
+        open_secret(tmp_path)

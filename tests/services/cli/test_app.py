@@ -34,10 +34,6 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def _build(run: Run, *arguments: object) -> tuple[int, str, str]:
-    return run("build", *arguments, "--encoder", "hashing.v1", "--workers", 1)
-
-
 def _commands() -> list[tuple[str, ...]]:
     found: list[tuple[str, ...]] = []
 

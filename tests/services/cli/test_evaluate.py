@@ -77,26 +77,6 @@ def test_a_report_is_written_and_the_figures_shown(run: Run, store: Path, few: P
     assert all(found.config_hash in page for found in measured.runs) and measured.snapshot_id in page
 
 
-def test_gold_that_the_snapshot_lacks_is_refused_by_name_or_counts_as_missed(
-    run: Run, store: Path, few: Path, tmp_path: Path
-) -> None:
-    queries = write_queries(
-        tmp_path / "strange.jsonl", [row("a"), row("b", "support/get_case", "no/such_tool"), row("c", "nor/this")]
-    )
-    asked = ("eval", store, "-q", queries, "-o", tmp_path / "out", *QUICK)
-    code, _, err = run(*asked)
-    assert code == 2
-    for words in ("2 of 3 requests", "'b'", "no/such_tool", "nor/this", "--allow-missing"):
-        assert words in err
-    assert not (tmp_path / "out").exists(), "nothing was asked"
-    code, out, _ = run(*asked, "--allow-missing")
-    assert code == 0
-    assert "2 requests need tools that are not in the snapshot" in out
-    measured = read_measured(tmp_path / "out")
-    assert measured.missing_gold == {"b": ("no/such_tool",), "c": ("nor/this",)}
-    assert "no/such_tool" in (tmp_path / "out" / "report.md").read_text(encoding="utf-8")
-
-
 @pytest.mark.parametrize(
     ("options", "exit_code", "told"),
     [

@@ -34,10 +34,6 @@ def write_queries(path: Path, rows: Sequence[Mapping[str, Any]]) -> Path:
     return path
 
 
-def row(query_id: str, *tools: str) -> dict[str, Any]:
-    return {"id": query_id, "query": f"request {query_id}", "tools": tools or ["support/get_case"], "class": "made"}
-
-
 def requests(turns: int) -> list[dict[str, Any]]:
     return [
         {"id": f"{place}-{turn}", "query": f"{text} {turn or ''}", "tools": tools, "class": kind}

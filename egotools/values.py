@@ -55,7 +55,7 @@ class Query:
     :param filters: metadata key, or ``id``, → values; a tool must match every key. ``!value`` excludes, ``start*`` is any with that start.
     :param preset: name of the retriever; empty: the server's default.
     :param explain: whether each tool has its reasons and its explanation; ``explanation``: the latter alone.
-    :param schema_format: ``none``, ``openai``, ``anthropic`` or ``mcp``.
+    :param schema_format: ``none``, ``openai``, ``openai_strict``, ``anthropic`` or ``mcp``.
     :param auto_k: the server chooses the number of tools, 1 to ``k``.
     :param done: ids of the tools that were executed for this task already; they are not returned, and supply inputs.
     :param have: values that are known already: name of an input or output, or kind of object → value, which may be empty.
@@ -168,7 +168,7 @@ class RankedTool(_Callable):
     :param probability: that the request needs the tool, given that it is answerable.
     :param call_name: the name by which a model calls it.
     :param call: how it is called; with an empty protocol where the source does not say or no schema was asked for.
-    :param schema_notes: why ``schema_json`` is not all that its source says, one sentence each.
+    :param schema_notes: why ``schema_json`` is not all that its format asks for (strict mode), one sentence each.
     :param explanation: one line for a person: words that match, which value fills which input, which tool to call first, and the
         required inputs that are still open.
     :param effect: what a call does: ``read``, ``idempotent`` or ``change``; empty counts as ``change``.

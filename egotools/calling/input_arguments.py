@@ -210,11 +210,13 @@ class ValueCheck:
     :param root: the schema that local references (``#/$defs/…``) point into.
     :param as_text: whether the request carries the value as text, where ``7`` and ``"7"`` are the same.
     :param any_python: whether values of Python that JSON does not have can be sent.
+    :param all_optional: whether members that the schema requires may be absent, as under strict schemas.
     """
 
     root: Any
     as_text: bool = False
     any_python: bool = False
+    all_optional: bool = False
 
     def check(self, value: Any, schema: Any, path: str, depth: int = 0) -> None:
         """Check a value and all that is in it.
@@ -253,9 +255,10 @@ class ValueCheck:
     def _check_members(self, value: Mapping[str, Any], part: Mapping[str, Any], path: str, depth: int) -> None:
         properties = _mapping(part.get("properties"))
         names = source_names(properties)
-        needed = [key for key in _required(part) if _mapping(properties.get(key)).get("readOnly") is not True]
-        missing = [name for name in (names.get(key, key) for key in needed) if name not in value]
-        _raise_missing("this required member is missing", missing, f"{path}.")
+        if not self.all_optional:
+            needed = [key for key in _required(part) if _mapping(properties.get(key)).get("readOnly") is not True]
+            missing = [name for name in (names.get(key, key) for key in needed) if name not in value]
+            _raise_missing("this required member is missing", missing, f"{path}.")
         for key, inner in properties.items():
             if names[key] in value:
                 self.check(value[names[key]], inner, f"{path}.{names[key]}", depth + 1)
@@ -323,10 +326,13 @@ class PlacedArgument:
         return self.argument.wire_name or self.argument.name
 
 
-def place_arguments(call: Call, arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> tuple[PlacedArgument, ...]:
+def place_arguments(
+    call: Call, arguments: Mapping[str, Any], schema: Mapping[str, Any], *, null_is_absent: bool = False
+) -> tuple[PlacedArgument, ...]:
     """Find the place of every argument, in the order of the call; absent ones are left out.
 
     :param schema: the JSON Schema of the arguments; empty where it is not known.
+    :param null_is_absent: whether ``null`` always means that an argument is absent, as under schemas that require every property.
     :raises ToolRequestError: for an unknown argument, a missing one, and a value that its schema does not allow, also inside
         of objects and lists.
     """
@@ -337,13 +343,13 @@ def place_arguments(call: Call, arguments: Mapping[str, Any], schema: Mapping[st
     known = set(source_names(properties).values())
     names = source_names({**properties, **{each.name: {} for each in call.arguments if each.name not in known}})
     schemas = {names[key]: inner for key, inner in properties.items()}
-    given = _Source(schema).members(arguments, names, schemas, 0, anything=False)
+    given = _Source(schema, null_is_absent).members(arguments, names, schemas, 0, anything=False)
     places = {each.name: each for each in call.arguments}
     further = places.pop(ANY_NAME, None)
     unknown = given.keys() - places.keys()
     if further is None and unknown and (places or call.protocol in _CLOSED):
         raise _unknown(min(unknown), list(places))
-    needed = [names.get(key, key) for key in _required(schema)]
+    needed = [] if null_is_absent else [names.get(key, key) for key in _required(schema)]
     needed += [each.name for each in call.arguments if each.location == "path"]
     missing = [name for name in dict.fromkeys(needed) if name not in given]
     place = next((each.location for each in call.arguments if each.name in missing[:1]), "argument")
@@ -351,7 +357,7 @@ def place_arguments(call: Call, arguments: Mapping[str, Any], schema: Mapping[st
     chosen = {name: place for name, place in places.items() if name in given}
     chosen |= {name: replace(further or Argument(name=ANY_NAME), name=name) for name in given if name not in places}
     placed = [PlacedArgument(argument=chosen[n], value=given[n], schema=schemas.get(n)) for n in chosen]
-    check = ValueCheck(root=schema, any_python=call.protocol in ("aws", "python"))
+    check = ValueCheck(root=schema, any_python=call.protocol in ("aws", "python"), all_optional=null_is_absent)
     for each in placed:
         one = replace(check, as_text=each.argument.location in _AS_TEXT)
         several = each.argument.location == "filter" and kind_of(each.value) == "array"  # one of several values
@@ -365,6 +371,7 @@ class _Source:
     """Gives values the property names of the source, and leaves out nulls that mean that a property is absent."""
 
     root: Any
+    null_is_absent: bool
 
     def members(
         self,
@@ -393,7 +400,7 @@ class _Source:
         if schema is None:
             return anything
         allowed = kinds(schema, self.root)
-        return allowed is None or "null" in allowed
+        return not self.null_is_absent and (allowed is None or "null" in allowed)
 
     def _value(self, value: Any, schema: Any, depth: int) -> Any:
         if depth > _MAX_DEPTH:

@@ -86,7 +86,8 @@ def build_request(
             "call",
             "Ask with a schema format other than none; if it has no call then, its source does not say how.",
         )
-    placed = place_arguments(call, arguments, arguments_schema(schema or {}))
+    root, null_is_absent = arguments_schema(schema or {})
+    placed = place_arguments(call, arguments, root, null_is_absent=null_is_absent)
     if call.protocol in ("http", "odata"):
         try:
             from egotools.calling.http_call import http_request
@@ -105,14 +106,19 @@ def build_request(
     return PythonCall(function=call.operation, arguments=named)
 
 
-def arguments_schema(schema: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the JSON Schema of the arguments in a call schema of any format."""
+def arguments_schema(schema: Mapping[str, Any]) -> tuple[Mapping[str, Any], bool]:
+    """Return the JSON Schema of the arguments in a call schema of any format, and whether it is strict.
+
+    Under a strict schema every property is required, and ``null`` says that an argument is absent.
+    """
     inner = schema.get("function", schema)
     if not isinstance(inner, Mapping):
-        return {}
+        return {}, False
     if "properties" not in inner and inner.get("type") != "object":
-        return next((inner[key] for key in _SCHEMA_KEYS if isinstance(inner.get(key), Mapping)), inner)
-    return inner
+        found = next((inner[key] for key in _SCHEMA_KEYS if isinstance(inner.get(key), Mapping)), None)
+        if found is not None:
+            return found, inner.get("strict") is True
+    return inner, False
 
 
 def _operation(call: Call) -> str:

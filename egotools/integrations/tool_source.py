@@ -281,7 +281,7 @@ def _plain_names(body: Any) -> list[str]:
 
 def _parameters(tool: AnyTool) -> dict[str, Any]:
     """The JSON Schema of a tool's arguments, always one of an object."""
-    schema = arguments_schema(tool.schema)
+    schema, _ = arguments_schema(tool.schema)
     return {**schema, "type": "object", "properties": dict(schema.get("properties") or {})}
 
 

@@ -55,6 +55,10 @@ class _SchemaFormatEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_SchemaFo
     """Anthropic tool: {"name", "description", "input_schema"}."""
     SCHEMA_FORMAT_MCP: _SchemaFormat.ValueType  # 3
     """Model Context Protocol tool: {"name", "title", "description", "inputSchema", "outputSchema"}."""
+    SCHEMA_FORMAT_OPENAI_STRICT: _SchemaFormat.ValueType  # 4
+    """OpenAI function tool as SCHEMA_FORMAT_OPENAI, with "strict": true and parameters that strict mode accepts: an optional property
+    is required and takes null. Where that is not possible "strict" is false, and `schema_notes` say why.
+    """
 
 class SchemaFormat(_SchemaFormat, metaclass=_SchemaFormatEnumTypeWrapper):
     """The format of a tool's call schema in a response."""
@@ -67,6 +71,10 @@ SCHEMA_FORMAT_ANTHROPIC: SchemaFormat.ValueType  # 2
 """Anthropic tool: {"name", "description", "input_schema"}."""
 SCHEMA_FORMAT_MCP: SchemaFormat.ValueType  # 3
 """Model Context Protocol tool: {"name", "title", "description", "inputSchema", "outputSchema"}."""
+SCHEMA_FORMAT_OPENAI_STRICT: SchemaFormat.ValueType  # 4
+"""OpenAI function tool as SCHEMA_FORMAT_OPENAI, with "strict": true and parameters that strict mode accepts: an optional property
+is required and takes null. Where that is not possible "strict" is false, and `schema_notes` say why.
+"""
 Global___SchemaFormat: _TypeAlias = SchemaFormat  # noqa: Y015
 
 @_typing.final

@@ -1,4 +1,4 @@
-"""A tool as the call schema of an agent runtime: OpenAI function, Anthropic tool or MCP tool."""
+"""A tool as the call schema of an agent runtime: OpenAI function (also in strict mode), Anthropic tool or MCP tool."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from ontology.errors import InvalidArgumentError
 from ontology.json_values import as_dict
 from ontology.tool import Tool
 from services.schemas.input_schema import MAX_DESCRIPTION, input_schema, shortened
+from services.schemas.strict_schema import strict_schema
 
 MAX_NAME = 64
 """Characters of a name: the limit of OpenAI and Anthropic."""
@@ -22,6 +23,7 @@ _HASH_DIGITS = 6
 _MAX_NAMESPACE = 24  # so that most of the name has room
 _LEGAL_NAME = re.compile(r"^[a-zA-Z0-9_-]+\Z")
 _ILLEGAL_IN_NAME = re.compile(r"[^a-zA-Z0-9_-]+")
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[_-]+")
 _SLASH, _POINT = "__", "--"
 # A part of an id with one of these could give two ids one name: "a/b" and "a__b", "a-.b" and "a.-b".
 _AMBIGUOUS = re.compile(r"__|--|\.\.|-\.|\.-")
@@ -31,17 +33,15 @@ def call_name(tool: Tool) -> str:
     """The name by which a model calls the tool: 1 to 64 characters of ``a-z A-Z 0-9 _ -``, different for different ids.
 
     It depends on the tool alone, so it is the same in every response and every snapshot. A legal id is its own name;
-    ``namespace/name`` becomes ``namespace__name``, a point ``--``. Of an id that is too long or not legal the beginning is taken, and six
-    hex digits of the hash of the id follow.
+    ``namespace/name`` becomes ``namespace__name``, a point ``--``. An id that is too long or not legal is shortened: words that stand
+    twice are left out, then words after the first; six hex digits of the hash of the id follow.
     """
     id_has_name = tool.id == tool.name or tool.id.endswith("/" + tool.name)
     if id_has_name and (pure := _pure(tool.id)):
         return pure
     digest = hashlib.sha256(tool.id.encode("utf-8", "replace")).hexdigest()[:_HASH_DIGITS]
     namespace = tool.id.removesuffix("/" + tool.name) if id_has_name and tool.id != tool.name else ""
-    parts = (_ILLEGAL_IN_NAME.sub("_", part).strip("_-") for part in (namespace[:_MAX_NAMESPACE], tool.name))
-    name = _SLASH.join(filter(None, parts))[: MAX_NAME - _HASH_DIGITS - 1].rstrip("_-")
-    return f"{name or 'tool'}_{digest}"
+    return f"{_shortened(namespace, tool.name, MAX_NAME - _HASH_DIGITS - 1) or 'tool'}_{digest}"
 
 
 def _pure(id_: str) -> str:
@@ -55,6 +55,45 @@ def _pure(id_: str) -> str:
     )
     name = _SLASH.join(parts).replace(".", _POINT)
     return name if legal and len(name) <= MAX_NAME else ""
+
+
+def _shortened(namespace: str, name: str, max_chars: int) -> str:
+    """Namespace and name without repeated words, then without the words after the first, until they fit."""
+    space = _ILLEGAL_IN_NAME.sub("_", namespace).strip("_-")
+    words = _WORD.findall(_ILLEGAL_IN_NAME.sub("_", name).strip("_-"))
+    if not words:
+        return space[:max_chars]
+    if len(space) > _MAX_NAMESPACE:
+        space = space[:_MAX_NAMESPACE].rpartition("_")[0] or space[:_MAX_NAMESPACE]
+    prefix = f"{space}{_SLASH}" if space else ""
+    known = _WORD.findall(space)
+    if len(words) > 2 and words[0] in known:  # "compute/compute.networks.list"
+        words = words[2:] if not words[1].isalnum() else words[1:]
+    words = _fitting(words, known, max_chars - len(prefix))
+    return (prefix + "".join(words).strip("_-"))[:max_chars].rstrip("_-")
+
+
+def _fitting(words: list[str], known: list[str], max_chars: int) -> list[str]:
+    """The words that fit: repeated ones go first, then those after the first word and its separator."""
+    words = list(words)
+    while sum(map(len, words)) > max_chars and len(words) > 2:
+        del words[_to_drop(words, known)]
+        words = [
+            word
+            for number, word in enumerate(words)
+            if word.isalnum() or (number and words[number - 1].isalnum())  # of several separators in a row one is left
+        ]
+    return words
+
+
+def _to_drop(words: list[str], known: list[str]) -> int:
+    """The number of the first word that stands before, or in the namespace, else of the word after the first."""
+    seen = {word.lower() for word in known}
+    for number, word in enumerate(words):
+        if number and word.isalnum() and word.lower() in seen:
+            return number
+        seen.add(word.lower())
+    return 1 if words[1].isalnum() else 2
 
 
 # Model vendors refuse these beside ``type: object`` at the top of a tool's parameters.
@@ -139,7 +178,7 @@ _MAX_OPENAI_DESCRIPTION = 1_024
 
 
 class CallSchema(NamedTuple):
-    """A call schema as one line of JSON, and what its reader should know: what it cannot say, or why it is not there."""
+    """A call schema as one line of JSON, and what its reader should know: why it is not strict, or not there."""
 
     json: str
     notes: tuple[str, ...] = ()
@@ -173,6 +212,20 @@ def _openai(tool: Tool) -> _Made:
     return _Made({"type": "function", "function": {**_named(tool), "parameters": arguments}}, notes)
 
 
+def _openai_strict(tool: Tool) -> _Made:
+    """The function in strict mode; as it is, with ``strict: false``, where strict mode is not possible."""
+    arguments, reasons = _arguments(tool)
+    strict = None
+    if not reasons:
+        try:
+            strict, reasons = strict_schema(arguments)
+        except Exception as error:  # which costs the strict form alone; RecursionError is one of these
+            reasons = (f"Its source cannot be written so ({type(error).__name__})",)
+    function = {**_named(tool), "parameters": arguments if strict is None else strict, "strict": strict is not None}
+    notes = tuple(f"Strict mode is not possible. {reason}" for reason in reasons)
+    return _Made({"type": "function", "function": function}, notes)
+
+
 def _named(tool: Tool, max_chars: int = _MAX_OPENAI_DESCRIPTION) -> dict[str, Any]:
     return {"name": call_name(tool), "description": shortened(tool.description or tool.title, max_chars)}
 
@@ -204,6 +257,11 @@ def _arguments(tool: Tool, *, rename: bool = False) -> _Made:
     return accepted_schema(known, rename=rename)
 
 
-_FORMATS: Mapping[str, Callable[[Tool], _Made]] = {"openai": _openai, "anthropic": _anthropic, "mcp": _mcp}
+_FORMATS: Mapping[str, Callable[[Tool], _Made]] = {
+    "openai": _openai,
+    "anthropic": _anthropic,
+    "mcp": _mcp,
+    "openai_strict": _openai_strict,
+}
 SCHEMA_FORMATS = ("none", *_FORMATS)
 """The formats of call schemas; ``none`` leaves the schema out."""

@@ -37,6 +37,7 @@ _FORMATS: dict[int, str] = {
     pb.SCHEMA_FORMAT_OPENAI: "openai",
     pb.SCHEMA_FORMAT_ANTHROPIC: "anthropic",
     pb.SCHEMA_FORMAT_MCP: "mcp",
+    pb.SCHEMA_FORMAT_OPENAI_STRICT: "openai_strict",
 }
 MAX_FIELDS = 20_000
 """Most fields of one request, those of its parts included. A request with every limit of the contract reached has 10,000."""

@@ -178,10 +178,11 @@ MONEY = {
 PRICE = {"amount": 2, "currency": "EUR"}
 
 
-def priced(schema: Any, value: Any, location: str = "body") -> ToolHttpRequest:
+def priced(schema: Any, value: Any, location: str = "body", *, strict: bool = False) -> ToolHttpRequest:
     """The request with one argument ``price``, where ``#/$defs/Money`` is an amount of money."""
     root: dict[str, Any] = {"type": "object", "properties": {"price": schema}, "$defs": {"Money": MONEY}}
-    return sent(call(place("price", location), method="POST"), {"price": value}, schema=root)
+    given = {"function": {"name": "x", "strict": True, "parameters": root}} if strict else root
+    return sent(call(place("price", location), method="POST"), {"price": value}, schema=given)
 
 
 REF = {"$ref": "#/$defs/Money"}

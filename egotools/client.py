@@ -21,7 +21,7 @@ from egotools.client_errors import ClientError
 from egotools.codec import batch_results, error_from_rpc, read_response, read_value, request_message
 from egotools.v1 import egotools_pb2 as pb
 from egotools.v1 import egotools_pb2_grpc as pb_grpc
-from egotools.values import CatalogInfo, EgoGraph, ObservedOutput, Query, Response, Tool, ToolPlan
+from egotools.values import CatalogInfo, EgoGraph, Query, Response, Tool, ToolPlan
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
@@ -119,23 +119,21 @@ class AsyncClient:
         *,
         succeeded: bool | None = None,
         query: str = "",
-        outputs: Sequence[ObservedOutput] = (),
         timeout_s: float = 10.0,
     ) -> None:
         """Report which tools were used for a request, so that the catalogue can learn from it. A repeated report counts once.
 
-        :param request_id: :attr:`Response.request_id`; within seven days.
+        :param request_id: :attr:`Response.request_id`.
         :param used: ids of the tools that were called, in order, at most 100.
         :param succeeded: whether the task succeeded; None where that is not known.
         :param query: the text of the request, unchanged: without it later requests cannot be compared with this one. The server's
             operator chooses what is kept of it; by default its words that the tools' documents have too.
-        :param outputs: what the tools were seen to return, names and types only, at most 100.
-        :raises InvalidRequestError: for an id that this catalogue did not give for this text, or gave too long ago.
+        :raises InvalidRequestError: for what is no id of a request.
         :raises NotFoundError: naming a tool that the catalogue does not have.
         :raises PreconditionError: when the server keeps no outcomes.
         """
         known = {} if succeeded is None else {"succeeded": succeeded}
-        given = {"request_id": request_id, "used": used, "outputs": outputs, "query": query, **known}
+        given = {"request_id": request_id, "used": used, "query": query, **known}
         await self._call("ReportOutcome", request_message(pb.ReportOutcomeRequest, given), timeout_s)
 
     async def get_tool(

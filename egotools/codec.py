@@ -62,16 +62,12 @@ def valid_text(text: str) -> str:
 def request_message(kind: type[_M], given: Mapping[str, Any]) -> _M:
     """Return a request message; the server checks the allowed ranges.
 
-    :param given: field → value: text, number, boolean, list, mapping, or a value of :mod:`egotools.values`.
+    :param given: field → value: text, number, boolean, list or mapping.
     :raises InvalidRequestError: naming a field whose value no message can contain: another type, a text with an unpaired surrogate, a
         string in the place of a list, an unknown schema format, a number of more than 32 bits.
     """
-    return kind(**_checked(kind.DESCRIPTOR, given))
-
-
-def _checked(descriptor: Any, given: Mapping[str, Any], start: str = "") -> dict[str, Any]:
-    known = descriptor.fields_by_name
-    return {name: _field(known[name], start + name, value) for name, value in given.items()}
+    known = kind.DESCRIPTOR.fields_by_name
+    return kind(**{name: _field(known[name], name, value) for name, value in given.items()})
 
 
 def _field(field: Any, name: str, value: Any) -> Any:
@@ -91,9 +87,6 @@ def _field(field: Any, name: str, value: Any) -> Any:
 
 
 def _single(field: Any, name: str, value: Any) -> Any:
-    if field.message_type is not None:
-        own = {each.name: getattr(value, each.name) for each in fields(value)}
-        return _checked(field.message_type, own, f"{name}.")
     if field.type == FieldDescriptor.TYPE_STRING:
         return _text(name, value)
     if field.type == FieldDescriptor.TYPE_ENUM:

@@ -29,7 +29,6 @@ __all__ = [
     "GraphNode",
     "NamespaceSummary",
     "NeedResult",
-    "ObservedOutput",
     "OntologyInfo",
     "OpenInput",
     "Parameter",
@@ -357,20 +356,6 @@ class Provenance:
     extractor: str
     start: int = -1
     end: int = -1
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ObservedOutput:
-    """An output that a used tool returned: its name (dotted path) and JSON type, never its value.
-
-    :param taken_by: the used tool whose input ``taken_as`` took the value later.
-    """
-
-    tool_id: str
-    name: str
-    type: str
-    taken_by: str = ""
-    taken_as: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -90,7 +90,8 @@ _ANY_SCHEME = re.compile(
     re.IGNORECASE,
 )
 _CURL_USER = re.compile(
-    r"((?:^|\s)curl\s(?:[^\n]|\\\n){0,200}?(?<=\s)(?:-[uU]|--(?:proxy-)?user)[\s=]{0,3}[\"']?[^\s:\"']{1,100}:)[^\s\"']+"
+    r"(\bcurl\s(?:[^\n]|\\\n){0,200}?(?<=\s)(?:-\w{0,20}[uU]|--(?:proxy-)?user)[\s=]{0,3})"
+    r"(?:\"[^\"\n:]{1,100}:[^\"\n]+\"|'[^'\n:]{1,100}:[^'\n]+'|[^\s:\"']{1,100}:[^\s\"']+)"
 )
 _WRITTEN = (_ANY_SCHEME, _WRITTEN_PASSWORD, _WRITTEN_TOKEN, _ASSIGNED, _MEMBER, _SPOKEN, _HEADER, _COOKIE)
 _BEARER = re.compile(r"\b((?:Bearer|Basic)\s+)[\w+/=.~-]{8,}", re.IGNORECASE)

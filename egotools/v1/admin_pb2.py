@@ -25,23 +25,13 @@ _sym_db = _symbol_database.Default()
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x17\x65gotools/v1/admin.proto\x12\x0b\x65gotools.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"%\n\x0ePublishRequest\x12\x13\n\x0bsnapshot_id\x18\x01 \x01(\t\";\n\x0fPublishResponse\x12\x13\n\x0bsnapshot_id\x18\x01 \x01(\t\x12\x13\n\x0bprevious_id\x18\x02 \x01(\t\"&\n\x0fRollbackRequest\x12\x13\n\x0bsnapshot_id\x18\x01 \x01(\t\"\x16\n\x14ListSnapshotsRequest\"E\n\x15ListSnapshotsResponse\x12,\n\tsnapshots\x18\x01 \x03(\x0b\x32\x19.egotools.v1.SnapshotInfo\"\xa7\x01\n\x0cSnapshotInfo\x12\x13\n\x0bsnapshot_id\x18\x01 \x01(\t\x12\x12\n\ntool_count\x18\x02 \x01(\x03\x12\r\n\x05\x62ytes\x18\x03 \x01(\x03\x12-\n\tpublished\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0e\n\x06served\x18\x05 \x01(\x08\x12\x0f\n\x07\x63urrent\x18\x06 \x01(\x08\x12\x0f\n\x07problem\x18\x07 \x01(\t\"-\n\x0b\x44iffRequest\x12\x0e\n\x06old_id\x18\x01 \x01(\t\x12\x0e\n\x06new_id\x18\x02 \x01(\t\"\x89\x01\n\x0c\x44iffResponse\x12\x0e\n\x06old_id\x18\x01 \x01(\t\x12\x0e\n\x06new_id\x18\x02 \x01(\t\x12\r\n\x05\x61\x64\x64\x65\x64\x18\x03 \x03(\t\x12\x0f\n\x07removed\x18\x04 \x03(\t\x12\x0f\n\x07\x63hanged\x18\x05 \x03(\t\x12\x11\n\tdiff_json\x18\x06 \x01(\tJ\x04\x08\x07\x10\x08R\x0fwaiting_changes\"*\n\x12UpsertToolsRequest:\x02\x18\x01J\x04\x08\x01\x10\x02R\ntools_json\"#\n\x12\x44\x65leteToolsRequest:\x02\x18\x01J\x04\x08\x01\x10\x02R\x03ids\"\x1f\n\x13\x43hangeToolsResponse:\x02\x18\x01J\x04\x08\x01\x10\x07\"\x15\n\x13ListCatalogsRequest\"C\n\x14ListCatalogsResponse\x12+\n\x08\x63\x61talogs\x18\x01 \x03(\x0b\x32\x19.egotools.v1.CatalogState\"\x95\x01\n\x0c\x43\x61talogState\x12\x0e\n\x06tenant\x18\x01 \x01(\t\x12\x13\n\x0bsnapshot_id\x18\x02 \x01(\t\x12\x12\n\ntool_count\x18\x03 \x01(\x03\x12)\n\x05since\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0f\n\x07problem\x18\x05 \x01(\t\x12\x10\n\x08\x64raining\x18\x06 \x01(\x03\x32\xb6\x04\n\x0c\x43\x61talogAdmin\x12\x44\n\x07Publish\x12\x1b.egotools.v1.PublishRequest\x1a\x1c.egotools.v1.PublishResponse\x12\x46\n\x08Rollback\x12\x1c.egotools.v1.RollbackRequest\x1a\x1c.egotools.v1.PublishResponse\x12V\n\rListSnapshots\x12!.egotools.v1.ListSnapshotsRequest\x1a\".egotools.v1.ListSnapshotsResponse\x12;\n\x04\x44iff\x12\x18.egotools.v1.DiffRequest\x1a\x19.egotools.v1.DiffResponse\x12W\n\x0bUpsertTools\x12\x1f.egotools.v1.UpsertToolsRequest\x1a .egotools.v1.ChangeToolsResponse\"\x03\x88\x02\x01(\x01\x12U\n\x0b\x44\x65leteTools\x12\x1f.egotools.v1.DeleteToolsRequest\x1a .egotools.v1.ChangeToolsResponse\"\x03\x88\x02\x01\x12S\n\x0cListCatalogs\x12 .egotools.v1.ListCatalogsRequest\x1a!.egotools.v1.ListCatalogsResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x17\x65gotools/v1/admin.proto\x12\x0b\x65gotools.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"%\n\x0ePublishRequest\x12\x13\n\x0bsnapshot_id\x18\x01 \x01(\t\";\n\x0fPublishResponse\x12\x13\n\x0bsnapshot_id\x18\x01 \x01(\t\x12\x13\n\x0bprevious_id\x18\x02 \x01(\t\"&\n\x0fRollbackRequest\x12\x13\n\x0bsnapshot_id\x18\x01 \x01(\t\"\x16\n\x14ListSnapshotsRequest\"E\n\x15ListSnapshotsResponse\x12,\n\tsnapshots\x18\x01 \x03(\x0b\x32\x19.egotools.v1.SnapshotInfo\"\xa7\x01\n\x0cSnapshotInfo\x12\x13\n\x0bsnapshot_id\x18\x01 \x01(\t\x12\x12\n\ntool_count\x18\x02 \x01(\x03\x12\r\n\x05\x62ytes\x18\x03 \x01(\x03\x12-\n\tpublished\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0e\n\x06served\x18\x05 \x01(\x08\x12\x0f\n\x07\x63urrent\x18\x06 \x01(\x08\x12\x0f\n\x07problem\x18\x07 \x01(\t\"-\n\x0b\x44iffRequest\x12\x0e\n\x06old_id\x18\x01 \x01(\t\x12\x0e\n\x06new_id\x18\x02 \x01(\t\"\x89\x01\n\x0c\x44iffResponse\x12\x0e\n\x06old_id\x18\x01 \x01(\t\x12\x0e\n\x06new_id\x18\x02 \x01(\t\x12\r\n\x05\x61\x64\x64\x65\x64\x18\x03 \x03(\t\x12\x0f\n\x07removed\x18\x04 \x03(\t\x12\x0f\n\x07\x63hanged\x18\x05 \x03(\t\x12\x11\n\tdiff_json\x18\x06 \x01(\tJ\x04\x08\x07\x10\x08R\x0fwaiting_changes\"\x15\n\x13ListCatalogsRequest\"C\n\x14ListCatalogsResponse\x12+\n\x08\x63\x61talogs\x18\x01 \x03(\x0b\x32\x19.egotools.v1.CatalogState\"\x95\x01\n\x0c\x43\x61talogState\x12\x0e\n\x06tenant\x18\x01 \x01(\t\x12\x13\n\x0bsnapshot_id\x18\x02 \x01(\t\x12\x12\n\ntool_count\x18\x03 \x01(\x03\x12)\n\x05since\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0f\n\x07problem\x18\x05 \x01(\t\x12\x10\n\x08\x64raining\x18\x06 \x01(\x03\x32\x86\x03\n\x0c\x43\x61talogAdmin\x12\x44\n\x07Publish\x12\x1b.egotools.v1.PublishRequest\x1a\x1c.egotools.v1.PublishResponse\x12\x46\n\x08Rollback\x12\x1c.egotools.v1.RollbackRequest\x1a\x1c.egotools.v1.PublishResponse\x12V\n\rListSnapshots\x12!.egotools.v1.ListSnapshotsRequest\x1a\".egotools.v1.ListSnapshotsResponse\x12;\n\x04\x44iff\x12\x18.egotools.v1.DiffRequest\x1a\x19.egotools.v1.DiffResponse\x12S\n\x0cListCatalogs\x12 .egotools.v1.ListCatalogsRequest\x1a!.egotools.v1.ListCatalogsResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'egotools.v1.admin_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_UPSERTTOOLSREQUEST']._loaded_options = None
-  _globals['_UPSERTTOOLSREQUEST']._serialized_options = b'\030\001'
-  _globals['_DELETETOOLSREQUEST']._loaded_options = None
-  _globals['_DELETETOOLSREQUEST']._serialized_options = b'\030\001'
-  _globals['_CHANGETOOLSRESPONSE']._loaded_options = None
-  _globals['_CHANGETOOLSRESPONSE']._serialized_options = b'\030\001'
-  _globals['_CATALOGADMIN'].methods_by_name['UpsertTools']._loaded_options = None
-  _globals['_CATALOGADMIN'].methods_by_name['UpsertTools']._serialized_options = b'\210\002\001'
-  _globals['_CATALOGADMIN'].methods_by_name['DeleteTools']._loaded_options = None
-  _globals['_CATALOGADMIN'].methods_by_name['DeleteTools']._serialized_options = b'\210\002\001'
   _globals['_PUBLISHREQUEST']._serialized_start=73
   _globals['_PUBLISHREQUEST']._serialized_end=110
   _globals['_PUBLISHRESPONSE']._serialized_start=112
@@ -58,18 +48,12 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_DIFFREQUEST']._serialized_end=523
   _globals['_DIFFRESPONSE']._serialized_start=526
   _globals['_DIFFRESPONSE']._serialized_end=663
-  _globals['_UPSERTTOOLSREQUEST']._serialized_start=665
-  _globals['_UPSERTTOOLSREQUEST']._serialized_end=707
-  _globals['_DELETETOOLSREQUEST']._serialized_start=709
-  _globals['_DELETETOOLSREQUEST']._serialized_end=744
-  _globals['_CHANGETOOLSRESPONSE']._serialized_start=746
-  _globals['_CHANGETOOLSRESPONSE']._serialized_end=777
-  _globals['_LISTCATALOGSREQUEST']._serialized_start=779
-  _globals['_LISTCATALOGSREQUEST']._serialized_end=800
-  _globals['_LISTCATALOGSRESPONSE']._serialized_start=802
-  _globals['_LISTCATALOGSRESPONSE']._serialized_end=869
-  _globals['_CATALOGSTATE']._serialized_start=872
-  _globals['_CATALOGSTATE']._serialized_end=1021
-  _globals['_CATALOGADMIN']._serialized_start=1024
-  _globals['_CATALOGADMIN']._serialized_end=1590
+  _globals['_LISTCATALOGSREQUEST']._serialized_start=665
+  _globals['_LISTCATALOGSREQUEST']._serialized_end=686
+  _globals['_LISTCATALOGSRESPONSE']._serialized_start=688
+  _globals['_LISTCATALOGSRESPONSE']._serialized_end=755
+  _globals['_CATALOGSTATE']._serialized_start=758
+  _globals['_CATALOGSTATE']._serialized_end=907
+  _globals['_CATALOGADMIN']._serialized_start=910
+  _globals['_CATALOGADMIN']._serialized_end=1300
 # @@protoc_insertion_point(module_scope)

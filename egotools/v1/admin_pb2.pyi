@@ -21,11 +21,6 @@ if sys.version_info >= (3, 11):
 else:
     from typing_extensions import TypeAlias as _TypeAlias, Never as _Never
 
-if sys.version_info >= (3, 13):
-    from warnings import deprecated as _deprecated
-else:
-    from typing_extensions import deprecated as _deprecated
-
 DESCRIPTOR: _descriptor.FileDescriptor
 
 @_typing.final
@@ -255,60 +250,6 @@ class DiffResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___DiffResponse: _TypeAlias = DiffResponse  # noqa: Y015
-
-@_deprecated("""This message has been marked as deprecated using proto message options.""")
-@_typing.final
-class UpsertToolsRequest(_message.Message):
-    """Of a call that is not answered any more."""
-
-    DESCRIPTOR: _descriptor.Descriptor
-
-    def __init__(
-        self,
-    ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
-    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
-    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
-
-Global___UpsertToolsRequest: _TypeAlias = UpsertToolsRequest  # noqa: Y015
-
-@_deprecated("""This message has been marked as deprecated using proto message options.""")
-@_typing.final
-class DeleteToolsRequest(_message.Message):
-    """Of a call that is not answered any more."""
-
-    DESCRIPTOR: _descriptor.Descriptor
-
-    def __init__(
-        self,
-    ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
-    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
-    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
-
-Global___DeleteToolsRequest: _TypeAlias = DeleteToolsRequest  # noqa: Y015
-
-@_deprecated("""This message has been marked as deprecated using proto message options.""")
-@_typing.final
-class ChangeToolsResponse(_message.Message):
-    """Of calls that are not answered any more."""
-
-    DESCRIPTOR: _descriptor.Descriptor
-
-    def __init__(
-        self,
-    ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
-    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
-    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
-
-Global___ChangeToolsResponse: _TypeAlias = ChangeToolsResponse  # noqa: Y015
 
 @_typing.final
 class ListCatalogsRequest(_message.Message):

@@ -55,16 +55,6 @@ class CatalogAdminStub:
                 request_serializer=egotools_dot_v1_dot_admin__pb2.DiffRequest.SerializeToString,
                 response_deserializer=egotools_dot_v1_dot_admin__pb2.DiffResponse.FromString,
                 _registered_method=True)
-        self.UpsertTools = channel.stream_unary(
-                '/egotools.v1.CatalogAdmin/UpsertTools',
-                request_serializer=egotools_dot_v1_dot_admin__pb2.UpsertToolsRequest.SerializeToString,
-                response_deserializer=egotools_dot_v1_dot_admin__pb2.ChangeToolsResponse.FromString,
-                _registered_method=True)
-        self.DeleteTools = channel.unary_unary(
-                '/egotools.v1.CatalogAdmin/DeleteTools',
-                request_serializer=egotools_dot_v1_dot_admin__pb2.DeleteToolsRequest.SerializeToString,
-                response_deserializer=egotools_dot_v1_dot_admin__pb2.ChangeToolsResponse.FromString,
-                _registered_method=True)
         self.ListCatalogs = channel.unary_unary(
                 '/egotools.v1.CatalogAdmin/ListCatalogs',
                 request_serializer=egotools_dot_v1_dot_admin__pb2.ListCatalogsRequest.SerializeToString,
@@ -105,21 +95,6 @@ class CatalogAdminServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
-    def UpsertTools(self, request_iterator, context):
-        """Answers UNIMPLEMENTED: single tools are not changed any more. Change the documents, run `egotools sync` or `egotools build`, then call
-        Publish.
-        """
-        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
-        context.set_details('Method not implemented!')
-        raise NotImplementedError('Method not implemented!')
-
-    def DeleteTools(self, request, context):
-        """Answers UNIMPLEMENTED, as UpsertTools.
-        """
-        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
-        context.set_details('Method not implemented!')
-        raise NotImplementedError('Method not implemented!')
-
     def ListCatalogs(self, request, context):
         """The catalogues of this server.
         """
@@ -149,16 +124,6 @@ def add_CatalogAdminServicer_to_server(servicer, server):
                     servicer.Diff,
                     request_deserializer=egotools_dot_v1_dot_admin__pb2.DiffRequest.FromString,
                     response_serializer=egotools_dot_v1_dot_admin__pb2.DiffResponse.SerializeToString,
-            ),
-            'UpsertTools': grpc.stream_unary_rpc_method_handler(
-                    servicer.UpsertTools,
-                    request_deserializer=egotools_dot_v1_dot_admin__pb2.UpsertToolsRequest.FromString,
-                    response_serializer=egotools_dot_v1_dot_admin__pb2.ChangeToolsResponse.SerializeToString,
-            ),
-            'DeleteTools': grpc.unary_unary_rpc_method_handler(
-                    servicer.DeleteTools,
-                    request_deserializer=egotools_dot_v1_dot_admin__pb2.DeleteToolsRequest.FromString,
-                    response_serializer=egotools_dot_v1_dot_admin__pb2.ChangeToolsResponse.SerializeToString,
             ),
             'ListCatalogs': grpc.unary_unary_rpc_method_handler(
                     servicer.ListCatalogs,
@@ -275,60 +240,6 @@ class CatalogAdmin:
             '/egotools.v1.CatalogAdmin/Diff',
             egotools_dot_v1_dot_admin__pb2.DiffRequest.SerializeToString,
             egotools_dot_v1_dot_admin__pb2.DiffResponse.FromString,
-            options,
-            channel_credentials,
-            insecure,
-            call_credentials,
-            compression,
-            wait_for_ready,
-            timeout,
-            metadata,
-            _registered_method=True)
-
-    @staticmethod
-    def UpsertTools(request_iterator,
-            target,
-            options=(),
-            channel_credentials=None,
-            call_credentials=None,
-            insecure=False,
-            compression=None,
-            wait_for_ready=None,
-            timeout=None,
-            metadata=None):
-        return grpc.experimental.stream_unary(
-            request_iterator,
-            target,
-            '/egotools.v1.CatalogAdmin/UpsertTools',
-            egotools_dot_v1_dot_admin__pb2.UpsertToolsRequest.SerializeToString,
-            egotools_dot_v1_dot_admin__pb2.ChangeToolsResponse.FromString,
-            options,
-            channel_credentials,
-            insecure,
-            call_credentials,
-            compression,
-            wait_for_ready,
-            timeout,
-            metadata,
-            _registered_method=True)
-
-    @staticmethod
-    def DeleteTools(request,
-            target,
-            options=(),
-            channel_credentials=None,
-            call_credentials=None,
-            insecure=False,
-            compression=None,
-            wait_for_ready=None,
-            timeout=None,
-            metadata=None):
-        return grpc.experimental.unary_unary(
-            request,
-            target,
-            '/egotools.v1.CatalogAdmin/DeleteTools',
-            egotools_dot_v1_dot_admin__pb2.DeleteToolsRequest.SerializeToString,
-            egotools_dot_v1_dot_admin__pb2.ChangeToolsResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -11,7 +11,6 @@ from collections import abc as _abc
 from egotools.v1 import admin_pb2 as _admin_pb2
 from grpc import aio as _aio
 import abc as _abc_1
-import builtins as _builtins
 import grpc as _grpc
 import sys
 import typing as _typing
@@ -20,11 +19,6 @@ if sys.version_info >= (3, 11):
     from typing import Self as _Self
 else:
     from typing_extensions import Self as _Self
-
-if sys.version_info >= (3, 13):
-    from warnings import deprecated as _deprecated
-else:
-    from typing_extensions import deprecated as _deprecated
 
 _T = _typing.TypeVar("_T")
 
@@ -53,16 +47,6 @@ class CatalogAdminStub:
     """List the snapshots of the tenant's store, newest publication first."""
     Diff: _grpc.UnaryUnaryMultiCallable[_admin_pb2.DiffRequest, _admin_pb2.DiffResponse]
     """Compare two snapshots of the tenant's store."""
-    @_builtins.property
-    @_deprecated("""This method has been marked as deprecated using proto method options.""")
-    def UpsertTools(self) -> _grpc.StreamUnaryMultiCallable[_admin_pb2.UpsertToolsRequest, _admin_pb2.ChangeToolsResponse]:
-        """Answers UNIMPLEMENTED: single tools are not changed any more. Change the documents, run `egotools sync` or `egotools build`, then call
-        Publish.
-        """
-    @_builtins.property
-    @_deprecated("""This method has been marked as deprecated using proto method options.""")
-    def DeleteTools(self) -> _grpc.UnaryUnaryMultiCallable[_admin_pb2.DeleteToolsRequest, _admin_pb2.ChangeToolsResponse]:
-        """Answers UNIMPLEMENTED, as UpsertTools."""
     ListCatalogs: _grpc.UnaryUnaryMultiCallable[_admin_pb2.ListCatalogsRequest, _admin_pb2.ListCatalogsResponse]
     """The catalogues of this server."""
 
@@ -81,16 +65,6 @@ class CatalogAdminAsyncStub(CatalogAdminStub):
     """List the snapshots of the tenant's store, newest publication first."""
     Diff: _aio.UnaryUnaryMultiCallable[_admin_pb2.DiffRequest, _admin_pb2.DiffResponse]  # type: ignore[assignment]
     """Compare two snapshots of the tenant's store."""
-    @_builtins.property
-    @_deprecated("""This method has been marked as deprecated using proto method options.""")
-    def UpsertTools(self) -> _aio.StreamUnaryMultiCallable[_admin_pb2.UpsertToolsRequest, _admin_pb2.ChangeToolsResponse]:  # type: ignore[override]
-        """Answers UNIMPLEMENTED: single tools are not changed any more. Change the documents, run `egotools sync` or `egotools build`, then call
-        Publish.
-        """
-    @_builtins.property
-    @_deprecated("""This method has been marked as deprecated using proto method options.""")
-    def DeleteTools(self) -> _aio.UnaryUnaryMultiCallable[_admin_pb2.DeleteToolsRequest, _admin_pb2.ChangeToolsResponse]:  # type: ignore[override]
-        """Answers UNIMPLEMENTED, as UpsertTools."""
     ListCatalogs: _aio.UnaryUnaryMultiCallable[_admin_pb2.ListCatalogsRequest, _admin_pb2.ListCatalogsResponse]  # type: ignore[assignment]
     """The catalogues of this server."""
 
@@ -130,26 +104,6 @@ class CatalogAdminServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_admin_pb2.DiffResponse, _abc.Awaitable[_admin_pb2.DiffResponse]]:
         """Compare two snapshots of the tenant's store."""
-
-    @_deprecated("""Answers UNIMPLEMENTED: single tools are not changed any more. Change the documents, run `egotools sync` or `egotools build`, then call\nPublish.""")
-    @_abc_1.abstractmethod
-    def UpsertTools(
-        self,
-        request_iterator: _MaybeAsyncIterator[_admin_pb2.UpsertToolsRequest],
-        context: _ServicerContext,
-    ) -> _typing.Union[_admin_pb2.ChangeToolsResponse, _abc.Awaitable[_admin_pb2.ChangeToolsResponse]]:
-        """Answers UNIMPLEMENTED: single tools are not changed any more. Change the documents, run `egotools sync` or `egotools build`, then call
-        Publish.
-        """
-
-    @_deprecated("""Answers UNIMPLEMENTED, as UpsertTools.""")
-    @_abc_1.abstractmethod
-    def DeleteTools(
-        self,
-        request: _admin_pb2.DeleteToolsRequest,
-        context: _ServicerContext,
-    ) -> _typing.Union[_admin_pb2.ChangeToolsResponse, _abc.Awaitable[_admin_pb2.ChangeToolsResponse]]:
-        """Answers UNIMPLEMENTED, as UpsertTools."""
 
     @_abc_1.abstractmethod
     def ListCatalogs(

@@ -1750,24 +1750,19 @@ class ReportOutcomeRequest(_message.Message):
     REQUEST_ID_FIELD_NUMBER: _builtins.int
     USED_FIELD_NUMBER: _builtins.int
     SUCCEEDED_FIELD_NUMBER: _builtins.int
-    OUTPUTS_FIELD_NUMBER: _builtins.int
     QUERY_FIELD_NUMBER: _builtins.int
     request_id: _builtins.str
-    """`RetrieveResponse.request_id` of the request, 1 to 64 characters."""
+    """`RetrieveResponse.request_id` of the request."""
     succeeded: _builtins.bool
     """Whether the task succeeded. Absent: not known."""
     query: _builtins.str
     """The text of the request as it was sent, or empty. The server does not keep the texts of requests, so only with this can
-    later requests be compared with it. It must be the text that `request_id` was given for. What is kept of it is the choice of
+    later requests be compared with it. What is kept of it is the choice of
     the server's operator; by default only the words that the tools' documents have too, without their order.
     """
     @_builtins.property
     def used(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Ids of the tools that were called for it, in the order of the calls, at most 100."""
-
-    @_builtins.property
-    def outputs(self) -> _containers.RepeatedCompositeFieldContainer[Global___ObservedOutput]:
-        """Names of outputs that a used tool returned, as observed, at most 100. Values are never part of it."""
 
     def __init__(
         self,
@@ -1775,56 +1770,17 @@ class ReportOutcomeRequest(_message.Message):
         request_id: _builtins.str = ...,
         used: _abc.Iterable[_builtins.str] | None = ...,
         succeeded: _builtins.bool | None = ...,
-        outputs: _abc.Iterable[Global___ObservedOutput] | None = ...,
         query: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_succeeded", b"_succeeded", "succeeded", b"succeeded"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_succeeded", b"_succeeded", "outputs", b"outputs", "query", b"query", "request_id", b"request_id", "succeeded", b"succeeded", "used", b"used"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_succeeded", b"_succeeded", "query", b"query", "request_id", b"request_id", "succeeded", b"succeeded", "used", b"used"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__succeeded: _TypeAlias = _typing.Literal["succeeded"]  # noqa: Y015
     _WhichOneofArgType__succeeded: _TypeAlias = _typing.Literal["_succeeded", b"_succeeded"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType__succeeded) -> _WhichOneofReturnType__succeeded | None: ...
 
 Global___ReportOutcomeRequest: _TypeAlias = ReportOutcomeRequest  # noqa: Y015
-
-@_typing.final
-class ObservedOutput(_message.Message):
-    """An output that a tool returned, and the shape of its value."""
-
-    DESCRIPTOR: _descriptor.Descriptor
-
-    TOOL_ID_FIELD_NUMBER: _builtins.int
-    NAME_FIELD_NUMBER: _builtins.int
-    TYPE_FIELD_NUMBER: _builtins.int
-    TAKEN_BY_FIELD_NUMBER: _builtins.int
-    TAKEN_AS_FIELD_NUMBER: _builtins.int
-    tool_id: _builtins.str
-    """Id of the tool."""
-    name: _builtins.str
-    """Name of the output; a dotted path for a nested one."""
-    type: _builtins.str
-    """JSON type of the value: `string`, `integer`, `number`, `boolean`, `object` or `array`."""
-    taken_by: _builtins.str
-    """The tool and the input that took the value later, if one did: `tool_id` and dotted path."""
-    taken_as: _builtins.str
-    """The input of `taken_by`; empty without one."""
-    def __init__(
-        self,
-        *,
-        tool_id: _builtins.str = ...,
-        name: _builtins.str = ...,
-        type: _builtins.str = ...,
-        taken_by: _builtins.str = ...,
-        taken_as: _builtins.str = ...,
-    ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
-    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["name", b"name", "taken_as", b"taken_as", "taken_by", b"taken_by", "tool_id", b"tool_id", "type", b"type"]  # noqa: Y015
-    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
-
-Global___ObservedOutput: _TypeAlias = ObservedOutput  # noqa: Y015
 
 @_typing.final
 class ReportOutcomeResponse(_message.Message):

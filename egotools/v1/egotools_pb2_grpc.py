@@ -63,11 +63,6 @@ class ToolRetrievalStub:
                 request_serializer=egotools_dot_v1_dot_egotools__pb2.GetCatalogRequest.SerializeToString,
                 response_deserializer=egotools_dot_v1_dot_egotools__pb2.GetCatalogResponse.FromString,
                 _registered_method=True)
-        self.RetrieveEach = channel.unary_stream(
-                '/egotools.v1.ToolRetrieval/RetrieveEach',
-                request_serializer=egotools_dot_v1_dot_egotools__pb2.RetrieveBatchRequest.SerializeToString,
-                response_deserializer=egotools_dot_v1_dot_egotools__pb2.RetrieveResult.FromString,
-                _registered_method=True)
         self.ReportOutcome = channel.unary_unary(
                 '/egotools.v1.ToolRetrieval/ReportOutcome',
                 request_serializer=egotools_dot_v1_dot_egotools__pb2.ReportOutcomeRequest.SerializeToString,
@@ -123,15 +118,6 @@ class ToolRetrievalServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
-    def RetrieveEach(self, request, context):
-        """As RetrieveBatch, with one message for each result, in the order of the requests: for answers that together are larger
-        than one message may be, or requests that together cost more than one batch may. The next request runs when the caller
-        has taken the result before it.
-        """
-        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
-        context.set_details('Method not implemented!')
-        raise NotImplementedError('Method not implemented!')
-
     def ReportOutcome(self, request, context):
         """Say which of the returned tools were used for a request, and whether the task succeeded. What is reported is kept in a
         log of the tenant, from which `egotools learn` learns. A report that was received before is acknowledged again.
@@ -175,11 +161,6 @@ def add_ToolRetrievalServicer_to_server(servicer, server):
                     servicer.GetCatalog,
                     request_deserializer=egotools_dot_v1_dot_egotools__pb2.GetCatalogRequest.FromString,
                     response_serializer=egotools_dot_v1_dot_egotools__pb2.GetCatalogResponse.SerializeToString,
-            ),
-            'RetrieveEach': grpc.unary_stream_rpc_method_handler(
-                    servicer.RetrieveEach,
-                    request_deserializer=egotools_dot_v1_dot_egotools__pb2.RetrieveBatchRequest.FromString,
-                    response_serializer=egotools_dot_v1_dot_egotools__pb2.RetrieveResult.SerializeToString,
             ),
             'ReportOutcome': grpc.unary_unary_rpc_method_handler(
                     servicer.ReportOutcome,
@@ -331,33 +312,6 @@ class ToolRetrieval:
             '/egotools.v1.ToolRetrieval/GetCatalog',
             egotools_dot_v1_dot_egotools__pb2.GetCatalogRequest.SerializeToString,
             egotools_dot_v1_dot_egotools__pb2.GetCatalogResponse.FromString,
-            options,
-            channel_credentials,
-            insecure,
-            call_credentials,
-            compression,
-            wait_for_ready,
-            timeout,
-            metadata,
-            _registered_method=True)
-
-    @staticmethod
-    def RetrieveEach(request,
-            target,
-            options=(),
-            channel_credentials=None,
-            call_credentials=None,
-            insecure=False,
-            compression=None,
-            wait_for_ready=None,
-            timeout=None,
-            metadata=None):
-        return grpc.experimental.unary_stream(
-            request,
-            target,
-            '/egotools.v1.ToolRetrieval/RetrieveEach',
-            egotools_dot_v1_dot_egotools__pb2.RetrieveBatchRequest.SerializeToString,
-            egotools_dot_v1_dot_egotools__pb2.RetrieveResult.FromString,
             options,
             channel_credentials,
             insecure,

@@ -71,11 +71,6 @@ class ToolRetrievalStub:
     """Return the ego graph of a node: the node, the nodes one edge away, and the edges between it and them."""
     GetCatalog: _grpc.UnaryUnaryMultiCallable[_egotools_pb2.GetCatalogRequest, _egotools_pb2.GetCatalogResponse]
     """Describe the served snapshot: ontology, models, counts, presets, and the tool ids page by page."""
-    RetrieveEach: _grpc.UnaryStreamMultiCallable[_egotools_pb2.RetrieveBatchRequest, _egotools_pb2.RetrieveResult]
-    """As RetrieveBatch, with one message for each result, in the order of the requests: for answers that together are larger
-    than one message may be, or requests that together cost more than one batch may. The next request runs when the caller
-    has taken the result before it.
-    """
     ReportOutcome: _grpc.UnaryUnaryMultiCallable[_egotools_pb2.ReportOutcomeRequest, _egotools_pb2.ReportOutcomeResponse]
     """Say which of the returned tools were used for a request, and whether the task succeeded. What is reported is kept in a
     log of the tenant, from which `egotools learn` learns. A report that was received before is acknowledged again.
@@ -106,11 +101,6 @@ class ToolRetrievalAsyncStub(ToolRetrievalStub):
     """Return the ego graph of a node: the node, the nodes one edge away, and the edges between it and them."""
     GetCatalog: _aio.UnaryUnaryMultiCallable[_egotools_pb2.GetCatalogRequest, _egotools_pb2.GetCatalogResponse]  # type: ignore[assignment]
     """Describe the served snapshot: ontology, models, counts, presets, and the tool ids page by page."""
-    RetrieveEach: _aio.UnaryStreamMultiCallable[_egotools_pb2.RetrieveBatchRequest, _egotools_pb2.RetrieveResult]  # type: ignore[assignment]
-    """As RetrieveBatch, with one message for each result, in the order of the requests: for answers that together are larger
-    than one message may be, or requests that together cost more than one batch may. The next request runs when the caller
-    has taken the result before it.
-    """
     ReportOutcome: _aio.UnaryUnaryMultiCallable[_egotools_pb2.ReportOutcomeRequest, _egotools_pb2.ReportOutcomeResponse]  # type: ignore[assignment]
     """Say which of the returned tools were used for a request, and whether the task succeeded. What is reported is kept in a
     log of the tenant, from which `egotools learn` learns. A report that was received before is acknowledged again.
@@ -168,17 +158,6 @@ class ToolRetrievalServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_egotools_pb2.GetCatalogResponse, _abc.Awaitable[_egotools_pb2.GetCatalogResponse]]:
         """Describe the served snapshot: ontology, models, counts, presets, and the tool ids page by page."""
-
-    @_abc_1.abstractmethod
-    def RetrieveEach(
-        self,
-        request: _egotools_pb2.RetrieveBatchRequest,
-        context: _ServicerContext,
-    ) -> _typing.Union[_abc.Iterator[_egotools_pb2.RetrieveResult], _abc.AsyncIterator[_egotools_pb2.RetrieveResult]]:
-        """As RetrieveBatch, with one message for each result, in the order of the requests: for answers that together are larger
-        than one message may be, or requests that together cost more than one batch may. The next request runs when the caller
-        has taken the result before it.
-        """
 
     @_abc_1.abstractmethod
     def ReportOutcome(

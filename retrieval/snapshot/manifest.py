@@ -87,15 +87,11 @@ class RankingSection(_Section):
     """The snapshot's own ranking weights, by name, and the ranker that they belong to.
 
     :param earlier: the weights before these, the latest first; None where those were the shipped ones.
-    :param kept_from: id of the snapshot whose weights a build kept; None where they were tuned on these tools.
-    :param closeness: share of the tools that are as they were when the weights were tuned; None likewise.
     """
 
     ranker: str
     weights: dict[str, float]
     earlier: tuple[dict[str, float], ...] | None = None
-    kept_from: Annotated[str, Field(pattern=r"^[0-9a-f]{16}$")] | None = None
-    closeness: Annotated[float, Field(ge=0, le=1)] | None = None
 
 
 class OverlayInfo(_Section):

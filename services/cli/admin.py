@@ -12,7 +12,6 @@ from typer import Argument, Option
 
 from ontology.errors import InvalidArgumentError, NotFoundError, NotReadyError
 from ontology.files import disk_errors, read_bounded
-from services.audited import AUDIT_LOG, audited, is_audited, named_tools
 from services.cli.console import plain, print_json, say, show_lines, show_result, table, tell
 from services.cli.options import Json, Store, command, group
 from services.jobs.plans import DEFAULT_STORE, Rare
@@ -92,9 +91,7 @@ def rollback(
     from retrieval.snapshot.history import history
     from retrieval.snapshot.history import rollback as run
 
-    with audited("rollback", str(store)) as change:
-        publication = run(store, snapshot_id or "")
-        change.published(publication.snapshot_id)
+    publication = run(store, snapshot_id or "")
     if as_json:
         return print_json({**publication.to_json(), "history": _history(history(store))})
     say(plain(f"Published {publication.snapshot_id} again, in place of {publication.previous_id}"))
@@ -185,7 +182,6 @@ def approve(
 
     What was held back is taken in by the next build or sync.
     """
-    from ingest.trust.quarantine import APPROVALS
     from ingest.trust.quarantine import approve as release
 
     record = _record(store)
@@ -196,10 +192,7 @@ def approve(
     if not reason.strip():
         raise InvalidArgumentError("it is empty", subject="--reason", remedy="Say why the tools may be used")
     ids = list(dict.fromkeys(id_ for found in matched.values() for id_ in found))
-    with audited("approve-finding", ids[0] if len(ids) == 1 else named_tools(ids)):
-        made = release(store, record.releases(ids), reason=reason, by=by or getpass.getuser())
-    if not is_audited():
-        tell(plain(f"{AUDIT_LOG} is not set: the store alone keeps who approved what, in {APPROVALS}"))
+    made = release(store, record.releases(ids), reason=reason, by=by or getpass.getuser())
     if as_json:
         return print_json({"approvals": [asdict(each) for each in made]})
     show_lines("Approved", [f"{each.tool} by {each.by} at {each.at}" for each in made], _SHOWN)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from typer import Argument, Option
 
-from ontology.errors import EgotoolsError
-from services.audited import AuditedChange, audited
 from services.cli.console import (
     ProgressDisplay,
     counted,
@@ -20,7 +18,6 @@ from services.cli.console import (
     say,
     show_facts,
     show_result,
-    tell,
 )
 from services.cli.options import Json, On, Store
 from services.cluster.ray_cluster import on_ray, ray_pool
@@ -36,29 +33,6 @@ _SHOWN = 20  # lines of a kind of change
 _UNREAD = 4  # the exit code of a catalogue error
 
 
-@contextmanager
-def told_of_lost_signature(store: Path) -> Iterator[None]:
-    """Warn on the error channel when the block publishes a snapshot that nobody has signed, and the one before was signed."""
-    was_signed = _is_signed(store)
-    yield
-    if was_signed and not _is_signed(store):
-        tell(
-            "[bold yellow]Warning[/]: the snapshot that was published before is signed, this one is not. Servers that trust keys "
-            "(EGOTOOLS_TRUSTED_KEYS) refuse it, and do not start with it. Publish it again with --signing-key or "
-            "EGOTOOLS_SIGNING_KEY, or take it back with: egotools admin rollback"
-        )
-
-
-def _is_signed(store: Path) -> bool:
-    from retrieval.snapshot.publish import current_snapshot
-    from retrieval.snapshot.signing import is_signature
-
-    try:
-        return any(is_signature(path.name) for path in current_snapshot(store).iterdir())
-    except (EgotoolsError, OSError):  # there is none; what is damaged, others say
-        return False
-
-
 def build(plan: BuildPlan, on: On = "local", as_json: Json = False) -> None:
     """Read tool documents, build the tool graph and publish a snapshot.
 
@@ -68,10 +42,8 @@ def build(plan: BuildPlan, on: On = "local", as_json: Json = False) -> None:
     from services.jobs.build import build as run
 
     cluster = ray_pool() if on_ray(on) else nullcontext(None)
-    with told_of_lost_signature(plan.store), ProgressDisplay(as_json=as_json) as progress, cluster as pool:
-        with audited("publish", str(plan.store)) if plan.published else nullcontext(AuditedChange("")) as change:
-            report = run(plan, progress, pool=pool)
-            change.published(report.snapshot_id)
+    with ProgressDisplay(as_json=as_json) as progress, cluster as pool:
+        report = run(plan, progress, pool=pool)
     if as_json:
         return print_json(report.to_json())
     file = report_file(plan.store, f"{report.snapshot_id}.json")
@@ -166,9 +138,7 @@ def sync(
         workers=workers,
         findings=findings or read_record(store).policy,
     )
-    with told_of_lost_signature(store), audited("publish", str(store)) as change:
-        report = sync_sources(plan, allowed_models=allowed_models)
-        change.published(report.snapshot_id if report.snapshot_id != report.previous_id else "")
+    report = sync_sources(plan, allowed_models=allowed_models)
     _show_sync(report, store, as_json=as_json)
     if report.kept:
         raise typer.Exit(_UNREAD)

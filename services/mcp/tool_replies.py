@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import OrderedDict
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, TypeAlias
@@ -16,51 +15,26 @@ from egotools.search_tool import slug
 from ingest.trust.hidden_characters import bidirectional_runs, invisible_runs, without_hidden
 from planners.calls.tool_access import ToolAccess
 
-_MOST = 50_000
 _MAX_ID = 4_096
 
 
-class ToolNames:
-    """Call names that answers of this process had, with their ids.
+def id_of(text: str) -> str:
+    """Return the id for an id or a call name, without asking: of a name, as names are made of ids that fit."""
+    return text if "/" in text else text.replace("__", "/").replace("--", ".")
 
-    A call name depends on its tool alone, so one map serves all callers. It opens nothing: each tool is fetched with the rights of its
-    caller.
+
+async def tool_of(client: AsyncClient, text: str) -> Tool:
+    """Return the tool with this id, or with this call name where that was not shortened.
+
+    :raises NotFoundError: when the caller sees none.
     """
-
-    def __init__(self, client: AsyncClient) -> None:
-        self._client = client
-        self._ids: OrderedDict[str, str] = OrderedDict()
-
-    def learn(self, tool: RankedTool | Tool) -> None:
-        """Remember a tool of an answer."""
-        self._ids[tool.call_name] = tool.id
-        self._ids.move_to_end(tool.call_name)
-        if len(self._ids) > _MOST:
-            self._ids.popitem(last=False)
-
-    def id_of(self, text: str) -> str:
-        """Return the id for an id or a call name, without asking: of a name that is not known, as names are made of ids."""
-        return self._ids.get(text) or (text if "/" in text else _unmade(text))
-
-    async def tool(self, text: str) -> Tool:
-        """Return the tool with this id or call name.
-
-        :raises NotFoundError: when the caller sees none.
-        """
-        for tool_id in dict.fromkeys((self.id_of(text), text)):
-            if 0 < len(tool_id) <= _MAX_ID:
-                with suppress(NotFoundError):
-                    tool = await self._client.get_tool(tool_id, schema_format="mcp")
-                    if text in (tool.id, tool.call_name):
-                        self.learn(tool)
-                        return tool
-        remedy = "Give an id or a name as search_tools returned it."
-        raise NotFoundError(f"there is no tool {text[:200]!r}", "id", remedy)
-
-
-def _unmade(name: str) -> str:
-    """The id of which a call name was made, where it was not shortened."""
-    return name.replace("__", "/").replace("--", ".")
+    for tool_id in dict.fromkeys((id_of(text), text)):
+        if 0 < len(tool_id) <= _MAX_ID:
+            with suppress(NotFoundError):
+                tool = await client.get_tool(tool_id, schema_format="mcp")
+                if text in (tool.id, tool.call_name):
+                    return tool
+    raise NotFoundError(f"there is no tool {text[:200]!r}", "id", "Give an id as search_tools returned it.")
 
 
 def why_not_callable(tool: RankedTool | Tool, access: ToolAccess) -> str:

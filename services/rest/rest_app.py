@@ -11,18 +11,18 @@ import logging
 import math
 import re
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from http import HTTPStatus
 from typing import Any
 
 from google.protobuf import message_factory
 from google.protobuf.json_format import MessageToDict, Parse, ParseDict, ParseError
 from google.protobuf.message import Message
-from grpc.aio import EOF, AioRpcError
+from grpc.aio import AioRpcError
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -30,7 +30,7 @@ from egotools.codec import error_from_rpc
 from egotools.v1 import egotools_pb2 as pb
 from ontology.errors import EgotoolsError, InvalidArgumentError, OverloadedError
 from services.http.http_server import http_status, is_own_host
-from services.rest.rest_document import GETS, POSTS, PROBLEM_TYPE, STREAM_TYPE, rest_document
+from services.rest.rest_document import GETS, POSTS, PROBLEM_TYPE, rest_document
 from services.server.admission import BATCH_METHODS, MOST_SINGLE_BYTES, ByteBudget, PeerCalls, address_network
 from services.server.calls import error_message, fields
 from services.server.messages import MAX_FIELDS
@@ -95,11 +95,6 @@ def rest_app(
         answer = await _waited_for(getattr(stub, _method_of(message)), message, request)
         return Response(_json(answer), media_type="application/json", headers=_snapshot(answer))
 
-    async def answer_each(request: Request, message: Message) -> Response:
-        call = stub.RetrieveEach(message, **_said(request))
-        first = await _until_gone(call.read(), call, request)
-        return StreamingResponse(_lines(first, call), media_type=STREAM_TYPE, headers=_snapshot(first))
-
     async def answer_get(request: Request, message: Message) -> Response:
         answer: Any = await _waited_for(getattr(stub, _method_of(message)), message, request)
         body = _json(answer)
@@ -125,8 +120,7 @@ def rest_app(
     routes = [Route("/livez", live), Route("/readyz", readiness), Route("/openapi.json", document)]
     for path, method in POSTS.items():
         most = limits.max_message_bytes if method in BATCH_METHODS else min(MOST_SINGLE_BYTES, limits.max_message_bytes)
-        answer = answer_each if method == "RetrieveEach" else answer_post
-        routes.append(Route(path, Bounded(answer, method, most), methods=["POST"]))
+        routes.append(Route(path, Bounded(answer_post, method, most), methods=["POST"]))
     for path, method in GETS.items():
         path = path.replace("{id}", "{id:path}")
         routes.append(Route(path, Bounded(answer_get, method, 0), methods=["GET"]))
@@ -261,15 +255,12 @@ def _method_of(message: Message) -> str:
 async def _waited_for(method: Any, message: Message, request: Request) -> Any:
     """Return the answer to a call; cancel it when the client of the HTTP request goes away."""
     call = method(message, **_said(request))
-    return await _until_gone(call, call, request)
 
-
-async def _until_gone(answer: Any, call: Any, request: Request) -> Any:
     async def gone() -> None:
         while (await request.receive())["type"] != "http.disconnect":
             pass
 
-    waiting, leaving = asyncio.ensure_future(answer), asyncio.ensure_future(gone())
+    waiting, leaving = asyncio.ensure_future(call), asyncio.ensure_future(gone())
     try:
         await asyncio.wait({waiting, leaving}, return_when=asyncio.FIRST_COMPLETED)
         if not waiting.done():
@@ -281,19 +272,6 @@ async def _until_gone(answer: Any, call: Any, request: Request) -> Any:
             call.cancel()
 
 
-async def _lines(first: Any, call: Any) -> AsyncIterator[bytes]:
-    """A line of JSON for each message of a stream. A failure after the first is the last line."""
-    each = first
-    try:
-        while each is not EOF:
-            yield _json(each) + b"\n"
-            each = await call.read()
-    except AioRpcError as failure:
-        yield json.dumps({"problem": _problem(failure)[0]}).encode() + b"\n"
-    finally:
-        call.cancel()
-
-
 def _json(message: Message) -> bytes:
     """A message as proto3 JSON, with the fields' own names, and those without presence always there."""
     found = MessageToDict(message, preserving_proto_field_name=True, always_print_fields_with_no_presence=True)
@@ -303,8 +281,7 @@ def _json(message: Message) -> bytes:
 def _snapshot(answer: Any) -> dict[str, str]:
     """The header with the snapshot that an answer is from; and that it is for this request only."""
     if isinstance(answer, pb.RetrieveBatchResponse):
-        answer = answer.results[0] if answer.results else answer
-    answer = answer.response if isinstance(answer, pb.RetrieveResult) else answer
+        answer = answer.results[0].response if answer.results else answer
     snapshot = getattr(answer, "snapshot_id", "")
     return {"cache-control": "no-store", **({"egotools-snapshot": snapshot} if snapshot else {})}
 

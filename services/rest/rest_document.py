@@ -16,12 +16,11 @@ from egotools.v1 import egotools_pb2_grpc as pb_grpc
 POSTS = {
     "/v1/retrieve": "Retrieve",
     "/v1/retrieve-batch": "RetrieveBatch",
-    "/v1/retrieve-each": "RetrieveEach",
     "/v1/outcomes": "ReportOutcome",
     "/v1/plan": "Plan",
 }
 GETS = {"/v1/tools/{id}": "GetTool", "/v1/neighbors": "Neighbors", "/v1/catalog": "GetCatalog"}
-PROBLEM_TYPE, STREAM_TYPE = "application/problem+json", "application/x-ndjson"
+PROBLEM_TYPE = "application/problem+json"
 _REQUIRED = {
     "RetrieveBatchRequest": ["requests"],
     "GetToolRequest": ["id"],
@@ -76,8 +75,6 @@ def _operation(verb: str, path: str, method: Any, schemas: dict[str, Any]) -> di
     ]
     snapshot = {"schema": {"type": "string"}, "description": "Id of the snapshot."}
     content: dict[str, Any] = {"application/json": {"schema": _ref(answered, schemas, is_request=False)}}
-    if method.name == "RetrieveEach":
-        content = {STREAM_TYPE: {"schema": {"type": "string"}}}
     found: dict[str, Any] = {
         "operationId": method.name,
         "summary": method.name,

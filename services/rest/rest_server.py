@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,7 +23,6 @@ from services.server.access.tls import client_credentials, is_loopback, web_tls
 from services.server.settings import ServerSettings
 
 _PROBE_S = 2.0
-_MOST_DETAILS = 300  # characters of the transport's words
 _SERVICE = pb.DESCRIPTOR.services_by_name["ToolRetrieval"].full_name
 
 
@@ -36,12 +35,9 @@ class RestSettings(HttpPlace):
 
 
 @asynccontextmanager
-async def serve_rest(
-    target: str, settings: RestSettings, told: Callable[[str], None] = lambda why: None
-) -> AsyncIterator[str]:
+async def serve_rest(target: str, settings: RestSettings) -> AsyncIterator[str]:
     """Serve REST over the gRPC service at ``target`` inside the block; yields the address, ``http://127.0.0.1:8080``.
 
-    :param told: called at the start with why the service does not answer yet: it may start later, or the address is wrong.
     :raises InvalidArgumentError: when tokens would cross a network in plain text, an option is not valid, or the address is in use.
     """
     try:
@@ -61,20 +57,13 @@ async def serve_rest(
         channel = grpc.aio.secure_channel(target, client_credentials(settings.server_ca), options=options)
     health: Any = health_pb2_grpc.HealthStub(channel)
 
-    async def why_silent() -> str:
-        """Why the service does not answer calls; empty where it does."""
+    async def is_ready() -> bool:
         try:
             found = await health.Check(health_pb2.HealthCheckRequest(service=_SERVICE), timeout=_PROBE_S)
-        except grpc.aio.AioRpcError as error:
-            return f"{error.code().name}, {' '.join((error.details() or '').split())[:_MOST_DETAILS]}"
-        served = found.status == health_pb2.HealthCheckResponse.SERVING
-        return "" if served else "it has no catalogue yet, or is stopping"
-
-    async def is_ready() -> bool:
-        return not await why_silent()
+        except grpc.aio.AioRpcError:
+            return False
+        return bool(found.status == health_pb2.HealthCheckResponse.SERVING)
 
     app = rest_app(pb_grpc.ToolRetrievalStub(channel), settings.limits, ready=is_ready, names=names)
     async with channel, serve_http(app, host=settings.host, port=settings.port, tls=tls) as address:
-        if why := await why_silent():
-            told(why)
         yield address

@@ -27,7 +27,7 @@ _T = TypeVar("_T")
 _BYTES_WAIT_S = 1.0
 MOST_SINGLE_BYTES = 1024 * 1024
 """Of the message of a method that takes one request, where the settings allow more."""
-BATCH_METHODS = frozenset({"RetrieveBatch", "RetrieveEach"})
+BATCH_METHODS = frozenset({"RetrieveBatch"})
 _IPV6_NETWORK_BITS = 64  # one host has many addresses there
 
 

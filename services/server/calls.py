@@ -140,7 +140,7 @@ def answer_too_large(size: int, most: int) -> InvalidArgumentError:
     return InvalidArgumentError(
         f"the answer has {size:,} bytes or more; at most {most:,} are sent",
         subject="max_message_bytes",
-        remedy="Request fewer tools, without schema or reasons; send a batch with RetrieveEach; or raise the limit of server and client",
+        remedy="Request fewer tools, without schema or reasons; split a batch; or raise the limit of server and client",
     )
 
 

@@ -6,9 +6,7 @@ import asyncio
 import logging
 import random
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
-from contextlib import aclosing
-from functools import partial
+from collections.abc import Awaitable, Callable, Mapping
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
@@ -19,7 +17,7 @@ from google.protobuf.message import DecodeError, Message
 from egotools.v1 import egotools_pb2 as pb
 from ontology.errors import EgotoolsError, InvalidArgumentError, NotReadyError, OverloadedError
 from services.server.access.authentication import Access
-from services.server.admission import Admission, HeldBytes, PeerCalls, peer_of
+from services.server.admission import Admission, PeerCalls, peer_of
 from services.server.calls import (
     TENANT_METADATA_KEY,
     CallRecord,
@@ -31,7 +29,7 @@ from services.server.calls import (
     status,
 )
 from services.server.messages import check_fields
-from services.server.observe.audit_log import AuditTrail
+from services.server.observe.audit_log import AuditLog
 from services.server.observe.metrics import Metrics
 
 _LOG = logging.getLogger("egotools.server")
@@ -41,6 +39,12 @@ _Next: TypeAlias = Callable[[grpc.HandlerCallDetails], Awaitable["_Handler | Non
 _PUSHBACK_KEY, _ATTEMPTS_KEY = "grpc-retry-pushback-ms", "grpc-previous-rpc-attempts"
 _MOST_ATTEMPTS, _OTHER_REPLICA_S = 4, 0.03
 _OK: Any = (grpc.StatusCode.OK, "", ())
+_GONE = {
+    "RetrieveEach": "RetrieveEach was removed: split the batch, and send the parts with RetrieveBatch",
+    "UpsertTools": "Single tools are not changed any more: run `egotools sync` or `egotools build`, then call Publish",
+    "DeleteTools": "Single tools are not changed any more: run `egotools sync` or `egotools build`, then call Publish",
+}
+"""Method that the contract had → what took its place."""
 _STOPPING = NotReadyError("the server is stopping", remedy="Use another replica")
 
 
@@ -64,7 +68,7 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         max_fields: int,
         max_values: Mapping[str, Mapping[str, int]] = MappingProxyType({}),
         check: Callable[[CallRecord], None] = lambda record: None,
-        trail: AuditTrail | None = None,
+        trail: AuditLog | None = None,
     ) -> None:
         self._prefix = f"/{service}/"
         methods: Any = descriptor_pool.Default().FindServiceByName(service).methods
@@ -98,21 +102,22 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
 
         async def answer(requests: Any, context: _Context) -> Any:
             await self._access.admit(context, path, is_known=handler is not None)
+            method = path.removeprefix(self._prefix)
             if handler is None:
                 self._metrics.finished(CallRecord(method=""), "UNIMPLEMENTED", "", 0.0)
-                await context.abort(grpc.StatusCode.UNIMPLEMENTED, "Method not found!")
-            return await self._call(path.removeprefix(self._prefix), handler, requests, context)
+                await context.abort(grpc.StatusCode.UNIMPLEMENTED, _GONE.get(method, "Method not found!"))
+            return await self._call(method, handler, context)
 
-        return _as_streams(handler, answer, partial(_decoded, handler))
+        return _as_streams(handler, answer)
 
-    async def _call(self, method: str, handler: Any, requests: Any, context: _Context) -> Any:
+    async def _call(self, method: str, handler: Any, context: _Context) -> Any:
         record = CallRecord(method=method, peer=peer_of(context), tenant=_metadata(context, TENANT_METADATA_KEY))
         begin_call(record)
         self.begun += 1
         task = asyncio.current_task()
         self._tasks.add(task)
         try:
-            response, error = await self._run(record, handler, requests, context)
+            response, error = await self._run(record, handler, context)
         except asyncio.CancelledError:
             if not self._abandoned:
                 remaining = context.time_remaining()
@@ -134,26 +139,24 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         return response
 
     async def _run(
-        self, record: CallRecord, handler: Any, requests: Any, context: _Context
+        self, record: CallRecord, handler: Any, context: _Context
     ) -> tuple[Message | None, EgotoolsError | pb.Error | None]:
-        """Return the answer, None for one that was sent as a stream; or the error."""
+        """Return the answer, or the error."""
         try:
             self._check(record)
             who, method = record.caller.name or record.peer, record.method
             self._admission.begin(who, context)
-            if handler.request_streaming:
-                return await handler.stream_unary(requests, context), None
             raw, held = await self._admission.read(method, who, context)
             check_fields(raw, self._kinds[method], self._max_values.get(method, {}), self._max_fields)
             request = _decoded(handler, raw)
             del raw
             if self._trail is not None:
                 await self._trail.begin(record, getattr(request, "snapshot_id", ""))
-            if handler.response_streaming:
-                await self._stream(record, handler.unary_stream(request, context), held, context)
-                return None, None
             response: Message = await handler.unary_unary(request, context)
-            held.resize(self._checked_size(response))
+            size = response.ByteSize()
+            if size > self._max_message_bytes:
+                raise answer_too_large(size, self._max_message_bytes)
+            held.resize(size)
             self._metrics.answered(record, response)
             return response, None
         except EgotoolsError as error:
@@ -170,28 +173,12 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         _LOG.info("call", extra=fields(method=record.method, code=code, ms=round(seconds * 1e3, 3), **said))
         self._metrics.finished(record, code, reason, seconds)
 
-    async def _stream(
-        self, record: CallRecord, responses: AsyncGenerator[Message], held: HeldBytes, context: _Context
-    ) -> None:
-        """Send each answer when the one before was taken, so that a caller who does not read has one at most."""
-        async with aclosing(responses):
-            async for response in responses:
-                held.resize(self._checked_size(response))
-                self._metrics.answered(record, response)
-                await context.write(response)
 
-    def _checked_size(self, response: Message) -> int:
-        size = response.ByteSize()
-        if size > self._max_message_bytes:
-            raise answer_too_large(size, self._max_message_bytes)
-        return size
-
-
-def _as_streams(handler: Any, answer: Callable[[Any, Any], Awaitable[Any]], decode: Any) -> _Handler:
+def _as_streams(handler: Any, answer: Callable[[Any, Any], Awaitable[Any]]) -> _Handler:
     """A handler of a stream of requests, which runs before any message is received."""
     streams = handler is not None and handler.response_streaming
     make: Any = grpc.stream_stream_rpc_method_handler if streams else grpc.stream_unary_rpc_method_handler
-    decode = decode if handler is not None and handler.request_streaming else None
+    decode = handler.request_deserializer if handler is not None and handler.request_streaming else None
     made: _Handler = make(answer, decode, None if handler is None else handler.response_serializer)
     return made
 
@@ -264,7 +251,7 @@ class StandardInterceptor(grpc.aio.ServerInterceptor):
                 if not self._ending:
                     raise
 
-        return _as_streams(handler, answer, handler.request_deserializer)
+        return _as_streams(handler, answer)
 
     async def _answer(self, handler: Any, requests: Any, context: Any) -> Any:
         peer = peer_of(context)

@@ -263,17 +263,6 @@ class CatalogAdmin(pb_grpc.CatalogAdminServicer):
         async with self._comparing:
             return await in_background(lambda: _differences(store, old_id, request.new_id))
 
-    async def UpsertTools(self, request_iterator: Any, context: _Context) -> pb.ChangeToolsResponse:
-        """Refuse: a catalogue changes as a whole."""
-        raise UnsupportedError(
-            "single tools of a catalogue are not changed any more",
-            remedy="Change the documents, run `egotools sync` or `egotools build`, then call Publish; a watched store needs no call",
-        )
-
-    async def DeleteTools(self, request: pb.DeleteToolsRequest, context: _Context) -> pb.ChangeToolsResponse:
-        """Refuse, as ``UpsertTools``."""
-        return await self.UpsertTools(request, context)
-
     async def ListCatalogs(self, request: pb.ListCatalogsRequest, context: _Context) -> pb.ListCatalogsResponse:
         """List the catalogues of this server that the caller may see."""
         visible = current_call().caller.tenants

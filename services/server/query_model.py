@@ -16,7 +16,7 @@ import os
 import threading
 import time
 from collections import Counter, OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from typing import Any
@@ -107,21 +107,12 @@ def open_query_chat(name: str, setting: str = "query_model") -> ChatModel:
     return OpenAIChat(model, base_url=address, api_key=key, **limits)
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """A tool as the model that chooses sees it."""
-
-    id: str
-    text: str
-
-
-def shown_tools(engine: Engine, request: Request) -> list[Shown]:
-    """The best 40 tools for a request, each in one line: title, description, and the inputs that it requires."""
-    wanted = replace(
-        request, k=SHORTLIST, explain=False, explanation=False, auto_k=False, abstain=False, budget_tokens=0
-    )
+def shown_tools(engine: Engine, request: Request) -> dict[str, str]:
+    """The best 40 tools for a request by id, each in one line: title, description, and the inputs that it requires."""
+    plain: Any = dict.fromkeys(("explain", "explanation", "auto_k", "abstain"), False)
+    wanted = replace(request, k=SHORTLIST, budget_tokens=0, **plain)
     found = engine.retriever(request.preset).retrieve(wanted)
-    return [Shown(each.id, _line_of(engine.tool(each.id))) for each in found.tools]
+    return {each.id: _line_of(engine.tool(each.id)) for each in found.tools}
 
 
 def _line_of(tool: Tool) -> str:
@@ -132,18 +123,18 @@ def _line_of(tool: Tool) -> str:
 
 
 class _BoundedChat:
-    """A chat model whose answers are kept, with so many calls of a tenant at once and so many tokens a call. For one event loop.
+    """A chat model whose answers are kept, with so many calls of a tenant at once and so many tokens a call. For one event loop."""
 
-    :param schema: of its answers, with one list of texts.
-    """
+    schema: dict[str, Any]  # of its answers, with one list of texts
+    most_tokens: int
 
-    def __init__(self, chat: ChatModel, schema: dict[str, Any], most_tokens: int) -> None:
-        self._chat, self._schema, self._most_tokens = chat, schema, most_tokens
-        (self._field,) = schema["properties"]
+    def __init__(self, chat: ChatModel) -> None:
+        self._chat = chat
+        (self._field,) = self.schema["properties"]
         self._running: Counter[str] = Counter()
         self._answers: OrderedDict[bytes, list[Any]] = OrderedDict()  # by digests of what was asked
 
-    async def ask(self, tenant: str, system: str, text: str, deadline: float) -> tuple[list[Any], int]:
+    async def _asked(self, tenant: str, system: str, text: str, deadline: float) -> tuple[list[Any], int]:
         """What the model lists, and the tokens that it took; 0 where the answer was kept.
 
         :param deadline: of the call, a ``time.monotonic()``; half of what is left is for the model.
@@ -162,8 +153,8 @@ class _BoundedChat:
     async def _answer(self, tenant: str, system: str, text: str, left_s: float) -> tuple[str, int]:
         """The model's answer and its tokens; the call may go on in its thread when nobody waits any more."""
         needed = len((system + text).encode("utf-8", "replace")) // _BYTES_PER_TOKEN + _ANSWER_TOKENS
-        if needed > self._most_tokens:
-            raise self._error(f"the request needs about {needed:,} tokens, and {self._most_tokens:,} are left")
+        if needed > self.most_tokens:
+            raise self._error(f"the request needs about {needed:,} tokens, and {self.most_tokens:,} are left")
         if self._running[tenant] >= _CALLS_PER_TENANT:
             raise self._error(f"{_CALLS_PER_TENANT} requests are with it already")
         if left_s <= 0:
@@ -175,7 +166,7 @@ class _BoundedChat:
         def call() -> None:
             try:
                 answer = self._chat.complete(
-                    messages, schema=self._schema, schema_name="answer", max_tokens=_ANSWER_TOKENS
+                    messages, schema=self.schema, schema_name="answer", max_tokens=_ANSWER_TOKENS
                 )
                 result.set_result(answer)
             except BaseException as error:
@@ -214,11 +205,10 @@ class _BoundedChat:
         return ModelError(problem, subject=self._chat.name)
 
 
-class QueryModel:
-    """Writes the needs of requests with a chat model. For one event loop."""
+class QueryModel(_BoundedChat):
+    """Writes the needs of requests."""
 
-    def __init__(self, chat: ChatModel) -> None:
-        self._model = _BoundedChat(chat, _NEEDS, _MOST_TOKENS)
+    schema, most_tokens = _NEEDS, _MOST_TOKENS
 
     def helps(self, request: Request) -> bool:
         """Whether the model is asked about a request: of the preset ``default``, named or not, without needs."""
@@ -232,7 +222,7 @@ class QueryModel:
         """
         started, tokens = time.monotonic(), 0
         try:
-            written, tokens = await self._model.ask(tenant, _REWRITE + searched, f"Request:\n{request.query}", deadline)
+            written, tokens = await self._asked(tenant, _REWRITE + searched, f"Request:\n{request.query}", deadline)
             needs, left_out = usable_needs(written)
             request = replace(request, needs=tuple(needs))
             told = [f"query model: of its needs {left_out}"] if left_out else []
@@ -243,38 +233,31 @@ class QueryModel:
         return Improved(request=request, fallbacks=tuple(told), spent_ms=spent_ms, tokens=tokens)
 
 
-class Chooser:
-    """Chooses among the best tools with a chat model. For one event loop."""
+class Chooser(_BoundedChat):
+    """Chooses among the best tools."""
 
-    def __init__(self, chat: ChatModel) -> None:
-        self._model = _BoundedChat(chat, _CHOICE, _CHOICE_TOKENS)
+    schema, most_tokens = _CHOICE, _CHOICE_TOKENS
 
     def helps(self, request: Request) -> bool:
         """Whether the model is asked about a request: of the preset ``default``, named or not."""
         return request.preset in ("", DEFAULT_PRESET)
 
-    async def choose(self, improved: Improved, tenant: str, deadline: float, *, shown: Sequence[Shown]) -> Improved:
+    async def choose(self, improved: Improved, tenant: str, deadline: float, *, shown: Mapping[str, str]) -> Improved:
         """The request with the ids of the tools that the model chooses.
 
         :param deadline: of the call, a ``time.monotonic()``; half of what is left is for the model.
         :param shown: of :func:`shown_tools`.
         """
         started, tokens, request = time.monotonic(), 0, improved.request
-        lines = (f"{each.id}: {each.text}" for each in shown)
-        tools = "\n".join(" ".join(line.split()) for line in lines)  # a line break in a name begins no other tool
+        # A line break in a name begins no other tool.
+        tools = "\n".join(" ".join(f"{id_}: {text}".split()) for id_, text in shown.items())
+        text = f"Task:\n{request.text}\n\nTools:\n{tools}"
         try:
-            named, tokens = await self._model.ask(
-                tenant, _CHOOSE, f"Task:\n{request.text}\n\nTools:\n{tools}", deadline
-            )
-            known = {each.id for each in shown}
-            chosen = tuple(dict.fromkeys(each for each in named if isinstance(each, str) and each in known))
-            left_out = len(named) - len(chosen)
+            named, tokens = await self._asked(tenant, _CHOOSE, text, deadline)
+            chosen = tuple(dict.fromkeys(each for each in named if isinstance(each, str) and each in shown))
+            left_out = f"{len(named) - len(chosen)} of the {len(named)}"
             request = replace(request, first=chosen)
-            told = (
-                [f"chooser: {left_out} of the {len(named)} that it named it was not shown, or named twice"]
-                if left_out
-                else []
-            )
+            told = [f"chooser: {left_out} that it named it was not shown, or named twice"] * (len(named) > len(chosen))
             told += [] if chosen else ["chooser: it chose no tool, so the order is that without a choice"]
         except ModelError as error:
             told = [f"no chooser: {error.problem}"]

@@ -1,24 +1,26 @@
-"""Reported outcomes: the ids of requests, what of a report is kept, how many a reporter may send, and the log of each catalogue."""
+"""Reported outcomes: what of a report is kept, how many a reporter may send, and the log of each catalogue."""
 
 from __future__ import annotations
 
 import logging
+import re
+import secrets
 import time
 from collections import Counter
 from collections.abc import Mapping
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 from egotools.v1 import egotools_pb2 as pb
 from ontology.errors import EgotoolsError, InvalidArgumentError, OverloadedError, SnapshotError
 from retrieval.engine import Engine
-from services.outcomes import Outcome, OutcomeLog, OutputSeen, RequestIds, open_secret
+from services.outcomes import Outcome, OutcomeLog, open_secret, pseudonym
 from services.server.calls import CallRecord, fields
 from services.server.settings import ServerSettings
 
 _LOG = logging.getLogger("egotools.server")
-_MAX_REQUEST_ID_CHARS, _MAX_USED, _MAX_OUTPUTS, _MAX_NAME_CHARS, _MAX_QUERY_CHARS = 64, 100, 100, 256, 20_000
-_TYPES = ("array", "boolean", "integer", "number", "object", "string")
+_REQUEST_ID = re.compile(r"[0-9a-f]{32}")
+_MAX_USED, _MAX_QUERY_CHARS = 100, 20_000
 _MAX_TERMS, _MAX_TERM_CHARS = 64, 40
 _WINDOW_S, _REPORTERS = 60.0, 10_000
 
@@ -31,9 +33,10 @@ class Reports:
 
     def __init__(self, folders: Mapping[str, Path], settings: ServerSettings) -> None:
         self._settings, self._folders = settings, dict(folders)
-        self._catalogs: dict[str, tuple[RequestIds, OutcomeLog]] = {}
+        self._catalogs: dict[str, tuple[bytes, OutcomeLog]] = {}
         self._sent: Counter[tuple[str, str]] = Counter()
         self._since = time.monotonic()
+        self._writer = ThreadPoolExecutor(1, thread_name_prefix="egotools-outcomes")
 
     def open(self, tenant: str) -> None:
         """Keep the outcomes of a tenant from now on. Call it once a snapshot of its store is served: until then the folder may be
@@ -43,21 +46,21 @@ class Reports:
         if not self._settings.outcomes_mib or tenant in self._catalogs or folder is None or not folder.parent.is_dir():
             return
         try:
-            ids = RequestIds(open_secret(folder))
+            secret = open_secret(folder)
         except EgotoolsError as error:
             _LOG.warning("outcomes are not kept", extra=fields(tenant=tenant, reason=error.problem))
             return
-        self._catalogs[tenant] = ids, OutcomeLog(folder, max_bytes=self._settings.outcomes_mib * 1024 * 1024)
+        self._catalogs[tenant] = secret, OutcomeLog(folder, max_bytes=self._settings.outcomes_mib * 1024 * 1024)
 
     def close(self) -> None:
         """Write what waits for the disk."""
+        self._writer.shutdown()
         for _, log in self._catalogs.values():
             log.close()
 
-    def issue(self, tenant: str, snapshot_id: str, query: str) -> str:
-        """Return the id of a request; empty where no outcomes are kept."""
-        kept = self._catalogs.get(tenant)
-        return kept[0].issue(tenant, snapshot_id, query) if kept else ""
+    def issue(self, tenant: str) -> str:
+        """Return the id of a request, which is random; empty where no outcomes are kept."""
+        return secrets.token_hex(16) if tenant in self._catalogs else ""
 
     def allow(self, call: CallRecord) -> None:
         """Count a report, in windows of a minute; OverloadedError when its reporter has sent too many."""
@@ -81,26 +84,21 @@ class Reports:
             if call.tenant not in self._folders:  # of a command that serves a store for itself
                 remedy = "Start egotools serve, and name it with --server"
             raise SnapshotError(problem, subject="outcomes", remedy=remedy)
-        ids, log = self._catalogs[call.tenant]
+        secret, log = self._catalogs[call.tenant]
         _check(message)
-        issued = ids.read(message.request_id, call.tenant, message.query)
-        for tool_id in dict.fromkeys(message.used):  # those of outputs are among them
+        for tool_id in dict.fromkeys(message.used):
             engine.tool(tool_id)
         keeps = self._settings.keep_requests
-        outputs = [(each.tool_id, each.name, each.type, each.taken_by, each.taken_as) for each in message.outputs]
-        names = ("tool", "name", "type", "taken_by", "taken_as")
         outcome = Outcome(
-            key=issued.key,
-            time=issued.time,
-            snapshot=issued.snapshot,
-            reporter=ids.reporter(_name(call)),
+            key=message.request_id,
+            time=int(time.time()),
+            reporter=pseudonym(secret, _name(call)),
             used=tuple(message.used),
             succeeded=message.succeeded if message.HasField("succeeded") else None,
-            outputs=tuple(OutputSeen(**dict(zip(names, values, strict=True))) for values in outputs),
             terms=_terms(engine, message.query) if keeps == "terms" else (),
             query=message.query if keeps == "text" else "",
         )
-        return log.append(outcome)
+        return self._writer.submit(log.append, outcome)
 
 
 def _terms(engine: Engine, query: str) -> tuple[str, ...]:
@@ -115,29 +113,12 @@ def _name(call: CallRecord) -> str:
 
 
 def _check(message: pb.ReportOutcomeRequest) -> None:
-    used = message.used
     rules = [
-        (1 <= len(message.request_id) <= _MAX_REQUEST_ID_CHARS, "request_id", "it has 1 to 64 characters"),
-        (len(used) <= _MAX_USED, "used", f"at most {_MAX_USED} tools are allowed"),
-        (all(used), "used", "the id of a tool is empty"),
+        (_REQUEST_ID.fullmatch(message.request_id), "request_id", "it is none that an answer of this server had"),
+        (len(message.used) <= _MAX_USED, "used", f"at most {_MAX_USED} tools are allowed"),
+        (all(message.used), "used", "the id of a tool is empty"),
         (len(message.query) <= _MAX_QUERY_CHARS, "query", f"at most {_MAX_QUERY_CHARS:,} characters are allowed"),
-        (len(message.outputs) <= _MAX_OUTPUTS, "outputs", f"at most {_MAX_OUTPUTS} outputs are allowed"),
     ]
-    path = f"the name of an output is a dotted path of 1 to {_MAX_NAME_CHARS} characters"
-    for each in message.outputs[:_MAX_OUTPUTS]:
-        taken_by, taken_as = each.taken_by, each.taken_as
-        rules += [
-            (each.tool_id in used, "outputs.tool_id", "an output is of a tool that was not used"),
-            (_is_path(each.name), "outputs.name", path),
-            (each.type in _TYPES, "outputs.type", f"a type is one of {', '.join(_TYPES)}"),
-            (not taken_by or taken_by in used, "outputs.taken_by", "it names a tool that was not used"),
-            (bool(taken_by) == bool(taken_as), "outputs.taken_as", "give the tool and its input, or neither"),
-            (not taken_as or _is_path(taken_as), "outputs.taken_as", "it is the dotted path of an input"),
-        ]
     for holds, field, problem in rules:
         if not holds:
             raise InvalidArgumentError(problem, subject=field)
-
-
-def _is_path(name: str) -> bool:
-    return 1 <= len(name) <= _MAX_NAME_CHARS and name.isprintable() and not any(letter.isspace() for letter in name)

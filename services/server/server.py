@@ -30,7 +30,7 @@ from services.server.calls import CallRecord, fields
 from services.server.catalogs import Catalogs, CatalogStore
 from services.server.interceptors import CallInterceptor, StandardInterceptor
 from services.server.messages import MAX_FIELDS
-from services.server.observe.audit_log import AuditLog, AuditTrail
+from services.server.observe.audit_log import AuditLog
 from services.server.observe.metrics import Metrics, MetricsHttp
 from services.server.publisher import CatalogAdmin, Publisher, in_background
 from services.server.query_model import Chooser, QueryModel, open_query_chat
@@ -95,7 +95,7 @@ class Server:
         self.settings, self.address, self.admin_address = settings, "", ""
         self.limiter = Limiter(workers=settings.workers, queue=settings.queue)
         self.metrics, self.metrics_port = Metrics(lambda: self.catalogs.tenants), 0
-        self.trail = AuditTrail(AuditLog(settings.audit_log))
+        self.trail = AuditLog(settings.audit_log)
         self._http: MetricsHttp | None = None
         self.access = access_of(settings, denied=self.metrics.denied, policy_read=self._policy_read)
         self.reports = Reports(outcomes, settings)
@@ -135,7 +135,7 @@ class Server:
             self.metrics,
             max_message_bytes=settings.max_message_bytes,
             max_fields=MAX_FIELDS,
-            max_values={method: {"requests": settings.max_batch} for method in ("RetrieveBatch", "RetrieveEach")},
+            max_values={"RetrieveBatch": {"requests": settings.max_batch}},
             check=self._check,
         )
         admin_settings = replace(settings, max_message_bytes=_ADMIN_REQUEST_BYTES)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any, TypeAlias, TypeVar
@@ -45,7 +45,7 @@ from services.server.messages import (
     tool_message,
     tool_tokens,
 )
-from services.server.query_model import SHORTLIST, Chooser, Improved, QueryModel, Shown, shown_tools, what_is_searched
+from services.server.query_model import SHORTLIST, Chooser, Improved, QueryModel, shown_tools, what_is_searched
 from services.server.reports import Reports
 from services.server.settings import ServerSettings
 
@@ -78,7 +78,7 @@ class ToolRetrieval(pb_grpc.ToolRetrievalServicer):
         add_log_fields(k=request.k, query_chars=len(request.text), needs=len(request.needs))
         check_call_cost([request_cost(request)], self._settings.max_call_cost)
         improved = await self._chosen(engine, await self._improved(engine, request, context), context)
-        work = partial(self._retrieve, engine, improved, request.text, current_call().tenant)
+        work = partial(self._retrieve, engine, improved, current_call().tenant)
         response = await self._run(context, work, cost=request_cost(improved.request))
         add_log_fields(preset=response.preset, tools=len(response.tools), fallbacks=len(response.fallbacks))
         add_log_fields(unanswerable=response.unanswerable)
@@ -90,22 +90,20 @@ class ToolRetrieval(pb_grpc.ToolRetrievalServicer):
         decoded, costs = self._batch(engine, message)
         check_call_cost(costs, self._settings.max_call_cost)
         answer, size, most = pb.RetrieveBatchResponse(), 0, self._settings.max_message_bytes
-        async for result in self._each(engine, decoded, costs, self._deadline(context)):
+        deadline, tenant = self._deadline(context), current_call().tenant
+        for number, (request, cost) in enumerate(zip(decoded, costs, strict=True)):
+            # Each waits for a turn of its own, so that a batch holds no worker for long.
+            work = partial(self._result, engine, request, tenant)
+            result = await self._limiter.run(work, deadline=deadline, flow=_flow(), cost=cost, begun=number > 0)
             size += result.ByteSize()
             if size > most:
                 raise answer_too_large(size, most)
             answer.results.append(result)
+        failed = [each.HasField("error") for each in answer.results]
+        empty = sum(each.HasField("response") and not each.response.tools for each in answer.results)
+        unanswerable = sum(each.response.unanswerable for each in answer.results)
+        add_log_fields(errors=sum(failed), unanswerable=unanswerable, empty=empty)
         return answer
-
-    async def RetrieveEach(
-        self, message: pb.RetrieveBatchRequest, context: _Context
-    ) -> AsyncGenerator[pb.RetrieveResult]:
-        """Yield the tools that each of several requests needs; the next request runs when the answer before it was taken."""
-        engine = self._engine()
-        decoded, costs = self._batch(engine, message)
-        check_call_cost([max(costs)], self._settings.max_call_cost)
-        async for result in self._each(engine, decoded, costs, self._deadline(context)):
-            yield result
 
     async def GetTool(self, message: pb.GetToolRequest, context: _Context) -> pb.GetToolResponse:
         """Return all fields of one tool."""
@@ -150,7 +148,7 @@ class ToolRetrieval(pb_grpc.ToolRetrievalServicer):
         engine = self._engine()
         call = current_call()
         self._reports.allow(call)
-        add_log_fields(used=len(message.used), outputs=len(message.outputs))
+        add_log_fields(used=len(message.used))
         kept = await self._run(context, lambda turn: self._reports.keep(message, call, engine))
         await asyncio.wrap_future(kept)
         return pb.ReportOutcomeResponse()
@@ -200,13 +198,14 @@ class ToolRetrieval(pb_grpc.ToolRetrievalServicer):
         if chooser is None or not chooser.helps(request):
             return improved
         cost = request_cost(replace(request, k=SHORTLIST, explain=False))
-        shown = await self._run(context, partial(self._shown, engine, request), cost=cost)
+
+        def shortlisted(turn: Turn) -> dict[str, str]:
+            return shown_tools(engine, replace(request, deadline=turn.deadline, cancelled=turn.abandoned.is_set))
+
+        shown = await self._run(context, shortlisted, cost=cost)
         chosen = await chooser.choose(improved, current_call().tenant, self._deadline(context), shown=shown)
         add_log_fields(model_tokens=chosen.tokens, chosen=len(chosen.request.first))
         return chosen
-
-    def _shown(self, engine: Engine, request: Request, turn: Turn) -> list[Shown]:
-        return shown_tools(engine, replace(request, deadline=turn.deadline, cancelled=turn.abandoned.is_set))
 
     def _batch(
         self, engine: Engine, message: pb.RetrieveBatchRequest
@@ -227,28 +226,14 @@ class ToolRetrieval(pb_grpc.ToolRetrievalServicer):
         add_log_fields(batch=count, query_chars=sum(len(each.query) for each in decoded if isinstance(each, Request)))
         return decoded, [request_cost(each) if isinstance(each, Request) else 1 for each in decoded]
 
-    async def _each(
-        self, engine: Engine, decoded: list[Request | EgotoolsError], costs: list[int], deadline: float
-    ) -> AsyncGenerator[pb.RetrieveResult]:
-        """Yield the result of each request. Each waits for a turn of its own, so that a batch holds no worker for long."""
-        errors = unanswerable = empty = 0
-        for number, (request, cost) in enumerate(zip(decoded, costs, strict=True)):
-            work = partial(self._result, engine, request, current_call().tenant)
-            result = await self._limiter.run(work, deadline=deadline, flow=_flow(), cost=cost, begun=number > 0)
-            errors += result.HasField("error")
-            unanswerable += result.response.unanswerable
-            empty += result.HasField("response") and not result.response.tools
-            add_log_fields(errors=errors, unanswerable=unanswerable, empty=empty)
-            yield result
-
-    def _retrieve(self, engine: Engine, improved: Improved, asked: str, tenant: str, turn: Turn) -> pb.RetrieveResponse:
-        """Answer one request, whose text was ``asked``, on a worker."""
+    def _retrieve(self, engine: Engine, improved: Improved, tenant: str, turn: Turn) -> pb.RetrieveResponse:
+        """Answer one request on a worker."""
         size_of = partial(tool_tokens, engine, schema_format=improved.request.schema_format)
         request = replace(improved.request, deadline=turn.deadline, cancelled=turn.abandoned.is_set, size_of=size_of)
         request.check("retrieve")
         response = improved.told(engine.retriever(request.preset).retrieve(request))
         request.check("reply")
-        request_id = self._reports.issue(tenant, response.snapshot_id, asked)
+        request_id = self._reports.issue(tenant)
         timings_ms = {**response.timings_ms, "queue": round(turn.queued_ms, 3)}
         return response_message(
             engine,
@@ -263,7 +248,7 @@ class ToolRetrieval(pb_grpc.ToolRetrievalServicer):
         try:
             if isinstance(request, EgotoolsError):
                 raise request
-            response = self._retrieve(engine, Improved(request=request), request.text, tenant, turn)
+            response = self._retrieve(engine, Improved(request=request), tenant, turn)
             return pb.RetrieveResult(response=response)
         except DeadlineError:
             raise  # it is the deadline of the whole batch

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
 import socket
 from collections.abc import AsyncIterator
 from typing import Any
@@ -14,18 +13,12 @@ import pytest
 from egotools import (
     AsyncClient,
     Client,
-    ClientError,
-    InternalServerError,
     InvalidRequestError,
     NotFoundError,
-    PreconditionError,
     Query,
     Response,
-    SnapshotLostError,
     UnavailableError,
 )
-from ontology.errors import EgotoolsError, ModelError, SnapshotCorruptError, SnapshotError
-from retrieval.query.request import Request
 from services.server.server import Server
 from tests.egotools.asking import Ask, client_of
 from tests.services.server.memory_engine import SNAPSHOT_ID, MemoryEngine, serving
@@ -165,27 +158,6 @@ async def test_wrong_arguments_are_named(ask: Ask, query: str, named: dict[str, 
     assert (caught.value.subject, caught.value.code) == (subject, "INVALID_ARGUMENT")
 
 
-@pytest.mark.parametrize(
-    ("raised", "met"),
-    [
-        (SnapshotError("x"), PreconditionError),
-        (SnapshotCorruptError("x"), SnapshotLostError),
-        (ModelError("x"), UnavailableError),
-        (EgotoolsError("x"), InternalServerError),
-    ],
-    ids=lambda value: getattr(value, "__name__", type(value).__name__),
-)
-async def test_codes_become_classes(
-    ask: Ask, engine: MemoryEngine, raised: EgotoolsError, met: type[ClientError]
-) -> None:
-    def hook(request: Request) -> None:
-        raise raised
-
-    engine.hook = hook
-    with pytest.raises(met, match="x"):
-        await ask("retrieve", "customer")
-
-
 # -- replicas ----------------------------------------------------------------------------------------------------------
 
 
@@ -219,26 +191,3 @@ async def test_tls_does_not_fall_back_to_plain_text(server: Server) -> None:
             await client.retrieve("customer", timeout_s=3)
     with Client(server.address, tls=True) as sync_client, pytest.raises(UnavailableError):
         await asyncio.to_thread(sync_client.retrieve, "customer", timeout_s=3)
-
-
-def test_both_clients_have_the_same_methods() -> None:
-    def surface(kind: type) -> dict[str, list[str]]:
-        return {
-            name: [f"{p.name}:{p.kind}={p.default}" for p in inspect.signature(method).parameters.values()]
-            for name, method in vars(kind).items()
-            if inspect.isfunction(method) and not (name.startswith("_") and name != "__init__")
-        }
-
-    assert surface(Client) == surface(AsyncClient)
-    assert set(surface(Client)) == {
-        "__init__",
-        "close",
-        "retrieve",
-        "retrieve_batch",
-        "report_outcome",
-        "get_tool",
-        "neighbors",
-        "plan",
-        "catalog",
-        "tool_ids",
-    }

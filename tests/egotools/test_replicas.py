@@ -46,7 +46,7 @@ class Scripted(pb_grpc.ToolRetrievalServicer):
     def _nothing(self, request: Any, context: Any) -> Any:
         raise NotImplementedError
 
-    RetrieveEach = GetTool = Neighbors = GetCatalog = Plan = ReportOutcome = _nothing
+    GetTool = Neighbors = GetCatalog = Plan = ReportOutcome = _nothing
 
 
 @contextmanager

@@ -74,16 +74,6 @@ export class Client {
     return (await this.#json<Answer>("POST", "/v1/retrieve-batch", { requests }, options)).results;
   }
 
-  /** As retrieveBatch, each result as it comes. Whoever stops reading ends the call. */
-  async *retrieveEach(requests: RetrieveRequest[], options?: CallOptions): AsyncGenerator<RetrieveResult> {
-    const response = await this.#send("POST", "/v1/retrieve-each", { requests }, options, true);
-    for await (const line of lines(response)) {
-      const result = JSON.parse(line) as RetrieveResult & { problem?: Problem };
-      if (result.problem) throw new EgotoolsError(result.problem);
-      yield result;
-    }
-  }
-
   /** Return all fields of one tool. */
   getTool(id: string, query: Query<"GetTool"> = {}, options?: CallOptions): Promise<GetToolResponse> {
     return this.#json("GET", `/v1/tools/${encodeURIComponent(id)}${search(query)}`, undefined, options);
@@ -119,7 +109,6 @@ export class Client {
     path: string,
     body: unknown,
     { signal }: CallOptions = {},
-    isStream = false,
   ): Promise<Response> {
     const { attempts = 4, timeoutMs = 10_000 } = this.#options;
     const sent = body === undefined ? undefined : JSON.stringify(body);
@@ -136,7 +125,6 @@ export class Client {
           signal: signal ? AbortSignal.any([signal, timer.signal]) : timer.signal,
         });
         if (response.ok) {
-          if (isStream) return response;
           return new Response(await response.arrayBuffer(), response); // within the time of the attempt
         }
         const problem = await problemOf(response);
@@ -188,29 +176,4 @@ async function problemOf(response: Response): Promise<Problem> {
   }
   const detail = `The server answered ${response.status}.`;
   return { type: "about:blank", title: response.statusText, status: response.status, detail, reason: "HTTP" } as Problem;
-}
-
-async function* lines(response: Response): AsyncGenerator<string> {
-  const decoder = new TextDecoder();
-  const reader = response.body!.getReader();
-  let text = "";
-  try {
-    for (;;) {
-      const { done, value } = await reader.read();
-      text += decoder.decode(value, { stream: !done });
-      const whole = text.split("\n");
-      text = done ? "" : (whole.pop() ?? "");
-      yield* whole.filter((line) => line.trim());
-      if (done) return;
-    }
-  } finally {
-    await reader.cancel().catch(() => undefined);
-  }
-}
-
-function wait(ms: number, signal?: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(resolve, ms);
-    signal?.addEventListener("abort", () => (clearTimeout(timer), reject(signal.reason)), { once: true });
-  });
 }

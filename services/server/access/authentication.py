@@ -48,8 +48,8 @@ class MethodRule(NamedTuple):
     of_tenant: bool = True
 
 
-_READS = ("Retrieve", "RetrieveBatch", "RetrieveEach", "GetTool", "Neighbors", "GetCatalog", "ReportOutcome", "Plan")
-_CHANGES = ("Publish", "Rollback", "ListSnapshots", "Diff", "UpsertTools", "DeleteTools")
+_READS = ("Retrieve", "RetrieveBatch", "GetTool", "Neighbors", "GetCatalog", "ReportOutcome", "Plan")
+_CHANGES = ("Publish", "Rollback", "ListSnapshots", "Diff")
 METHODS: dict[str, MethodRule] = {
     **{f"/egotools.v1.ToolRetrieval/{name}": MethodRule("read") for name in _READS},
     **{f"/egotools.v1.CatalogAdmin/{name}": MethodRule("admin") for name in _CHANGES},

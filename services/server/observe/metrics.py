@@ -212,11 +212,8 @@ def _answers(message: Message) -> Iterator[pb.RetrieveResponse]:
     """The answers to requests that a message has; failed ones are left out."""
     if isinstance(message, pb.RetrieveResponse):
         yield message
-    elif isinstance(message, pb.RetrieveResult) and message.HasField("response"):
-        yield message.response
     elif isinstance(message, pb.RetrieveBatchResponse):
-        for result in message.results:
-            yield from _answers(result)
+        yield from (result.response for result in message.results if result.HasField("response"))
 
 
 def _gauge(name: str, text: str) -> GaugeMetricFamily:

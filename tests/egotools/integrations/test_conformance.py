@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from egotools import Client, UnavailableError
+from egotools import Client
 from egotools.integrations.tool_source import AnyTool
 from egotools.search_tool import SEARCH_TEXT
 from tests.egotools.integrations.conftest import HOSTILE, SECRET, World
@@ -23,13 +23,10 @@ SEARCH_REFUND = ("search_tools", {"query": "refund an order"})
 
 
 ASKING = pytest.mark.parametrize("framework", [name for name, each in FRAMEWORKS.items() if each.asks], indirect=True)
-SEARCHING, CALLING_SEARCH = (
-    pytest.mark.parametrize(
-        "framework", [name for name, each in FRAMEWORKS.items() if each.searches == searches], indirect=True
-    )
-    for searches in (True, False)
+CALLING_SEARCH = pytest.mark.parametrize(
+    "framework", [name for name, each in FRAMEWORKS.items() if not each.searches], indirect=True
 )
-"""The frameworks that search before the first turn, and those whose model calls the search."""
+"""The frameworks whose model calls the search; the others search before the first turn."""
 
 
 @pytest.fixture(params=FRAMEWORKS)
@@ -113,19 +110,6 @@ def test_a_tool_that_no_search_found_is_not_called(framework: Framework, world: 
     assert world.api.arrived == []
 
 
-@CALLING_SEARCH
-@pytest.mark.parametrize("abstain", [True, False])
-def test_where_nothing_fits_there_are_no_tools_only_if_so_asked(
-    framework: Framework, world: World, abstain: bool
-) -> None:
-    world.chat.say(("search_tools", {"query": "qwxz vbnm plooph"}), "No.")
-    source = world.source(abstain=abstain)
-    assert framework.run(source, None) == "No."
-    assert len(source.tools) == (0 if abstain else source.k)
-    later = 1 + len(source.tools) if framework.binds else 2
-    assert [len(names) for names in world.chat.offered()] == [1 if framework.binds else 2, later]
-
-
 @pytest.fixture
 def down() -> Iterator[Client]:
     """A client of a server that does not answer."""
@@ -133,16 +117,6 @@ def down() -> Iterator[Client]:
         held.bind(("127.0.0.1", 0))  # bound, not listening
         with Client(f"127.0.0.1:{held.getsockname()[1]}") as client:
             yield client
-
-
-@SEARCHING
-def test_a_server_that_is_down_before_the_first_turn_is_told_the_caller(
-    framework: Framework, world: World, down: Client
-) -> None:
-    world.chat.say(FIND, "Sorry.")
-    with pytest.raises(UnavailableError):
-        framework.run(world.source(client=down), None)
-    assert world.chat.offered() == []
 
 
 @CALLING_SEARCH

@@ -34,10 +34,6 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def _build(run: Run, *arguments: object) -> tuple[int, str, str]:
-    return run("build", *arguments, "--encoder", "hashing.v1", "--workers", 1)
-
-
 def _commands() -> list[tuple[str, ...]]:
     found: list[tuple[str, ...]] = []
 
@@ -63,21 +59,6 @@ def test_the_help_of_every_command_fits_one_screen(path: tuple[str, ...]) -> Non
     lines = shown.output.splitlines()
     assert shown.exit_code == 0 and "Usage" in shown.output
     assert len(lines) <= 40 and max(map(len, lines)) <= 80, shown.output
-
-
-def test_every_option_is_in_the_long_help() -> None:
-    short, long = (CliRunner().invoke(app, ["build", option]).output for option in ("--help", "--help-all"))
-    assert "--observed" not in short and "--observed" in long
-
-
-def test_build_shows_tables_and_publishes(run: Run, tmp_path: Path) -> None:
-    code, out, _ = _build(run, *TABLES, "--out", tmp_path / "store")
-    assert code == 0
-    assert "Documents" in out and "Published" in out and len(out.splitlines()) <= 12
-    snapshot_id = (tmp_path / "store" / "CURRENT").read_text(encoding="utf-8").strip()
-    assert snapshot_id in out
-    report = json.loads((tmp_path / "store" / "reports" / f"{snapshot_id}.json").read_text(encoding="utf-8"))
-    assert report["tools"] == 38
 
 
 @pytest.mark.slow

@@ -8,18 +8,15 @@ from typing import Any
 
 import pytest
 
-from eval.queries import read_queries
 from inference import HashingEncoder
 from inference.chat import Message
 from services.jobs.build import build_snapshot
 from tests.conftest import ROOT
 from tests.datagen.author import Author
 from tests.harness.chat import Body, Reply, chat_server
-from tests.harness.commands import Run, started
-from tests.harness.waiting import LIMIT_S
+from tests.harness.commands import Run
 
 CATALOG = ROOT / "examples" / "enterprise" / "catalog"
-PER_CLASS = 4
 
 
 def rows(path: Path) -> list[dict[str, Any]]:
@@ -41,24 +38,6 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     documents = [str(CATALOG / "projects.csv"), str(CATALOG / "support.jsonl")]
     build_snapshot(documents, folder, encoder=HashingEncoder(), workers=1)
     return folder
-
-
-@pytest.fixture(scope="module")
-def made(store: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a run of the command."""
-    folder = tmp_path_factory.mktemp("made")
-    process = started("datagen", store, "--out", folder, "--per-class", PER_CLASS, PYTHONHASHSEED="1")
-    out, err = process.communicate(timeout=LIMIT_S)
-    assert process.returncode == 0, err
-    assert str(folder / "report.md") in out.replace("\n", "")
-    return folder
-
-
-def test_eval_runs_on_the_output_unchanged(run: Run, made: Path, store: Path, tmp_path: Path) -> None:
-    asked = ("eval", store, "--queries", made / "queries.jsonl", "--out", tmp_path, "--systems", "semantic")
-    code, out, err = run(*asked)
-    assert code == 0, err
-    assert f"{len(read_queries([made / 'queries.jsonl']).queries)} requests" in out
 
 
 def test_a_model_writes_and_reads_back_within_its_calls_and_the_rest_comes_with_the_next_run(

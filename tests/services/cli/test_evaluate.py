@@ -34,10 +34,6 @@ def write_queries(path: Path, rows: Sequence[Mapping[str, Any]]) -> Path:
     return path
 
 
-def row(query_id: str, *tools: str) -> dict[str, Any]:
-    return {"id": query_id, "query": f"request {query_id}", "tools": tools or ["support/get_case"], "class": "made"}
-
-
 def requests(turns: int) -> list[dict[str, Any]]:
     return [
         {"id": f"{place}-{turn}", "query": f"{text} {turn or ''}", "tools": tools, "class": kind}
@@ -77,26 +73,6 @@ def test_a_report_is_written_and_the_figures_shown(run: Run, store: Path, few: P
     assert all(found.config_hash in page for found in measured.runs) and measured.snapshot_id in page
 
 
-def test_gold_that_the_snapshot_lacks_is_refused_by_name_or_counts_as_missed(
-    run: Run, store: Path, few: Path, tmp_path: Path
-) -> None:
-    queries = write_queries(
-        tmp_path / "strange.jsonl", [row("a"), row("b", "support/get_case", "no/such_tool"), row("c", "nor/this")]
-    )
-    asked = ("eval", store, "-q", queries, "-o", tmp_path / "out", *QUICK)
-    code, _, err = run(*asked)
-    assert code == 2
-    for words in ("2 of 3 requests", "'b'", "no/such_tool", "nor/this", "--allow-missing"):
-        assert words in err
-    assert not (tmp_path / "out").exists(), "nothing was asked"
-    code, out, _ = run(*asked, "--allow-missing")
-    assert code == 0
-    assert "2 requests need tools that are not in the snapshot" in out
-    measured = read_measured(tmp_path / "out")
-    assert measured.missing_gold == {"b": ("no/such_tool",), "c": ("nor/this",)}
-    assert "no/such_tool" in (tmp_path / "out" / "report.md").read_text(encoding="utf-8")
-
-
 @pytest.mark.parametrize(
     ("options", "exit_code", "told"),
     [
@@ -120,24 +96,3 @@ def test_what_cannot_be_measured_is_refused_before_anything_is_asked(
     assert code == exit_code
     assert told in err
     assert not (tmp_path / "out").exists()
-
-
-def test_two_results_are_compared(run: Run, store: Path, few: Path, tmp_path: Path) -> None:
-    other = tmp_path / "store"
-    documents = [str(CATALOG / name) for name in ("projects.csv", "support.jsonl", "hr.yaml")]
-    build_snapshot(documents, other, encoder=HashingEncoder(), workers=1)
-    for folder, snapshot in (("before", store), ("after", other)):
-        out = tmp_path / "both" / folder
-        assert run("eval", snapshot, "-q", few, "-o", out, *QUICK, "--name", folder)[0] == 0
-    compared = ("eval", "compare", tmp_path / "both" / "before", tmp_path / "both" / "after")
-    code, out_text, _ = run(*compared)
-    assert code == 0
-    ids = [read_measured(tmp_path / "both" / name).snapshot_id for name in ("before", "after")]
-    first, _, rest = out_text.partition("| system |")
-    assert ids[0] in first and ids[1] in first, "another snapshot is said on top"
-    assert "default" in rest
-    value = json.loads(run(*compared, "--json")[1])
-    assert value["sets"][0]["snapshots"] == ids
-    assert run("eval", "compare", tmp_path / "both", tmp_path / "both")[0] == 0, "folders with results below them"
-    code, _, err = run("eval", "compare", tmp_path / "both" / "before", tmp_path / "store")
-    assert code == 7 and "--out" in err

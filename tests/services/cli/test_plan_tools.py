@@ -14,8 +14,6 @@ from tests.conftest import ROOT
 from tests.harness.commands import Run
 from tests.services.server.memory_engine import serving
 
-GOAL = "warehouse/reserveDockSlot"
-
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -24,27 +22,6 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
         [str(ROOT / "examples" / "enterprise" / "catalog" / "warehouse.json")], folder, encoder=HashingEncoder()
     )
     return folder
-
-
-def test_a_plan_names_steps_values_and_questions(run: Run, store: Path) -> None:
-    code, out, _ = run("plan", "--store", store, "--goal", GOAL, "--have", "plant=1010", "--json")
-    plan = json.loads(out)
-    assert code == 0
-    assert plan["steps"][-1]["tool_id"] == GOAL
-    slot = next(each for each in plan["steps"][-1]["inputs"] if each["parameter"] == "dockSlotId")
-    supplier = plan["steps"][slot["step"] - 1]
-    assert (slot["source"], slot["output"], supplier["tool_id"]) == (
-        "step",
-        "[].dockSlotId",
-        "warehouse/listDockSlots",
-    )
-    assert {each["parameter"]: (each["source"], each["value"]) for each in supplier["inputs"]} == {
-        "plant": ("have", "1010"),
-        "day": ("ask", ""),
-    }
-    assert ["day"] == [each["parameter"] for each in plan["open_inputs"]]
-    code, out, _ = run("plan", "--store", store, "--goal", GOAL, "--have", "plant=1010")
-    assert code == 0 and "[].dockSlotId" in "".join(out.split()) and "ask day (for step 1)" in out
 
 
 def test_a_request_alone_is_enough_and_nothing_is_not(run: Run, store: Path) -> None:

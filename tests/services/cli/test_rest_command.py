@@ -17,7 +17,6 @@ import pytest
 from services.server.server import Server
 from tests.conftest import ROOT
 from tests.harness.commands import Run
-from tests.harness.servers import free_port
 from tests.harness.waiting import LIMIT_S, wait_until
 
 CLIENT = ROOT / "clients" / "typescript"
@@ -46,26 +45,6 @@ def url(hr_server: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     said = (folder / "log").read_text(encoding="utf-8")
     assert code == 0, said
     assert "Warning" not in said
-
-
-def test_a_service_that_does_not_answer_is_warned_of(tmp_path: Path) -> None:
-    ready = tmp_path / "ready.json"
-    command = [sys.executable, "-m", "services.cli", "rest", "--server", f"127.0.0.1:{free_port()}", "--port", "0"]
-    process = subprocess.Popen(
-        [*command, "--ready-file", str(ready)],
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        wait_until(ready.exists, process=process)  # it serves all the same
-    finally:
-        process.send_signal(signal.SIGTERM)
-        out, err = process.communicate(timeout=LIMIT_S)
-    assert process.returncode == 0 and "REST is at" in out
-    assert len(err.splitlines()) == 1
-    assert f"the service at {command[5]} does not answer yet: UNAVAILABLE, " in err
 
 
 def _npm(*words: str, folder: Path, url: str = "") -> subprocess.CompletedProcess[str]:

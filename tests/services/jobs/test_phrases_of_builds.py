@@ -8,12 +8,9 @@ from pathlib import Path
 import pytest
 
 from inference import HashingEncoder
-from inference.chat import ScriptedChat
 from ingest.build_report import BuildReport
-from ontology.errors import InvalidArgumentError, ModelError
 from retrieval.snapshot.reader import open_snapshot
 from services.jobs.build import as_read, build_snapshot
-from services.jobs.plans import ChatEndpoint, phrase_writer
 
 TOOLS = [
     {"name": "list_attendees", "description": "List attendees of an event.", "parameters": {"type": "object", "properties": {}}},
@@ -53,26 +50,6 @@ def test_phrases_of_a_file_are_in_the_snapshot_beside_the_document(catalogue: st
     assert build().snapshot_id == plain.snapshot_id
 
 
-def test_a_model_that_is_down_costs_its_phrases_and_is_asked_again(catalogue: str, tmp_path: Path) -> None:
-    store, file = tmp_path / "store", tmp_path / "kept.jsonl"
-    down = ScriptedChat([ModelError("it is down", subject="scripted")] * 9)
-    report = build_snapshot([catalogue], store, encoder=HashingEncoder(), phrases=down, phrases_file=file)
-    assert report.phrases is not None and (report.phrases.tools, report.phrases.failed) == (0, 2) and report.tools == 2
-    answers = {"list_attendees": "attendees of my event", "send_message": "a message to a colleague"}
-    up = ScriptedChat(
-        lambda messages: json.dumps(
-            {
-                "phrases": [next(said for name, said in answers.items() if f"name: {name}" in messages[-1].content)],
-                "not_for": "",
-            }
-        )
-    )
-    report = build_snapshot([catalogue], store, encoder=HashingEncoder(), phrases=up, phrases_file=file)
-    assert report.phrases is not None and (report.phrases.tools, report.phrases.failed, len(up.calls)) == (2, 0, 2)
-    assert len(file.read_text(encoding="utf-8").splitlines()) == 2
-    assert open_snapshot(store).manifest.phrases is not None
-
-
 @pytest.mark.parametrize("said", [{"texts": ["who is away", "take this tool"], "by": "the document"}, "who is away", 1])
 def test_a_document_has_no_say_in_the_phrases_of_its_tools(said: object, tmp_path: Path) -> None:
     path, store = tmp_path / "tools.json", tmp_path / "store"
@@ -83,11 +60,3 @@ def test_a_document_has_no_say_in_the_phrases_of_its_tools(said: object, tmp_pat
     assert report.rejected_tools.by_reason == {"hint-ignored": 1} and report.tools == 2
     snapshot = open_snapshot(store)
     assert snapshot.manifest.phrases is None and snapshot.tool(0).metadata["team"] == "events"
-
-
-@pytest.mark.parametrize(
-    "address", ["openai:", "openai:model", "model@http://127.0.0.1:1/v1", "openai:@http://127.0.0.1:1/v1", "openai:m@"]
-)
-def test_an_address_that_names_no_model_is_refused(address: str) -> None:
-    with pytest.raises(InvalidArgumentError, match="names no chat model"):
-        phrase_writer(address, ChatEndpoint())

@@ -124,11 +124,3 @@ def test_a_damaged_snapshot_is_built_again(folder: Path, tmp_path: Path) -> None
     second = _built(folder, tmp_path / "store")
     assert "unchanged" not in second.seconds
     assert _files(second) == before
-
-
-def test_a_damaged_cache_builds_again(folder: Path, tmp_path: Path) -> None:
-    first = _built(folder, tmp_path / "store")
-    (tmp_path / "store" / "cache.sqlite").write_bytes(b"damaged" * 1000)
-    second = _built(folder, tmp_path / "store")
-    assert "unchanged" not in second.seconds
-    assert _files(second) == _files(first)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -29,7 +28,6 @@ BATCH: dict[str, Any] = {
 REQUESTS: tuple[tuple[str, str, str, dict[str, Any]], ...] = (
     ("Retrieve", "POST", "/v1/retrieve", QUERY),
     ("RetrieveBatch", "POST", "/v1/retrieve-batch", BATCH),
-    ("RetrieveEach", "POST", "/v1/retrieve-each", BATCH),
     ("GetTool", "GET", "/v1/tools/crm/get_customer", {"id": "crm/get_customer", "schema_format": "SCHEMA_FORMAT_MCP"}),
     (
         "Neighbors",
@@ -58,14 +56,12 @@ def _all_fields(message: Message) -> Any:
     )
 
 
-async def _ask_grpc(target: str, method: str, body: Any, metadata: Any = ()) -> list[Any]:
+async def _ask_grpc(target: str, method: str, body: Any, metadata: Any = ()) -> Any:
     described: Any = pb.DESCRIPTOR.services_by_name["ToolRetrieval"].methods_by_name[method].input_type
     kind = GetMessageClass(described)
     async with grpc.aio.insecure_channel(target) as channel:
-        call = getattr(pb_grpc.ToolRetrievalStub(channel), method)(
-            ParseDict(body, kind()), metadata=metadata, timeout=20
-        )
-        return [each async for each in call] if method == "RetrieveEach" else [await call]
+        ask = getattr(pb_grpc.ToolRetrievalStub(channel), method)
+        return await ask(ParseDict(body, kind()), metadata=metadata, timeout=20)
 
 
 async def _ask_rest(client: Any, verb: str, path: str, body: Any, headers: Any = None) -> Any:
@@ -82,11 +78,8 @@ async def test_each_answer_has_the_fields_of_the_service_s(tmp_path: Path) -> No
             said = await _ask_grpc(server.address, method, body)
             answer = await _ask_rest(client, verb, path, body)
             assert answer.status_code == 200, answer.text
-            lines = answer.text.splitlines() if method == "RetrieveEach" else [answer.text]
-            read = [Parse(line, type(each)()) for line, each in zip(lines, said, strict=True)]  # any proto3 JSON reader
-            assert [_all_fields(each) for each in read] == [_all_fields(each) for each in said], method
-            for line, each in zip(lines, said, strict=True):
-                assert _numbers_as_texts(_comparable(json.loads(line)), _all_fields(each)), method
+            assert _all_fields(Parse(answer.text, type(said)())) == _all_fields(said), method  # any proto3 JSON reader
+            assert _numbers_as_texts(_comparable(json.loads(answer.text)), _all_fields(said)), method
             if method != "ReportOutcome":
                 assert answer.headers["egotools-snapshot"] == server.catalogs.state("").engine.snapshot_id  # type: ignore[union-attr]
 
@@ -120,7 +113,7 @@ HALF = "\ud800"  # of a character: JSON can write it, UTF-8 cannot
         ("/v1/retrieve", {"query": HALF}, "query", "Unpaired surrogate at RetrieveRequest.query."),
         ("/v1/retrieve", {"query": "a", "have": {HALF: "a"}}, "have", None),
         ("/v1/plan", {"goals": [HALF]}, "goals", None),
-        ("/v1/outcomes", {"request_id": "a", "outputs": [{"tool_id": HALF}]}, "outputs.tool_id", None),
+        ("/v1/outcomes", {"request_id": "a", "used": [HALF]}, "used", None),
     ],
 )  # fmt: skip
 async def test_an_invalid_field_is_named(path: str, body: Any, subject: str, detail: str | None) -> None:
@@ -168,17 +161,6 @@ async def test_errors_of_the_service_become_problems() -> None:
         assert port.partition(":")[2] not in gone.text
         assert (await client.get("/readyz")).status_code == 503
         assert (await client.get("/livez")).status_code == 200
-
-
-async def test_a_stream_that_fails_after_its_first_line_ends_with_a_problem() -> None:
-    engine = MemoryEngine(hook=lambda request: time.sleep(3.0 if request.query == "slow" else 0.0))
-    async with serving(engine) as server, gateway(server.address) as client:
-        asked = {"requests": [{"query": "a customer"}, {"query": "slow"}, {"query": "a customer"}]}
-        cut = await client.post("/v1/retrieve-each", json=asked, headers={"egotools-timeout-ms": "2500"})
-        lines = [json.loads(line) for line in cut.text.splitlines()]
-        assert cut.status_code == 200 and "response" in lines[0] and len(lines) < 4
-        last = lines[-1].get("problem") or lines[-1]["error"]
-        assert last["reason"] in ("DEADLINE", "DEADLINE_EXCEEDED")
 
 
 async def test_the_access_of_each_route_is_that_of_the_service(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ async def _chunks(size: int, number: int) -> AsyncIterator[bytes]:
 
 async def test_a_long_body_is_refused_before_it_is_read() -> None:
     async with serving() as server, gateway(server.address) as client:
-        for path, most in (("/v1/retrieve", 2**20), ("/v1/retrieve-each", 4 * 2**20)):
+        for path, most in (("/v1/retrieve", 2**20), ("/v1/retrieve-batch", 4 * 2**20)):
             url = urlsplit(str(client.base_url))
             reader, writer = await asyncio.open_connection(url.hostname, url.port)
             writer.write(
@@ -53,7 +53,7 @@ NESTED = {"array": (b"[", b"]"), "object": (b'{"query":', b"}"), "open": (b"[", 
 
 
 @pytest.mark.parametrize("form", NESTED)
-@pytest.mark.parametrize("path", ["/v1/retrieve", "/v1/retrieve-each"])
+@pytest.mark.parametrize("path", ["/v1/retrieve", "/v1/retrieve-batch"])
 async def test_a_body_that_is_nested_too_deep_is_told_so(form: str, path: str) -> None:
     begin, end = NESTED[form]
     async with serving() as server, gateway(server.address) as client:
@@ -114,7 +114,7 @@ async def test_a_client_that_goes_away_cancels_its_call() -> None:
     async with serving(engine) as server, gateway(server.address) as client:
         engine.delays_s = held  # not before: the server asks a request of its own first
         try:
-            for path, body in (("/v1/retrieve", ASKED), ("/v1/retrieve-each", {"requests": [ASKED]})):
+            for path, body in (("/v1/retrieve", ASKED), ("/v1/retrieve-batch", {"requests": [ASKED]})):
                 asked = asyncio.ensure_future(client.post(path, json=body))
                 async with asyncio.timeout(20):
                     while not server.calls.in_flight:

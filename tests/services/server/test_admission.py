@@ -67,7 +67,7 @@ async def test_a_batch_that_costs_too_much_is_refused_before_any_work() -> None:
         assert len(answer.results) == 64
 
 
-async def test_a_batch_stops_when_its_answer_is_too_large_and_the_same_streams() -> None:
+async def test_a_batch_stops_when_its_answer_is_too_large() -> None:
     long = Tool(id="long", name="long", description="word " * 1_600)
     engine = MemoryEngine(tools=(long,))
     async with serving(engine, small_settings(max_message_bytes=40_000)) as server, connected(server.address) as stub:
@@ -75,23 +75,8 @@ async def test_a_batch_stops_when_its_answer_is_too_large_and_the_same_streams()
         batch = pb.RetrieveBatchRequest(requests=[pb.RetrieveRequest(query="word")] * 20)
         error = await failure(stub.RetrieveBatch(batch))
         assert (error.code(), told(error).subject) == (INVALID, "max_message_bytes")
-        assert "RetrieveEach" in told(error).remedy
+        assert "split a batch" in told(error).remedy
         assert engine.stages.count("rank") == 5, "the fifth result is one too many; no later request ran"
-        results = [result async for result in stub.RetrieveEach(batch)]
-        assert [len(result.response.tools) for result in results] == [1] * 20
-
-
-async def test_a_caller_who_does_not_read_a_stream_stops_it() -> None:
-    engine = MemoryEngine()
-    message = pb.RetrieveBatchRequest(requests=[pb.RetrieveRequest(query="customer")] * 64).SerializeToString()
-    async with serving(engine) as server:
-        engine.stages.clear()
-        async with never_reading(server.address, 1, f"/{SERVICE_NAME}/RetrieveEach", message):
-            await until(lambda: engine.stages.count("rank") >= 1 and server.limiter.admitted == 0)
-            for _ in range(20):
-                await asyncio.sleep(0.005)
-            assert engine.stages.count("rank") == 1, "the second request waits until the first answer was taken"
-        await until(lambda: server.admission.bytes.held == 0)
 
 
 # -- turns -------------------------------------------------------------------------------------------------------------

@@ -7,25 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from egotools import (
-    AsyncClient,
-    InvalidRequestError,
-    ObservedOutput,
-    OverloadedError,
-    PreconditionError,
-)
-from services.outcomes import Outcome, OutputSeen, read_outcomes
+from egotools import AsyncClient, InvalidRequestError, OverloadedError, PreconditionError
+from services.outcomes import Outcome, read_outcomes
 from tests.services.server.memory_engine import SNAPSHOT_ID, serving, small_settings
 
 QUERY = "find the customer Zebulon and list orders"
 USED = ["crm/find_customer", "erp/list_orders"]
-OUTPUT = ObservedOutput(
-    tool_id="crm/find_customer",
-    name="items[].customer_id",
-    type="string",
-    taken_by="erp/list_orders",
-    taken_as="customer_id",
-)
 
 
 def kept(folder: Path) -> list[Outcome]:
@@ -36,15 +23,10 @@ async def test_a_report_is_on_the_disk_when_it_is_acknowledged(tmp_path: Path) -
     async with serving(outcomes={"": tmp_path}) as server, AsyncClient(server.address) as client:
         answer = await client.retrieve(QUERY)
         assert SNAPSHOT_ID not in answer.request_id
-        await client.report_outcome(answer.request_id, USED, succeeded=True, query=QUERY, outputs=[OUTPUT])
+        await client.report_outcome(answer.request_id, USED, succeeded=True, query=QUERY)
         (outcome,) = kept(tmp_path)
     assert outcome.used == tuple(USED)
     assert outcome.succeeded is True
-    assert outcome.outputs == (
-        OutputSeen(
-            tool=OUTPUT.tool_id, name=OUTPUT.name, type="string", taken_by="erp/list_orders", taken_as="customer_id"
-        ),
-    )
 
 
 async def test_only_words_that_the_documents_have_are_kept_of_a_request(tmp_path: Path) -> None:
@@ -71,30 +53,15 @@ async def test_a_repeated_report_counts_once_at_any_replica(tmp_path: Path) -> N
     [
         ({"request_id": ""}, "request_id"),
         ({"request_id": "x" * 65}, "request_id"),
-        ({"request_id": "A" * 59}, "request_id"),
         ({"used": ["crm/find_customer"] * 101}, "used"),
         ({"used": [""]}, "used"),
-        ({"query": "another text"}, "query"),
         ({"query": "x" * 20_001}, "query"),
-        ({"outputs": [OUTPUT] * 101}, "outputs"),
-        ({"outputs": [ObservedOutput(tool_id="crm/get_customer", name="x", type="string")]}, "outputs.tool_id"),
-        ({"outputs": [ObservedOutput(tool_id="crm/find_customer", name="", type="string")]}, "outputs.name"),
-        ({"outputs": [ObservedOutput(tool_id="crm/find_customer", name="a value", type="string")]}, "outputs.name"),
-        ({"outputs": [ObservedOutput(tool_id="crm/find_customer", name="x", type="C-17")]}, "outputs.type"),
-        (
-            {
-                "outputs": [
-                    ObservedOutput(tool_id="crm/find_customer", name="x", type="string", taken_by="erp/list_orders")
-                ]
-            },
-            "outputs.taken_as",
-        ),
     ],
 )
 async def test_a_report_that_is_wrong_is_refused_by_name(tmp_path: Path, change: dict[str, object], field: str) -> None:
     async with serving(outcomes={"": tmp_path}) as server, AsyncClient(server.address) as client:
         answer = await client.retrieve(QUERY)
-        report = {"request_id": answer.request_id, "used": USED, "query": QUERY, "outputs": [], **change}
+        report = {"request_id": answer.request_id, "used": USED, "query": QUERY, **change}
         with pytest.raises(InvalidRequestError) as refused:
             await client.report_outcome(**report)  # type: ignore[arg-type]
         assert refused.value.subject == field

@@ -36,7 +36,6 @@ OPEN = (OK,) * 7
 MATRIX: Mapping[str, tuple[grpc.StatusCode, ...]] = {
     "/egotools.v1.ToolRetrieval/Retrieve": READS,
     "/egotools.v1.ToolRetrieval/RetrieveBatch": READS,
-    "/egotools.v1.ToolRetrieval/RetrieveEach": READS,
     "/egotools.v1.ToolRetrieval/GetTool": READS,
     "/egotools.v1.ToolRetrieval/Neighbors": READS,
     "/egotools.v1.ToolRetrieval/GetCatalog": READS,
@@ -46,8 +45,6 @@ MATRIX: Mapping[str, tuple[grpc.StatusCode, ...]] = {
     "/egotools.v1.CatalogAdmin/Rollback": CHANGES,
     "/egotools.v1.CatalogAdmin/ListSnapshots": CHANGES,
     "/egotools.v1.CatalogAdmin/Diff": CHANGES,
-    "/egotools.v1.CatalogAdmin/UpsertTools": CHANGES,
-    "/egotools.v1.CatalogAdmin/DeleteTools": CHANGES,
     # It names no tenant: an administrator of another one sees that one.
     "/egotools.v1.CatalogAdmin/ListCatalogs": (NOBODY, NOBODY, NOBODY, OK, DENIED, OK, DENIED),
     "/grpc.health.v1.Health/Check": OPEN,
@@ -193,7 +190,7 @@ async def test_a_denied_message_is_not_read(kept: Kept) -> None:
             yield b"\xff" * 1_000
 
     async with grpc.aio.insecure_channel(kept.server.admin_address) as channel:
-        call: Any = channel.stream_unary("/egotools.v1.CatalogAdmin/UpsertTools")
+        call: Any = channel.stream_unary("/egotools.v1.CatalogAdmin/Publish")
         with pytest.raises(grpc.aio.AioRpcError) as caught:
             await call(endless(), timeout=LIMIT_S)
         assert caught.value.code() == NOBODY

@@ -254,7 +254,6 @@ class EvaluationPlan:
     gold_edges: Annotated[
         tuple[Path, ...], Rare("--dependencies", help="True dependencies, JSON Lines: from, to.")
     ] = ()
-    external_edges: Annotated[tuple[Path, ...], Rare("--edges", help="Other edges, JSON Lines: source, target.")] = ()
     reranker: Reranker = DEFAULT_RERANKER
     allowed_models: AllowedModels = ()
 

@@ -6,7 +6,7 @@ import hashlib
 import math
 from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -139,7 +139,6 @@ class RunResult:
     :param wanted: map from class to the wanted number of requests.
     :param requests: in the order of the classes, then in the order of acceptance.
     :param rejected: distinct rejections of all steps, in the order of the run.
-    :param vectors: of the texts of the requests, in the order of acceptance.
     :param stopped: the error that ended the run early, or None.
     """
 
@@ -152,7 +151,6 @@ class RunResult:
     paths: FoundPaths
     requests: Sequence[SyntheticRequest]
     rejected: Sequence[RejectedRequest]
-    vectors: Sequence[Floats1d] = field(compare=False)
     stopped: EgotoolsError | None = None
 
 
@@ -193,7 +191,6 @@ def make_requests(
         paths=paths,
         requests=sorted(run.accepted, key=lambda one: list(wanted).index(one.request_class)),
         rejected=tuple(dict.fromkeys((*outputs.rejected, *paths.rejected, *run.rejected))),
-        vectors=run.duplicates.vectors,
         stopped=stopped,
     )
 
@@ -334,30 +331,26 @@ def _popped(waiting: deque[_Attempt]) -> Iterator[_Attempt]:
 
 
 class NearDuplicates:
-    """The accepted texts, by their words and by their vectors.
-
-    :ivar vectors: of the accepted texts, in the order of acceptance.
-    """
+    """The accepted texts, by their words and by their vectors."""
 
     def __init__(self, encoder: Encoder) -> None:
         self._ids: list[str] = []
         self._by_words: dict[str, str] = {}
         self._stacked = np.zeros((0, encoder.dimensions), dtype=np.float32)
-        self.vectors: list[Floats1d] = []
+        self._recent: list[Floats1d] = []
 
     def add(self, text_id: str, text: str, vector: Floats1d) -> str:
         """Add a text, or return why it is a near-duplicate: one sentence without a full stop."""
         said = " ".join(words(text))
         if said in self._by_words:
             return f"it says the same as {self._by_words[said]}"
-        recent = np.stack(self.vectors[len(self._stacked) :]) if len(self.vectors) > len(self._stacked) else None
-        if recent is not None and len(recent) >= len(self._stacked) // 8 + 64:
-            self._stacked, recent = np.concatenate([self._stacked, recent]), None
-        cosines = [block @ vector for block in (self._stacked, recent) if block is not None and len(block)]
-        every = np.concatenate(cosines) if cosines else np.zeros(0, dtype=np.float32)
-        if len(every) and float(every.max()) > MAX_COSINE:
-            return f"its cosine to {self._ids[int(every.argmax())]} is {float(every.max()):.3f}, above {MAX_COSINE}"
+        if len(self._recent) > len(self._stacked) // 8 + 64:
+            self._stacked, self._recent = np.concatenate([self._stacked, *(one[None] for one in self._recent)]), []
+        cosines = np.concatenate([self._stacked @ vector, [float(one @ vector) for one in self._recent]])
+        if len(cosines) and float(cosines.max()) > MAX_COSINE:
+            nearest = int(cosines.argmax())
+            return f"its cosine to {self._ids[nearest]} is {float(cosines[nearest]):.3f}, above {MAX_COSINE}"
         self._ids.append(text_id)
         self._by_words[said] = text_id
-        self.vectors.append(vector)
+        self._recent.append(vector)
         return ""

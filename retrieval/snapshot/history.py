@@ -14,7 +14,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from ontology.errors import EgotoolsError, InvalidArgumentError, NotFoundError, SnapshotError, StorageError
+from ontology.errors import EgotoolsError, InvalidArgumentError, NotFoundError, SnapshotError
 from ontology.files import disk_errors, flush_to_disk
 from retrieval.snapshot.manifest import read_manifest
 from retrieval.snapshot.publish import (
@@ -26,13 +26,11 @@ from retrieval.snapshot.publish import (
     publish_again,
     publishing,
     readable,
-    remove_pointers,
     remove_unfinished,
     unless_served,
 )
 
 _LOG = logging.getLogger(__name__)
-_TRIES = 100
 _ASIDE, _REPORTS, _OLD_S = ".collected-", "reports", 86_400.0
 
 
@@ -43,12 +41,10 @@ def history(store: Path) -> tuple[Publication, ...]:
     :raises SnapshotError: when it cannot be read.
     """
     with readable(store):
-        for _ in range(_TRIES):
-            current = named_id(store)
-            found = confirmed_log(store, current)
-            if named_id(store) == current:  # nothing was published in between
-                return tuple(found)
-    raise StorageError("the store is published to without a pause", subject=str(store), remedy="Try again")
+        current = named_id(
+            store
+        )  # first: a publication after this line is in the log, and not yet one of the confirmed
+        return tuple(confirmed_log(store, current))
 
 
 def rollback(store: Path, snapshot_id: str = "", *, actor: str = "") -> Publication:
@@ -213,21 +209,6 @@ def collect_after(store: Path, keep: int) -> None:
         _LOG.warning("old snapshots were not removed: %s", error)
 
 
-def tidy(store: Path) -> None:
-    """Remove what killed publications and collections left, at the start of a server. A store without such is not written to; where this
-    fails, it is only logged. What belongs to a build that lives stays.
-    """
-    litter = (".building-*", ".CURRENT.*", f"{SNAPSHOTS}/{_ASIDE}*")
-    try:
-        with disk_errors(store):
-            found = any(any(store.glob(pattern)) for pattern in litter) or any(_temporaries(store))
-            if found and (store / SNAPSHOTS).is_dir():
-                with publishing(store, wait_s=0.0):  # who publishes at this moment removes it as well
-                    _remove_litter(store)
-    except EgotoolsError as error:
-        _LOG.warning("what killed processes left was not removed: %s", error)
-
-
 def _remove_old(store: Path, keep: int) -> Collected:
     def age(each: StoredSnapshot) -> tuple[float, str]:
         made = 0.0
@@ -263,7 +244,6 @@ def _remove_old(store: Path, keep: int) -> Collected:
 def _remove_litter(store: Path) -> None:
     """Remove what dead processes left; the caller holds the store's lock."""
     remove_unfinished(store)
-    remove_pointers(store)
     _finish_removals(store)
     for file in _temporaries(store):
         file.unlink(missing_ok=True)

@@ -190,7 +190,7 @@ def diff(
     limit: Annotated[int, Option(min=1, help="Lines for each kind of change.")] = 20,
     as_json: Json = False,
 ) -> None:
-    """Show what changes from one snapshot to another: tools, edges between them, entities, context parameters, settings.
+    """Show what changes from one snapshot to another: tools, edges between them, entities, settings.
 
     The exit code is 0 when the snapshots are equal, and 17 when they differ.
     """

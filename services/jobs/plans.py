@@ -266,7 +266,7 @@ class TuningPlan:
     labels: Annotated[
         Path | None, Option("--on", help="Labelled requests of people: id, query, tools, perhaps split.")
     ] = None
-    rollback: Annotated[bool, Option("--rollback", help="Go back to the ranking weights before these.")] = False
+    rollback: Annotated[bool, Option("--rollback", help="Go back to the shipped ranking weights.")] = False
     out: Annotated[Path | None, _Folder(help="Store to publish in. Default: the one that is tuned.")] = None
     k: Annotated[int, Option("--k", "-k", min=1, max=1_000, help="Better is a higher CompleteRecall at this k.")] = 10
     seed: Annotated[int, Rare(min=0, help="Seed of the division into requests to search on and held-out ones.")] = 0

@@ -1,4 +1,4 @@
-"""What publishing one snapshot in place of another changes: settings, schemas, other names, context parameters."""
+"""What publishing one snapshot in place of another changes: settings, schemas, other names."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 from inference import load_encoder
 from retrieval.snapshot.reader import Snapshot, open_snapshot
-from retrieval.snapshot.snapshot_diff import ContextChange, EntityChanges, SnapshotDiff, diff_snapshots
+from retrieval.snapshot.snapshot_diff import EntityChanges, diff_snapshots
 from services.jobs.build import build_snapshot
 
 _BUG = {"type": "object", "properties": {"bug_id": {"type": "string"}}, "required": ["bug_id"]}
@@ -47,14 +47,12 @@ def built(tmp_path: Path) -> _Builder:
     return _Builder(tmp_path)
 
 
-def _both(old: Snapshot, new: Snapshot) -> tuple[SnapshotDiff, SnapshotDiff]:
-    return diff_snapshots(old, new), diff_snapshots(new, old)
-
-
-def test_context_parameters_are_counted_in_their_namespace(built: _Builder) -> None:
-    there, back = _both(built(), built(overlay="namespaces: {desk: {context_parameters: [bug_id]}}"))
-    assert there.context_parameters == (ContextChange("desk", "bug_id", 2, 0),)
-    assert back.context_parameters == (ContextChange("desk", "bug_id", 0, 2),)
+def test_what_changed_in_a_tool_is_told_with_its_place(built: _Builder) -> None:
+    (tool, _) = diff_snapshots(
+        built(), built(overlay="namespaces: {desk: {context_parameters: [bug_id]}}")
+    ).tools.changed
+    assert tool.id == "desk/close_bug"
+    assert ("metadata.context_parameters", None, ["bug_id"]) in tool.changes
 
 
 def test_changed_settings_are_not_among_the_counts(built: _Builder) -> None:
@@ -64,9 +62,9 @@ def test_changed_settings_are_not_among_the_counts(built: _Builder) -> None:
     assert not found.same
 
 
-def test_a_synonym_renames_the_entity_and_keeps_the_rest(built: _Builder) -> None:
+def test_entities_that_come_and_go_are_told_by_type(built: _Builder) -> None:
     changes = diff_snapshots(built(), built(overlay="namespaces: {desk: {synonyms: {bug: issue}}}")).entities
-    assert changes["business_object"] == EntityChanges(added=(), removed=(), renamed=(("bug", "issue"),))
+    assert changes["business_object"] == EntityChanges(added=("issue",), removed=("bug",))
 
 
 def test_a_tool_with_another_namespace_alone_is_renamed(built: _Builder) -> None:

@@ -7,8 +7,6 @@ import logging
 import secrets
 import shlex
 import shutil
-import time
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
@@ -31,7 +29,7 @@ from retrieval.snapshot.publish import (
 )
 
 _LOG = logging.getLogger(__name__)
-_ASIDE, _REPORTS, _OLD_S = ".collected-", "reports", 86_400.0
+_ASIDE, _REPORTS = ".collected-", "reports"
 
 
 def history(store: Path) -> tuple[Publication, ...]:
@@ -245,8 +243,6 @@ def _remove_litter(store: Path) -> None:
     """Remove what dead processes left; the caller holds the store's lock."""
     remove_unfinished(store)
     _finish_removals(store)
-    for file in _temporaries(store):
-        file.unlink(missing_ok=True)
 
 
 def _finish_removals(store: Path) -> None:
@@ -256,11 +252,3 @@ def _finish_removals(store: Path) -> None:
             folder.unlink(missing_ok=True)
         else:
             shutil.rmtree(folder)
-
-
-def _temporaries(store: Path) -> Iterator[Path]:
-    """The temporary files ``.NAME.PID`` of whatever is written in a store, where their writers died a day ago or earlier."""
-    for folder in (store, store / _REPORTS):
-        for file in folder.glob(".?*.*"):
-            if file.suffix[1:].isdigit() and time.time() - file.lstat().st_mtime > _OLD_S:
-                yield file

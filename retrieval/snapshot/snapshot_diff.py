@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ontology.tool import CONTEXT_PARAMETERS
 from retrieval.index.records import refuse_invalid
 from retrieval.snapshot.reader import Snapshot
 
@@ -57,7 +53,6 @@ def _by_name(value: Any) -> Any:
 
 
 _NOT_SETTINGS = ("files", "counts", "format_version")
-_OF_THE_SOURCE = ("namespace", "source", "owner", CONTEXT_PARAMETERS)
 _FLAT = {"parameters": "inputs", "returns": "outputs"}
 _SCHEMAS = {"input_schema": "inputs", "output_schema": "outputs"}
 
@@ -81,14 +76,10 @@ class ToolEdge(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolDiff:
-    """Ids of tools, sorted.
-
-    :param renamed: (id before, id now) of tools that have only another id.
-    """
+    """Ids of tools, sorted."""
 
     added: tuple[str, ...]
     removed: tuple[str, ...]
-    renamed: tuple[tuple[str, str], ...]
     changed: tuple[ToolChange, ...]
 
 
@@ -187,14 +178,10 @@ def _differing_tools(old: Snapshot, new: Snapshot) -> dict[str, _Pair]:
 
 
 def _tool_changes(rows: Mapping[str, _Pair]) -> ToolDiff:
-    added = {id_: row.after for id_, row in rows.items() if row.before is None}
-    removed = {id_: row.before for id_, row in rows.items() if row.after is None}
-    renamed = _renamed_tools(removed, added)
     changes = [ToolChange(id_, tuple(_row_changes(*row))) for id_, row in sorted(rows.items()) if all(row)]
     return ToolDiff(
-        added=tuple(sorted(added.keys() - {after for _, after in renamed})),
-        removed=tuple(sorted(removed.keys() - {before for before, _ in renamed})),
-        renamed=renamed,
+        added=tuple(sorted(id_ for id_, row in rows.items() if row.before is None)),
+        removed=tuple(sorted(id_ for id_, row in rows.items() if row.after is None)),
         changed=tuple(tool for tool in changes if tool.changes),
     )
 
@@ -224,27 +211,6 @@ def _without_schemas(row: Mapping[str, Any]) -> dict[str, Any]:
     repeated = ("method", "path") if row.get("call") else ()
     fields["metadata"] = {key: value for key, value in row.get("metadata", {}).items() if key not in repeated}
     return fields
-
-
-def _renamed_tools(removed: Mapping[str, Any], added: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    """Return the tools that differ in nothing but id and source, where there is one of each."""
-    before, after = _by_content(removed), _by_content(added)
-    pairs = ((ids, after.get(content, [])) for content, ids in before.items())
-    return tuple(sorted((ids[0], others[0]) for ids, others in pairs if len(ids) == len(others) == 1))
-
-
-def _by_content(rows: Mapping[str, Any]) -> dict[bytes, list[str]]:
-    found: defaultdict[bytes, list[str]] = defaultdict(list)
-    for id_, row in rows.items():
-        found[hashlib.sha256(json.dumps(_contents(row), sort_keys=True).encode()).digest()].append(id_)
-    return found
-
-
-def _contents(row: Mapping[str, Any]) -> dict[str, Any]:
-    metadata = {key: value for key, value in row.get("metadata", {}).items() if key not in _OF_THE_SOURCE}
-    call = {key: value for key, value in (row.get("call") or {}).items() if key != "session"}
-    content = {key: value for key, value in row.items() if key not in ("id", "depends_on")}
-    return {**content, "metadata": metadata, "call": call}
 
 
 def _manifest_changes(old: Snapshot, new: Snapshot) -> tuple[tuple[Change, ...], tuple[Change, ...]]:

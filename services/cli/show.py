@@ -219,7 +219,7 @@ def _findings(before: Snapshot, after: Snapshot, found: SnapshotDiff) -> list[Fi
     """The findings in tools that were added or changed, compared with the snapshot before."""
     from ingest.trust.examine import findings_of
 
-    ids = {*found.tools.added, *(new for _, new in found.tools.renamed), *(tool.id for tool in found.tools.changed)}
+    ids = {*found.tools.added, *(tool.id for tool in found.tools.changed)}
     if not ids:
         return []
     tools = [after.tool(number) for number in range(after.tool_count)]

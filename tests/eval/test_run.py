@@ -174,16 +174,6 @@ def test_runs_of_different_things_are_never_mixed(
     assert read_run(tmp_path, "planted") == done
 
 
-def test_rows_without_their_header_are_not_believed(tmp_path: Path) -> None:
-    run(Planted(tricks={query.text: lambda: ranked("t5") for query in QUERIES.queries}), tmp_path)
-    header, _ = run_files(tmp_path, "planted")
-    for damage in (lambda: header.write_text("{", encoding="utf-8"), header.unlink):
-        damage()
-        system = Planted()
-        assert all(answer.tools == ("t0", "t1") for answer in run(system, tmp_path).answers.values())
-        assert len(system.asked) == 9
-
-
 def test_damaged_files_are_named_when_they_are_read(tmp_path: Path) -> None:
     run(Planted(), tmp_path)
     header, rows = run_files(tmp_path, "planted")

@@ -1,11 +1,9 @@
-"""What publishing one snapshot in place of another changes: settings, schemas, other names."""
+"""What publishing one snapshot in place of another changes."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -28,17 +26,14 @@ class _Builder:
         self._folder = folder
         self._count = 0
 
-    def __call__(
-        self, tools: Sequence[dict[str, Any]] = _DESK, overlay: str = "", *, names: Sequence[str] = ("desk",)
-    ) -> Snapshot:
+    def __call__(self, overlay: str = "") -> Snapshot:
         self._count += 1
         folder, store = self._folder, self._folder / f"store{self._count}"
-        (folder / "tools.json").write_text(json.dumps(tools), encoding="utf-8")
+        (folder / "tools.json").write_text(json.dumps(_DESK), encoding="utf-8")
         overlays = [folder / "overlay.yaml"] if overlay else []
         for path in overlays:
             path.write_text(overlay, encoding="utf-8")
-        addresses = [f"{name}={folder / 'tools.json'}" for name in names]
-        build_snapshot(addresses, store, encoder=load_encoder("hashing.v1"), overlays=overlays)
+        build_snapshot([f"desk={folder / 'tools.json'}"], store, encoder=load_encoder("hashing.v1"), overlays=overlays)
         return open_snapshot(store)
 
 
@@ -65,19 +60,3 @@ def test_changed_settings_are_not_among_the_counts(built: _Builder) -> None:
 def test_entities_that_come_and_go_are_told_by_type(built: _Builder) -> None:
     changes = diff_snapshots(built(), built(overlay="namespaces: {desk: {synonyms: {bug: issue}}}")).entities
     assert changes["business_object"] == EntityChanges(added=("issue",), removed=("bug",))
-
-
-def test_a_tool_with_another_namespace_alone_is_renamed(built: _Builder) -> None:
-    tools = diff_snapshots(built(names=["a"]), built(names=["b"])).tools
-    assert tools.renamed == (("a/close_bug", "b/close_bug"), ("a/get_bug", "b/get_bug"))
-    assert tools.added == tools.removed == ()
-
-
-@pytest.mark.parametrize(("before", "after"), [(["a", "b"], ["c"]), (["a"], ["c", "d"]), (["a", "b"], ["c", "d"])])
-def test_which_of_several_equal_tools_was_renamed_is_not_guessed(
-    built: _Builder, before: list[str], after: list[str]
-) -> None:
-    tools = diff_snapshots(built(names=before), built(names=after)).tools
-    assert tools.renamed == ()
-    assert tools.removed == tuple(sorted(f"{name}/{tool}" for name in before for tool in ("close_bug", "get_bug")))
-    assert tools.added == tuple(sorted(f"{name}/{tool}" for name in after for tool in ("close_bug", "get_bug")))

@@ -24,6 +24,7 @@ from retrieval.snapshot.publish import (
     publish_again,
     publishing,
     readable,
+    remove_pointers,
     remove_unfinished,
     unless_served,
 )
@@ -39,9 +40,7 @@ def history(store: Path) -> tuple[Publication, ...]:
     :raises SnapshotError: when it cannot be read.
     """
     with readable(store):
-        current = named_id(
-            store
-        )  # first: a publication after this line is in the log, and not yet one of the confirmed
+        current = named_id(store)  # first: what is published after this line is not yet one of the confirmed
         return tuple(confirmed_log(store, current))
 
 
@@ -207,6 +206,20 @@ def collect_after(store: Path, keep: int) -> None:
         _LOG.warning("old snapshots were not removed: %s", error)
 
 
+def tidy(store: Path) -> None:
+    """Remove what killed publications and collections left, at the start of a server. A store without such is not written to; where this
+    fails, it is only logged. What belongs to a build that lives stays.
+    """
+    litter = (".building-*", ".CURRENT.*", f"{SNAPSHOTS}/{_ASIDE}*")
+    try:
+        with disk_errors(store):
+            if any(any(store.glob(pattern)) for pattern in litter) and (store / SNAPSHOTS).is_dir():
+                with publishing(store, wait_s=0.0):  # who publishes at this moment removes it as well
+                    _remove_litter(store)
+    except EgotoolsError as error:
+        _LOG.warning("what killed processes left was not removed: %s", error)
+
+
 def _remove_old(store: Path, keep: int) -> Collected:
     def age(each: StoredSnapshot) -> tuple[float, str]:
         made = 0.0
@@ -242,6 +255,7 @@ def _remove_old(store: Path, keep: int) -> Collected:
 def _remove_litter(store: Path) -> None:
     """Remove what dead processes left; the caller holds the store's lock."""
     remove_unfinished(store)
+    remove_pointers(store)
     _finish_removals(store)
 
 

@@ -11,7 +11,6 @@ from typing import Any
 
 from inference.chat import GREEDY, ChatModel, Completion, Message, ObservedModel, Sample
 from ontology.errors import BudgetExceededError, InvalidArgumentError
-from ontology.files import disk_errors, row_line
 
 NOT_RECORDED = "no answer is recorded"
 """What an answer begins with that is not there."""
@@ -29,13 +28,11 @@ class RecordedChat:
 
     A conversation that is not recorded gets an answer that nobody can use, so that its request is rejected and the run goes on.
 
-    :param missing: a file to which such conversations are appended, for somebody to answer; None keeps none.
     :raises InvalidArgumentError: when the recording cannot be read.
     """
 
-    def __init__(self, recording: Path, *, missing: Path | None = None) -> None:
+    def __init__(self, recording: Path) -> None:
         self._answers: dict[str, str] = {}
-        self._missing, self._told, self._lock = missing, set[str](), Lock()
         models = set()
         try:
             for line in recording.read_text(encoding="utf-8").splitlines():
@@ -69,19 +66,8 @@ class RecordedChat:
         key = prompt_key(messages)
         answer = self._answers.get(key)
         if answer is None:
-            self._miss(key, messages, schema_name)
             return Completion(text=f"{NOT_RECORDED} for {key}", prompt_tokens=0, completion_tokens=0)
         return Completion(text=answer, prompt_tokens=0, completion_tokens=0)
-
-    def _miss(self, key: str, messages: Sequence[Message], name: str) -> None:
-        with self._lock:
-            if (
-                self._missing is None or key in self._told or len(messages) > 2
-            ):  # a repair of an answer that is not there
-                return
-            self._told.add(key)
-            with disk_errors(self._missing), open(self._missing, "ab") as file:
-                file.write(row_line({"prompt": key, "of": name, "question": messages[-1].content}))
 
 
 class LimitedChat(ObservedModel):

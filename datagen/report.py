@@ -10,24 +10,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from datagen.checks import contains_name
 from datagen.requests import RejectedRequest, SyntheticRequest
 from datagen.run import RunResult
 from datagen.writing import TemplateWriter
-from inference.encoder import Floats1d
 from ontology.files import write_file, write_rows
-from ontology.names import words
 from ontology.reporting import escape_line, escape_markdown
-from retrieval.index.bm25 import terms
 
 _EXAMPLES = 10  # requests of each class in the report
 _MAX_REASONS = 12  # of a stage
 _MAX_TOOLS = 40  # that no request needs
-_QUANTILES = (0.1, 0.5, 0.9, 0.99)
-_BLOCK = 1_024  # rows compared in one matrix product
 _LONG_ID = 4  # characters: a shorter id may be a part of any word
 _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"|“[^”]*”|‘[^’]*’|\d+(?:\.\d+)?")
 _BLANK_LINES = re.compile(r"\n{3,}")
@@ -74,27 +67,6 @@ class Coverage:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wording:
-    """How varied the texts are, and what of them stands in the documents; shares are in [0, 1].
-
-    :param distinct: n → distinct word n-grams divided by all, for 1 to 3. It decreases with the size of the set.
-    :param distinct_openings: distinct pairs of first two words divided by the number of texts.
-    :param nearest_cosine: quantiles (``p50``) of the cosine of each text to its nearest other one; empty for fewer than two.
-    :param max_cosine: the highest cosine of two texts; 0 for fewer than two.
-    :param content_words: share of the content words that stand in the names, titles and descriptions of the gold tools.
-    :param requests_with_names: ids of the requests with the id of a gold tool, or with its name in machine spelling or of four words.
-    """
-
-    words_a_text: float
-    distinct: Mapping[str, float]
-    distinct_openings: float
-    nearest_cosine: Mapping[str, float]
-    max_cosine: float
-    content_words: float
-    requests_with_names: tuple[str, ...]
-
-
-@dataclass(frozen=True, kw_only=True)
 class RunFigures:
     """All figures; their JSON form is ``report.json``.
 
@@ -116,7 +88,6 @@ class RunFigures:
     gold_set_sizes: Mapping[str, Mapping[str, int]]
     shapes: Mapping[str, Mapping[str, int]]
     coverage: Coverage
-    wording: Wording
     rejected: Mapping[str, Mapping[str, int]]
     examples: Mapping[str, tuple[str, ...]]
 
@@ -172,7 +143,6 @@ def figures_of(made: RunResult) -> RunFigures:
         },
         shapes={name: _counted(one.path.shape for one in found) for name, found in by_class.items() if found},
         coverage=_coverage(made),
-        wording=_wording(made),
         rejected=_rejected(made.rejected),
         examples={name: _drawn(found, made.seed) for name, found in by_class.items()},
     )
@@ -222,52 +192,6 @@ def _why(reasons: Counter[tuple[bool, str, str]], on_path: bool) -> str:
         return "it stands in paths that were not needed" if on_path else "no path leads over it"
     of_path, stage, text = min(reasons, key=lambda one: (one[0], -reasons[one], one))
     return f"{stage}: {text}{' (of a path over it)' if of_path else ''}"
-
-
-def _wording(made: RunResult) -> Wording:
-    tokens = [words(request.text) for request in made.requests]
-    count = max(len(tokens), 1)
-    distinct = {}
-    for n in (1, 2, 3):
-        grams = [tuple(each[at : at + n]) for each in tokens for at in range(len(each) - n + 1)]
-        distinct[str(n)] = round(len(set(grams)) / max(len(grams), 1), 4)
-    nearest = _nearest(made.vectors)
-    quantiles = np.quantile(nearest, _QUANTILES) if len(nearest) else ()
-    shared = total = 0
-    named: list[str] = []
-    for request in made.requests:
-        tools = [made.catalogue.tool(tool) for tool in request.path.tools]
-        told = {term for tool in tools for term in terms(f"{tool.name}\n{tool.title}\n{tool.description}")}
-        content = terms(request.text)
-        total += len(content)
-        shared += sum(term in told for term in content)
-        if contains_name(request.text, tools):
-            named.append(request.id)
-    return Wording(
-        words_a_text=round(sum(map(len, tokens)) / count, 2),
-        distinct=distinct,
-        distinct_openings=round(len({tuple(each[:2]) for each in tokens}) / count, 4),
-        nearest_cosine={
-            f"p{share * 100:g}": round(float(cosine), 4) for share, cosine in zip(_QUANTILES, quantiles, strict=False)
-        },
-        max_cosine=round(float(nearest.max()), 4) if len(nearest) else 0.0,
-        content_words=round(shared / max(total, 1), 4),
-        requests_with_names=tuple(named),
-    )
-
-
-def _nearest(vectors: Sequence[Floats1d]) -> Floats1d:
-    """The cosine of each vector to its nearest other one, float32 [texts]; empty for fewer than two."""
-    if len(vectors) < 2:
-        return np.zeros(0, dtype=np.float32)
-    stacked = np.stack(vectors)
-    best = []
-    for start in range(0, len(stacked), _BLOCK):
-        cosines = stacked[start : start + _BLOCK] @ stacked.T
-        cosines[np.arange(len(cosines)), start + np.arange(len(cosines))] = -1.0  # without the text itself
-        best.append(cosines.max(axis=1))
-    nearest: Floats1d = np.clip(np.concatenate(best), -1.0, 1.0)
-    return nearest
 
 
 def _rejected(rejected: Iterable[RejectedRequest]) -> dict[str, dict[str, int]]:

@@ -6,13 +6,14 @@ import hashlib
 import math
 from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Literal
 
 import numpy as np
 import yaml
+from pydantic import Field, TypeAdapter, ValidationError
 
 from datagen.catalogue import ProfiledCatalogue
 from datagen.paths.alternatives import InterchangeableTools
@@ -25,6 +26,8 @@ from datagen.writing import BlindReader, Writer
 from inference.encoder import Encoder, Floats1d
 from inference.retry import concurrent_map
 from ontology.errors import EgotoolsError, InvalidArgumentError
+from ontology.files import read_bounded
+from ontology.json_values import first_error
 from ontology.names import words
 from ontology.reporting import Progress
 
@@ -41,10 +44,8 @@ _PER_REQUEST, _PER_DEPENDENT = (
 _EXTRA_PATHS = 10
 _PAPER = dict(zip(CLASSES, (75, 85, 111, 74, 80, 78), strict=True))
 """The requests that "Planning Agents on an Ego-Trip" measures: the smallest numbers that give all percentages of its table 3."""
-_REMEDY = (
-    f"Give a count for each class, or shares with a decimal point, of these: {', '.join(CLASSES)}; "
-    "a class that is not named gets none. --mix paper takes the shares of the paper"
-)
+_SHARES = TypeAdapter(dict[Literal[CLASSES], Annotated[float, Field(strict=True, ge=0, allow_inf_nan=False)]])  # type: ignore[valid-type]
+_REMEDY = f"Give a share for each class, of these: {', '.join(CLASSES)}; or --mix paper for the shares of the paper"
 
 
 def equal_mix(per_class: int) -> dict[str, int]:
@@ -60,50 +61,22 @@ def equal_mix(per_class: int) -> dict[str, int]:
 
 
 def read_mix(file: Path, per_class: int) -> dict[str, int]:
-    """Read a YAML or JSON file with an object that maps classes to counts or to shares; ``paper`` where there is no such file.
+    """Divide six times ``per_class`` requests by the shares of a YAML or JSON file, class → share, which need not add up to 1; ``paper`` where
+    there is no such file.
 
-    The numbers are shares if any of them has a decimal point. Shares divide six times ``per_class`` requests, and need not add up to 1.
-
-    :raises InvalidArgumentError: when the file cannot be read, or for an invalid class or number.
+    :raises InvalidArgumentError: when the file cannot be read, or for an invalid class or share.
     """
     total = sum(equal_mix(per_class).values())
     if str(file) == "paper" and not file.exists():
         return _apportion(_PAPER, total)
-    given = _read(file)
-    for name, number in given.items():
-        _check(file, name, number)
-    weights = {name: given.get(name, 0) for name in CLASSES}
-    if not any(weights.values()):
-        raise InvalidArgumentError("the mix has no request", subject=str(file), remedy=_REMEDY)
-    if any(isinstance(number, float) for number in given.values()):
-        return _apportion(weights, total)
-    return {name: int(number) for name, number in weights.items()}
-
-
-def _read(file: Path) -> Mapping[str, Any]:
-    if file.exists() and not file.is_file() and not file.is_dir():  # a pipe or a device could be read without end
-        raise InvalidArgumentError("the mix is no regular file", subject=str(file), remedy=_REMEDY)
     try:
-        given = yaml.safe_load(file.read_text(encoding="utf-8"))
+        shares = _SHARES.validate_python(yaml.safe_load(read_bounded(file)))
     except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
-        raise InvalidArgumentError(
-            f"the mix cannot be read: {' '.join(str(error).split())}", subject=str(file), remedy=_REMEDY
-        ) from error
-    if not isinstance(given, dict):
-        what = "is empty" if given is None else f"must be an object, not {type(given).__name__}"
-        raise InvalidArgumentError(f"the mix {what}", subject=str(file), remedy=_REMEDY)
-    return given
-
-
-def _check(file: Path, name: object, number: object) -> None:
-    if name not in CLASSES:
-        raise InvalidArgumentError(f"there is no class {name!r}", subject=str(file), remedy=_REMEDY)
-    if isinstance(number, bool) or not isinstance(number, (int, float)):
-        raise InvalidArgumentError(f"{name} must be a number, not {number!r}", subject=str(file), remedy=_REMEDY)
-    if not math.isfinite(number) or not 0 <= number <= MAX_PER_CLASS:
-        raise InvalidArgumentError(
-            f"{name} must be from 0 to {MAX_PER_CLASS:,}, not {number}", subject=str(file), remedy=_REMEDY
-        )
+        problem = first_error(error) if isinstance(error, ValidationError) else " ".join(str(error).split())
+        raise InvalidArgumentError(f"the mix cannot be read: {problem}", subject=str(file), remedy=_REMEDY) from error
+    if not any(shares.values()):
+        raise InvalidArgumentError("the mix has no request", subject=str(file), remedy=_REMEDY)
+    return _apportion({name: shares.get(name, 0) for name in CLASSES}, total)
 
 
 def _apportion(weights: Mapping[str, float], total: int) -> dict[str, int]:
@@ -139,7 +112,6 @@ class RunResult:
     :param wanted: map from class to the wanted number of requests.
     :param requests: in the order of the classes, then in the order of acceptance.
     :param rejected: distinct rejections of all steps, in the order of the run.
-    :param vectors: of the texts of the requests, in the order of acceptance.
     :param stopped: the error that ended the run early, or None.
     """
 
@@ -152,7 +124,6 @@ class RunResult:
     paths: FoundPaths
     requests: Sequence[SyntheticRequest]
     rejected: Sequence[RejectedRequest]
-    vectors: Sequence[Floats1d] = field(compare=False)
     stopped: EgotoolsError | None = None
 
 
@@ -193,7 +164,6 @@ def make_requests(
         paths=paths,
         requests=sorted(run.accepted, key=lambda one: list(wanted).index(one.request_class)),
         rejected=tuple(dict.fromkeys((*outputs.rejected, *paths.rejected, *run.rejected))),
-        vectors=run.duplicates.vectors,
         stopped=stopped,
     )
 
@@ -334,30 +304,26 @@ def _popped(waiting: deque[_Attempt]) -> Iterator[_Attempt]:
 
 
 class NearDuplicates:
-    """The accepted texts, by their words and by their vectors.
-
-    :ivar vectors: of the accepted texts, in the order of acceptance.
-    """
+    """The accepted texts, by their words and by their vectors."""
 
     def __init__(self, encoder: Encoder) -> None:
         self._ids: list[str] = []
         self._by_words: dict[str, str] = {}
         self._stacked = np.zeros((0, encoder.dimensions), dtype=np.float32)
-        self.vectors: list[Floats1d] = []
+        self._recent: list[Floats1d] = []
 
     def add(self, text_id: str, text: str, vector: Floats1d) -> str:
         """Add a text, or return why it is a near-duplicate: one sentence without a full stop."""
         said = " ".join(words(text))
         if said in self._by_words:
             return f"it says the same as {self._by_words[said]}"
-        recent = np.stack(self.vectors[len(self._stacked) :]) if len(self.vectors) > len(self._stacked) else None
-        if recent is not None and len(recent) >= len(self._stacked) // 8 + 64:
-            self._stacked, recent = np.concatenate([self._stacked, recent]), None
-        cosines = [block @ vector for block in (self._stacked, recent) if block is not None and len(block)]
-        every = np.concatenate(cosines) if cosines else np.zeros(0, dtype=np.float32)
-        if len(every) and float(every.max()) > MAX_COSINE:
-            return f"its cosine to {self._ids[int(every.argmax())]} is {float(every.max()):.3f}, above {MAX_COSINE}"
+        if len(self._recent) > len(self._stacked) // 8 + 64:
+            self._stacked, self._recent = np.concatenate([self._stacked, *(one[None] for one in self._recent)]), []
+        cosines = np.concatenate([self._stacked @ vector, [float(one @ vector) for one in self._recent]])
+        if len(cosines) and float(cosines.max()) > MAX_COSINE:
+            nearest = int(cosines.argmax())
+            return f"its cosine to {self._ids[nearest]} is {float(cosines[nearest]):.3f}, above {MAX_COSINE}"
         self._ids.append(text_id)
         self._by_words[said] = text_id
-        self.vectors.append(vector)
+        self._recent.append(vector)
         return ""

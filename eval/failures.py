@@ -15,16 +15,14 @@ from itertools import zip_longest
 import numpy as np
 
 from egotools.values import EntryMatch, RankedTool, TraversedEdge
-from eval.graph_quality import hubs
 from eval.measured_set import MeasuredSet, Run, run_named
 from eval.metrics import complete_at, gold_ranks, ranks_of
 from eval.queries import LabelledQuery, QuerySet
 from eval.systems import make_ablations
 from inference.encoder import Encoder, Reranker
 from ontology.errors import InvalidArgumentError
-from retrieval.candidates.candidate_generation import ensemble_tools, ngram_entries, semantic_entries
+from retrieval.candidates.candidate_generation import ngram_entries, semantic_entries
 from retrieval.explain.reasons import entry_match
-from retrieval.index.bm25 import terms
 from retrieval.presets import make_presets
 from retrieval.query.context import QueryContext
 from retrieval.query.request import MAX_K, Request
@@ -32,19 +30,14 @@ from retrieval.ranking.features import TEXT_FEATURES, compute_features
 from retrieval.retriever import Retriever
 from retrieval.snapshot.reader import Snapshot
 
-_MAX_SHARED = 5  # number of common nodes that are named
-_SIMILAR = 0.8  # minimum Jaccard similarity of the words of two near-duplicates
-_MIN_COMMON = (2, 3)  # words of names and of descriptions: names of one word (``search``) are too common to compare
-
 _NO_ANSWER = "no answer"
 _ABSENT = "gold missing from the catalogue"
 _TOO_MANY = "gold larger than k"
 _NO_CANDIDATE = "not a candidate"
 _LINKED = "linked by an edge but not boosted"
-_DUPLICATE = "near-duplicate ranked above it"
 _TOO_LOW = "a candidate, ranked too low"
 _BELOW = "not among the first k"
-CAUSES = (_NO_ANSWER, _ABSENT, _TOO_MANY, _NO_CANDIDATE, _LINKED, _DUPLICATE, _TOO_LOW, _BELOW)
+CAUSES = (_NO_ANSWER, _ABSENT, _TOO_MANY, _NO_CANDIDATE, _LINKED, _TOO_LOW, _BELOW)
 """Causes for a tool and for a request, the most basic first. The last is for systems that cannot run again."""
 
 
@@ -55,22 +48,16 @@ class MissingTool:
     :param cause: the first of :data:`CAUSES` that applies to it.
     :param rank: its rank, from 1; None where the system does not rank it among the first 1,000.
     :param candidate: whether the system ranked it at all; None where this is unknown.
-    :param in_ego_graph: whether it is in the ego graph of an entry node; None where the system did not run again.
     :param features: the features of its score; for a tool that was not a candidate, its text features.
     :param edges: edges between it and the gold tools that were found, in order of decreasing confidence.
-    :param shared: keys of the nodes that it has in common with them, without hubs; nodes with the fewest tools first.
-    :param near_duplicate: a wrong tool among the first k whose name or description is nearly the same, or empty.
     """
 
     tool_id: str
     cause: str
     rank: int | None = None
     candidate: bool | None = None
-    in_ego_graph: bool | None = None
     features: Mapping[str, float] = field(default_factory=dict)
     edges: tuple[TraversedEdge, ...] = ()
-    shared: tuple[str, ...] = ()
-    near_duplicate: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,7 +165,7 @@ def _failure(
     missing = []
     for tool in dict.fromkeys(nearest):
         (rank,) = gold_ranks(tools, [tool])
-        missing.append(_missing(snapshot, tool, found, wrong, rank, again))
+        missing.append(_missing(snapshot, tool, found, rank, again))
     causes = {tool.cause for tool in missing} | ({_NO_ANSWER} if error else set())
     causes |= {_TOO_MANY} if query.least_tools > k else set()
     last = top[-1] if top else ""
@@ -223,7 +210,6 @@ class _RankedAgain:
     context: QueryContext
     tools: Mapping[str, RankedTool]
     whole: bool
-    in_ego_graphs: frozenset[str]
 
 
 def _ranked_again(
@@ -243,7 +229,6 @@ def _ranked_again(
         context=context,
         tools={tool.id: tool for tool in ranked} | {tool.id: tool for tool in explained},
         whole=len(ranked) < most or most == snapshot.tool_count,
-        in_ego_graphs=frozenset(map(snapshot.tool_id, map(int, ensemble_tools(context)))),
     )
 
 
@@ -251,7 +236,6 @@ def _missing(
     snapshot: Snapshot,
     tool: str,
     found: Sequence[str],
-    wrong: Sequence[str],
     rank: int | None,
     again: _RankedAgain | None,
 ) -> MissingTool:
@@ -265,12 +249,10 @@ def _missing(
         features = scored.reasons.features if scored else _text_features(again.context, number)
     others = [other for other in (_number(snapshot, each) for each in found) if other is not None]
     edges = () if number is None else _edges(snapshot, number, others)
-    near_duplicate = "" if number is None else _near_duplicate(snapshot, number, wrong)
     holds = {
         _ABSENT: number is None,
         _NO_CANDIDATE: candidate is False,
         _LINKED: bool(edges),
-        _DUPLICATE: bool(near_duplicate),
         _TOO_LOW: candidate is True,
         _BELOW: True,
     }
@@ -279,11 +261,8 @@ def _missing(
         cause=next(cause for cause in CAUSES if holds.get(cause, False)),
         rank=rank,
         candidate=candidate,
-        in_ego_graph=None if again is None else tool in again.in_ego_graphs,
         features=features,
         edges=edges,
-        shared=() if number is None else _shared(snapshot, number, others),
-        near_duplicate=near_duplicate,
     )
 
 
@@ -307,32 +286,3 @@ def _edges(snapshot: Snapshot, tool: int, others: Sequence[int]) -> tuple[Traver
         )
         for edge in sorted(found, key=lambda edge: (-float(graph.confidences[edge]), edge))
     )
-
-
-def _shared(snapshot: Snapshot, tool: int, others: Sequence[int]) -> tuple[str, ...]:
-    is_hub, graph = hubs(snapshot), snapshot.adjacency
-
-    def near(number: int) -> set[int]:
-        return {node for node in map(int, graph.neighbours(number)) if node >= snapshot.tool_count and not is_hub[node]}
-
-    both = {node for other in others if other != tool for node in near(tool) & near(other)}
-    fewest = sorted(both, key=lambda node: (int(snapshot.tool_degrees[node]), node))
-    return tuple(snapshot.node_key(node) for node in fewest[:_MAX_SHARED])
-
-
-def _near_duplicate(snapshot: Snapshot, tool: int, others: Sequence[str]) -> str:
-    """The first of the other tools whose name or description has nearly the same words; empty where there is none."""
-    mine = _words(snapshot, tool)
-    for other in others:
-        number = _number(snapshot, other)
-        if number is None or number == tool:
-            continue
-        for one, two, least in zip(mine, _words(snapshot, number), _MIN_COMMON, strict=True):
-            if len(one & two) >= max(least, _SIMILAR * len(one | two)):
-                return other
-    return ""
-
-
-def _words(snapshot: Snapshot, tool: int) -> tuple[frozenset[str], frozenset[str]]:
-    found = snapshot.tool(tool)
-    return frozenset(terms(found.name)), frozenset(terms(found.description))

@@ -62,8 +62,6 @@ class Run:
     :param config: what the answers depend on in addition to the requests; ``config_hash`` is its SHA-256, 12 hex digits.
     :param k: maximum number of tools in an answer.
     :param answers: by query id; a request without an answer is absent or has an ``error``, and scores 0 in both cases.
-    :param resources: the cost of the run: ``build_s``, ``load_s``, ``warm_up_s``, ``resident_bytes``, ``peak_bytes``,
-        ``tokens``, ``usd``; only what was measured.
     :param failure: why the run stopped before its end, or empty.
     """
 
@@ -74,7 +72,6 @@ class Run:
     queries_sha256: str
     k: int
     answers: Mapping[str, Answer]
-    resources: Mapping[str, float] = field(default_factory=dict)
     failure: str = ""
 
     def answered(self, query_id: str) -> Answer | None:

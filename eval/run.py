@@ -93,7 +93,6 @@ def run_system(
     k: int,
     timeout_s: float,
     progress: Progress = no_progress,
-    resources: Mapping[str, float] | None = None,
     known: Collection[str] | None = None,
     asked: str = WHOLE,
 ) -> Run:
@@ -101,15 +100,13 @@ def run_system(
 
     An earlier run in the folder is resumed when system, configuration, snapshot, requests and ``k`` are the same, and
     replaced when any of them differs. A request that ended with an error is sent again. The first request is also sent
-    as a warm-up that does not count, so that indexes built at first use are not part of its latency; its time is stored
-    as ``warm_up_s``.
+    as a warm-up that does not count, so that indexes built at first use are not part of its latency.
 
     :param folder: the folder of results; files as in :mod:`eval.measured_set`.
     :param k: maximum number of tools in an answer; an answer with more tools, with duplicates or with ids that are not in
         ``known`` is an error.
     :param timeout_s: seconds for each request; a later answer is an error.
     :param progress: called with the system's name, the number of requests done and the number of all requests.
-    :param resources: cost of the system so far, stored with the run.
     :param known: the tool ids of the catalogue; None skips the check.
     :param asked: what is sent of a request, one of :data:`ASKED`; the run has the name :func:`asked_name`.
     :returns: the run; ``failure`` is the reason when the system failed at three consecutive requests; run again to resume.
@@ -124,7 +121,6 @@ def run_system(
         queries_sha256=queries.sha256,
         k=k,
         answers={},
-        resources=dict(resources or {}),
     )
     client = _Client(system, k, timeout_s, None if known is None else frozenset(known), asked)
     header, rows = run_files(folder, fresh.system)
@@ -135,8 +131,8 @@ def run_system(
             return run
         answers, done = dict(run.answers), len(queries.asked) - len(left)
         progress(run.system, done, len(queries.asked))
-        spent = {**run.resources, **fresh.resources, "warm_up_s": client.warm_up(left[0])}
-        run = replace(run, resources=spent, failure="")
+        client.warm_up(left[0])
+        run = replace(run, failure="")
         write_header(header, run)
         in_a_row = 0
         with open(rows, "a", encoding="utf-8") as file:
@@ -195,12 +191,10 @@ class _Client:
     known: frozenset[str] | None
     asked: str
 
-    def warm_up(self, query: LabelledQuery) -> float:
-        """Send a request that does not count; return the seconds. An error is ignored here: the measured request repeats it."""
-        started = time.perf_counter()
+    def warm_up(self, query: LabelledQuery) -> None:
+        """Send a request that does not count. An error is ignored here: the measured request repeats it."""
         with contextlib.suppress(Exception):
             self._send(query)
-        return round(time.perf_counter() - started, 3)
 
     def ask(self, query: LabelledQuery) -> tuple[Answer, bool]:
         """Send one request: its answer, and whether the system itself failed, not only this request."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -81,12 +81,12 @@ def of_set(name: str) -> Scope:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SystemFacts:
-    """The cost of a system on one set, and the numbers of its answers.
+    """How long a system took on one set, and the numbers of its answers.
 
     :param unanswered: requests without an answer; each scores 0.
     :param fallbacks: number of answers in which the system left something out.
     :param stages_ms: map from stage to (p50, p95) in milliseconds over the answered requests, ``total`` included.
-    :param resources: as in :class:`eval.measured_set.Run`; likewise ``failure``.
+    :param failure: as in :class:`eval.measured_set.Run`.
     """
 
     set_name: str
@@ -97,7 +97,6 @@ class SystemFacts:
     unanswered: int
     fallbacks: int
     stages_ms: Mapping[str, tuple[float, float]]
-    resources: Mapping[str, float] = field(default_factory=dict)
     failure: str = ""
 
 
@@ -272,7 +271,6 @@ def _facts(run: Run, measured: MeasuredSet) -> SystemFacts:
         stages_ms={
             stage: (rounded(np.percentile(ms, 50)), rounded(np.percentile(ms, 95))) for stage, ms in stages.items()
         },
-        resources=dict(run.resources),
         failure=run.failure,
     )
 

@@ -139,9 +139,6 @@ class Budget:
         )
 
 
-_MOST_TEMPERATURE = 2.0  # that servers with the OpenAI interface accept
-
-
 @dataclass(frozen=True)
 class Message:
     """One message of a conversation."""
@@ -176,14 +173,6 @@ class Sample:
 
     seed: int = 0
     temperature: float = 0.0
-
-    def __post_init__(self) -> None:
-        if self.seed < 0:
-            raise InvalidArgumentError(f"{self.seed} is below 0", subject="seed", remedy="Use 0 or more")
-        if not 0 <= self.temperature <= _MOST_TEMPERATURE:
-            raise InvalidArgumentError(
-                f"{self.temperature!r} is no temperature", subject="temperature", remedy="Use 0 to 2"
-            )
 
 
 GREEDY = Sample()
@@ -221,8 +210,6 @@ class ChatModel(Protocol):
 
 
 Script = Callable[[Sequence[Message]], str]
-
-
 Around: TypeAlias = Callable[[str, Mapping[str, Any], Callable[[], Completion]], Completion]
 """Makes a call of a model, or knows its answer: of the name of the step, what is asked as JSON values, and what asks it."""
 _FREE = Budget()

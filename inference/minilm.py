@@ -15,7 +15,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from inference.encoder import Encoder, Floats1d, Floats2d, check_at_least_1, has_content, sendable
-from ontology.errors import InvalidArgumentError, ModelError
+from ontology.errors import ModelError
 
 Span: TypeAlias = tuple[int, int]
 """Start and end of a part of a text, in characters."""
@@ -186,19 +186,14 @@ class MiniLmEncoder:
 
     :param folder: holds ``model.onnx``, ``tokenizer.json`` and ``card.json``.
     :param workers: threads that encode in one call, at least 1.
-    :param max_tokens: a text is cut to this length, 3 to 256 with the two special tokens.
     :raises ModelError: when the weights are missing, or are not those of the card.
     """
 
-    def __init__(self, folder: Path = WEIGHTS, *, workers: int = 1, max_tokens: int = 256) -> None:
+    def __init__(self, folder: Path = WEIGHTS, *, workers: int = 1) -> None:
         card = read_card(folder, {"name", "dimensions", "max_tokens", "token_output"})
         check_at_least_1(workers=workers)
-        if not SPECIAL_TOKENS < max_tokens <= card["max_tokens"]:
-            problem = f"{max_tokens} tokens is not a length that this model accepts"
-            remedy = f"Use {SPECIAL_TOKENS + 1} to {card['max_tokens']}"
-            raise InvalidArgumentError(problem, subject="max_tokens", remedy=remedy)
-        # With ``@TOKENS`` where texts are cut shorter than the model allows.
-        self.name = str(card["name"]) if max_tokens == card["max_tokens"] else f"{card['name']}@{max_tokens}"
+        max_tokens = int(card["max_tokens"])
+        self.name = str(card["name"])
         self.dimensions = int(card["dimensions"])
         self._workers = workers
         self._max_chars = max_tokens * MAX_CHARS_PER_TOKEN

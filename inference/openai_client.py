@@ -30,6 +30,7 @@ MOST_ANSWER_BYTES = 32 * 2**20
 BYTES_PER_TOKEN = 3
 """English has about four bytes in a token; with three, more is reserved than most calls use."""
 _TOKENS_PER_MESSAGE = 8
+_TEXTS_AT_ONCE, _MAX_CHARS = 64, 16_000  # of a call for embeddings
 _MOST_TOKENS = 10**9  # of one call that a server may claim; a larger number is no count
 _KEY_VARIABLE = "OPENAI_API_KEY"
 _NO_KEY = "none"  # the library requires one; servers on a private network often need none
@@ -396,9 +397,6 @@ class OpenAIEncoder:
     :param model: the name of the model at the server.
     :param base_url: up to and including ``/v1``.
     :param api_key: the variable ``OPENAI_API_KEY`` where None; never shown.
-    :param dimensions: the width of a row; taken from the first answer where None.
-    :param batch_size: texts in one call.
-    :param max_chars: a text is cut to this length.
     :param timeout_s: an attempt without an answer after so many seconds counts as failed.
     """
 
@@ -411,17 +409,11 @@ class OpenAIEncoder:
         *,
         base_url: str,
         api_key: str | None = None,
-        dimensions: int | None = None,
-        batch_size: int = 64,
-        max_chars: int = 16_000,
         timeout_s: float = 60.0,
         policy: RetryPolicy | None = None,
     ) -> None:
-        check_at_least_1(dimensions=dimensions, batch_size=batch_size, max_chars=max_chars)
         self._endpoint = OpenAIEndpoint(model, base_url=base_url, api_key=api_key, timeout_s=timeout_s, policy=policy)
-        self._dimensions = dimensions
-        self._batch_size = batch_size
-        self._max_chars = max_chars
+        self._dimensions: int | None = None
         self._lock = threading.Lock()
         self.name = self._endpoint.name
 
@@ -436,11 +428,11 @@ class OpenAIEncoder:
     def encode(self, texts: Sequence[str]) -> Floats2d:
         """Encode texts, equal ones once; see :class:`inference.encoder.Encoder`."""
         dimensions = self.dimensions
-        prepared = [sendable(text.strip()[: self._max_chars]) for text in texts]
+        prepared = [sendable(text.strip()[:_MAX_CHARS]) for text in texts]
         unique = list(dict.fromkeys(text for text in prepared if has_content(text)))
         rows: dict[str, list[float]] = {}
-        for start in range(0, len(unique), self._batch_size):
-            batch = unique[start : start + self._batch_size]
+        for start in range(0, len(unique), _TEXTS_AT_ONCE):
+            batch = unique[start : start + _TEXTS_AT_ONCE]
             rows.update(zip(batch, self._ask(batch), strict=True))
         wrong = next((len(row) for row in rows.values() if len(row) != dimensions), None)
         if wrong is not None:

@@ -14,7 +14,7 @@ from itertools import islice
 from threading import Event
 from typing import TypeVar
 
-from ontology.errors import InvalidArgumentError, ModelError
+from ontology.errors import ModelError
 
 T = TypeVar("T")
 
@@ -39,11 +39,6 @@ class RetryPolicy:
     base_delay_s: float = 0.5
     max_delay_s: float = 20.0
     max_retry_after_s: float = 120.0
-
-    def __post_init__(self) -> None:
-        for field in ("max_retries", "base_delay_s", "max_delay_s", "max_retry_after_s"):
-            if not getattr(self, field) >= 0:
-                raise InvalidArgumentError("the value is negative", subject=field, remedy="Use 0 or more")
 
     def delay_s(self, retry: int) -> float:
         """A random share of the back-off, from half to all of it, so that many callers do not retry at the same

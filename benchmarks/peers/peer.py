@@ -5,8 +5,8 @@ peer is a script beside this file that imports its library at the top and has on
 
     def build(tools: Sequence[PeerTool], embed: Embed | None) -> Search: ...
 
-Measured are ``load_s`` (imports, and loading the encoder), ``build_s`` (``build``), ``warm_up_s`` (the first request, which is
-not counted, with everything that is made at the first use). A peer that uses a network gets an error.
+The first request is sent once more before, so that what is made at the first use is not part of its time. A peer that uses a network
+gets an error.
 """
 
 from __future__ import annotations
@@ -80,25 +80,15 @@ def run_job(job: Mapping[str, Any]) -> None:
     """
     tools = read_tools(Path(job["tools"]))
     queries = _rows(Path(job["queries"]))
-    started = time.perf_counter()
     script = _load(Path(job["script"]))
-    embed = _embedding(job["encoder"]) if job["encoder"] else None
-    loaded = time.perf_counter()
-    search = script.build(tools, embed)
-    built = time.perf_counter()
+    search = script.build(tools, _embedding(job["encoder"]) if job["encoder"] else None)
     known = frozenset(tool.id for tool in tools)
     if queries:
         _answer(search, queries[0], job["run"]["k"], known)
-    warm = time.perf_counter()
     with Path(job["rows"]).open("w", encoding="utf-8") as rows:
         for query in queries:
             _append(rows, _answer(search, query, job["run"]["k"], known))
-    resources = {
-        "load_s": round(loaded - started, 3),
-        "build_s": round(built - loaded, 3),
-        "warm_up_s": round(warm - built, 3),
-    }
-    done = {**job["run"], "resources": resources, "failure": ""}
+    done = {**job["run"], "failure": ""}
     Path(job["header"]).write_text(json.dumps(done, indent=1) + "\n", encoding="utf-8")
 
 

@@ -56,7 +56,7 @@ def _publish(store: Path, written: Path) -> None:
 
 def _litter(store: Path) -> list[str]:
     """What is in the store besides what belongs there."""
-    known = {"CURRENT", "history.jsonl", SNAPSHOTS, "reports", ".lock", "cache.sqlite"}
+    known = {"CURRENT", "history.jsonl", SNAPSHOTS, "reports", ".lock", "cache.sqlite", "findings.json"}
     aside = [path.name for path in (store / SNAPSHOTS).iterdir() if path.name.startswith(".")]
     return sorted({path.name for path in store.iterdir()} - known) + aside
 

@@ -1,12 +1,11 @@
 """Interchangeable tools: those of which each would do what a request asks for.
 
-Three rules find them, and all are narrow: a tool that is left out costs nothing, one that is wrong makes a label wrong.
+Two rules find them, and both are narrow: a tool that is left out costs nothing, one that is wrong makes a label wrong.
 
 * The same action on the same object: verb of one meaning, same entity, names of the same words but for marks of a version
   or a method, the same required inputs, and outputs that do not contradict.
 * Finders that find the same for the tools after them: each fills the same inputs of these tools, is about the same object,
   and requires at most words to search for.
-* A tool that reads a record by its key, and one that lists records of the same object and filters by each part of the key.
 """
 
 from __future__ import annotations
@@ -16,7 +15,6 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
-from itertools import permutations
 
 from datagen.catalogue import FINDING_ACTIONS, ProfiledCatalogue, only_reads, word_set
 from datagen.requests import SampleValue, SyntheticRequest, ToolLinks, ToolPath
@@ -31,9 +29,6 @@ _VERSION = re.compile(r"^v?\d+(?:\.\d+)*$")
 _SAME = tuple(tuple(group.split("/")) for group in sorted(word_set("same_verbs")))
 SAME_VERBS = {verb: group[0] for group in _SAME for verb in group}
 """Verb → the one that stands for all of its meaning."""
-_MIN_EQUAL = 0.8
-"""Share of the fields of two tools, where one filters by what the other requires. The pairs of the shipped company (15) and of
-12 vendors (12) are the same from 0.5 to 1.0: two such tools give the same record, or nothing alike."""
 _MIN_SHARED = 0.65
 """Share of the outputs of the tool with fewer that the other has too. Of 12 vendors 23 pairs pass at 0.25, among them the projects
 of two systems, and 19 from 0.35 to 1.0. Of 18 documents of one vendor 22 pass up to 0.5, two
@@ -81,9 +76,7 @@ class InterchangeableTools:
             tuple(
                 other
                 for other in others
-                if self._takes_all(tool, other, request.values)
-                and self._has_all(tool, other, request)
-                and not self._excluded(tool, other, said)
+                if self._takes_all(tool, other, request.values) and not self._excluded(tool, other, said)
             )
             for tool, others in zip(path.tools, path.alternatives or ((),) * len(path.tools), strict=True)
         )
@@ -91,51 +84,8 @@ class InterchangeableTools:
 
     def _would_do(self, tool: str, path: ToolPath) -> set[str]:
         fills = {(edge.target, edge.parameter) for edge in path.edges if edge.kind == "R-P" and edge.source == tool}
-        same = {*self.doubles(tool), *self.filtering.get(tool, ())}
-        doubles = {other for other in same if self._connects(tool, other, path)}
+        doubles = {other for other in self.doubles(tool) if self._connects(tool, other, path)}
         return doubles | (self._finders(tool, fills) if fills else set())
-
-    @cached_property
-    def filtering(self) -> Mapping[str, tuple[str, ...]]:
-        """Tool → the tools that read the same records, where one requires what the other takes as a filter."""
-        groups: dict[tuple[str, str], list[str]] = defaultdict(list)
-        for tool_id, profile in self._catalogue.extended_profiles.items():
-            for word in set(profile.entity.split()) if only_reads(profile) else ():
-                groups[profile.system, word].append(tool_id)
-        found: dict[str, list[str]] = defaultdict(list)
-        for group in groups.values():
-            for one, other in permutations(group, 2):
-                if self._filters(one, other):
-                    found[one].append(other)
-                    found[other].append(one)
-        return {tool: tuple(dict.fromkeys(others)) for tool, others in found.items()}
-
-    def _filters(self, one: str, other: str) -> bool:
-        """Whether a tool reads by required keys, and another requires nothing and filters by each of them."""
-        if self._catalogue.extended_profiles[other].action not in FINDING_ACTIONS or self._required(other):
-            return False
-        keys = {self._key(name) for name in self._required(one)}
-        takes = {self._key(parameter.name) for parameter in self._catalogue.tool(other).parameters}
-        told = frozenset(word for key in keys for word in key.split()) | word_set("joining")
-        alike = self._named(one) - told == self._named(other) - told
-        return bool(keys) and keys <= takes and alike and self._gives_the_same(one, other)
-
-    def _required(self, tool: str) -> list[str]:
-        context = self._catalogue.profiles[tool].context
-        return [one.name for one in self._catalogue.tool(tool).parameters if one.required and one.name not in context]
-
-    def _key(self, name: str) -> str:
-        """The name of an input; of an identifier, what it identifies: ``team_gid`` is the key of a ``team``."""
-        *front, last = self._field(name).split() or [""]
-        return " ".join(front) if front and last in word_set("identifying") else self._field(name)
-
-    def _gives_the_same(self, one: str, other: str) -> bool:
-        """Whether two tools give nearly the same fields; both must be documented."""
-        fields, others = (
-            {output.name.rsplit("[].", 1)[-1] for output in self._catalogue.tool(tool).returns} for tool in (one, other)
-        )
-        fields, others = ({self._field(name) for name in each} for each in (fields, others))
-        return bool(fields) and len(fields & others) >= _MIN_EQUAL * len(fields | others)
 
     def _connects(self, tool: str, other: str, path: ToolPath) -> bool:
         """Whether another tool has the edges that a tool has in the path, to the same tools or to their doubles."""
@@ -177,21 +127,12 @@ class InterchangeableTools:
 
     def _takes_all(self, tool: str, other: str, values: Collection[SampleValue]) -> bool:
         """Whether another tool has an input for each value that the request states for a tool."""
-        stated = {self._key(value.parameter) for value in values if value.tool == tool}
-        takes = {self._key(parameter.name) for parameter in self._catalogue.tool(other).parameters}
+        stated = {self._field(value.parameter) for value in values if value.tool == tool}
+        takes = {self._field(parameter.name) for parameter in self._catalogue.tool(other).parameters}
         searches = self._catalogue.profiles[other].free_text > 0
         return stated <= takes or (
             searches and len(stated - takes) <= 1 and only_reads(self._catalogue.profiles[other])
         )
-
-    def _has_all(self, tool: str, other: str, request: SyntheticRequest) -> bool:
-        """Whether the request or a tool before it gives each key that another tool requires."""
-        given = [value.parameter for value in request.values if value.tool == tool]
-        given += [edge.parameter for edge in request.path.edges if edge.kind == "R-P" and edge.target == tool]
-        needed = {self._key(name) for name in self._required(other)} - {
-            self._key(name) for name in self._required(tool)
-        }
-        return not needed or self._needs_words_only(other) or needed <= set(map(self._key, given))
 
     def _excluded(self, tool: str, other: str, said: Collection[str]) -> bool:
         """Whether the request names the system of a tool, and another is of another system."""

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import base64
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markdown_it import MarkdownIt
-from markdown_it.renderer import RendererHTML
-from markdown_it.token import Token
 
-from ontology.reporting import Proportion, escape_line, escape_markdown, escape_title
+from ontology.reporting import Proportion, escape_line, escape_markdown
 
 
 class Markdown(str):
@@ -23,7 +20,6 @@ class Markdown(str):
 
 
 NOTHING = Markdown("–")  # not measured
-_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
 
 def percent(share: float | None) -> Markdown:
@@ -57,14 +53,6 @@ def counted(count: int, noun: str) -> str:
 def milliseconds(ms: float) -> str:
     """Milliseconds: three significant digits below 1,000, whole ones above."""
     return f"{ms:,.0f}" if ms >= 100 else f"{ms:.3g}"
-
-
-def bytes_of(count: float) -> str:
-    """A number of bytes in the unit that leaves fewest digits."""
-    unit = 0
-    while count >= 1024 and unit < len(_UNITS) - 1:
-        count, unit = count / 1024, unit + 1
-    return f"{count:.{1 if unit else 0}f} {_UNITS[unit]}"
 
 
 def bold(text: str, when: bool) -> Markdown:
@@ -102,7 +90,7 @@ def _templates() -> Environment:
         lstrip_blocks=True,
         autoescape=False,
     )
-    filters = {each.__name__: each for each in (counted, difference, escape_title, percent, share_of)}
+    filters = {each.__name__: each for each in (counted, difference, percent, share_of)}
     environment.filters |= {**filters, "md": Markdown, "as": lambda value, form: Markdown(format(value, form))}
     return environment
 
@@ -115,24 +103,13 @@ def _shown(value: object) -> str:
 
 
 # No text of a catalogue can open any of these: the Markdown escapes it, and here they do not exist.
-_OFF = ("autolink", "backticks", "code", "entity", "fence", "html_block", "html_inline", "link", "reference")
+_OFF = ("autolink", "backticks", "code", "entity", "fence", "html_block", "html_inline", "image", "link", "reference")
 
 
-def markdown_to_html(text: str, *, title: str, pictures: Mapping[str, bytes]) -> str:
-    """Return a page with a Markdown text, and with its pictures (PNG bytes by name) in it."""
-    addresses = {
-        name: f"data:image/png;base64,{base64.b64encode(png).decode('ascii')}" for name, png in pictures.items()
-    }
+def markdown_to_html(text: str, *, title: str) -> str:
+    """Return a page with a Markdown text."""
     parser = MarkdownIt("commonmark", {"html": False, "xhtmlOut": False}).enable("table").disable(_OFF)
     parser.add_render_rule("table_open", lambda *_: '<div class="scroll"><table>\n')
     parser.add_render_rule("table_close", lambda *_: "</table></div>\n")
-    parser.add_render_rule("image", _image)
     page = Environment(loader=PackageLoader("eval.report", ""), autoescape=True).get_template("page.html")
-    return page.render(title=title, body=parser.render(text, {"pictures": addresses}))
-
-
-def _image(renderer: RendererHTML, tokens: Sequence[Token], place: int, options: Any, env: dict[str, Any]) -> str:
-    """A picture of the report; the address of any other is left empty."""
-    token = tokens[place]
-    token.attrs["src"] = env["pictures"].get(token.attrs["src"], "")
-    return renderer.image(tokens, place, options, env)
+    return page.render(title=title, body=parser.render(text))

@@ -14,14 +14,12 @@ from eval.measured_set import MeasuredSet
 from eval.metrics import METRICS, abstains, complete_at, cutoff_of, gold_ranks, ranks_of
 from eval.queries import QuerySet, row_tools, slot_name
 from eval.report.markdown import NOTHING, Markdown, counted, markdown_to_html, render, table
-from eval.report.pictures import Picture, averages_picture, by_group_picture, missing_plots
 from eval.report.tables import (
     PAPER_CUTOFFS,
     abstention_table,
     by_class,
     by_set,
     complete_measures,
-    cost_table,
     difference_table,
     figures_table,
     latency_table,
@@ -37,7 +35,7 @@ _TEXT_CHARS = 160  # of a request, in a row
 def write_report(
     folder: Path, summary: Summary, sets: Sequence[MeasuredSet], *, failures: Sequence[Failure] = (), title: str = ""
 ) -> tuple[Path, ...]:
-    """Write ``report.md`` and ``.html`` with their pictures, ``summary.json``, ``per_query.jsonl``, ``failures.md`` and ``.html``.
+    """Write ``report.md`` and ``.html``, ``summary.json``, ``per_query.jsonl``, ``failures.md`` and ``.html``.
 
     :param sets: the measured sets of the summary.
     :param failures: result of :func:`eval.failures.analyse_failures`.
@@ -47,13 +45,11 @@ def write_report(
     several = sum(facts.queries > 0 for facts in summary.sets.values()) > 1
     parts = [_means(summary)] if several else []
     parts += [_of_set(summary, measured) for measured in sets]
-    pictures = [picture for part in parts for picture in part["pictures"]]
     systems, common = systems_table(summary, sets)
     report = _write_page(
         folder / "report.md",
         title or f"Evaluation: {', '.join(summary.sets)}",
-        pictures,
-        warnings=(*_warnings(summary, sets), *missing_plots()),
+        warnings=tuple(_warnings(summary, sets)),
         summary=summary,
         requests=sum(len(one.queries.asked) for one in sets),
         cutoffs=", ".join(map(str, _cutoffs(summary))),
@@ -70,7 +66,6 @@ def write_report(
         failures=failures,
     )
     return (
-        *(write_file(folder / picture.name, picture.png) for picture in pictures),
         *report,
         *failed,
         write_file(folder / "summary.json", json.dumps(summary_to_json(summary), ensure_ascii=False, indent=1) + "\n"),
@@ -78,10 +73,9 @@ def write_report(
     )
 
 
-def _write_page(path: Path, title: str, pictures: Sequence[Picture] = (), **values: Any) -> tuple[Path, Path]:
+def _write_page(path: Path, title: str, **values: Any) -> tuple[Path, Path]:
     text = render(path.name, title=title, **values)
-    page = markdown_to_html(text, title=title, pictures={each.name: each.png for each in pictures})
-    return write_file(path, text), write_file(path.with_suffix(".html"), page)
+    return write_file(path, text), write_file(path.with_suffix(".html"), markdown_to_html(text, title=title))
 
 
 def _cutoffs(summary: Summary) -> list[int]:
@@ -109,25 +103,16 @@ _PARTS = (
     "differences",
     "measures",
     "latency",
-    "cost",
     "missing_gold",
     "graph",
 )
-_EMPTY: dict[str, Any] = {**dict.fromkeys(_PARTS), "pictures": ()}
+_EMPTY: dict[str, Any] = dict.fromkeys(_PARTS)
 
 
 def _means(summary: Summary) -> dict[str, Any]:
     """Means over the sets, each set counting the same, and every set beside the others."""
-    pictures = []
-    if not missing_plots():
-        sets = {name: of_set(name) for name in summary.sets}
-        pictures = [
-            averages_picture(summary, MEAN, name="figure3.png"),
-            by_group_picture(summary, sets, "set", name="figure5.png"),
-        ]
     return _EMPTY | {
         "name": "All sets",
-        "pictures": pictures,
         "groups": [figures_table(summary, by_set(summary), [measure]) for measure in complete_measures(PAPER_CUTOFFS)],
         "differences": difference_table(summary, MEAN),
         "measures": _measures(summary, MEAN),
@@ -143,31 +128,17 @@ def _of_set(summary: Summary, measured: MeasuredSet) -> dict[str, Any]:
         "facts": summary.sets[name],
         "abstention": abstention_table(summary, name) if queries.unanswerable else None,
         "latency": latency_table(facts),
-        "cost": cost_table(facts),
         "missing_gold": measured.missing_gold,
         "graph": measured.graph,
     }
     if not queries.queries:
         return part
     classes = by_class(summary, name)
-    if not missing_plots():
-        suffix = f"-{_file_name(summary, name)}" if len(summary.sets) > 1 else ""
-        part["pictures"] = [averages_picture(summary, of_set(name), name=f"figure3{suffix}.png")]
-        if len(classes) > 1:
-            only = {heading: scope for heading, scope in classes.items() if scope != of_set(name)}
-            part["pictures"] += [by_group_picture(summary, only, "class of request", name=f"figure5{suffix}.png")]
     return part | {
         "groups": [figures_table(summary, classes, complete_measures(PAPER_CUTOFFS))],
         "differences": difference_table(summary, of_set(name)),
         "measures": _measures(summary, of_set(name)),
     }
-
-
-def _file_name(summary: Summary, set_name: str) -> str:
-    """A set's name as part of a file name: its own where it is short and plain, else its number."""
-    plain = set_name.replace("-", "").replace("_", "")
-    usable = plain.isascii() and plain.isalnum() and len(plain) < 60
-    return set_name if usable else f"set{list(summary.sets).index(set_name) + 1}"
 
 
 def _warnings(summary: Summary, sets: Sequence[MeasuredSet]) -> Iterator[str]:

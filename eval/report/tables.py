@@ -4,26 +4,18 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from eval.measured_set import MeasuredSet
 from eval.metrics import ANSWERABLE, COMPLETE, UNANSWERABLE, cutoff_of, metric_of
-from eval.report.markdown import NOTHING, Markdown, bold, bytes_of, difference, milliseconds, percent, table
+from eval.report.markdown import NOTHING, Markdown, bold, difference, milliseconds, percent, table
 from eval.summary import MEAN, Figure, Scope, Summary, SystemFacts, of_set
 
 PAPER_CUTOFFS = (3, 5, 10)
 # Stages in the order in which a request passes them; others follow by name, the total comes last.
 _STAGES = ("encode", "entry", "ego", "rank", "explain")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
-_RESOURCES: Mapping[str, tuple[str, Callable[[float], str]]] = {
-    "build_s": ("build, s", "{:,.1f}".format),
-    "load_s": ("load, s", "{:,.2f}".format),
-    "warm_up_s": ("first request, s", "{:,.2f}".format),
-    "resident_bytes": ("memory", bytes_of),
-    "tokens": ("tokens", "{:,.0f}".format),
-    "usd": ("USD", "{:,.4f}".format),
-}
 
 
 def complete_measures(cutoffs: Sequence[int]) -> list[str]:
@@ -166,15 +158,3 @@ def latency_table(facts: Sequence[SystemFacts]) -> Markdown:
         spent = (" / ".join(map(milliseconds, fact.stages_ms.get(stage, ()))) or NOTHING for stage in stages)
         rows.append([fact.system, *counts, *spent])
     return table(heads, rows)
-
-
-def cost_table(facts: Sequence[SystemFacts]) -> Markdown | None:
-    """The measured costs of each system (building, loading, memory, tokens, money); None where nothing was measured."""
-    known = {name for fact in facts for name in fact.resources}
-    names = [name for name in _RESOURCES if name in known] + sorted(known - set(_RESOURCES))
-    forms = {name: _RESOURCES.get(name, (name, "{:g}".format)) for name in names}
-    rows = [
-        [fact.system, *(forms[name][1](fact.resources[name]) if name in fact.resources else NOTHING for name in names)]
-        for fact in facts
-    ]
-    return table(["system", *(heading for heading, _ in forms.values())], rows) if names else None

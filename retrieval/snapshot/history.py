@@ -7,14 +7,12 @@ import logging
 import secrets
 import shlex
 import shutil
-import time
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from ontology.errors import EgotoolsError, InvalidArgumentError, NotFoundError, SnapshotError, StorageError
+from ontology.errors import EgotoolsError, InvalidArgumentError, NotFoundError, SnapshotError
 from ontology.files import disk_errors, flush_to_disk
 from retrieval.snapshot.manifest import read_manifest
 from retrieval.snapshot.publish import (
@@ -32,8 +30,7 @@ from retrieval.snapshot.publish import (
 )
 
 _LOG = logging.getLogger(__name__)
-_TRIES = 100
-_ASIDE, _REPORTS, _OLD_S = ".collected-", "reports", 86_400.0
+_ASIDE, _REPORTS = ".collected-", "reports"
 
 
 def history(store: Path) -> tuple[Publication, ...]:
@@ -43,12 +40,8 @@ def history(store: Path) -> tuple[Publication, ...]:
     :raises SnapshotError: when it cannot be read.
     """
     with readable(store):
-        for _ in range(_TRIES):
-            current = named_id(store)
-            found = confirmed_log(store, current)
-            if named_id(store) == current:  # nothing was published in between
-                return tuple(found)
-    raise StorageError("the store is published to without a pause", subject=str(store), remedy="Try again")
+        current = named_id(store)  # first: what is published after this line is not yet one of the confirmed
+        return tuple(confirmed_log(store, current))
 
 
 def rollback(store: Path, snapshot_id: str = "", *, actor: str = "") -> Publication:
@@ -220,8 +213,7 @@ def tidy(store: Path) -> None:
     litter = (".building-*", ".CURRENT.*", f"{SNAPSHOTS}/{_ASIDE}*")
     try:
         with disk_errors(store):
-            found = any(any(store.glob(pattern)) for pattern in litter) or any(_temporaries(store))
-            if found and (store / SNAPSHOTS).is_dir():
+            if any(any(store.glob(pattern)) for pattern in litter) and (store / SNAPSHOTS).is_dir():
                 with publishing(store, wait_s=0.0):  # who publishes at this moment removes it as well
                     _remove_litter(store)
     except EgotoolsError as error:
@@ -265,8 +257,6 @@ def _remove_litter(store: Path) -> None:
     remove_unfinished(store)
     remove_pointers(store)
     _finish_removals(store)
-    for file in _temporaries(store):
-        file.unlink(missing_ok=True)
 
 
 def _finish_removals(store: Path) -> None:
@@ -276,11 +266,3 @@ def _finish_removals(store: Path) -> None:
             folder.unlink(missing_ok=True)
         else:
             shutil.rmtree(folder)
-
-
-def _temporaries(store: Path) -> Iterator[Path]:
-    """The temporary files ``.NAME.PID`` of whatever is written in a store, where their writers died a day ago or earlier."""
-    for folder in (store, store / _REPORTS):
-        for file in folder.glob(".?*.*"):
-            if file.suffix[1:].isdigit() and time.time() - file.lstat().st_mtime > _OLD_S:
-                yield file

@@ -8,7 +8,7 @@ import os
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
@@ -25,11 +25,7 @@ from retrieval.snapshot.signing import (
 )
 
 FORMAT_VERSION = 6
-"""6: tools have a vector index of their own (``nodes.tools.hnsw``).
-5: usage lines, which are not written or read any more; the file ``value_shapes.jsonl``; nodes have aliases; the manifest has the overlay files and the boosts.
-4: tools have the JSON Schemas and the call of their source; the file ``filter_values.jsonl``.
-3: ``clause_fusion`` is the name of the weight of clause fusion.
-"""
+"""A snapshot of another version is not read: build again."""
 MANIFEST = "manifest.json"
 TOOLS, NODES, EDGES, NODE_KEYS = "tools", "nodes", "edges", "node_keys"
 """Records and texts of a snapshot folder, without their extension."""
@@ -84,14 +80,10 @@ class Counts(_Section):
 
 
 class RankingSection(_Section):
-    """The snapshot's own ranking weights, by name, and the ranker that they belong to.
-
-    :param earlier: the weights before these, the latest first; None where those were the shipped ones.
-    """
+    """The snapshot's own ranking weights, by name, and the ranker that they belong to."""
 
     ranker: str
     weights: dict[str, float]
-    earlier: tuple[dict[str, float], ...] | None = None
 
 
 class OverlayInfo(_Section):
@@ -120,14 +112,13 @@ class LearnedSection(_Section):
     :param past_requests: how many past requests it has.
     :param reporters: how many reporters the past requests are of.
     :param min_reporters: how many reporters must have used a tool before it counts.
-    :param weights: ``requests``, in standard deviations of the scores. ``pairs``, here and above, is no longer read.
+    :param weight: of their votes, in standard deviations of the scores.
     """
 
     past_requests: Annotated[int, Field(ge=0)]
-    pairs: Annotated[int, Field(ge=0)] = 0
     reporters: Annotated[int, Field(ge=0)]
     min_reporters: Annotated[int, Field(ge=1)]
-    weights: dict[Literal["requests", "pairs"], Annotated[float, Field(ge=0, le=1_000)]]
+    weight: Annotated[float, Field(ge=0, le=1_000)]
 
 
 class FileInfo(_Section):
@@ -145,7 +136,6 @@ class Manifest(_Section):
     :param abbreviations: map from each abbreviation to its long form, as used in canonicalisation.
     :param created_by: name and version of the program.
     :param ranking: None for the shipped weights.
-    :param usage: of snapshots of earlier versions, what made their usage lines: these are not read any more.
     :param sources: the named sources, sorted by name; None where no source has a name.
     :param overlays: the overlay files, in the order in which they were applied; None without any.
     :param boosts: tool id → standard deviations of the scores that are added to its score; None where no tool has any.
@@ -164,7 +154,6 @@ class Manifest(_Section):
     abbreviations: dict[str, str]
     counts: Counts
     ranking: RankingSection | None = None
-    usage: str | None = None
     sources: tuple[NamedSource, ...] | None = None
     overlays: tuple[OverlayInfo, ...] | None = None
     boosts: dict[str, Annotated[float, Field(ge=-1, le=1)]] | None = None

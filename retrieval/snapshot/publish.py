@@ -231,12 +231,11 @@ def _whole_lines(store: Path) -> tuple[list[Publication], int]:
     return found, sum(map(len, lines[: len(found)]))
 
 
-@contextlib.contextmanager
-def _logged(store: Path, snapshot_id: str, previous_id: str, action: _Action, actor: str) -> Iterator[Publication]:
-    """Append a publication, and yield it; the line is taken back when the block fails. The caller holds the store's lock.
+def _log(store: Path, snapshot_id: str, previous_id: str, action: _Action, actor: str) -> Publication:
+    """Append a publication, which is told once ``CURRENT`` confirms it, and return it. The caller holds the store's lock.
 
     :raises SnapshotCorruptError: when the log is damaged.
-    :raises OSError: when the disk fails; the log is then as before.
+    :raises OSError: when the disk fails; no whole line is added then.
     """
     entry = Publication(
         sequence=len(confirmed_log(store, previous_id)) + 1,
@@ -252,15 +251,11 @@ def _logged(store: Path, snapshot_id: str, previous_id: str, action: _Action, ac
     try:
         os.ftruncate(descriptor, end)
         append(descriptor, json.dumps(entry.to_json()).encode() + b"\n", end)
-        if not existed:
-            flush_to_disk(store)
-        yield entry
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.ftruncate(descriptor, end)
-        raise
     finally:
         os.close(descriptor)
+    if not existed:
+        flush_to_disk(store)
+    return entry
 
 
 def this_actor() -> str:
@@ -363,23 +358,23 @@ def _move_in(folder: Path, target: Path) -> None:
 
 
 def _name_current(store: Path, snapshot_id: str, action: _Action, actor: str) -> Publication | None:
-    """Log the publication, then replace ``CURRENT``. When anything fails, both are as before."""
+    """Log the publication, then replace ``CURRENT``, which is as before when anything fails."""
     remove_pointers(store)
     before = named_id(store)
     if before == snapshot_id:
         flush_to_disk(store)
         return None
-    with _logged(store, snapshot_id, before, action, actor) as publication:
-        _write_current(store, snapshot_id)
-        try:
-            flush_to_disk(store)
-        except OSError:
-            with contextlib.suppress(OSError):
-                if before:
-                    _write_current(store, before)
-                else:
-                    (store / _CURRENT).unlink()
-            raise
+    publication = _log(store, snapshot_id, before, action, actor)
+    _write_current(store, snapshot_id)
+    try:
+        flush_to_disk(store)
+    except OSError:
+        with contextlib.suppress(OSError):
+            if before:
+                _write_current(store, before)
+            else:
+                (store / _CURRENT).unlink()
+        raise
     return publication
 
 

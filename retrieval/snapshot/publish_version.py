@@ -15,7 +15,6 @@ from retrieval.snapshot.publish import publish, staging_folder
 from retrieval.snapshot.reader import Snapshot
 
 _LEARNED = ("use.", "bm25.use.")  # how the names of the files of the learned part begin
-_REMEMBERED = 5  # weights that a snapshot remembers; chosen, not tuned
 
 
 def publish_learned(
@@ -48,7 +47,7 @@ def publish_learned(
         past_requests=learned.size,
         reporters=learned.reporter_count,
         min_reporters=learned.min_reporters,
-        weights={"requests": learned.weight},
+        weight=learned.weight,
     )
     kept = {name: info for name, info in snapshot.manifest.files.items() if not name.startswith(_LEARNED)}
     current = replaces if published else None
@@ -107,23 +106,3 @@ def _link_or_copy(source: Path, target: Path) -> None:
         raise SnapshotCorruptError("the file is missing", subject=str(source), remedy="Build again") from error
     except OSError:
         shutil.copyfile(source, target)
-
-
-def tuned_after(now: RankingSection | None, chosen: RankingSection | None) -> RankingSection | None:
-    """Return the section of weights that take the place of others, which it remembers; None for the shipped weights.
-
-    :param now: the weights of the snapshot; None for the shipped ones.
-    :param chosen: the weights that it is to have.
-    """
-    if chosen is None or now is None:
-        return chosen
-    earlier = (now.weights, *(now.earlier or ()))[:_REMEMBERED]
-    return chosen.model_copy(update={"earlier": earlier})
-
-
-def rolled_back(now: RankingSection) -> RankingSection | None:
-    """Return the section of the weights before these; None where they were the shipped ones."""
-    if not now.earlier:
-        return None
-    before, *rest = now.earlier
-    return RankingSection(ranker=now.ranker, weights=before, earlier=tuple(rest) or None)

@@ -185,7 +185,7 @@ def _learned(folder: Path, manifest: Manifest, tool_count: int) -> PastRequests 
         tool_count=tool_count,
         dimensions=manifest.encoder.dimensions,
         min_reporters=section.min_reporters,
-        weight=section.weights.get("requests", 0.0),
+        weight=section.weight,
     )
 
 

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ontology.names import words
-from ontology.tool import CONTEXT_PARAMETERS
 from retrieval.index.records import refuse_invalid
 from retrieval.snapshot.reader import Snapshot
 
@@ -58,7 +53,6 @@ def _by_name(value: Any) -> Any:
 
 
 _NOT_SETTINGS = ("files", "counts", "format_version")
-_OF_THE_SOURCE = ("namespace", "source", "owner", CONTEXT_PARAMETERS)
 _FLAT = {"parameters": "inputs", "returns": "outputs"}
 _SCHEMAS = {"input_schema": "inputs", "output_schema": "outputs"}
 
@@ -80,38 +74,21 @@ class ToolEdge(NamedTuple):
     output: str
 
 
-class ContextChange(NamedTuple):
-    """How many tools of a namespace take an input as a context parameter that did not before, and the reverse."""
-
-    namespace: str
-    name: str
-    added: int
-    removed: int
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolDiff:
-    """Ids of tools, sorted.
-
-    :param renamed: (id before, id now) of tools that have only another id, or name.
-    """
+    """Ids of tools, sorted."""
 
     added: tuple[str, ...]
     removed: tuple[str, ...]
-    renamed: tuple[tuple[str, str], ...]
     changed: tuple[ToolChange, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntityChanges:
-    """Canonical names of one entity type, sorted.
-
-    :param renamed: (name before, name now): what documents call it is the same.
-    """
+    """Canonical names of one entity type, sorted."""
 
     added: tuple[str, ...]
     removed: tuple[str, ...]
-    renamed: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,7 +111,6 @@ class SnapshotDiff:
     edges_added: tuple[ToolEdge, ...]
     edges_removed: tuple[ToolEdge, ...]
     entities: Mapping[str, EntityChanges]
-    context_parameters: tuple[ContextChange, ...]
 
     @property
     def same(self) -> bool:
@@ -179,7 +155,6 @@ def _diff(old: Snapshot, new: Snapshot) -> SnapshotDiff:
         edges_added=tuple(sorted(after - before)),
         edges_removed=tuple(sorted(before - after)),
         entities=_entity_changes(old, new),
-        context_parameters=_context_changes(rows),
     )
 
 
@@ -203,14 +178,10 @@ def _differing_tools(old: Snapshot, new: Snapshot) -> dict[str, _Pair]:
 
 
 def _tool_changes(rows: Mapping[str, _Pair]) -> ToolDiff:
-    added = {id_: row.after for id_, row in rows.items() if row.before is None}
-    removed = {id_: row.before for id_, row in rows.items() if row.after is None}
-    renamed = _renamed_tools(removed, added)
     changes = [ToolChange(id_, tuple(_row_changes(*row))) for id_, row in sorted(rows.items()) if all(row)]
     return ToolDiff(
-        added=tuple(sorted(added.keys() - {after for _, after in renamed})),
-        removed=tuple(sorted(removed.keys() - {before for before, _ in renamed})),
-        renamed=renamed,
+        added=tuple(sorted(id_ for id_, row in rows.items() if row.before is None)),
+        removed=tuple(sorted(id_ for id_, row in rows.items() if row.after is None)),
         changed=tuple(tool for tool in changes if tool.changes),
     )
 
@@ -242,60 +213,6 @@ def _without_schemas(row: Mapping[str, Any]) -> dict[str, Any]:
     return fields
 
 
-def _renamed_tools(removed: Mapping[str, Any], added: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    """Return the tools that differ in nothing but id, source and name, where there is one of each; those of one name first."""
-    pairs: dict[str, str] = {}
-    for contents in (_contents, _nameless_contents):
-        before = _by_content({id_: row for id_, row in removed.items() if id_ not in pairs}, contents)
-        after = _by_content({id_: row for id_, row in added.items() if id_ not in pairs.values()}, contents)
-        for content, ids in before.items():
-            others = after.get(content, [])
-            if len(ids) == len(others) == 1:
-                pairs[ids[0]] = others[0]
-    return tuple(sorted(pairs.items()))
-
-
-def _by_content(rows: Mapping[str, Any], contents: Callable[[Any], dict[str, Any] | None]) -> dict[bytes, list[str]]:
-    found: defaultdict[bytes, list[str]] = defaultdict(list)
-    for id_, row in rows.items():
-        content = contents(row)
-        if content is not None:
-            found[hashlib.sha256(json.dumps(content, sort_keys=True).encode()).digest()].append(id_)
-    return found
-
-
-def _contents(row: Mapping[str, Any]) -> dict[str, Any]:
-    metadata = {key: value for key, value in row.get("metadata", {}).items() if key not in _OF_THE_SOURCE}
-    call = {key: value for key, value in (row.get("call") or {}).items() if key != "session"}
-    content = {key: value for key, value in row.items() if key not in ("id", "depends_on")}
-    return {**content, "metadata": metadata, "call": call}
-
-
-def _nameless_contents(row: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The content without the name, and what repeats it: title, operation. None where no more is left to know a tool by."""
-    content = _contents(row)
-    name, metadata, call = str(content.pop("name", "")), dict(content["metadata"]), dict(content["call"])
-    if call.get("operation") == name:
-        call.pop("operation")
-    if words(str(metadata.get("title", ""))) == words(name):
-        metadata.pop("title", None)
-    known = content.get("description") or content.get("parameters") or content["call"]
-    return {**content, "metadata": metadata, "call": call} if known else None
-
-
-def _context_changes(rows: Mapping[str, _Pair]) -> tuple[ContextChange, ...]:
-    before = Counter(key for row in rows.values() for key in _context(row.before))
-    after = Counter(key for row in rows.values() for key in _context(row.after))
-    added, removed = after - before, before - after
-    return tuple(ContextChange(*key, added[key], removed[key]) for key in sorted(added | removed))
-
-
-def _context(row: Any) -> Iterator[tuple[str, str]]:
-    metadata = {} if row is None else row.get("metadata", {})
-    for name in metadata.get(CONTEXT_PARAMETERS, ()):
-        yield str(metadata.get("namespace", "")), str(name)
-
-
 def _manifest_changes(old: Snapshot, new: Snapshot) -> tuple[tuple[Change, ...], tuple[Change, ...]]:
     before, after = old.manifest.content(), new.manifest.content()
     counts = json_changes(before["counts"], after["counts"])
@@ -320,53 +237,17 @@ def _tool_edges(snapshot: Snapshot) -> set[ToolEdge]:
 
 def _entity_changes(old: Snapshot, new: Snapshot) -> dict[str, EntityChanges]:
     before, after = _entities(old), _entities(new)
-    removed, added = before.keys() - after.keys(), after.keys() - before.keys()
-    renamed = dict(_renamed_entities(old, new, {key: before[key] for key in removed}, after))
-    removed -= renamed.keys()
-    added -= set(renamed.values())
-    types = sorted({_type(key) for key in (*removed, *added, *renamed)})
+    removed, added = before - after, after - before
     return {
-        kind: EntityChanges(
-            added=_names(kind, added),
-            removed=_names(kind, removed),
-            renamed=tuple(sorted((_name(one), _name(other)) for one, other in renamed.items() if _type(one) == kind)),
-        )
-        for kind in types
+        kind: EntityChanges(added=_names(kind, added), removed=_names(kind, removed))
+        for kind in sorted({key.partition(":")[0] for key in removed | added})
     }
 
 
-def _entities(snapshot: Snapshot) -> dict[str, int]:
-    """Return the number of each node that is no tool, by key."""
-    return {snapshot.node_key(number): number for number in range(snapshot.tool_count, len(snapshot.nodes))}
-
-
-def _renamed_entities(
-    old: Snapshot, new: Snapshot, removed: Mapping[str, int], after: Mapping[str, int]
-) -> Iterator[tuple[str, str]]:
-    """Yield (key before, key now) of entities whose most frequent form now belongs to another entity of their type."""
-    if not removed:
-        return
-    types = {_type(key) for key in removed}
-    owners = {
-        (_type(key), form): key
-        for key, number in sorted(after.items(), reverse=True)  # of several, the first by name
-        if _type(key) in types
-        for form, _ in new.nodes[number].surface_forms
-    }
-    for key, number in sorted(removed.items()):
-        forms = old.nodes[number].surface_forms
-        owner = owners.get((_type(key), forms[0][0])) if forms else None
-        if owner is not None:
-            yield key, owner
+def _entities(snapshot: Snapshot) -> set[str]:
+    """Return the keys of the nodes that are no tools."""
+    return {snapshot.node_key(number) for number in range(snapshot.tool_count, len(snapshot.nodes))}
 
 
 def _names(kind: str, keys: Iterable[str]) -> tuple[str, ...]:
-    return tuple(sorted(_name(key) for key in keys if _type(key) == kind))
-
-
-def _type(key: str) -> str:
-    return key.partition(":")[0]
-
-
-def _name(key: str) -> str:
-    return key.partition(":")[2]
+    return tuple(sorted(name for type_, _, name in (key.partition(":") for key in keys) if type_ == kind))

@@ -89,7 +89,6 @@ def compare(
 def _show_evaluation(done: Evaluation) -> None:
     """Print the share of complete answers of each system, and of abstentions; the report has the rest."""
     from eval.metrics import ANSWERABLE, KIND
-    from eval.report import missing_plots
 
     notes, summary, named = list(done.notes), done.summary, {ANSWERABLE: "answerable (false)"}
     for name, facts in summary.sets.items():
@@ -123,7 +122,7 @@ def _show_evaluation(done: Evaluation) -> None:
             table(f"{_MEASURE} in % [95 % interval] · {name} · {of}", columns, rows)
         if facts.missing_gold:
             notes.append(f"{facts.missing_gold:,} requests need tools that are not in the snapshot")
-    _show_notes((*notes, *missing_plots()), done.page)
+    _show_notes(notes, done.page)
 
 
 def _percent(rate: Figure | AbstentionRate) -> str:

@@ -190,7 +190,7 @@ def diff(
     limit: Annotated[int, Option(min=1, help="Lines for each kind of change.")] = 20,
     as_json: Json = False,
 ) -> None:
-    """Show what changes from one snapshot to another: tools, edges between them, entities, context parameters, settings.
+    """Show what changes from one snapshot to another: tools, edges between them, entities, settings.
 
     The exit code is 0 when the snapshots are equal, and 17 when they differ.
     """
@@ -220,7 +220,7 @@ def _findings(before: Snapshot, after: Snapshot, found: SnapshotDiff) -> list[Fi
     from ingest.trust.examine import findings_of
     from services.jobs.build import as_read
 
-    ids = {*found.tools.added, *(new for _, new in found.tools.renamed), *(tool.id for tool in found.tools.changed)}
+    ids = {*found.tools.added, *(tool.id for tool in found.tools.changed)}
     if not ids:
         return []
     tools = [as_read(after.tool(number)) for number in range(after.tool_count)]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from eval.compare import Comparison, compare
 from eval.failures import analyse_failures
-from eval.graph_quality import graph_quality, read_external_edges
+from eval.graph_quality import graph_quality
 from eval.measured_set import SET_FILE, MeasuredSet, Run, read_measured, write_measured
 from eval.metrics import CUTOFFS
 from eval.queries import missing_gold, of_split, read_queries, require_gold, sample_queries, with_needs
@@ -118,7 +118,6 @@ def _measured(
     graph = graph_quality(
         snapshot,
         gold_edges=plan.gold_edges,
-        external_edges=read_external_edges(plan.external_edges),
         queries=queries if queries.queries else None,
     )
     runs: list[Run] = []

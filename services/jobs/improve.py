@@ -21,7 +21,7 @@ from retrieval.ranking.weights import SHIPPED, RankingWeights, ranking_section, 
 from retrieval.snapshot.history import collect_after
 from retrieval.snapshot.manifest import MANIFEST, RankingSection
 from retrieval.snapshot.publish import published_id
-from retrieval.snapshot.publish_version import publish_learned, publish_reweighted, rolled_back, tuned_after
+from retrieval.snapshot.publish_version import publish_learned, publish_reweighted
 from retrieval.snapshot.reader import Snapshot, open_snapshot
 from services.jobs.plans import DEFAULT_KEEP, LearningPlan, TuningPlan
 from services.outcomes import Outcome, read_outcomes
@@ -64,7 +64,7 @@ def tune_snapshot(plan: TuningPlan, progress: Progress) -> Tuned:
     :raises EgotoolsError: nothing is published then, and the snapshot that was published before is unchanged.
     """
     if plan.labels is None:
-        remedy = "Name labelled requests, or go back to the weights before with --rollback"
+        remedy = "Name labelled requests, or go back to the shipped weights with --rollback"
         raise InvalidArgumentError("nothing is given to tune on", subject="--on", remedy=remedy)
     store = _target_store(plan)
     replaces = published_id(store)
@@ -80,14 +80,14 @@ def tune_snapshot(plan: TuningPlan, progress: Progress) -> Tuned:
     tuned = Tuned(snapshot_id=snapshot.id, published_id="", weights=dict(before), tuning=tuning)
     if not tuning.reason:
         progress("publish", 0, 0)
-        section = tuned_after(snapshot.manifest.ranking, ranking_section(RankingWeights(**tuning.found)))
+        section = ranking_section(RankingWeights(**tuning.found))
         tuned = replace(_reweighted(snapshot, section, plan, replaces), tuning=tuning)
     _keep(store, f"{snapshot.id}.tuning.json", tuned.to_json())
     return tuned
 
 
 def roll_back_weights(plan: TuningPlan) -> Tuned:
-    """Publish the content of a snapshot with the ranking weights before the present ones, atomically.
+    """Publish the content of a snapshot with the shipped ranking weights, atomically.
 
     :raises NotFoundError: when the snapshot has the shipped weights.
     :raises EgotoolsError: nothing is published then, and the snapshot that was published before is unchanged.
@@ -96,9 +96,9 @@ def roll_back_weights(plan: TuningPlan) -> Tuned:
     snapshot = open_snapshot(plan.snapshot)
     if snapshot.manifest.ranking is None:
         remedy = "Go back to an earlier snapshot with: egotools admin rollback --store STORE"
-        problem = "the snapshot has the shipped weights, and none before them"
+        problem = "the snapshot has the shipped weights"
         raise NotFoundError(problem, subject=snapshot.id, remedy=remedy)
-    return _reweighted(snapshot, rolled_back(snapshot.manifest.ranking), plan, replaces)
+    return _reweighted(snapshot, None, plan, replaces)
 
 
 def _reweighted(snapshot: Snapshot, section: RankingSection | None, plan: TuningPlan, replaces: str) -> Tuned:

@@ -214,7 +214,7 @@ class DatagenPlan:
     reader_model: Annotated[str, Rare("--reader-model", help="Model that reads back; the one that writes.")] = ""
     max_calls: Annotated[int, Rare("--max-calls", min=0, help="Stop before more calls of models; 0: no limit.")] = 0
     recording: Annotated[Path | None, Rare(exists=True, dir_okay=False, help="Recorded answers of a model.")] = None
-    mix: Annotated[Path | None, Rare(help="YAML or JSON: class → number or share of requests; or paper.")] = None
+    mix: Annotated[Path | None, Rare(help="YAML or JSON: class → share of the requests; or paper.")] = None
     unanswerable: Annotated[int, Option(min=0, help="Number of requests that no tool serves.")] = 0
     long: Annotated[int, Option(min=0, help="Number of tasks of 5 to 12 tools.")] = 0
     seed: Annotated[int, Option(help="The same seed gives the same requests.")] = 0
@@ -254,7 +254,6 @@ class EvaluationPlan:
     gold_edges: Annotated[
         tuple[Path, ...], Rare("--dependencies", help="True dependencies, JSON Lines: from, to.")
     ] = ()
-    external_edges: Annotated[tuple[Path, ...], Rare("--edges", help="Other edges, JSON Lines: source, target.")] = ()
     reranker: Reranker = DEFAULT_RERANKER
     allowed_models: AllowedModels = ()
 
@@ -267,7 +266,7 @@ class TuningPlan:
     labels: Annotated[
         Path | None, Option("--on", help="Labelled requests of people: id, query, tools, perhaps split.")
     ] = None
-    rollback: Annotated[bool, Option("--rollback", help="Go back to the ranking weights before these.")] = False
+    rollback: Annotated[bool, Option("--rollback", help="Go back to the shipped ranking weights.")] = False
     out: Annotated[Path | None, _Folder(help="Store to publish in. Default: the one that is tuned.")] = None
     k: Annotated[int, Option("--k", "-k", min=1, max=1_000, help="Better is a higher CompleteRecall at this k.")] = 10
     seed: Annotated[int, Rare(min=0, help="Seed of the division into requests to search on and held-out ones.")] = 0

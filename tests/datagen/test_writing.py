@@ -239,16 +239,14 @@ def test_templates_state_every_value_and_say_what_they_are() -> None:
         assert (made.generator, made.needs) == ("template.v1", ())
 
 
-def test_answers_are_recorded_by_the_conversation_and_missing_ones_are_told(tmp_path: Path) -> None:
-    recording, missing = tmp_path / "recorded.jsonl", tmp_path / "missing.jsonl"
+def test_answers_are_recorded_by_the_conversation(tmp_path: Path) -> None:
+    recording, chat = tmp_path / "recorded.jsonl", ScriptedChat([json.dumps(SAID)])
     recording.write_text("", encoding="utf-8")
-    chat = RecordedChat(recording, missing=missing)
-    rejected = ModelWriter(CATALOGUE, chat).write(CHAIN, KIND, id="r", seed=0)
+    rejected = ModelWriter(CATALOGUE, RecordedChat(recording)).write(CHAIN, KIND, id="r", seed=0)
     assert isinstance(rejected, RejectedRequest) and "no answer is recorded" in rejected.reason
-    (row,) = [json.loads(line) for line in missing.read_text(encoding="utf-8").splitlines()]
-    assert json.loads(row["question"])["kind"] == KIND
-    answer = {"prompt": row["prompt"], "answer": SAID, "model": "m", "date": "2026-11-29"}
-    recording.write_text(json.dumps(answer) + "\n", encoding="utf-8")
+    ModelWriter(CATALOGUE, chat).write(CHAIN, KIND, id="r", seed=0)
+    row = {"prompt": prompt_key(chat.calls[0]), "answer": SAID, "model": "m", "date": "2026-11-29"}
+    recording.write_text(json.dumps(row) + "\n", encoding="utf-8")
     told = RecordedChat(recording)
     assert told.name == "recorded:m"
     assert isinstance(ModelWriter(CATALOGUE, told).write(CHAIN, KIND, id="r", seed=0), SyntheticRequest)

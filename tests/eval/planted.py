@@ -13,16 +13,7 @@ from eval.queries import LabelledQuery, QuerySet, gold_slots
 
 GRAPH = GraphQuality(
     snapshot_id="s1",
-    statistics=GraphStatistics(
-        tools=6,
-        nodes={"tool": 6},
-        edges={"supplies": 3},
-        confidences={"supplies": (0.5, 0.5, 0.5, 0.5, 1.0)},
-        isolated_tools=1,
-        tools_without_tool_edge=0,
-        hubs=0,
-        most_edges={"tool:t0": 2},
-    ),
+    statistics=GraphStatistics(tools=6, nodes={"tool": 6}, edges={"supplies": 3}, tools_without_tool_edge=0, hubs=0),
     edges=None,
     connectivity=None,
 )

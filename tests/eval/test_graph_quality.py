@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from eval.graph_quality import EdgePrecision, GoldKind, GraphQuality, Relation, graph_quality, read_external_edges
+from eval.graph_quality import EdgePrecision, GoldKind, GraphQuality, Relation, graph_quality
 from eval.queries import QuerySet
 from inference import HashingEncoder
 from ingest.graph import build_graph
@@ -95,13 +94,10 @@ def _snapshot(
     return open_snapshot(published(store, content))
 
 
-def _rows(path: Path, rows: Sequence[dict[str, Any]]) -> Path:
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return path
-
-
 def _key(path: Path, rows: Sequence[tuple[str, str, str]]) -> Path:
-    return _rows(path, [{"from": one, "to": other, "kind": kind} for one, other, kind in rows])
+    lines = (json.dumps({"from": one, "to": other, "kind": kind}) + "\n" for one, other, kind in rows)
+    path.write_text("".join(lines), encoding="utf-8")
+    return path
 
 
 def _requests(gold: Sequence[Sequence[str]]) -> QuerySet:
@@ -129,15 +125,14 @@ def _relations(quality: GraphQuality) -> tuple[Relation, ...]:
     return quality.connectivity.relations
 
 
-def _counts(quality: GraphQuality, gold: str, edges: str, *, directed: bool = True) -> tuple[int, int, int, int]:
+def _counts(quality: GraphQuality, gold: str, edges: str) -> tuple[int, int, int, int]:
     """Hits and cases of precision, hits and cases of recall."""
-    (row,) = [row for row in _edges(quality).scores if (row.gold, row.edges, row.directed) == (gold, edges, directed)]
+    (row,) = [row for row in _edges(quality).scores if (row.gold, row.edges) == (gold, edges)]
     return row.precision.hits, row.precision.of, row.recall.hits, row.recall.of
 
 
 def test_precision_and_recall_are_those_counted_by_hand(quality: GraphQuality) -> None:
     assert _counts(quality, "parameter", "supplies") == (2, 4, 2, 3)
-    assert _counts(quality, "parameter", "supplies", directed=False) == (2, 3, 2, 3)
     assert _counts(quality, "parameter", "resolved_by") == (1, 1, 1, 3)
     assert _counts(quality, "parameter", "together") == (2, 4, 2, 3)
     assert _counts(quality, "order", "supplies") == (0, 0, 0, 1)
@@ -150,9 +145,7 @@ def test_the_statistics_count_what_was_planted(quality: GraphQuality) -> None:
     statistics = quality.statistics
     assert statistics.nodes == {"business_object": 2, "tool": 7, "topic": 1}
     assert statistics.edges == {"depends_on": 1, "has_entity": 8, "has_topic": 1, "resolved_by": 1, "supplies": 5}
-    assert statistics.confidences == {"supplies": (0.25, 0.5, 0.5, 0.75, 1.0), "resolved_by": (0.5,) * 5}
-    assert (statistics.isolated_tools, statistics.tools_without_tool_edge, statistics.hubs) == (1, 2, 1)
-    assert list(statistics.most_edges.items())[:2] == [("business_object:thing", 6), ("tool:b", 5)]
+    assert (statistics.tools_without_tool_edge, statistics.hubs) == (2, 1)
 
 
 def test_edges_that_pair_up_tools_are_far_above_chance_and_a_star_is_not(tmp_path: Path) -> None:
@@ -166,11 +159,10 @@ def test_edges_that_pair_up_tools_are_far_above_chance_and_a_star_is_not(tmp_pat
     starred, *_ = _relations(graph_quality(_snapshot(tmp_path / "star", tools, derived=star), queries=by_star))
     assert paired.two.share.value == 1.0
     assert paired.two.chance < 0.1  # a given tail falls to its head once in forty
-    assert paired.two.chance_in_system < 0.1  # all of no system
     assert starred.two.share.value == starred.two.chance == starred.two.chance_max == 1.0
 
 
-@pytest.mark.parametrize("line", ["no json", "[1]", '{"from": "a"}'])
+@pytest.mark.parametrize("line", ["no json", "[1]", '{"from": "a"}', "[" * 100_000])
 def test_a_row_that_is_no_dependency_is_named(snapshot: Snapshot, tmp_path: Path, line: str) -> None:
     key = tmp_path / "key.jsonl"
     key.write_text(f'{{"from": "a", "to": "b"}}\n\n{line}\n', encoding="utf-8")
@@ -178,28 +170,3 @@ def test_a_row_that_is_no_dependency_is_named(snapshot: Snapshot, tmp_path: Path
         graph_quality(snapshot, gold_edges=[key])
     with pytest.raises(DocumentError, match="missing"):
         graph_quality(snapshot, gold_edges=[tmp_path / "missing.jsonl"])
-
-
-def test_external_edges_are_scored_beside_the_graphs_own(snapshot: Snapshot, tmp_path: Path) -> None:
-    key = _rows(tmp_path / "key.jsonl", [{"from": "b", "to": "a"}, {"from": "c", "to": "a"}])
-    # b needs a is true, c needs b is not, d is no tool of the key, and nobody knows z.
-    given = {"mine": [("b", "a"), ("c", "b"), ("d", "a"), ("b", "a"), ("z", "a")]}
-    quality = graph_quality(snapshot, gold_edges=[key], external_edges=given)
-    assert _counts(quality, "dependency", "mine") == (1, 2, 1, 2)
-    assert _edges(quality).unknown_external_edges == {"mine": 1}
-    assert graph_quality(snapshot, gold_edges=[key]) == graph_quality(snapshot, gold_edges=[key], external_edges={})
-
-
-def test_external_edges_are_read_as_source_gives_what_target_needs(tmp_path: Path) -> None:
-    rows = [
-        {"source": "a", "target": "b", "kind": "R-P"},
-        {"source": "a", "target": "c"},
-        {"source": "b", "target": "c", "kind": "P-P"},
-    ]
-    path = _rows(tmp_path / "mine.jsonl", rows)
-    assert read_external_edges([path]) == {"mine": [("b", "a"), ("c", "a")]}
-    for line in ("{", '"a"', '{"source": "a"}', "[1]", "[" * 100_000):
-        path.write_text('{"source": "a", "target": "b"}\n' + line + "\n", encoding="utf-8")
-        with pytest.raises(DocumentError, match="'source' and 'target'") as raised:
-            read_external_edges([path])
-        assert raised.value.subject == f"{path}:2"

@@ -8,16 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from eval.queries import (
     LabelledQuery,
-    gold_slots,
     missing_gold,
     read_queries,
     require_gold,
-    row_tools,
     sample_queries,
     with_needs,
 )
@@ -99,20 +95,13 @@ def test_the_hash_is_of_what_is_measured_and_its_order(tmp_path: Path) -> None:
         ('{"id": ' + "[" * 200_000, "recursion limit"),
         ("[1, 2]", "should be an object"),
         ({"query": "x"}, "'id' is missing"),
-        ({**GOOD, "id": 7}, "'id': Input should be a valid string"),
         ({**GOOD, "id": ""}, "'id': String should have at least 1"),
-        ({**GOOD, "query": None}, "'query': Input should be a valid string"),
         ({**GOOD, "tools": "send"}, "'tools': it must be a list of ids"),
-        ({**GOOD, "tools": ["send", 3]}, "'tools': it must be a list of ids"),
         ({**GOOD, "tools": []}, "'tools': it is empty"),
-        ({**GOOD, "tools": ["send", ""]}, "'tools': it must be a list of ids"),
-        ({**GOOD, "tools": ["send", []]}, "'tools': it must be a list of ids"),
         ({**GOOD, "tools": ["send", ["pay", ["x"]]]}, "a list in it has the ids of tools that would do equally"),
-        ({**GOOD, "class": ["single"]}, "'class': Input should be a valid string"),
         ({**GOOD, "query": " ?! "}, "a letter or digit"),
         ({**GOOD, "query": "x" * 20_001}, "20001 characters"),
         ('{"id": "q1", "query": "half \\ud800", "tools": ["send"]}', "Invalid JSON"),
-        ('{"id": "n1", "query": "hi", "tools": null}', "'tools': it must be a list of ids"),
     ],
 )
 def test_a_row_that_cannot_be_used_is_named_with_file_and_line(tmp_path: Path, row: Any, fault: str) -> None:
@@ -128,13 +117,9 @@ def test_a_row_that_cannot_be_used_is_named_with_file_and_line(tmp_path: Path, r
     ("row", "fault"),
     [
         ("{", "Invalid JSON"),
-        ({"needs": ["pay"]}, "'id' is missing"),
         ({"id": "q1", "needs": "pay an invoice"}, "'needs': Input should be a valid array"),
-        ({"id": "q1", "needs": [1]}, "'needs.0': Input should be a valid string"),
         ({"id": "q1", "needs": ["pay"] * 33}, "there are 33 needs"),
         ({"id": "q1", "needs": ["pay", "x" * 501]}, "needs[1]: a need is a phrase of 1 to 500"),
-        ({"id": "q1", "needs": ["", "pay"]}, "needs[0]: a need is a phrase"),
-        ({"id": "q1", "needs": ["5105600211"]}, "at least one letter"),
         ({"id": "q0", "needs": ["pay"]}, "the id 'q0' was already used at"),
     ],
 )
@@ -254,14 +239,3 @@ def test_a_split_is_read_alone_and_an_unknown_one_says_which_there_are(tmp_path:
     assert read_queries([file], split="dev").sha256 != read_queries([file], split="test").sha256
     with pytest.raises(InvalidArgumentError, match=r"dev, test"):
         read_queries([file], split="train")
-
-
-TOOL = st.sampled_from("abcdef")
-
-
-@given(st.lists(TOOL | st.lists(TOOL, min_size=1, max_size=4), min_size=1, max_size=5))
-def test_slots_are_read_back_as_they_are_written(row: list[str | list[str]]) -> None:
-    slots = gold_slots(row)
-    assert gold_slots(row_tools(slots)) == slots
-    assert len({frozenset(slot) for slot in slots}) == len(slots)
-    assert {frozenset(slot) for slot in slots} == {frozenset(one) for one in row}

@@ -114,13 +114,12 @@ def test_facts_say_what_was_answered_and_what_it_took() -> None:
         "q2": Answer(query_id="q2", tools=(), ms={"total": 900.0}, error="timed out", fallbacks=("late",)),
         "q3": Answer(query_id="q3", tools=(), ms={"total": 2.0}),
     }
-    run = run_of(queries, answers, resources={"build_s": 1.5}, failure="killed")
+    run = run_of(queries, answers, failure="killed")
     summary = summarise([_measured(queries, run)], baseline="a", resamples=20)
     (facts,) = summary.facts
     assert (facts.answered, facts.unanswered, facts.fallbacks, facts.failure) == (3, 3, 1, "killed")
     # Of 1, 2, 3: the median is 2; 95 % of the way along them lies at 1 + 0.95 * 2.
     assert facts.stages_ms == {"total": (2.0, 2.9), "embed": (0.5, 0.5)}
-    assert facts.resources == {"build_s": 1.5}
     assert _figure(summary, "set", "a", "CompleteRecall@3", "one").value == 0.333333  # 2 of 6, not 2 of 3
 
 

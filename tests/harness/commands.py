@@ -30,21 +30,11 @@ KILLED_AMID_A_FILE = (
 """The system kills the process that writes more than :data:`FILE_LIMIT` bytes of a file, amid the line."""
 
 
-def _undrawn(_figure: object, description: str) -> bytes:
-    return b"\x89PNG\r\n\x1a\n" + description.encode()
-
-
 def in_process(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Run the command here: a process of its own imports for a second.
-
-    Figures are made and not drawn, which takes a second each: tests of pictures and the command in a process of its own draw them.
-    """
-    from eval.report import pictures as plots
+    """Run the command here: a process of its own imports for a second."""
     from services.cli import app as cli
     from services.cli.console import stderr, stdout
 
-    for module in (plots,):
-        monkeypatch.setattr(module, "to_png", _undrawn)
     for console in (stdout, stderr):
         monkeypatch.setattr(console, "width", 240)
 

@@ -49,15 +49,6 @@ def test_every_wrapper_hands_the_sample_on(wrapper: str, tmp_path: Path) -> None
     assert inner.samples == [Sample(), drawn]
 
 
-@pytest.mark.parametrize(
-    "fields", [{"seed": -1}, {"temperature": -0.1}, {"temperature": 2.1}, {"temperature": float("nan")}]
-)
-def test_what_is_no_sample_is_refused(fields: dict[str, float]) -> None:
-    with pytest.raises(InvalidArgumentError) as caught:
-        Sample(**fields)  # type: ignore[arg-type]
-    assert [caught.value.subject] == list(fields)
-
-
 def spend(budget: Budget, read: int, written: int) -> None:
     with budget.reserve(prompt_tokens=read, completion_tokens=written) as room:
         room.settle(prompt_tokens=read, completion_tokens=written)

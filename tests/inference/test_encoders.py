@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +14,7 @@ from inference.encoder_wrappers import with_recent_vectors
 from inference.minilm import encode_clauses
 from inference.openai_client import OpenAIEncoder
 from inference.sentence_transformers import SentenceTransformersEncoder
-from tests.harness.http_server import Arrived, Loopback, Reply, as_json
+from tests.harness.http_server import Arrived, Reply, as_json
 from tests.inference.conftest import Serve
 
 Make = Callable[[], Encoder]
@@ -39,9 +38,9 @@ def encoder(request: pytest.FixtureRequest, serve: Serve) -> Encoder:
         "egotools-minilm": lambda: load_encoder("egotools-minilm-int8.v1"),
         "hashing": HashingEncoder,
         "recent": lambda: with_recent_vectors(MiniLmEncoder()),
-        "openai": lambda: OpenAIEncoder("tiny", base_url=f"{serve(embed).url}/v1", api_key="k", batch_size=2),
+        "openai": lambda: OpenAIEncoder("tiny", base_url=f"{serve(embed).url}/v1", api_key="k"),
         "sentence-transformers": lambda: SentenceTransformersEncoder(
-            str(request.getfixturevalue("tiny_sentence_transformer")), device="cpu"
+            str(request.getfixturevalue("tiny_sentence_transformer"))
         ),
     }
     return makers[request.param]()
@@ -100,15 +99,11 @@ def test_hashing_is_the_same_everywhere() -> None:
     assert hashlib.sha256(np.rint(row * 1e4).astype("<i4").tobytes()).hexdigest()[:12] == "bc1f15a5e51c"
 
 
-def openai_encoder(server: Loopback, policy: RetryPolicy, **options: Any) -> OpenAIEncoder:
-    return OpenAIEncoder("tiny", base_url=f"{server.url}/v1", api_key="sk-secret", policy=policy, **options)
-
-
-def test_openai_sends_batches_of_distinct_texts_with_the_key(serve: Serve, swift: RetryPolicy) -> None:
+def test_openai_sends_distinct_texts_with_the_key(serve: Serve, swift: RetryPolicy) -> None:
     server = serve(embed)
-    encoder = openai_encoder(server, swift, dimensions=8, batch_size=2)
-    encoder.encode(["a", "b", "a", "", "c"])
-    assert [asked.json["input"] for asked in server.arrived] == [["a", "b"], ["c"]]
+    encoder = OpenAIEncoder("tiny", base_url=f"{server.url}/v1", api_key="sk-secret", policy=swift)
+    encoder.encode(["a", "b", "a", "", "c", *map(str, range(100))])
+    assert [len(asked.json["input"]) for asked in server.arrived] == [1, 64, 39]  # the first asks for the width
     assert server.arrived[0].path == "/v1/embeddings"
     assert server.arrived[0].headers["authorization"] == "Bearer sk-secret"
     assert encoder.name == f"openai:tiny@{server.url}/v1"
@@ -121,4 +116,4 @@ def test_sentence_transformers_that_is_no_folder(tmp_path: Path) -> None:
 
     (tmp_path / "config.json").write_text("{}", encoding="utf-8")
     with pytest.raises(ModelError, match="cannot be loaded"):
-        SentenceTransformersEncoder(str(tmp_path), device="cpu")
+        SentenceTransformersEncoder(str(tmp_path))

@@ -24,32 +24,18 @@ SAID = "please give Jan Ohnesorg of building nine a spot award"
 
 STRANGE = {
     "one word": "supplier",
-    "one letter": "a",
-    "a value alone": "4500118277",
     "values alone": "4500118277, PO-10482; AW-10482 jan@example.org https://example.org/x?id=7 2025-06-03",
-    "German": "Bitte lege eine Bestellung für den Lieferanten Acme an",
     "Chinese": "显示所有采购订单",
-    "Arabic": "أعرض كل الطلبات",
     "combining marks": "o" + "\u0301" * 5_000 + "rder",
-    "right to left override": "\u202eredro esahcrup etaerc\u202c",
-    "zero width": "pur\u200bchase\u200d or\ufeffder",
     "control characters": "purchase\x00order\x1b[31m\x07",
     "beyond the basic plane": "𝓹𝓾𝓻𝓬𝓱𝓪𝓼𝓮 𝓸𝓻𝓭𝓮𝓻 🏳️‍🌈",
-    "noncharacters": "order \ufffe\uffff\U0010ffff",
     "letters that grow when folded": "ŉǰΐßﬃ" * 400 + " order",
     "one long word": "x" * MAX_QUERY_CHARS,
     "many words": ("create a purchase order and " * 800)[:MAX_QUERY_CHARS],
-    "many different words": " ".join(f"w{n}x" for n in range(4_000))[:MAX_QUERY_CHARS],
     "many values": " ".join(f"PO-{n}" for n in range(3_000))[:MAX_QUERY_CHARS],
     "separators": ("and, " * 4_000)[:MAX_QUERY_CHARS],
     "spaces": "order" + " " * (MAX_QUERY_CHARS - 10) + "item",
-    "quotes": "'" * 9_000 + "order" + '"' * 9_000,
-    "dots": ("a." * 10_000)[:MAX_QUERY_CHARS],
-    "slashes": ("a/" * 10_000)[:MAX_QUERY_CHARS],
-    "at signs": ("a@" * 10_000)[:MAX_QUERY_CHARS],
     "digits": "1" * MAX_QUERY_CHARS,
-    "dashes": ("1-" * 10_000)[:MAX_QUERY_CHARS],
-    "brackets": "(" * 9_000 + "order" + ")" * 9_000,
 }
 
 

@@ -61,29 +61,13 @@ def test_finders_that_find_the_same_by_words_are_alternatives() -> None:
     assert found.with_alternatives(PATH).slots == (("shop/search_users", "shop/list_users"), ("shop/delete_user",))
 
 
-ROW = "order_id status country"
-RECORDS = (
-    tool("read_order", "order_id", ROW),
-    tool("query_orders", "order_id? status?", " ".join(f"value[].{name}" for name in ROW.split())),
-    tool("query_open_orders", "order_id?", " ".join(f"value[].{name}" for name in ROW.split())),
-    tool("query_order_totals", "order_id?", "total"),
-)
-
-
-@pytest.mark.parametrize(
-    ("asked", "stated", "alternatives"),
-    [
-        ("read_order", {"order_id": "4711"}, [("shop/query_orders",)]),
-        ("query_orders", {"order_id": "4711"}, [("shop/read_order",)]),
-        ("query_orders", {"status": "open"}, []),
-        ("query_orders", {"order_id": "4711", "status": "open"}, []),
-    ],
-)
-def test_reading_by_key_and_a_list_that_filters_by_the_key_do_the_same(
-    asked: str, stated: dict[str, str], alternatives: list[tuple[str, ...]]
-) -> None:
-    found = _tools(RECORDS)
-    path = found.with_alternatives(ToolPath(tools=(f"shop/{asked}",)))
-    values = tuple(SampleValue(tool=f"shop/{asked}", parameter=name, value=value) for name, value in stated.items())
-    request = SyntheticRequest(id="r", text="Order 4711", request_class="single-intent", path=path, values=values)
-    assert list(found.narrowed(request).path.alternatives) == alternatives
+def test_an_alternative_that_does_not_take_what_the_request_states_is_left_out() -> None:
+    found = _tools(SHOP, *(_edge(f"shop/{name}", "shop/delete_user") for name in ("search_users", "list_users")))
+    request = SyntheticRequest(
+        id="r",
+        text="Delete the user Ann",
+        request_class="explicit-multi-step",
+        path=found.with_alternatives(PATH),
+        values=(SampleValue(tool="shop/search_users", parameter="query", value="Ann"),),
+    )
+    assert found.narrowed(request).path.slots == (("shop/search_users",), ("shop/delete_user",))

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -46,18 +44,11 @@ def test_sql_and_other_code_in_values_is_text(company: RunningCompany, text: str
     ("content", "media_type", "status"),
     [
         (b"{", "application/json", 400),
-        (b"[]", "application/json", 400),
-        (b'"text"', "application/json", 400),
-        (b"", "application/json", 400),
         (b"\xff\xfe", "application/json", 400),
         (b'{"reason": NaN}', "application/json", 400),
         (b'{"reason": 7}', "application/json", 400),
-        (b'{"reason": "x", "until": "31.12.2026"}', "application/json", 400),
         (b'{"reason": "x", "until": "2026-02-30"}', "application/json", 400),
-        (b'{"reason": "\\ud800"}', "application/json", 400),
-        (b'{"reason": ' + b"[" * 5_000 + b"]" * 5_000 + b"}", "application/json", 400),
         (b"[" * 200_000, "application/json", 400),
-        (json.dumps({"reason": "x" * 20_000}).encode(), "application/json", 400),
         (b'{"reason": "x"}', "text/plain", 415),
         (b" " * (MAX_BODY + 1), "application/json", 413),
     ],
@@ -76,19 +67,12 @@ def test_a_broken_body_is_refused_and_changes_nothing(
 @pytest.mark.parametrize(
     ("path", "status"),
     [
-        ("/procurement/suppliers?q=a&q=b", 400),
         ("/procurement/suppliers?q=a&nonsense=1", 400),
         ("/procurement/suppliers?q=a&status=unknown", 400),
-        ("/procurement/suppliers?q=a&pageSize=0x10", 400),
-        ("/procurement/suppliers?q=a&pageSize=201", 400),
         ("/procurement/suppliers?q=a&pageSize=" + "9" * 5000, 400),
-        ("/hr/employees?query=a&includeLeft=maybe", 400),
-        ("/finance/periods/two/1", 404),
         ("/finance/periods/2026/" + "9" * 400, 404),
         ("/procurement/suppliers/%2e%2e", 404),
         ("/procurement/suppliers/a%2Fb", 404),
-        ("/procurement/nothing", 404),
-        ("/purchasing/PurchaseOrders", 404),
         ("/hr/employees?query=a&pageToken=-7", 200),
     ],
 )
@@ -96,20 +80,6 @@ def test_a_wrong_path_or_parameter_is_refused(company: RunningCompany, path: str
     answer = company.client.get(company.url + path)
     assert answer.status_code == status, answer.text
     assert status == 200 or {"code", "message"} == set(answer.json())
-
-
-def test_a_reference_to_nothing_is_refused(company: RunningCompany) -> None:
-    calls: list[tuple[str, dict[str, Any]]] = [
-        ("finance/createPayment", {"invoiceId": "5100000000"}),
-        ("procurement/createRfq", {"title": "x", "deadline": "2026-12-01T00:00:00Z", "items": [{"materialId": "SP-99999"}]}),
-        ("sales/createSalesOrder", {"customerId": "10100017", "items": [{"productId": "PRD-9999", "quantity": 1}]}),
-        ("hr/scheduleInterview", {"candidateId": "CAND-104718", "startsAt": "2026-12-01T09:00:00Z", "roomId": "LDS-9.99"}),
-        ("travel/bookFlight", {"tripId": "TRV-104218", "offerId": "off_none"}),
-    ]  # fmt: skip
-    for tool_id, arguments in calls:
-        status, body = company.call(tool_id, arguments)
-        assert (tool_id, status) == (tool_id, 400)
-        assert "there is no" in body["message"]
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -150,14 +120,6 @@ def _bodies(schema: Any) -> st.SearchStrategy[Any]:
         {name: value for name, value in members.items() if name in required},
         optional={name: value for name, value in members.items() if name not in required},
     )
-
-
-def test_a_file_that_is_no_database_is_refused(tmp_path: Path) -> None:
-    from ontology.errors import InvalidArgumentError
-
-    (tmp_path / "company.sqlite").write_bytes(b"no database at all, but long enough to be looked at" * 50)
-    with pytest.raises(InvalidArgumentError, match=re.escape("no database")):
-        MockCompany(CATALOG, tmp_path)
 
 
 @pytest.mark.parametrize(("host", "status"), [("evil.example", 421), ("localhost:8", 200), ("[::1]:8", 200)])

@@ -23,7 +23,6 @@ from retrieval.ranking.confidence import (
     Confidence,
     ConfidenceModel,
     read_calibration,
-    tool_evidence,
 )
 from retrieval.ranking.ranking import Ranking
 from retrieval.snapshot.reader import Snapshot
@@ -145,21 +144,3 @@ class TestShipped:
         with pytest.raises(ModelError) as caught:
             read_calibration(tmp_path)
         assert caught.value.subject == str(tmp_path / "background.npz")
-
-    @pytest.mark.parametrize("folder", SHIPPED, ids=lambda folder: folder.name)
-    def test_it_means_what_it_must(self, folder: Path) -> None:
-        shipped = read_calibration(folder)
-        texts = shipped.background
-        for rows in (texts.talk_TD, texts.tasks_BD, texts.tools_BD):
-            assert np.allclose(np.linalg.norm(rows, axis=1), 1, atol=1e-5)
-        assert len(texts.probe) == texts.talk_TD.shape[1] + 1
-        assert set(shipped.task) == {*TASK_EVIDENCE, ""} and set(shipped.served) == {*SERVED_EVIDENCE, ""}
-        assert shipped.task["margin"] > 0 and shipped.task["probe"] > 0, "nearer to tools than to talk counts for it"
-        assert (
-            shipped.served["best"]
-            > 0
-            > shipped.served["unserved"] + shipped.served["rival"] + shipped.served["foreign"]
-        )
-        assert shipped.needed["rank"] <= 0 and shipped.needed["gap"] <= 0, "probabilities fall with the rank"
-        assert 0 < shipped.threshold < 1
-        assert set(shipped.needed) == {*tool_evidence(np.zeros(1, dtype=np.float32)), ""}

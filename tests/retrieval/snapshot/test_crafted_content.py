@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from ontology.errors import EgotoolsError, SnapshotCorruptError, SnapshotError
+from ontology.errors import EgotoolsError, SnapshotCorruptError, SnapshotError, SnapshotVersionError
+from retrieval.snapshot.manifest import FORMAT_VERSION
 from retrieval.snapshot.reader import open_snapshot
 from tests.retrieval.conftest import content_of, published
 from tests.retrieval.snapshot.crafted import copied, rewrite_manifest
@@ -39,6 +40,15 @@ def test_a_manifest_lists_only_files_of_its_folder(tmp_path: Path, store: Path, 
     rewrite_manifest(folder, lambda manifest: manifest["files"].update({name: FILE}))
     with pytest.raises(SnapshotCorruptError, match=r"cannot be read: 'files\."):
         open_snapshot(folder)
+
+
+@pytest.mark.parametrize("version", [0, 1, 5, FORMAT_VERSION + 1, 99, None, "6", 6.5, True, [6]])
+def test_any_other_format_is_refused_with_a_remedy(tmp_path: Path, store: Path, version: object) -> None:
+    folder = copied(store, tmp_path / "copy")
+    rewrite_manifest(folder, lambda manifest: manifest.update(format_version=version))
+    with pytest.raises(SnapshotVersionError, match=f"this egotools reads {FORMAT_VERSION}") as refused:
+        open_snapshot(folder)
+    assert "Build it again" in refused.value.remedy
 
 
 def test_a_file_that_is_not_listed_is_refused(tmp_path: Path, store: Path) -> None:

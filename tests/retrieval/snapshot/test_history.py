@@ -78,13 +78,26 @@ def test_a_damaged_line_amid_others_is_refused_and_named(
     assert current_snapshot(store).name == c
 
 
+def test_the_snapshots_of_a_store_newest_publication_first(three: tuple[Path, list[str]]) -> None:
+    store, (a, b, c) = three
+    rollback(store, a)
+    (store / "snapshots" / "unpublished").mkdir()
+    found = list_snapshots(store)
+    assert [each.snapshot_id for each in found] == [a, c, b, "unpublished"]
+    assert [each.current for each in found] == [True, False, False, False]
+    assert {each.tool_count for each in found[:3]} == {6}
+    assert all(each.bytes > 10_000 and each.published and not each.problem for each in found[:3])
+    assert found[3].published is None
+    assert found[3].problem
+
+
 @pytest.mark.parametrize("call", ["fsync", "replace", "ftruncate", "pwrite", "open"])
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO])
 def test_a_disk_that_fails_at_any_step_of_a_rollback_changes_nothing(
     three: tuple[Path, list[str]], monkeypatch: pytest.MonkeyPatch, call: str, code: int
 ) -> None:
     store, (_, b, c) = three
-    before = (store / "history.jsonl").read_bytes()
+    before = history(store)
     failures = 0
     for moment in range(100):
         calls = 0
@@ -107,19 +120,6 @@ def test_a_disk_that_fails_at_any_step_of_a_rollback_changes_nothing(
             else:
                 break
         assert current_snapshot(store).name == c
-        assert (store / "history.jsonl").read_bytes() == before
+        assert history(store) == before
     assert failures > 0
     assert current_snapshot(store).name == b
-
-
-def test_the_snapshots_of_a_store_newest_publication_first(three: tuple[Path, list[str]]) -> None:
-    store, (a, b, c) = three
-    rollback(store, a)
-    (store / "snapshots" / "unpublished").mkdir()
-    found = list_snapshots(store)
-    assert [each.snapshot_id for each in found] == [a, c, b, "unpublished"]
-    assert [each.current for each in found] == [True, False, False, False]
-    assert {each.tool_count for each in found[:3]} == {6}
-    assert all(each.bytes > 10_000 and each.published and not each.problem for each in found[:3])
-    assert found[3].published is None
-    assert found[3].problem

@@ -1,17 +1,15 @@
-"""What publishing one snapshot in place of another changes: settings, schemas, other names, context parameters."""
+"""What publishing one snapshot in place of another changes."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from inference import load_encoder
 from retrieval.snapshot.reader import Snapshot, open_snapshot
-from retrieval.snapshot.snapshot_diff import ContextChange, EntityChanges, SnapshotDiff, diff_snapshots
+from retrieval.snapshot.snapshot_diff import EntityChanges, diff_snapshots
 from services.jobs.build import build_snapshot
 
 _BUG = {"type": "object", "properties": {"bug_id": {"type": "string"}}, "required": ["bug_id"]}
@@ -28,17 +26,14 @@ class _Builder:
         self._folder = folder
         self._count = 0
 
-    def __call__(
-        self, tools: Sequence[dict[str, Any]] = _DESK, overlay: str = "", *, names: Sequence[str] = ("desk",)
-    ) -> Snapshot:
+    def __call__(self, overlay: str = "") -> Snapshot:
         self._count += 1
         folder, store = self._folder, self._folder / f"store{self._count}"
-        (folder / "tools.json").write_text(json.dumps(tools), encoding="utf-8")
+        (folder / "tools.json").write_text(json.dumps(_DESK), encoding="utf-8")
         overlays = [folder / "overlay.yaml"] if overlay else []
         for path in overlays:
             path.write_text(overlay, encoding="utf-8")
-        addresses = [f"{name}={folder / 'tools.json'}" for name in names]
-        build_snapshot(addresses, store, encoder=load_encoder("hashing.v1"), overlays=overlays)
+        build_snapshot([f"desk={folder / 'tools.json'}"], store, encoder=load_encoder("hashing.v1"), overlays=overlays)
         return open_snapshot(store)
 
 
@@ -47,14 +42,12 @@ def built(tmp_path: Path) -> _Builder:
     return _Builder(tmp_path)
 
 
-def _both(old: Snapshot, new: Snapshot) -> tuple[SnapshotDiff, SnapshotDiff]:
-    return diff_snapshots(old, new), diff_snapshots(new, old)
-
-
-def test_context_parameters_are_counted_in_their_namespace(built: _Builder) -> None:
-    there, back = _both(built(), built(overlay="namespaces: {desk: {context_parameters: [bug_id]}}"))
-    assert there.context_parameters == (ContextChange("desk", "bug_id", 2, 0),)
-    assert back.context_parameters == (ContextChange("desk", "bug_id", 0, 2),)
+def test_what_changed_in_a_tool_is_told_with_its_place(built: _Builder) -> None:
+    (tool, _) = diff_snapshots(
+        built(), built(overlay="namespaces: {desk: {context_parameters: [bug_id]}}")
+    ).tools.changed
+    assert tool.id == "desk/close_bug"
+    assert ("metadata.context_parameters", None, ["bug_id"]) in tool.changes
 
 
 def test_changed_settings_are_not_among_the_counts(built: _Builder) -> None:
@@ -64,22 +57,6 @@ def test_changed_settings_are_not_among_the_counts(built: _Builder) -> None:
     assert not found.same
 
 
-def test_a_synonym_renames_the_entity_and_keeps_the_rest(built: _Builder) -> None:
+def test_entities_that_come_and_go_are_told_by_type(built: _Builder) -> None:
     changes = diff_snapshots(built(), built(overlay="namespaces: {desk: {synonyms: {bug: issue}}}")).entities
-    assert changes["business_object"] == EntityChanges(added=(), removed=(), renamed=(("bug", "issue"),))
-
-
-def test_a_tool_with_another_namespace_alone_is_renamed(built: _Builder) -> None:
-    tools = diff_snapshots(built(names=["a"]), built(names=["b"])).tools
-    assert tools.renamed == (("a/close_bug", "b/close_bug"), ("a/get_bug", "b/get_bug"))
-    assert tools.added == tools.removed == ()
-
-
-@pytest.mark.parametrize(("before", "after"), [(["a", "b"], ["c"]), (["a"], ["c", "d"]), (["a", "b"], ["c", "d"])])
-def test_which_of_several_equal_tools_was_renamed_is_not_guessed(
-    built: _Builder, before: list[str], after: list[str]
-) -> None:
-    tools = diff_snapshots(built(names=before), built(names=after)).tools
-    assert tools.renamed == ()
-    assert tools.removed == tuple(sorted(f"{name}/{tool}" for name in before for tool in ("close_bug", "get_bug")))
-    assert tools.added == tuple(sorted(f"{name}/{tool}" for name in after for tool in ("close_bug", "get_bug")))
+    assert changes["business_object"] == EntityChanges(added=("issue",), removed=("bug",))

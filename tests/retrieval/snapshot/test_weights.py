@@ -15,7 +15,6 @@ import pytest
 from egotools.values import Response
 from inference import HashingEncoder
 from ontology.errors import (
-    InvalidArgumentError,
     SnapshotCorruptError,
     SnapshotError,
     SnapshotVersionError,
@@ -24,7 +23,7 @@ from retrieval.engine import open_engine
 from retrieval.graph_retriever import GraphRetriever
 from retrieval.presets import BASELINES, make_presets
 from retrieval.query.request import Request
-from retrieval.ranking.weights import BASELINE, FUSION, SHIPPED, RankingWeights, ranking_section, weights_of
+from retrieval.ranking.weights import FUSION, SHIPPED, RankingWeights, ranking_section, weights_of
 from retrieval.snapshot.manifest import MANIFEST, content_id
 from retrieval.snapshot.publish import published_id
 from retrieval.snapshot.publish_version import publish_reweighted
@@ -43,13 +42,6 @@ PARAMETERS = RankingWeights(
     graph_support=0.0,
     clause_fusion=0.0,
 )
-WEIGHTS = (
-    SHIPPED,
-    PARAMETERS,
-    BASELINE,
-    RankingWeights(bm25_text=0.3, cosine_name=2.0, graph_support=1.5, clause_fusion=0.4, resolver_margin=0.1),
-    RankingWeights(bm25_params=0.0, cosine_text=0.1, name_coverage=2.0, graph_support=0.0, resolver_margin=3.0),
-)
 
 
 def answers(retriever: Any) -> list[Any]:
@@ -62,21 +54,6 @@ def test_what_a_build_writes_says_no_weights_and_has_the_shipped_ones(snapshot: 
     assert weights_of(snapshot) == SHIPPED
     default = make_presets(snapshot, HashingEncoder())["default"]
     assert answers(default) == answers(GraphRetriever(snapshot, HashingEncoder()))
-
-
-@pytest.mark.parametrize("weights", WEIGHTS, ids=lambda weights: str(WEIGHTS.index(weights)))
-def test_weights_are_read_back_as_they_were_written(
-    tmp_path: Path, content: SnapshotContent, weights: RankingWeights
-) -> None:
-    published(tmp_path, content)
-    old = open_snapshot(tmp_path)
-    publish_reweighted(old, tmp_path, ranking_section(weights), replaces=old.id)
-    assert weights_of(open_snapshot(tmp_path)) == weights
-
-
-def test_an_unknown_weight_is_refused_by_name() -> None:
-    with pytest.raises(InvalidArgumentError, match="popularity: there is no weight of that name; known: bm25_text"):
-        RankingWeights(popularity=1.0)
 
 
 def section(**weights: object) -> dict[str, object]:

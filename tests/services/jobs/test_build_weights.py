@@ -12,7 +12,7 @@ from inference import HashingEncoder
 from ingest.build_report import BuildReport
 from retrieval.ranking.weights import RankingWeights, ranking_section, weights_of
 from retrieval.snapshot.publish import published_id
-from retrieval.snapshot.publish_version import publish_reweighted, tuned_after
+from retrieval.snapshot.publish_version import publish_reweighted
 from retrieval.snapshot.reader import open_snapshot
 from services.jobs.build import build_snapshot
 
@@ -29,8 +29,7 @@ def built(store: Path, things: Sequence[str]) -> BuildReport:
 
 def retuned(store: Path, weights: RankingWeights = TUNED) -> str:
     snapshot = open_snapshot(store)
-    section = tuned_after(snapshot.manifest.ranking, ranking_section(weights))
-    return publish_reweighted(snapshot, store, section, replaces=snapshot.id)
+    return publish_reweighted(snapshot, store, ranking_section(weights), replaces=snapshot.id)
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from egotools.values import OpenInput, PlanInput, PlanStep, Response, ToolPlan
-from retrieval.completion.complete import has_proper_name, resolved_by_own_profile, speaks_of_self
-from retrieval.completion.needs import SUPPLIES, Need, NeedsOf, Supplier, tool_needs
+from retrieval.completion.complete import has_proper_name, only_proper_name, resolved_by_own_profile, speaks_of_self
+from retrieval.completion.needs import RESOLVED_BY, SUPPLIES, Need, NeedsOf, Supplier, tool_needs
 from retrieval.completion.needs import GivenInputs as GoalInputs
 from retrieval.completion.plan import CallChoices, CallCosts, Choice, cheapest_choices
-from retrieval.explain.tool_facts import GivenInputs, Input, given_values, named_nouns, tool_facts
+from retrieval.explain.tool_facts import GivenInputs, Input, ToolFacts, given_values, named_nouns, tool_facts
 from retrieval.index.bm25 import terms
 from retrieval.query.context import executed_tools
 from retrieval.query.query import Query, analyse
@@ -26,6 +27,9 @@ from retrieval.snapshot.reader import Snapshot
 
 _MOST_ALTERNATIVES = 3
 _ANSWERED = 0.7  # two identifiers of one name may be those of two things. Chosen, not tuned.
+_NAME_CERTAINTY = 0.9  # that the one name in a request is what the one search of its plan looks for. Chosen, not tuned.
+_ISO_DAY = re.compile(r"\d{4}-\d\d-\d\d")
+_STARTS, _ENDS = frozenset({"start", "begin", "first"}), frozenset({"end", "last"})
 _GOAL, _STEP, _DONE, _HAVE, _REQUEST, _CONTEXT, _ASK = "goal", "step", "done", "have", "request", "context", "ask"
 
 
@@ -93,6 +97,17 @@ class _Known:
             return GivenInputs((), frozenset(), self.request.have)
         text = self.query.text
         return GivenInputs(given_values(text, self.query.values), named_nouns(text), self.request.have)
+
+    @cached_property
+    def days(self) -> list[str]:
+        """The days of the request, ISO 8601."""
+        values = () if self.query is None else self.query.values
+        return sorted(value.text for value in values if value.kind == "date" and _ISO_DAY.fullmatch(value.text))
+
+    @cached_property
+    def name(self) -> str:
+        """The one proper name of the request."""
+        return "" if self.query is None else only_proper_name(self.query, self.snapshot.fields["whole"].frequency)
 
     def fits(self, tool: int) -> bool:
         """Whether a tool takes words where the request has a name, and none where it has none; so does one that needs identifiers."""
@@ -204,6 +219,25 @@ class _Steps:
         return next((each.description for each in tool.parameters if each.name == parameter), "")
 
     @cached_property
+    def _resolvers(self) -> frozenset[int]:
+        """The step that turns words into an identifier, where the plan has one: a single name is meant for it."""
+        used = (choice.supplier for choices in self.choices.choices.values() for choice in choices if choice.supplier)
+        found = frozenset(each.tool for each in used if each.predicate == RESOLVED_BY) - self.goals.keys()
+        return found if len(found) == 1 else frozenset()
+
+    def _given_days(self, facts: ToolFacts) -> dict[str, str]:
+        """What the days of the request fill for certain: the one day an input, or the two days a start and an end."""
+        days = self.known.days
+        inputs = [each for each in facts.required if each.is_text and each.terms[-1:] in (("date",), ("day",))]
+        if len(inputs) != len(days) or len(inputs) not in (1, 2):
+            return {}
+        if len(inputs) == 2:
+            inputs.sort(key=lambda each: not _STARTS & set(each.terms))
+            if not (_STARTS & set(inputs[0].terms) and _ENDS & set(inputs[1].terms)):
+                return {}
+        return {each.name: day for each, day in zip(inputs, days, strict=True)}
+
+    @cached_property
     def _numbers(self) -> dict[int, int]:
         return {tool: number for number, tool in enumerate(self.choices.order, start=1)}
 
@@ -212,13 +246,13 @@ class _Steps:
         facts = tool_facts(self.snapshot, tool)
         chosen = {choice.need.parameter: choice for choice in self.choices.choices.get(tool, ())}
         needed = {need.parameter: need for need in needs if need.parameter}
-        values = self.known.values.of(tool, facts)
+        values = {**self._given_days(facts), **self.known.values.of(tool, facts)}
         optional = {each.name for each in facts.inputs if not each.required}
         wanted = {each.name for each in facts.required}  # of a required object its required fields
         for each in facts.inputs:
             needs_value = each.name in wanted and not any(name in optional for name in _parents(each.name))
             required = needs_value or (each.name in needed and needed[each.name].required)
-            found = self._source(each, needed.get(each.name), chosen.get(each.name), values, required)
+            found = self._source(tool, each, needed.get(each.name), chosen.get(each.name), values, required)
             if found is not None:
                 yield found
         for name in facts.context:
@@ -237,6 +271,7 @@ class _Steps:
 
     def _source(
         self,
+        tool: int,
         each: Input,
         need: Need | None,
         choice: Choice | None,
@@ -266,7 +301,9 @@ class _Steps:
             or self.known.values.may_give(each, values.values())
         )
         if self.known.query is not None and choice is None and in_words:
-            return PlanInput(parameter=each.name, source=_REQUEST, required=True)
+            value = self.known.name if tool in self._resolvers and each.is_text and not each.enum else ""
+            certainty = _NAME_CERTAINTY if value else 0.0
+            return PlanInput(parameter=each.name, source=_REQUEST, value=value, confidence=certainty, required=True)
         others = () if need is None else tuple(self._names(need.suppliers))
         return PlanInput(parameter=each.name, source=_ASK, required=True, alternatives=others)
 

@@ -9,7 +9,7 @@ takes one place.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from itertools import islice
@@ -113,6 +113,8 @@ def speaks_of_self(parts: Sequence[Clause]) -> bool:
 
 # A capitalised word with a small letter, in the middle of a sentence.
 _CAPITALISED = re.compile(r"(?<![\w.?!:)])(?<![.?!:)][ \n])(?!\A)[^\W\d_a-zß-ÿ][\w'’-]{0,40}")
+_RUN = re.compile(r"[^\W\d_a-zß-ÿ][\w'’-]{0,40}(?: [^\W\d_a-zß-ÿ][\w'’-]{0,40}){0,7}")
+_POSSESSIVE = re.compile(r"['’]s?$")
 _MAX_WORDS = 200
 """Capitalised words that are looked at. Chosen, not tuned."""
 _QUOTED = "quoted"
@@ -123,6 +125,22 @@ def has_proper_name(query: Query, frequency: Callable[[str], int]) -> bool:
 
     :param frequency: in how many tools a term is.
     """
+    return next(_proper_words(query, frequency), None) is not None
+
+
+def only_proper_name(query: Query, frequency: Callable[[str], int]) -> str:
+    """The one proper name of a request, all capitalised words in a row (``Humber Fasteners Ltd``).
+
+    Empty where it has none or several, and where a name begins a sentence: its first word may be a verb.
+    """
+    places = list(_proper_words(query, frequency))
+    runs = [run for run in _RUN.finditer(query.text) if any(run.start() <= at < run.end() for at in places)]
+    begun = any(query.text[: run.start()].rstrip()[-1:] in ("", ".", "?", "!", ":") for run in runs)
+    names = {_POSSESSIVE.sub("", run[0]) for run in runs}
+    return names.pop() if len(names) == 1 and not begun else ""
+
+
+def _proper_words(query: Query, frequency: Callable[[str], int]) -> Iterator[int]:
     taken = [(value.start, value.end) for value in query.values if value.kind != _QUOTED]
     for match in islice(_CAPITALISED.finditer(query.text), _MAX_WORDS):
         word = match[0]
@@ -130,8 +148,7 @@ def has_proper_name(query: Query, frequency: Callable[[str], int]) -> bool:
             continue
         found = terms(word)
         if found and not any(map(frequency, found)):
-            return True
-    return False
+            yield match.start()
 
 
 _CACHED_TOOLS = 20_000

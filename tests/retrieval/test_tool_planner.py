@@ -52,6 +52,7 @@ TOOLS = (
     _tool("make_key", "lock_id", needs=(Dependency(tool="shop/open_lock"),), gives=("key_id",)),
     _tool("add_filter", "filter?", "filter.field", "note?"),
     _tool("set_price", "price", "price.amount", "price.currency"),
+    _tool("report_sales", "last_day", "start_date"),
 )
 
 
@@ -153,6 +154,25 @@ def test_values_of_the_request_are_used_and_the_best_tool_is_the_goal(shop: Engi
     order = _inputs(plan, "refund_order")["order_id"]
     assert (order.source, order.value) == ("request", "4711")
     assert "order_id" not in {each.parameter for each in plan.open_inputs}
+
+
+@pytest.mark.parametrize(
+    ("query", "goal", "filled"),
+    [
+        ("list the orders of Zoë Müller", "list_orders", {"query": "Zoë Müller"}),
+        ("list orders of Zoë Müller and Ann Other", "list_orders", {"query": ""}),
+        ("Zoë Müller: list orders", "list_orders", {"query": ""}),
+        ("report sales from 2026-01-03 to 2026-02-01", "report_sales",
+         {"start_date": "2026-01-03", "last_day": "2026-02-01"}),
+        ("report sales since 2026-01-03", "report_sales", {"start_date": "", "last_day": ""}),
+    ],
+)  # fmt: skip
+def test_a_name_or_days_of_the_request_fill_inputs_where_there_is_one_reading(
+    shop: Engine, query: str, goal: str, filled: Mapping[str, str]
+) -> None:
+    plan = shop.plan(PlanRequest(goals=[f"shop/{goal}"], query=query))
+    found = {each.parameter: each.value for step in plan.steps for each in step.inputs if each.source == "request"}
+    assert found == filled
 
 
 class _Doubtful:

@@ -67,7 +67,7 @@ def test_the_help_of_every_command_fits_one_screen(path: tuple[str, ...]) -> Non
 
 def test_every_option_is_in_the_long_help() -> None:
     short, long = (CliRunner().invoke(app, ["build", option]).output for option in ("--help", "--help-all"))
-    assert "--observed" not in short and "--observed" in long
+    assert "--phrases-file" not in short and "--phrases-file" in long
 
 
 def test_build_shows_tables_and_publishes(run: Run, tmp_path: Path) -> None:

@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 from ingest.linking.derived_edge import NO_LINKS, DeclaredLinks, DerivedEdge
 from ingest.linking.identifiers import type_family
 from ingest.overlay.overlay_file import (
-    Located,
     NamespaceRules,
     Overlay,
     ParameterRule,
@@ -28,6 +27,7 @@ from ontology.names import canonical_name
 from ontology.ontology import Ontology
 from ontology.tool import CONTEXT_PARAMETERS, Dependency, Parameter, Tool
 from ontology.tool_graph import Aliases, Synonym
+from ontology.yaml_file import Located
 
 _REASON = "overlay"
 """Reason of a declared dependency; its line is in the graph only, so that lines that move change no tool."""

@@ -12,7 +12,7 @@ from ingest.canonical.system_aliases import system_aliases
 from ingest.extract.extractor import Extraction, Extractor, RejectedTriple
 from ingest.extract.triple_validation import validate
 from ingest.graph import build_graph
-from ingest.linking.derive import Links, derive_links, required_states
+from ingest.linking.derive import Links, derive_links
 from ingest.linking.shape_uses import shape_uses
 from ingest.overlay.apply_overlay import NOTHING, Declarations, node_aliases
 from ingest.phrases import Phrases, with_phrases
@@ -153,7 +153,7 @@ def _linked(
     def depends_on() -> Iterator[bytes]:
         yield f"{ontology.digest}\n{code_digest(*_READ_BY_LINKS)}\n{declared.links!r}".encode()
         for tool in tools:
-            yield cache.core(tool) + required_states(tool).encode("utf-8", "surrogatepass") + b"\n"
+            yield cache.core(tool)
 
     return cache.last("links.v1", depends_on(), make, json_codec(tuple[Links, Sequence[ShapeUse]]))
 

@@ -85,13 +85,6 @@ class Requirement(Rows):
     required: _Flag = True
 
 
-class Precondition(Rows):
-    """A state that another tool brings about."""
-
-    tool: _Text
-    state: _Text
-
-
 class ToolRule(_Texts):
     """What is said of the tools that a pattern matches: ids and names of tools, and ids without the namespace. None: nothing is said.
 
@@ -106,7 +99,6 @@ class ToolRule(_Texts):
     parameters: dict[_Text, ParameterRule] = Field(default_factory=dict)
     returns: dict[_Text, ParameterRule] = Field(default_factory=dict)
     depends_on: tuple[Annotated[Requirement, BeforeValidator(_tool_alone)], ...] = ()
-    preconditions: tuple[Precondition, ...] = ()
 
 
 class NamespaceRules(Rows):

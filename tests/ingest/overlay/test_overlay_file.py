@@ -34,8 +34,6 @@ namespaces:
         depends_on:
           - find_people
           - {parameter: member}
-        preconditions:
-          - log_in
       list_bugs: {hidden: true}
   other:
     context_parameters: [project]
@@ -68,9 +66,8 @@ def test_every_fault_has_its_line(tmp_path: Path) -> None:
         (19, "unknown key 'requests'"),
         (21, "parameters.q must be a mapping"),
         (24, "an item of depends_on has no tool"),
-        (26, "an item of preconditions must be a mapping"),
-        (27, "has the key 'list_bugs' twice"),
-        (30, "'project' is also in context_parameters"),
+        (25, "has the key 'list_bugs' twice"),
+        (28, "'project' is also in context_parameters"),
     ]
     assert [line for line, _ in found] == [line for line, _ in expected]
     assert [text for (_, problem), (_, text) in zip(found, expected, strict=True) if text not in problem] == []

@@ -23,6 +23,8 @@ from egotools.call import Call
 from ontology.files import read_yaml
 from ontology.names import is_noun, is_verb, is_word, words
 
+__all__ = ["Effect", "effect_of", "known_effect_of"]
+
 _FILE = Path(__file__).with_name("effect_words.yaml")
 _PREFIXES = ("un", "re", "de", "dis")  # unban, reindex, deregister
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 import yaml
 from pydantic import AfterValidator, Field
@@ -15,7 +15,7 @@ from pydantic import AfterValidator, Field
 from ontology.errors import OntologyError
 from ontology.files import SAFE_LOADER
 from ontology.names import words
-from ontology.yaml_file import Fault, Rows, Text, read_model, value_fault
+from ontology.yaml_file import Checked, Fault, Rows, Text, read_model, value_fault
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,19 +132,6 @@ def _base(name: str) -> str:
     return name
 
 
-def _expansion(meaning: str) -> str:
-    if not meaning:
-        raise value_fault("the abbreviation {} has no expansion", "write the words that it abbreviates")
-    return meaning
-
-
-class CheckedOntology(NamedTuple):
-    """An ontology without faults, or None and the faults of the file."""
-
-    ontology: Ontology | None
-    faults: list[Fault]
-
-
 class _Row(Rows):
     description: str = ""
 
@@ -168,7 +155,7 @@ class _File(Rows):
     entity_types: dict[Text, _TypeRow] = Field(default_factory=dict)
     predicates: dict[Text, _PredicateRow] = Field(default_factory=dict)
     fallback: str = ""
-    abbreviations: dict[Text, Annotated[str, AfterValidator(_expansion)]] = Field(default_factory=dict)
+    abbreviations: dict[Text, Text] = Field(default_factory=dict)
 
 
 def load_ontology(path: Path | None = None) -> Ontology:
@@ -184,12 +171,12 @@ def load_ontology(path: Path | None = None) -> Ontology:
     return ontology
 
 
-def check_ontology(path: Path) -> CheckedOntology:
+def check_ontology(path: Path) -> Checked[Ontology]:
     """Parse an ontology file. The ontology is None when the file has faults, sorted by line; what it names is looked up once it has no others."""
     # libyaml is ten times as fast, and a file of others may be so deep that its recursion ends the process.
     file, faults = read_model(path, _File, loader=SAFE_LOADER if path == DEFAULT_ONTOLOGY else yaml.SafeLoader)
-    if faults:
-        return CheckedOntology(None, faults)
+    if file is None:
+        return Checked(None, faults)
     base = load_ontology() if file.extends else Ontology(name="")
     types = {str(name): EntityType(name=str(name), **dict(row)) for name, row in file.entity_types.items()}
     predicates = {str(name): Predicate(name=str(name), **dict(row)) for name, row in file.predicates.items()}
@@ -203,7 +190,7 @@ def check_ontology(path: Path) -> CheckedOntology:
         abbreviations={**base.abbreviations, **abbreviations},
     )
     faults = sorted(_unknown_names(ontology, file))
-    return CheckedOntology(None if faults else ontology, faults)
+    return Checked(None if faults else ontology, faults)
 
 
 def _unknown_names(ontology: Ontology, file: _File) -> Iterator[Fault]:

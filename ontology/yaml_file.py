@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import UnionType
-from typing import Annotated, Any, NamedTuple, TypeAlias, Union, get_args, get_origin
+from typing import Annotated, Any, Generic, NamedTuple, TypeAlias, TypeVar, Union, get_args, get_origin
 
 import yaml
 from pydantic import BaseModel, ConfigDict, PlainValidator, ValidationError
@@ -15,6 +15,7 @@ from pydantic_core import ErrorDetails, PydanticCustomError
 _MAX_BYTES = 2**20
 _MAX_DEPTH, _MAX_VALUES = 20, 200_000  # of a file, with what its anchors stand for written out
 _Place: TypeAlias = tuple[object, ...]
+_Model = TypeVar("_Model")
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -66,20 +67,23 @@ class Rows(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Checked(NamedTuple):
-    """The model of a file without faults, or None and the faults, sorted by line."""
+_Rows = TypeVar("_Rows", bound=Rows)
 
-    model: Any
+
+class Checked(NamedTuple, Generic[_Model]):
+    """What a file without faults says, or None and the faults, sorted by line."""
+
+    model: _Model | None
     faults: list[Fault]
 
 
 def read_model(
     path: Path,
-    model: type[Rows],
+    model: type[_Rows],
     *,
     between: Callable[[Any], Iterable[Fault]] = lambda values: (),
     loader: Any = yaml.SafeLoader,
-) -> Checked:
+) -> Checked[_Rows]:
     """Read a file of at most 1 MiB into a model. All its scalars are :class:`Located` texts; ``null`` is an empty one.
 
     :param between: yields what is wrong between values, which are dicts, lists and texts of any form.
@@ -182,8 +186,6 @@ class _Reader:
                 return Fault(line, f"{what} must be a list", "write [one, two]")
             case "dict_type" | "model_type":
                 return Fault(line, f"{what} must be a mapping", "write `key: value`")
-            case "int_parsing":
-                return Fault(line, f"{what} must be a whole number")
             case _:
                 return Fault(line, f"{what}: {error['msg']}")
 
@@ -205,7 +207,8 @@ def _fields(kind: Any, loc: _Place) -> Iterable[str]:
             kind = kind.model_fields[str(step)].annotation
         else:
             kind = get_args(kind)[1 if get_origin(kind) in (dict, Mapping) else 0]
-    return _plain_type(kind).model_fields
+    known: Iterable[str] = _plain_type(kind).model_fields
+    return known
 
 
 def _plain_type(kind: Any) -> Any:

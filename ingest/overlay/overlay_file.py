@@ -6,14 +6,14 @@ import hashlib
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 from pydantic import BeforeValidator, Field, PlainValidator
 
 from ontology.errors import OverlayFileError
 from ontology.names import canonical_name, words
 from ontology.redaction import redact_document_text
-from ontology.yaml_file import Fault, Located, Rows, read_model, text, value_fault
+from ontology.yaml_file import Checked, Fault, Located, Rows, read_model, text, value_fault
 
 MAX_BOOST = 1.0
 """Largest boost, in standard deviations of the scores; chosen, not tuned: a boost may decide between tools that are close."""
@@ -132,13 +132,6 @@ class Overlay(_File):
     sha256: str = ""
 
 
-class CheckedOverlay(NamedTuple):
-    """An overlay without faults, or None and the faults, sorted by line."""
-
-    overlay: Overlay | None
-    faults: list[Fault]
-
-
 def is_overlay_file(path: Path) -> bool:
     """Whether a file is YAML with the top-level key ``namespaces`` or ``systems``; False for what is no regular file."""
     if path.suffix.lower() not in {".yaml", ".yml"} or not path.is_file():
@@ -166,14 +159,14 @@ def load_overlays(paths: Sequence[Path]) -> tuple[Overlay, ...]:
     return tuple(overlays)
 
 
-def check_overlay(path: Path) -> CheckedOverlay:
+def check_overlay(path: Path) -> Checked[Overlay]:
     """Read an overlay file, and report all its faults."""
     overlay, faults = read_model(path, Overlay, between=_faults_between)
-    if faults:  # none shows a secret that the file has
+    if overlay is None:  # none shows a secret that the file has
         shown = {Fault(one.line, redact_document_text(one.problem), one.remedy) for one in faults}
-        return CheckedOverlay(None, sorted(shown))
+        return Checked(None, sorted(shown))
     named = {"name": path.name, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
-    return CheckedOverlay(overlay.model_copy(update=named), [])
+    return Checked(overlay.model_copy(update=named), [])
 
 
 def _faults_between(values: Any) -> Iterator[Fault]:

@@ -224,13 +224,13 @@ def load_sources(path: Path) -> tuple[SourceEntry, ...]:
 def check_sources(path: Path) -> CheckedSources:
     """Read a sources file, and report all its faults."""
     file, faults = read_model(path, _File, between=_faults_between)
-    return CheckedSources(() if faults else tuple(_entry(row, path.parent) for row in file.sources), faults)
+    return CheckedSources(tuple(_entry(row, path.parent) for row in file.sources) if file else (), faults)
 
 
 def overlays_of(path: Path) -> tuple[Path, ...]:
     """Return the overlay files that a sources file names; none where the file has faults."""
-    file, faults = read_model(path, _File, between=_faults_between)
-    return () if faults else tuple(path.parent / name for name in file.overlays)
+    file, _ = read_model(path, _File, between=_faults_between)
+    return tuple(path.parent / name for name in file.overlays) if file else ()
 
 
 def _faults_between(values: Any) -> Iterator[Fault]:

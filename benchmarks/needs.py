@@ -35,7 +35,7 @@ RESULTS = ROOT / "benchmarks" / "needs.json"
 _LABELS = {
     "bm25": "`bm25`",
     "rrf": "`rrf`: BM25 and encoder by reciprocal ranks",
-    "paper": "`paper`: the paper's ego graphs",
+    "paper": "`paper`: the paper's ego graphs, our models",
     "default-no-graph": "`default` without the graph",
     "default": "**`default`**",
 }

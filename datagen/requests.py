@@ -15,7 +15,7 @@ MAX_LONG_TOOLS = 12
 """Maximum number of tools of a path of the shape ``long``."""
 
 EdgeKind = Literal["R-P", "P-P"]
-"""``R-P``: an output of one tool fills an input of another. ``P-P``: their inputs are similar."""
+"""``R-P``: an output of one tool fills an input of another. ``P-P``: their inputs are similar; only requests of earlier versions have it."""
 Shape = Literal["single", "chain", "join", "fan", "set", "long"]
 """One tool; each feeds the next; two or more feed one; one feeds two or more; parts that do not need each other, each
 of which may be a chain of its own; a task of five to twelve tools, of any form."""

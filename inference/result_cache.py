@@ -120,6 +120,8 @@ class ResultCache:
             try:
                 with self._connection:
                     self._connection.executemany("INSERT OR REPLACE INTO entries VALUES (?, ?, ?)", rows)
+            except (sqlite3.DataError, OverflowError) as error:  # a value of more than a gigabyte; the file is whole
+                _LOG.warning("the cache %s does not keep a value of %s: %s", self._path, kind, error)
             except sqlite3.DatabaseError as error:
                 self._recover(error)
 

@@ -170,7 +170,8 @@ def read_phrases_file(path: Path, tools: Mapping[str, Tool], report: PhraseRepor
     :raises InvalidArgumentError: when the file cannot be read, or none of its lines is a row.
     """
     try:
-        lines = read_bounded(path, _MAX_FILE_BYTES).decode("utf-8").splitlines()
+        # By "\n" alone: a text in JSON may have other line ends. An editor may have put a byte order mark first.
+        lines = read_bounded(path, _MAX_FILE_BYTES).decode("utf-8-sig").split("\n")
     except (OSError, ValueError) as error:
         raise InvalidArgumentError(f"the phrases cannot be read: {error}", subject=str(path), remedy=_ROWS) from error
     rows = [(f"{path.name}:{number}", _row(line)) for number, line in enumerate(lines, 1) if line.strip()]
@@ -241,7 +242,8 @@ def _written(
             _LOG.warning("%s: no phrases: %s", tool.id, given.problem)
         else:
             texts = tuple(" ".join(each.split()) for each in given.value["phrases"])
-            yield Phrases(tool.id, texts, f"model {model.name}", _digest(tool))
+            by = f"model {model.name.partition('@')[0]}"  # who may read the tool need not know the endpoint
+            yield Phrases(tool.id, texts, by, _digest(tool))
 
 
 def _document(tool: Tool) -> str:
@@ -278,7 +280,9 @@ def _checked(
             good[tool].append(text)
         else:
             report.drop("fits-another-tool", f"{tool}: {text}")
-    kept = {each.tool: replace(each, texts=tuple(good[each.tool])) for each in found if good[each.tool]}
+    kept = {
+        each.tool: replace(each, texts=tuple(good[each.tool]), by=_author(each.by)) for each in found if good[each.tool]
+    }
     report.tools, report.phrases = len(kept), sum(len(each.texts) for each in kept.values())
     return kept
 
@@ -297,11 +301,10 @@ def _formed(each: Phrases, names: Collection[str], report: PhraseReport) -> Iter
 
 def _fault_of(text: str, names: Collection[str]) -> str:
     """Why a phrase cannot be used, in one word; empty where it can."""
-    tokens = text.casefold().split()
+    if len(text) > MAX_CHARS or len(tokens := text.casefold().split()) > MAX_WORDS:
+        return "too-long"
     if not words(text):
         return "empty"
-    if len(tokens) > MAX_WORDS or len(text) > MAX_CHARS:
-        return "too-long"
     if any(character.isdigit() for character in text):
         return "number"
     if _ADDRESS.search(text) or not text.isprintable():
@@ -309,6 +312,11 @@ def _fault_of(text: str, names: Collection[str]) -> str:
     if _TO_A_MODEL.search(text):
         return "instruction"
     return "name" if any(token.strip(".,;:!?\"'()") in names for token in tokens) else ""
+
+
+def _author(text: str) -> str:
+    """Who wrote them, as a file says it: shown in terminals, and kept in the manifest."""
+    return "".join(character for character in text[:MAX_CHARS] if character.isprintable())
 
 
 def _fit(formed: Sequence[tuple[str, str]], tools: Sequence[Tool], encoder: Encoder) -> Iterator[bool]:

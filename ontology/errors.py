@@ -215,6 +215,11 @@ class ModelError(EgotoolsError, code="UNAVAILABLE", exit_code=10):
 
     status = 0
 
+    @property
+    def for_callers(self) -> str:
+        """The problem without the endpoint's own words, which may name hosts and deployments or quote another request."""
+        return f"the endpoint answered HTTP {self.status}" if self.status else self.problem
+
 
 class BudgetExceededError(ModelError, code="RESOURCE_EXHAUSTED", exit_code=11):
     """The token or money budget is used up; finished answers are in the cache."""

@@ -180,10 +180,8 @@ def identified_entity(name: str, abbreviations: Mapping[str, str] = {}) -> str:
     """
     tokens = words(name.rsplit(".", 1)[-1])
     if len(tokens) == 1 and (match := _IDENTIFIER_TAIL.match(tokens[0])) and _is_word(match["entity"]):
-        tokens = [
-            match["entity"],
-            match["tail"],
-        ]  # "personid" is split; "paid" and "grid" are not, because "pa" and "gr" are no words
+        # "personid" is split; "paid" and "grid" are not, because "pa" and "gr" are no words
+        tokens = [match["entity"], match["tail"]]
     if len(tokens) < 2 or tokens[-1] not in _IDENTIFIER_WORDS:
         return ""
     return " ".join(noun_lemma(token) for token in expand(tokens[:-1], abbreviations))

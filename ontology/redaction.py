@@ -37,7 +37,7 @@ _OPTION = re.compile(
     rf"(?<![\w-])(--?(?=[\w-]{{0,60}}?{_NAME})[\w-]+(?:=|\s+))(?!-)(\"[^\"]*\"|'[^']*'|\S+)", re.IGNORECASE
 )
 _VARIABLE = re.compile(
-    r"\b((?:[A-Z][A-Z0-9]*_)*(?:[A-Z0-9]+_KEY|APIKEY|TOKEN|SECRET|PASSWORD|PASSWD|PWD|CREDENTIALS?)=)\S+"
+    r"\b((?:[A-Z][A-Z0-9]*_)*(?:[A-Z0-9]+_KEY|APIKEY|TOKEN|SECRET|PASS(?:WORD|WD)?|PWD|CREDENTIALS?)=)\S+"
 )
 # In documents: a user with a password before a host, and a password of letters and digits after its name. What has no digit is
 # mostly a placeholder (``token=YOUR_TOKEN``).
@@ -51,7 +51,7 @@ _WRITTEN_PASSWORD = re.compile(
 )
 _WRITTEN_TOKEN = re.compile(
     r"((?<![\w-])token=|[?&](?:sig|X-Amz-Signature)="
-    r"|(?:^|\s)curl\s[^\n]{0,200}?(?<=\s)(?:-u|--user)[\s=]{0,3}[\"']?[^\s:\"']{1,100}:)"
+    r"|(?:^|\s)curl\s(?:[^\n]|\\\n){0,200}?(?<=\s)(?:-u|--user)[\s=]{0,3}[\"']?[^\s:\"']{1,100}:)"
     rf"{_WITH_DIGITS}{_CHARACTER}{{8,400}}"
 )
 # The value of the header Authorization: Bearer with letters and digits, Basic with base64, in which large letters are frequent.
@@ -89,6 +89,9 @@ _ANY_SCHEME = re.compile(
     rf"{_WITH_DIGITS}{_CHARACTER}{{6,400}}",
     re.IGNORECASE,
 )
+_CURL_USER = re.compile(
+    r"((?:^|\s)curl\s(?:[^\n]|\\\n){0,200}?(?<=\s)(?:-[uU]|--(?:proxy-)?user)[\s=]{0,3}[\"']?[^\s:\"']{1,100}:)[^\s\"']+"
+)
 _WRITTEN = (_ANY_SCHEME, _WRITTEN_PASSWORD, _WRITTEN_TOKEN, _ASSIGNED, _MEMBER, _SPOKEN, _HEADER, _COOKIE)
 _BEARER = re.compile(r"\b((?:Bearer|Basic)\s+)[\w+/=.~-]{8,}", re.IGNORECASE)
 
@@ -107,6 +110,8 @@ def redact(text: str, secrets: tuple[str, ...] = ()) -> str:
         text = _OPTION.sub(rf"\g<1>{_HIDDEN}", text)
     if "=" in text:
         text = _VARIABLE.sub(rf"\g<1>{_HIDDEN}", text)
+    if "curl" in text:
+        text = _CURL_USER.sub(rf"\g<1>{_HIDDEN}", text)
     for written in _WRITTEN:
         text = written.sub(rf"\g<1>{_HIDDEN}", text)
     return _BEARER.sub(rf"\g<1>{_HIDDEN}", text)

@@ -31,12 +31,7 @@ class Fault:
 
 
 class Located(str):
-    """A text of a file.
-
-    :ivar line: where it stands, from 1.
-    :ivar origin: file and line, ``overlay.yaml:12``.
-    :ivar key: of the mapping whose value it is; empty for a key and for an item of a list.
-    """
+    """A text of a file, with its ``line`` from 1, its ``origin`` (``overlay.yaml:12``), and the ``key`` whose value it is, or empty."""
 
     line: int = 0
     origin: str = ""
@@ -148,8 +143,8 @@ class _Reader:
         if isinstance(node, yaml.SequenceNode):
             return [self.plain(item, (*place, number)) for number, item in enumerate(node.value)]
         if isinstance(node, yaml.ScalarNode):
-            is_null = node.tag == "tag:yaml.org,2002:null"
-            return self._located("" if is_null else node.value, node, place[-1] if place else "")
+            value = "" if node.tag == "tag:yaml.org,2002:null" else node.value
+            return self._located(value, node, place[-1] if place else "")
         values: dict[Located, Any] = {}
         for key, value in node.value:
             name = self._located(key.value if isinstance(key, yaml.ScalarNode) else "<<", key)

@@ -49,7 +49,7 @@ PAPER = RetrievalConfig(
     resolver_boost=False,
     dependency_expansion=False,
 )
-"""The algorithm of the paper as printed."""
+"""The stages of the paper's algorithm 2 as printed; the graph, its edges between tools included, and the models are ours."""
 PLAIN = RetrievalConfig(typed_values=False, phrases=False, query_decomposition=False)
 """A request that is matched as it is, all of it words: for baselines."""
 

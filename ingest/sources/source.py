@@ -130,9 +130,12 @@ def as_number(value: Any) -> float | None:
             value = json.loads(value)
         except ValueError:
             return None
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
-    return value
+    try:
+        return value if math.isfinite(value) else None
+    except OverflowError:  # a whole number that no float holds
+        return None
 
 
 def is_true(value: Any) -> bool:

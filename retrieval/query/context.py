@@ -422,7 +422,7 @@ class QueryContext:
         try:
             return call()
         except ModelError as error:
-            self.fallbacks.append(f"{without}: {error.problem}")
+            self.fallbacks.append(f"{without}: {error.for_callers}")
             return None
 
     def total_ms(self) -> float:

@@ -112,11 +112,13 @@ def _some(values: Sequence[str]) -> str:
 
 
 def _phrases(report: BuildReport) -> str:
-    """How many phrases there are, and what a model did not write."""
+    """How many phrases there are, which rows and phrases were dropped, and what a model did not write."""
     found = report.phrases
     if found is None:
         return ""
     told = f"{found.phrases:,} of {counted(found.tools, 'tool')}"
+    if found.dropped:
+        told += "; dropped, see the report: " + ", ".join(f"{count:,} {why}" for why, count in found.dropped.items())
     if not (found.failed or found.stopped):
         return told
     why = f": {found.stopped}" if found.stopped else ""

@@ -210,14 +210,15 @@ def diff(
 
 
 def _findings(before: Snapshot, after: Snapshot, found: SnapshotDiff) -> list[Finding]:
-    """The findings in tools that were added or changed, compared with the snapshot before."""
+    """The findings in tools that were added or changed, compared with the snapshot before: of documents, as a build examines them."""
     from ingest.trust.examine import findings_of
+    from services.jobs.build import as_read
 
     ids = {*found.tools.added, *(new for _, new in found.tools.renamed), *(tool.id for tool in found.tools.changed)}
     if not ids:
         return []
-    tools = [after.tool(number) for number in range(after.tool_count)]
-    old = (before.tool(number) for number in range(before.tool_count))
+    tools = [as_read(after.tool(number)) for number in range(after.tool_count)]
+    old = (as_read(before.tool(number)) for number in range(before.tool_count))
     new = [tool for tool in tools if tool.id in ids]
     return findings_of(new, {tool.id: tool for tool in old if tool.id in ids}, beside=tools)
 

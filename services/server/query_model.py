@@ -192,6 +192,8 @@ class _BoundedChat:
             completion = await asyncio.wait_for(asyncio.shield(asyncio.wrap_future(result)), left_s)
         except TimeoutError:
             raise self._error(f"it did not answer within {left_s:.1f} s") from None
+        except ModelError as error:
+            raise self._error(error.for_callers) from None
         except EgotoolsError as error:
             raise self._error(error.problem) from None
         except Exception as error:  # a bug of a client of a model must not cost the answer that there is without it

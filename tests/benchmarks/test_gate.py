@@ -97,6 +97,13 @@ def test_what_is_a_fault(right: tuple[int, int, int], known: object, faults: lis
     assert [line.split()[0] for line in found] == faults, found
 
 
+def test_the_shipped_sets_alone_are_judged_without_the_mean(capsys: pytest.CaptureFixture[str]) -> None:
+    names = [bench_set.name for bench_set in bench_sets(bench=Path("no open sets"))]
+    assert judge([_measured(100, 100, 120, name=name) for name in names], "default") == []
+    assert "that on its mean gain was not applied" in capsys.readouterr().out
+    assert judge([_measured(140, 100, 120, name=name) for name in names], "default")
+
+
 def test_a_known_loss_that_is_gone_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     known = {("rrf", "planted", "CompleteRecall@3"): KnownLoss(-0.1, "a cause")}
     assert judge([_measured(100, 100, 120)], "default", known=known) == []

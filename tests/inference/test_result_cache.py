@@ -67,6 +67,25 @@ def test_a_value_that_was_altered_reads_as_absent(tmp_path: Path) -> None:
         assert cache.get_many("kind", ["bent", "cut", "good"]) == {"good": b"value"}
 
 
+def test_a_value_that_is_too_large_is_not_kept_and_the_others_stay(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    connect = sqlite3.connect
+
+    def with_small_limit(*args: Any, **options: Any) -> sqlite3.Connection:
+        connection: sqlite3.Connection = connect(*args, **options)
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 10_000)
+        return connection
+
+    monkeypatch.setattr(sqlite3, "connect", with_small_limit)
+    with ResultCache(tmp_path / "cache.sqlite") as cache:
+        cache.put("kind", "small", b"kept")
+        cache.put("kind", "large", bytes(20_000))
+        cache.put("kind", "later", b"kept")
+        assert cache.get_many("kind", ["small", "large", "later"]) == {"small": b"kept", "later": b"kept"}
+    assert [each.name for each in tmp_path.iterdir()] == ["cache.sqlite"] and "does not keep" in caplog.text
+
+
 def test_a_disk_that_takes_no_more_turns_writing_off_and_reading_goes_on(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -91,6 +91,21 @@ def test_rows_that_are_of_no_use_are_dropped_and_the_others_kept(tmp_path: Path)
         collected(rows=["# Read me"], tmp_path=tmp_path)
 
 
+def test_a_row_keeps_line_ends_of_other_kinds_and_what_its_author_is_called_can_be_shown_and_kept(
+    tmp_path: Path,
+) -> None:
+    row = {
+        "tool": RSVP.id,
+        "phrases": ["who accepted the invitation"],
+        "not_for": "a",
+        "by": "A\x1b[31m\u202e\ud800na" + "x" * 999,
+    }
+    for text in ("\ufeff" + json.dumps(row) + "\r\n", json.dumps({**row, "by": "Ana\u2028"}, ensure_ascii=False)):
+        kept, report = collected(rows=[text], tmp_path=tmp_path)
+        by = kept[RSVP.id].by
+        assert not report.dropped and by.isprintable() and by.startswith("A") and len(by) <= 100, by
+
+
 def test_what_the_model_writes_begins_a_line_of_its_own_in_the_file(tmp_path: Path) -> None:
     rows = [{"tool": RSVP.id, "phrases": ["who accepted the invitation"], "by": "Ana"}]  # no line break at its end
     kept, _ = collected(answer("write to a colleague"), rows=rows, tmp_path=tmp_path)

@@ -122,9 +122,13 @@ def test_all_faults_of_form_are_found_together_and_then_all_of_names(
 
 def test_an_unreadable_file_is_a_fault_too(tmp_path: Path) -> None:
     (tmp_path / "latin.yaml").write_bytes(b"name: caf\xe9\n")
-    assert check_ontology(tmp_path / "latin.yaml")[0] is None
-    assert check_ontology(tmp_path / "absent.yaml")[0] is None
-    assert check_ontology(tmp_path)[0] is None
+    for path, told in (
+        (tmp_path / "latin.yaml", "cannot be read"),
+        (tmp_path / "absent.yaml", "no such file"),
+        (tmp_path, "no such file"),
+    ):
+        ontology, (fault,) = check_ontology(path)
+        assert ontology is None and told in fault.problem
 
 
 def test_a_file_that_is_nested_too_deeply_has_a_fault(tmp_path: Path) -> None:

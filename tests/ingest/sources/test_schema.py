@@ -36,3 +36,8 @@ def test_the_same_field_in_two_branches_keeps_what_both_say() -> None:
 )
 def test_markup_becomes_plain_text(markup: str, text: str) -> None:
     assert plain(markup) == text
+
+
+def test_a_bound_that_no_float_holds_is_none() -> None:
+    (field,) = flatten({"properties": {"n": {"type": "integer", "minimum": -(10**400), "maximum": 9}}}).parameters
+    assert dict(field.bounds) == {"maximum": 9}

@@ -101,3 +101,14 @@ def test_it_is_shown_in_short(run: Run, stores: tuple[Path, Path]) -> None:
     ):
         assert line in out.splitlines(), out
     assert "field description; before Finds suppliers by name.; after Searches suppliers." in out
+
+
+def test_phrases_are_no_findings_and_dropped_rows_are_told(run: Run, stores: tuple[Path, Path], tmp_path: Path) -> None:
+    file = tmp_path / "phrases.jsonl"
+    rows = [{"tool": f"suppliers/{name}", "phrases": ["who sells to us"]} for name in ("findSuppliers", "findSupliers")]
+    file.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    command = ("build", tmp_path / "old-documents", "--out", tmp_path / "with", "--encoder", "hashing.v1")
+    code, out, _ = run(*command, "--phrases-file", file, "--workers", 1)
+    assert code == 0 and "1 of 1 tool; dropped, see the report: 1 unknown-tool" in " ".join(out.split())
+    found = _diff(run, stores[0], tmp_path / "with")
+    assert [each["id"] for each in found["tools"]["changed"]] == ["suppliers/findSuppliers"] and not found["findings"]

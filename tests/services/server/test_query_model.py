@@ -72,6 +72,7 @@ def _answered(content: str, **others: Any) -> bytes:
 
 
 _FORM = "no query model: its answer is not in the form"
+_ENDPOINT = "no query model: the endpoint answered"
 _NONE = '{"needs": []}'
 
 
@@ -96,6 +97,7 @@ _NONE = '{"needs": []}'
         (Reply(500), 0, "no query model: "),
         (Reply(429, headers={"retry-after": "60"}), 0, "no query model: "),
         (Reply(401), 0, "no query model: "),
+        (Reply(400, body=b'{"error": {"message": "deployment gpt at 10.2.3.4"}}'), 0, f"{_ENDPOINT} HTTP 400"),
         (Reply(body=b"<html>"), 0, "no query model: "),
         (Reply(body=b'{"choices": []}'), 0, "no query model: "),
         (Reply(body=b'{"choices": [{"message": {"content": "{'), 0, "no query model: "),
@@ -119,6 +121,7 @@ async def test_a_model_that_fails_costs_nothing_but_its_help(
     assert len(answer.need_results) == needs and answer.tools
     assert needs or _ids(answer) == _ids(plain)
     assert any(said in each for each in answer.fallbacks) if said else not answer.fallbacks
+    assert "10.2.3.4" not in str(answer.fallbacks), "what an endpoint says is for its operator"
 
 
 async def test_needs_that_would_cost_more_than_a_call_may_are_not_asked(store: Path) -> None:

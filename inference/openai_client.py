@@ -9,6 +9,7 @@ import time
 import weakref
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from urllib.parse import urlsplit
 
 import numpy as np
 
@@ -17,7 +18,6 @@ from inference.chat import GREEDY, Budget, Completion, Message, Sample
 from inference.encoder import Floats2d, check_at_least_1, has_content, sendable, unit_rows
 from inference.retry import TRANSIENT_STATUSES, RetryPolicy, TransientFailure, call_with_retries, parse_retry_after
 from ontology.errors import InvalidArgumentError, MissingExtraError, ModelError
-from ontology.hosts import check_http_url
 from ontology.redaction import redacted_url
 
 if TYPE_CHECKING:
@@ -459,3 +459,23 @@ class OpenAIEncoder:
 
 def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e300  # NaN is not less
+
+
+def check_http_url(url: str, *, subject: str) -> str:
+    """Return an http or https URL unchanged.
+
+    :param subject: the field or option that contains it, for the error.
+    :raises InvalidArgumentError: when it is no http or https URL.
+    """
+    try:
+        parts = urlsplit(url)
+        valid = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        valid = False
+    if not valid:
+        raise InvalidArgumentError(
+            "this is not an http or https address",
+            subject=subject,
+            remedy="Use an address such as http://127.0.0.1:8080/v1",
+        )
+    return url

@@ -72,14 +72,12 @@ class TripleReport:
     """The triples.
 
     :param kept: predicate → count, before equal triples were merged.
-    :param rejected_by_predicate_and_reason: (predicate, reason, count).
     :param rejected_examples: (head, predicate, tail, reason, detail), at most 20.
     :param tools_failed: tool id → why its extraction failed.
     """
 
     kept: dict[str, int]
     rejected_by_reason: dict[str, int]
-    rejected_by_predicate_and_reason: tuple[tuple[str, str, int], ...]
     rejected_examples: tuple[tuple[str, ...], ...]
     tools_failed: dict[str, str]
 
@@ -231,7 +229,6 @@ def make_report(
     rejected = build.rejected
     namespaces = {tool.id: tool.namespace for tool in build.tools}
     context = Counter((namespaces[tool], name) for tool, names in build.context_parameters.items() for name in names)
-    by_both = Counter((one.triple.predicate, one.reason) for one in rejected)
     return BuildReport(
         snapshot_id=snapshot_id,
         folder=folder,
@@ -246,7 +243,6 @@ def make_report(
         triples=TripleReport(
             kept=dict(sorted(build.kept.items())),
             rejected_by_reason=_counts(one.reason for one in rejected),
-            rejected_by_predicate_and_reason=tuple((*both, count) for both, count in sorted(by_both.items())),
             rejected_examples=tuple((*one.triple.key, one.reason, one.detail) for one in rejected[:_EXAMPLES]),
             tools_failed=build.failed,
         ),
@@ -314,25 +310,25 @@ def _deletes(tool: Tool) -> bool:
 _FEWEST_WORDS = 5  # a shorter text says too little to be compared
 _ARTICLES = frozenset("a an the of to in for".split())  # others (not, all, before) tell tools apart
 _VERSION = re.compile(r"v\d+(?:(?:alpha|beta|preview)\d*)?|alpha|beta")  # a preview alone is another object
-_READS = ("GET", "HEAD")
 
 
 def _near_duplicates(tools: Sequence[Tool]) -> tuple[tuple[str, ...], ...]:
-    """Return the groups of tools of one namespace that have the same name and inputs, or the same words in title and description, but for
-    spelling, articles and versions. What reads where the other changes, or has a further segment in its path, is another tool.
+    """Return the groups of tools of one namespace that have one method and path, and the same name and inputs, or the same words in title
+    and description, but for spelling, articles and versions.
 
     :param tools: sorted by id.
     """
     groups: dict[object, list[Tool]] = {}
     for tool in tools:
+        call = str(tool.metadata.get("method", "")).upper(), _segments(tool)
         inputs = frozenset(" ".join(words(parameter.name)) for parameter in tool.parameters)
         content = frozenset(
             _telling(f"{tool.title} {tool.description}" if tool.title != tool.name else tool.description)
         )
-        keys: list[object] = [(tuple(sorted(_telling(tool.name))), inputs)]
+        keys: list[object] = [(call, tuple(sorted(_telling(tool.name))), inputs)]
         if tool.description and len(content) >= _FEWEST_WORDS:
-            keys.append(content)
-        group = next((groups[key] for key in keys if key in groups and not _calls_differ(groups[key][0], tool)), [])
+            keys.append((call, content))
+        group = next((groups[key] for key in keys if key in groups), [])
         group.append(tool)
         for key in keys:
             groups.setdefault(key, group)
@@ -344,18 +340,7 @@ def _telling(text: str) -> list[str]:
     return [word for word in words(text) if word not in _ARTICLES and not _VERSION.fullmatch(word)]
 
 
-def _calls_differ(one: Tool, other: Tool) -> bool:
-    methods = {str(tool.metadata.get("method", "")).upper() for tool in (one, other)} - {
-        "",
-        "POST",
-    }  # POST may do anything
-    short, long = sorted((_segments(one), _segments(other)), key=len)
-    rest = iter(long)
-    is_part = len(short) < len(long) and short[:1] == long[:1] and all(segment in rest for segment in short)
-    return is_part or (len(methods) > 1 and not methods <= set(_READS))
-
-
-def _segments(tool: Tool) -> list[str]:
+def _segments(tool: Tool) -> tuple[str, ...]:
     """Return the segments of a path without versions, placeholders as ``{}``; empty without a path."""
     parts = re.sub(r"\{[^}]*\}", "{}", str(tool.metadata.get("path", ""))).lower().split("/")
-    return [part for part in parts if part and not _VERSION.fullmatch(part)]
+    return tuple(part for part in parts if part and not _VERSION.fullmatch(part))

@@ -1,16 +1,15 @@
-"""Export the graph to a file: GraphML or JSON. Each format has the same nodes and edges."""
+"""The rows of a graph for other programs, and the graph as a JSON file."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from ontology.errors import InvalidArgumentError
 from ontology.files import disk_errors, replacing
 
 if TYPE_CHECKING:
@@ -104,65 +103,31 @@ def _json_text(items: Iterable[Any]) -> str:
     return clean(json.dumps(list(items), ensure_ascii=False))
 
 
-def export_graph(graph: nx.MultiDiGraph[str], path: Path, format: str) -> None:
-    """Write the graph to ``path``; an existing file is replaced only when the new one is complete.
+def export_graph(graph: nx.MultiDiGraph[str], path: Path) -> None:
+    """Write the graph to ``path`` as node-link JSON, one node or edge a line; an existing file is replaced only when the new one is complete.
 
-    Characters that the formats cannot represent (control characters, lone surrogates) become U+FFFD.
+    Characters that it cannot represent (control characters, lone surrogates) become U+FFFD.
 
-    :param format: ``graphml`` or ``json``.
-    :raises InvalidArgumentError: for another format.
     :raises StorageError: when the file cannot be written.
     """
-    write = _WRITERS.get(format)
-    if write is None:
-        remedy = (
-            f"Choose one of: {', '.join(EXPORT_FORMATS)}; egotools export neo4j:bolt://HOST:PORT writes into a database"
-        )
-        raise InvalidArgumentError(f"the format {format!r} is not known", subject="format", remedy=remedy)
     remedy = "Check that the folder exists, can be written and has free space"
     with (
         disk_errors(path, remedy=remedy),
         replacing(path) as temporary,
         temporary.open("w", encoding="utf-8", newline="\n") as file,
     ):
-        write(graph, file)
+        attributes = {str(key): value for key, value in sorted(graph.graph.items())}
+        edges = ({"source": row.pop("head"), "target": row.pop("tail"), **row} for row in edge_rows(graph))
+        file.write(
+            f'{{"directed": true, "multigraph": true, "graph": {json.dumps(attributes, ensure_ascii=False)},\n"nodes": ['
+        )
+        file.writelines(_lines(node_rows(graph)))
+        file.write('\n],\n"edges": [')
+        file.writelines(_lines(edges))
+        file.write("\n]}\n")
 
 
-def _graphml(graph: nx.MultiDiGraph[str], file: TextIO) -> None:
-    import networkx as nx
-    from networkx.readwrite.graphml import GraphMLWriter
-
-    flat: nx.MultiDiGraph[str] = nx.MultiDiGraph()
-    for row in node_rows(graph):
-        flat.add_node(row.pop("key"), **row)
-    for number, row in enumerate(edge_rows(graph)):
-        # GraphML requires edge ids that are unique in the file. The key of the ToolGraph edge is an attribute.
-        head, tail, id_ = row.pop("head"), row.pop("tail"), f"e{number}"
-        flat.add_edge(head, tail, id_)
-        flat.edges[head, tail, id_].update(row)
-    file.flush()
-    GraphMLWriter(graph=flat, encoding="utf-8", prettyprint=False).dump(file.buffer)
-
-
-def _json(graph: nx.MultiDiGraph[str], file: TextIO) -> None:
-    """Write the node-link form, one node or edge per line."""
-
-    def lines(rows: Iterable[Row]) -> Iterator[str]:
-        for number, row in enumerate(rows):
-            parsed = {name: json.loads(row[name] or "[]") for name in _JSON_COLUMNS if name in row}
-            yield f"{',' if number else ''}\n {json.dumps(row | parsed, ensure_ascii=False)}"
-
-    attributes = {str(key): value for key, value in sorted(graph.graph.items())}
-    edges = ({"source": row.pop("head"), "target": row.pop("tail"), **row} for row in edge_rows(graph))
-    file.write(
-        f'{{"directed": true, "multigraph": true, "graph": {json.dumps(attributes, ensure_ascii=False)},\n"nodes": ['
-    )
-    file.writelines(lines(node_rows(graph)))
-    file.write('\n],\n"edges": [')
-    file.writelines(lines(edges))
-    file.write("\n]}\n")
-
-
-_WRITERS: dict[str, Callable[[Any, TextIO], None]] = {"graphml": _graphml, "json": _json}
-EXPORT_FORMATS = tuple(_WRITERS)
-"""The names of the export formats."""
+def _lines(rows: Iterable[Row]) -> Iterator[str]:
+    for number, row in enumerate(rows):
+        parsed = {name: json.loads(row[name] or "[]") for name in _JSON_COLUMNS if name in row}
+        yield f"{',' if number else ''}\n {json.dumps(row | parsed, ensure_ascii=False)}"

@@ -44,12 +44,11 @@ class _Evidence:
         self.confidence = edge.confidence
         ends = (edge.source, edge.target)
         consumer, producer = ends[::-1] if edge.predicate == "supplies" else ends
-        if edge.origin:
-            self.provenance = {Provenance(consumer, edge.origin, OVERLAY)}
-        else:
-            used = f"parameters.{edge.parameter}" if edge.parameter else "description" if edge.stated else "name"
-            made = f"returns.{edge.output}" if edge.output else "name"
-            self.provenance = {Provenance(consumer, used, _EXTRACTOR), Provenance(producer, made, _EXTRACTOR)}
+        made = f"returns.{edge.output}" if edge.output else "name"
+        self.provenance = {
+            Provenance(consumer, f"parameters.{edge.parameter}", _EXTRACTOR),
+            Provenance(producer, made, _EXTRACTOR),
+        }
         self.details = {name: getattr(edge, name) for name in ("parameter", "output", "entity", "field")}
 
 

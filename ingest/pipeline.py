@@ -12,8 +12,8 @@ from ingest.canonical.system_aliases import system_aliases
 from ingest.extract.extractor import Extraction, Extractor, RejectedTriple
 from ingest.extract.triple_validation import validate
 from ingest.graph import build_graph
-from ingest.linking.derive import Links, derive_links, required_states
-from ingest.linking.shape_uses import ObservedShapes, shape_uses
+from ingest.linking.derive import Links, derive_links
+from ingest.linking.shape_uses import shape_uses
 from ingest.overlay.apply_overlay import NOTHING, Declarations, node_aliases
 from ingest.phrases import Phrases, with_phrases
 from ingest.tool_cache import Cached, ToolCache, json_codec
@@ -66,7 +66,6 @@ def build_tool_graph(
     cache: ToolCache | None = None,
     declared: Declarations = NOTHING,
     aliases: Mapping[str, Sequence[str]] = {},
-    observed: ObservedShapes | None = None,
     phrases: Mapping[str, Phrases] = {},
     progress: Progress = no_progress,
 ) -> GraphBuild:
@@ -75,7 +74,6 @@ def build_tool_graph(
     :param cache: what was made of unchanged tools is taken from it.
     :param declared: what overlay files declare of these tools.
     :param aliases: map from namespace to other names of its system, which its owner gives.
-    :param observed: the shapes of values that were observed in use.
     :param phrases: everyday phrases by tool id.
     :raises ModelError: when the extractor's model is unavailable; finished extractions stay in the cache.
     """
@@ -99,7 +97,7 @@ def build_tool_graph(
         canonical = canonicalize(triples, tools, ontology, synonyms=declared.links.synonyms)
         progress("canonicalize", len(canonical.triples), len(triples))
     with timed(seconds, "link"):
-        links, value_shapes = _linked(tools, ontology, declared, observed, cache)
+        links, value_shapes = _linked(tools, ontology, declared, cache)
         named = node_aliases(declared, canonical.surface_forms, ontology)
         derived = system_aliases(tools, canonical.triples, aliases, abbreviations=canonical.abbreviations)
         graph = build_graph(
@@ -145,21 +143,18 @@ def _linked(
     tools: Sequence[Tool],
     ontology: Ontology,
     declared: Declarations,
-    observed: ObservedShapes | None,
     cache: ToolCache,
 ) -> tuple[Links, Sequence[ShapeUse]]:
     """Return the links between the tools, and the shapes of their values; those of the last build where nothing changed that they depend on."""
 
     def make() -> tuple[Links, Sequence[ShapeUse]]:
-        return derive_links(tools, ontology, declared.links), shape_uses(tools, ontology, observed)
+        return derive_links(tools, ontology, declared.links), shape_uses(tools, ontology)
 
     def depends_on() -> Iterator[bytes]:
         yield f"{ontology.digest}\n{code_digest(*_READ_BY_LINKS)}\n{declared.links!r}".encode()
         for tool in tools:
-            yield cache.core(tool) + required_states(tool).encode("utf-8", "surrogatepass") + b"\n"
+            yield cache.core(tool)
 
-    if observed:
-        return make()
     return cache.last("links.v1", depends_on(), make, json_codec(tuple[Links, Sequence[ShapeUse]]))
 
 

@@ -16,41 +16,6 @@ from typing import ClassVar, Literal, TypeAlias
 
 from ontology.redaction import redact
 
-__all__ = [
-    "BudgetExceededError",
-    "CatalogError",
-    "DeadlineError",
-    "DocumentError",
-    "EgotoolsError",
-    "InvalidArgumentError",
-    "IsolationError",
-    "MissingExtraError",
-    "ModelError",
-    "ModelNotAllowedError",
-    "NotFoundError",
-    "NotReadyError",
-    "OntologyError",
-    "OverlayFileError",
-    "OverloadedError",
-    "PermissionDeniedError",
-    "RejectionReason",
-    "SnapshotCorruptError",
-    "SnapshotError",
-    "SnapshotSignatureError",
-    "SnapshotVersionError",
-    "SourcesFileError",
-    "StaleSnapshotError",
-    "StatementError",
-    "StorageError",
-    "TooLargeError",
-    "ToolCallError",
-    "UnauthenticatedError",
-    "UnknownFormatError",
-    "UnsupportedError",
-    "error_from_status",
-    "how_to_install",
-]
-
 _LOCKS = Path(__file__).resolve().parents[1] / "requirements"
 _EXTRA = re.compile(r"""extra\s*==\s*["']([^"']+)["']""")
 

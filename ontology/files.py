@@ -242,15 +242,10 @@ def append(descriptor: int, data: bytes, end: int, *, fsync: Callable[[int], Non
         (fsync or os.fsync)(descriptor)
     except OSError:
         with suppress(OSError):
-            cut(descriptor, end)
+            os.ftruncate(descriptor, end)
+            os.fsync(descriptor)
         raise
     return at
-
-
-def cut(descriptor: int, end: int) -> None:
-    """Remove what follows, and wait until that is on the disk; raise OSError when the disk fails."""
-    os.ftruncate(descriptor, end)
-    os.fsync(descriptor)
 
 
 def is_named(descriptor: int, path: Path) -> bool:

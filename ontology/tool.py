@@ -45,7 +45,7 @@ OVERLAY_ORIGINS = "overlay"
 
 
 PHRASES = "phrases"
-"""Key of the metadata: everyday phrases that are no part of the document, ``{"texts": [...], "not_for": "...", "by": "..."}``."""
+"""Key of the metadata: everyday phrases that are no part of the document, ``{"texts": [...], "by": "..."}``."""
 
 
 _TEXTS = ("format", "example", "default", "pattern")
@@ -294,8 +294,7 @@ def _dependency(row: Any) -> Dependency:
     if not isinstance(row, Mapping) or not _text(row.get("tool")):
         raise _wrong("a dependency must be a tool id or an object with one", "depends_on")
     parameter, reason = _text(row.get("parameter")), _text(row.get("reason"))
-    # Rows of before the field ``required`` say it in their reason: an OData navigation property without a parameter.
-    required = row.get("required", bool(parameter) or not reason.startswith("navigation "))
+    required = row.get("required", True)
     return Dependency(
         tool=_text(row["tool"]),
         parameter=parameter,

@@ -64,7 +64,7 @@ class ShapeUse:
     :param output: whether it is an output.
     :param entity: canonical name of the entity that the value identifies or describes; may be empty.
     :param source: what tells the shape: ``pattern``, ``example``, ``enum``, ``default``, ``description``, ``kind`` (type, format or
-        name), ``observed``, or ``entity`` (another parameter of the same identifier in the same document).
+        name), or ``entity`` (another parameter of the same identifier in the same document).
     :param is_widened: whether the letters of the shape are any letters, and not those of the value that was shown.
     """
 

@@ -16,9 +16,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 import numpy as np
 
 from ingest.graph import node_key
+from ingest.linking.subjects import registered_label
 from ingest.triple_table import HEAD, TAIL, TripleTable
 from ingest.word_lists import word_list
-from ontology.hosts import registered_label
 from ontology.names import canonical_name, is_word, stop_words
 from ontology.tool import Tool
 from ontology.tool_graph import Aliases, Triple

@@ -1,9 +1,9 @@
-"""The DerivedEdge: an edge between two tools that the tools' documents imply, or that their owner declares."""
+"""The DerivedEdge: an edge between two tools that the tools' documents imply."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from ontology.tool_graph import Synonyms
 
@@ -18,13 +18,11 @@ class DerivedEdge:
     :param source: id of the tool where the edge starts.
     :param predicate: ``supplies``, ``resolved_by`` or ``depends_on``.
     :param target: id of the tool where the edge ends.
-    :param parameter: the input that is filled, with its name in the document; empty for a dependency on a state.
+    :param parameter: the input that is filled, with its name in the document.
     :param output: the output that fills it, or empty where the supplier's outputs are not documented.
     :param entity: canonical name of the entity of input and output.
     :param field: the field of that entity (``id``, ``email``).
     :param confidence: in [0, 1]; of the edges of one confidence about that share is true.
-    :param origin: where the owner of the catalogue declares it (``overlay.yaml:12``), or empty.
-    :param stated: whether a sentence of the consumer's description, or the owner, says it.
     :param score: the evidence before calibration, in [0, 1].
     """
 
@@ -37,17 +35,6 @@ class DerivedEdge:
     entity: str = ""
     field: str = ""
     score: float = 0.0
-    stated: bool = False
-    origin: str = ""
-
-    @classmethod
-    def precondition(cls, consumer: str, producer: str, state: str, confidence: float, origin: str = "") -> DerivedEdge:
-        """Return the dependency of a tool on the one that brings about a state.
-
-        :param origin: where the owner declares it; without one a sentence of the consumer's description states it.
-        """
-        edge = cls(source=consumer, predicate="depends_on", target=producer, entity=state, confidence=confidence)
-        return replace(edge, score=confidence, stated=True, origin=origin)
 
     @property
     def key(self) -> str:
@@ -62,13 +49,11 @@ class DeclaredLinks:
     :param synonyms: the names that replace others in what is read of the tool.
     :param context_parameters: inputs that name the surroundings of a call.
     :param not_context_parameters: inputs that do not, whatever their frequency says.
-    :param preconditions: ``depends_on`` edges to the tools that bring a state about.
     """
 
     synonyms: Mapping[str, Synonyms] = field(default_factory=dict)
     context_parameters: Mapping[str, frozenset[str]] = field(default_factory=dict)
     not_context_parameters: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    preconditions: tuple[DerivedEdge, ...] = ()
 
 
 NO_LINKS = DeclaredLinks()

@@ -28,8 +28,6 @@ _PICKS = NAMING_FIELDS | {"identifier", "ids", "key", "code", "number", "referen
 
 MAX_SAME_SYSTEM = 64
 """Maximum number of values of a key from the consumer's own system."""
-MAX_PER_SHARED_WORD = 8
-"""Maximum number of further values for each word that the names of producer and consumer share."""
 MAX_OTHER_SYSTEM = 16
 MAX_SYSTEMS = 6
 """A key in more systems than this (``user``) is a different entity in each system: it gives no edges between systems."""
@@ -49,7 +47,6 @@ _MIN_STRENGTH = 0.5
 Found on the set gtc, which loses 2 points of CompleteRecall@5 to them."""
 _WITHOUT_TEXT, _OF_CALLER = 0.45, 0.55
 _OPTIONAL_FROM = 0.8
-_COMMON_SHARE, _MIN_TOOLS = 0.3, 20
 _MAX_PRODUCERS, _MAX_SHARE = 5, 0.01
 """A plain value with more producers is not linked; one of several words may have up to this share of the tools."""
 _REFERENCE_OVERLAP, _MOST_REFERENCES = 0.5, 2
@@ -121,16 +118,14 @@ class OutputIndex:
         """Map from key to the number of tools that produce it."""
         self._best: dict[Key, list[tuple[int, int]]] = {}
         self._of_system: dict[tuple[Key, str], list[tuple[int, int]]] = defaultdict(list)
-        self._of_word: dict[tuple[Key, str, str], list[tuple[int, int]]] = defaultdict(list)
         self._heads: dict[tuple[str, str, str], set[Key]] = defaultdict(set)
         for key, found in by_key.items():
             places = [(position, number) for _, position, number in sorted(found)]
             self._best[key] = places[: 2 * MAX_OTHER_SYSTEM]
             for place in places:
                 profile = profiles[place[0]]
-                _append(self._of_system[key, profile.system], place, MAX_SAME_SYSTEM)
-                for word in profile.words:
-                    _append(self._of_word[key, profile.system, word], place, MAX_PER_SHARED_WORD)
+                if len(self._of_system[key, profile.system]) < MAX_SAME_SYSTEM:
+                    self._of_system[key, profile.system].append(place)
                 if " " in key[0]:
                     self._heads[_head(key[0]), key[1], profile.system].add(key)
 
@@ -177,8 +172,6 @@ class OutputIndex:
 
     def _values(self, key: Key, consumer: ToolProfile) -> Iterable[tuple[int, int]]:
         values = dict.fromkeys(self._of_system.get((key, consumer.system), ()))
-        for word in consumer.words:
-            values.update(dict.fromkeys(self._of_word.get((key, consumer.system, word), ())))
         elsewhere = [one for one in self._best.get(key, ()) if self._profiles[one[0]].system != consumer.system]
         if self._systems.get(key, 0) > MAX_SYSTEMS:
             elsewhere = [one for one in elsewhere if _is_home(self._profiles[one[0]], key)]
@@ -229,11 +222,6 @@ class OutputIndex:
             return _OTHER_SYSTEM
         size_factor = min(1.0, MANY_SYSTEMS / max(self._all_systems, 1))
         return size_factor * _OTHER_SYSTEM / math.sqrt(max(self._systems.get(key, 1) - 1, 1))
-
-
-def _append(values: list[tuple[int, int]], value: tuple[int, int], limit: int) -> None:
-    if len(values) < limit:
-        values.append(value)
 
 
 def _head(entity: str) -> str:
@@ -499,8 +487,7 @@ def _specificity(consumed: ConsumedValue, index: OutputIndex) -> float:
     entity, field = consumed.key
     count, total = index.count.get(consumed.key, 0), index.tools
     if consumed.identifier:
-        # The entity is known, so many producers do not lower the factor, unless a large share of the tools are producers.
-        return 0.8 if total >= _MIN_TOOLS and count > _COMMON_SHARE * total else 1.0
+        return 1.0
     if consumed.key == AUTH_KEY:
         return 1.0
     if entity == TYPED_RESOURCE:

@@ -7,14 +7,9 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from pathlib import Path
 from typing import NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
-
 from ingest.linking.identifiers import GENERIC_NAMES, Identifier, IdentifierReader, kinds_of
-from ontology.errors import DocumentError
-from ontology.names import canonical_name
 from ontology.ontology import Ontology
 from ontology.tool import Parameter, Tool
 from ontology.value_shape import (
@@ -40,7 +35,6 @@ class ShownShape(NamedTuple):
 
 _MAX_ENUM = 50  # a longer list holds values of another system: countries, media types
 _MAX_CHARS = 1_000
-_MAX_BYTES = 1 << 26  # chosen, not tuned
 _MAX_SHOWN = 4
 _OWN = ("pattern", "example", "enum")  # sources that are not compared with the values that a document shows
 _NUMBERS = frozenset(("integer", "int", "int32", "int64", "long", "number", "float", "double"))
@@ -150,71 +144,6 @@ def _is_code(value: str) -> bool:
     return shape_of(value) is not None and not kind_of_value(value) and not value.isdigit()
 
 
-class _Row(BaseModel):
-    """One row of a file of observed values."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-    value: str = Field(min_length=1)
-    parameter: str = ""
-    tool: str = ""
-    entity: str = ""
-
-
-class ObservedShapes:
-    """The shapes of observed values, by parameter and by entity.
-
-    :param rows: each with ``value`` and one of ``parameter`` (a name; with ``tool``, of that tool alone) and ``entity``.
-    """
-
-    def __init__(self, rows: Iterable[_Row] = ()) -> None:
-        self._shapes: defaultdict[tuple[str, str, str], dict[ShownShape, None]] = defaultdict(dict)
-        for row in rows:
-            shape = shape_of(row.value)
-            if shape is not None and is_specific(shape):
-                key = row.tool, row.parameter.lower(), canonical_name(row.entity)
-                self._shapes[key][ShownShape(shape, "observed")] = None
-
-    def __bool__(self) -> bool:
-        return bool(self._shapes)
-
-    def of(self, tool: Tool, parameter: Parameter, entity: str) -> Iterator[ShownShape]:
-        """Yield the shapes of a parameter that identifies an entity, which may be empty."""
-        name = parameter.name.rsplit(".", 1)[-1].removesuffix("[]").lower()
-        for key in ((tool.id, name, ""), ("", name, ""), ("", "", entity)):
-            yield from self._shapes.get(key, ())
-
-
-def read_observed_values(path: Path) -> ObservedShapes:
-    """Read a file of JSON Lines: ``{"value": "INC0012345", "parameter": "incident_id"}``, or ``entity`` for ``parameter``.
-
-    :raises DocumentError: when it cannot be read, or with the line of a row that is invalid.
-    """
-    if path.exists() and (not path.is_file() or path.stat().st_size > _MAX_BYTES):  # a pipe could be read without end
-        problem = f"the observed values must be a file of at most {_MAX_BYTES:,} bytes"
-        raise DocumentError(
-            problem, subject=str(path), remedy="Give a sample of them: one value of each kind is enough"
-        )
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, ValueError) as error:
-        raise DocumentError(f"the observed values cannot be read: {error}", subject=str(path)) from error
-    return ObservedShapes(_row(line, f"{path}:{number}") for number, line in enumerate(lines, start=1) if line.strip())
-
-
-def _row(line: str, place: str) -> _Row:
-    try:
-        row = _Row.model_validate_json(line)
-    except ValidationError:
-        row = None
-    if row is None or bool(row.parameter) == bool(row.entity):
-        raise DocumentError(
-            "an observed value must be an object of texts",
-            subject=place,
-            remedy='Write {"value": "INC0012345", "parameter": "incident_id"}, or "entity" for "parameter"',
-        )
-    return row
-
-
 class _Place(NamedTuple):
     """A parameter of a tool, what it identifies, and the shapes that the document shows."""
 
@@ -243,7 +172,7 @@ class _Place(NamedTuple):
         )
 
 
-def shape_uses(tools: Sequence[Tool], ontology: Ontology, observed: ObservedShapes | None = None) -> list[ShapeUse]:
+def shape_uses(tools: Iterable[Tool], ontology: Ontology) -> list[ShapeUse]:
     """Return the parameters whose values have a specific shape, sorted.
 
     Where a document shows an identifier once, other inputs of the same identifier in its namespace have the same shape, unless what the
@@ -252,7 +181,7 @@ def shape_uses(tools: Sequence[Tool], ontology: Ontology, observed: ObservedShap
     found: list[ShapeUse] = []
     shown_of: defaultdict[tuple[str, str, str], dict[ShownShape, None]] = defaultdict(dict)
     silent: list[tuple[tuple[str, str, str], _Place]] = []
-    for place in _places(tools, ontology, observed or ObservedShapes()):
+    for place in _places(tools, ontology):
         found.extend(place.use(shown, shown.source) for shown in place.shapes)
         if (field := place.field) is not None:
             stated = [shown for shown in place.shapes if shown.source != "kind"]
@@ -264,18 +193,17 @@ def shape_uses(tools: Sequence[Tool], ontology: Ontology, observed: ObservedShap
     return sorted(set(found), key=lambda use: (use.shape.pattern, use.tool, use.parameter, use.output, use.source))
 
 
-def _places(tools: Iterable[Tool], ontology: Ontology, observed: ObservedShapes) -> Iterator[_Place]:
+def _places(tools: Iterable[Tool], ontology: Ontology) -> Iterator[_Place]:
     """Yield the parameters. A number without given digits is only a shape of an identifier: elsewhere it is a time, a size or a position."""
     for tool in tools:
         reader = IdentifierReader(tool, ontology)
         for parameter, output in (*((one, False) for one in tool.parameters), *((one, True) for one in tool.returns)):
             shapes = shown_shapes(parameter)
-            if output and not shapes and not observed:
+            if output and not shapes:
                 continue
             found = reader.identifier(parameter)
-            seen = (*shapes, *observed.of(tool, parameter, found.entity if found else ""))
             name = reader.names.canonical(parameter.name.replace("[]", "").rsplit(".", 1)[-1])
-            kept = [one for one in seen if found is not None or not _is_bare_number(one.shape)]
+            kept = [one for one in shapes if found is not None or not _is_bare_number(one.shape)]
             yield _Place(tool, parameter, output, found, name, kept)
 
 

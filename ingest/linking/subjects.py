@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from ingest.word_lists import word_groups, word_list
-from ontology.hosts import registered_label
 from ontology.names import expand, is_verb, noun_lemma, verb_lemma, words
 from ontology.ontology import Ontology
 from ontology.tool import Parameter, Tool
@@ -258,3 +257,35 @@ def _vendor(tool: Tool) -> str:
     if tool.call is None:
         return ""
     return "aws" if tool.call.protocol == "aws" else next(filter(None, map(registered_label, tool.call.servers)), "")
+
+
+# Hosts.
+
+_HOST = re.compile(r"^(?:[a-z][a-z0-9+.-]*://)?(?:[^/@]*@)?(?P<host>[a-z0-9.-]+)", re.IGNORECASE)
+_IP_ADDRESS = re.compile(r"[\d.]+")
+# Below these, labels are registered by others: chosen, not tuned. Of hosts below the last ones the label tells nothing.
+_SECOND_LEVEL = frozenset("ac co com edu gov net org".split())
+_HOSTING = (
+    "appspot.com azurewebsites.net azure-api.net cloudfunctions.net fly.dev github.io herokuapp.com netlify.app onrender.com "
+    "pages.dev run.app vercel.app workers.dev"
+).split()
+_UNKNOWN = ("amazonaws.com", "example.com", "example.org", "localhost", "local", "internal")
+
+
+def registered_label(address: str) -> str:
+    """Return the registered label of the host of an address, lower-case, without hyphens; empty where it tells no owner: an IP
+    address, a name without a point, a host of a cloud.
+    """
+    match = _HOST.match(address)
+    host = match["host"].lower().strip(".") if match else ""
+    if "." not in host or _IP_ADDRESS.fullmatch(host) or _ends(host, _UNKNOWN):
+        return ""
+    suffix = next((one for one in _HOSTING if _ends(host, (one,))), "")
+    labels = host.removesuffix(suffix).strip(".").split(".") if suffix else host.split(".")[:-1]
+    while not suffix and len(labels) > 1 and labels[-1] in _SECOND_LEVEL:
+        labels.pop()
+    return labels[-1].replace("-", "")
+
+
+def _ends(host: str, suffixes: tuple[str, ...]) -> bool:
+    return any(host == one or host.endswith(f".{one}") for one in suffixes)

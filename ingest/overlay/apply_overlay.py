@@ -11,14 +11,12 @@ from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
-from ingest.linking.derived_edge import NO_LINKS, DeclaredLinks, DerivedEdge
+from ingest.linking.derived_edge import NO_LINKS, DeclaredLinks
 from ingest.linking.identifiers import type_family
 from ingest.overlay.overlay_file import (
-    Located,
     NamespaceRules,
     Overlay,
     ParameterRule,
-    Precondition,
     Requirement,
     ToolRule,
 )
@@ -28,6 +26,7 @@ from ontology.names import canonical_name
 from ontology.ontology import Ontology
 from ontology.tool import CONTEXT_PARAMETERS, Dependency, Parameter, Tool
 from ontology.tool_graph import Aliases, Synonym
+from ontology.yaml_file import Located
 
 _REASON = "overlay"
 """Reason of a declared dependency; its line is in the graph only, so that lines that move change no tool."""
@@ -100,7 +99,7 @@ class _Applied:
         self._synonyms: dict[str, dict[str, Synonym]] = defaultdict(dict)
         self._context: dict[str, dict[str, bool]] = defaultdict(dict)
         self._origins: dict[str, dict[str, str]] = defaultdict(dict)
-        self._requirements: list[tuple[str, Requirement | Precondition]] = []
+        self._requirements: list[tuple[str, Requirement]] = []
         self._warnings: dict[str, None] = {}
 
     def namespace(self, pattern: Located, rules: NamespaceRules) -> None:
@@ -149,11 +148,10 @@ class _Applied:
         if changed:
             self._tools[id_] = _with_texts(tool, rule)
         self._requirements += ((id_, one) for one in rule.depends_on)
-        self._requirements += ((id_, one) for one in rule.preconditions)
 
     def result(self, overlays: Sequence[Overlay]) -> AppliedOverlays:
         """Return the catalogue after all rules."""
-        dependencies, preconditions = self._required()
+        dependencies = self._required()
         kept = {id_: tool for id_, tool in self._tools.items() if id_ not in self._hidden}
         left_out = {name for id_ in self._hidden for name in (id_, self._tools[id_].name)}
         left_out -= {name for tool in kept.values() for name in (tool.id, tool.name)}
@@ -171,7 +169,6 @@ class _Applied:
                 synonyms=synonyms,
                 context_parameters={id_: _chosen(names, True) for id_, names in context.items()},
                 not_context_parameters={id_: _chosen(names, False) for id_, names in context.items()},
-                preconditions=tuple(preconditions),
             ),
             systems=tuple(system for overlay in overlays for system in overlay.systems.items()),
             synonyms=tuple(sorted({pair for found in self._synonyms.values() for pair in found.items()})),
@@ -181,7 +178,6 @@ class _Applied:
         )
         counts = Counter(kind for fields in origins.values() for kind in {name.partition(".")[0] for name in fields})
         counts["depends_on"] = len({tool for tool, _ in dependencies})
-        counts["preconditions"] = len({edge.source for edge in preconditions})
         counts["synonyms"] = len(synonyms)
         return AppliedOverlays(
             tools=tools,
@@ -191,17 +187,12 @@ class _Applied:
             warnings=tuple(self._warnings),
         )
 
-    def _required(self) -> tuple[dict[tuple[str, str], str], list[DerivedEdge]]:
-        """Add the dependencies to the tools; return their origins, and the edges of the preconditions."""
+    def _required(self) -> dict[tuple[str, str], str]:
+        """Add the dependencies to the tools; return their origins."""
         origins: dict[tuple[str, str], str] = {}
-        edges: list[DerivedEdge] = []
         for id_, needs in self._requirements:
             needed = self._needed(id_, needs.tool)
             if not needed or id_ in self._hidden:
-                continue
-            if isinstance(needs, Precondition):
-                state = canonical_name(needs.state, self._abbreviations)
-                edges.append(DerivedEdge.precondition(id_, needed, state, 1.0, needs.tool.origin))
                 continue
             tool = self._tools[id_]
             origins[id_, needed] = needs.tool.origin
@@ -212,7 +203,7 @@ class _Applied:
             self._tools[id_] = replace(tool, depends_on=tuple(dict.fromkeys((*others, dependency))))
             self._unused_unless(needs.parameter, "input", {one.name for one in tool.parameters})
             self._unused_unless(needs.output, "output", {one.name for one in self._tools[needed].returns})
-        return origins, edges
+        return origins
 
     def _needed(self, id_: str, name: Located) -> str:
         """Return the id of a needed tool; empty where it is the tool itself, and with a warning where no tool is meant."""

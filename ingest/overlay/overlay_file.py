@@ -6,88 +6,60 @@ import hashlib
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
-import yaml
-from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainValidator, ValidationError
-from pydantic_core import ErrorDetails, PydanticCustomError
+from pydantic import BeforeValidator, Field, PlainValidator
 
-from ingest.sources.yaml_nodes import compose_file
 from ontology.errors import OverlayFileError
 from ontology.names import canonical_name, words
-from ontology.ontology import Fault
 from ontology.redaction import redact_document_text
+from ontology.yaml_file import Checked, Fault, Located, Rows, read_model, text, value_fault
 
 MAX_BOOST = 1.0
 """Largest boost, in standard deviations of the scores; chosen, not tuned: a boost may decide between tools that are close."""
 _MAX_ALIAS_WORDS = 3  # requests are matched with names of up to three words
-_MAX_DEPTH, _MAX_VALUES = 20, 200_000  # of a file, with what its anchors stand for written out
 _SNIFFED_BYTES = 2**20
 
 
-class Located(str):
-    """A text of the file; ``origin`` is its place, ``overlay.yaml:12``."""
-
-    origin: str = ""
-
-
-def _fault(problem: str, remedy: str = "") -> PydanticCustomError:
-    """A fault of a value; ``{}`` in the problem stands for what the value is."""
-    return PydanticCustomError("fault", "fault", {"problem": problem, "remedy": remedy})
-
-
-def _text(value: Any) -> Located:
+def _public(value: Any) -> Located:
     """A text that will be shown and kept: a secret in it is a fault."""
-    if not isinstance(value, Located):
-        raise _fault("{} must be a text")
-    if not value:
-        raise _fault("{} is empty", "write a text, or leave the key out")
-    if redact_document_text(value) != value:
-        raise _fault("{} looks like a secret", "leave it out: it is shown and kept")
-    return value
+    if redact_document_text(text(value)) != value:
+        raise value_fault("{} looks like a secret", "leave it out: it is shown and kept")
+    return text(value)
 
 
 def _alias(value: Any) -> Located:
-    if not 1 <= len(words(_text(value))) <= _MAX_ALIAS_WORDS:
-        raise _fault(f"the alias {str(value)!r} does not have 1 to 3 words", "requests match names of up to 3")
-    return _text(value)
+    if not 1 <= len(words(_public(value))) <= _MAX_ALIAS_WORDS:
+        raise value_fault(f"the alias {str(value)!r} does not have 1 to 3 words", "requests match names of up to 3")
+    return _public(value)
 
 
 def _flag(value: Any) -> bool:
     if str(value).lower() not in ("true", "false"):
-        raise _fault("{} must be true or false")
+        raise value_fault("{} must be true or false")
     return str(value).lower() == "true"
 
 
 def _boost(value: Any) -> float:
     try:
-        boost = float(_text(value))
+        boost = float(text(value))
     except ValueError:
         boost = MAX_BOOST + 1
     if not -MAX_BOOST <= boost <= MAX_BOOST:
-        raise _fault(f"{{}} must be a number from {-MAX_BOOST:g} to {MAX_BOOST:g}", "write boost: 0.5")
+        raise value_fault(f"{{}} must be a number from {-MAX_BOOST:g} to {MAX_BOOST:g}", "write boost: 0.5")
     return boost
-
-
-def _refuse_requests(value: Any) -> Any:  # of earlier versions
-    remedy = "write the words that people use into append_description, which is ranked by"
-    raise _fault("a tool has requests, which were shown and not ranked by", remedy)
 
 
 def _tool_alone(value: Any) -> Any:
     return {"tool": value} if isinstance(value, Located) else value
 
 
-_Text: TypeAlias = Annotated[Located, PlainValidator(_text)]
+_Text: TypeAlias = Annotated[Located, PlainValidator(_public)]
 _Flag: TypeAlias = Annotated[bool, PlainValidator(_flag)]
 _NOTHING = Located()
 
 
-class _Rules(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class _Texts(_Rules):
+class _Texts(Rows):
     description: _Text = _NOTHING
     append_description: _Text = _NOTHING
 
@@ -98,7 +70,7 @@ class ParameterRule(_Texts):
     example: _Text = _NOTHING
 
 
-class Requirement(_Rules):
+class Requirement(Rows):
     """Another tool that must be called first.
 
     :param tool: its id, or its name in the same namespace.
@@ -113,13 +85,6 @@ class Requirement(_Rules):
     required: _Flag = True
 
 
-class Precondition(_Rules):
-    """A state that another tool brings about."""
-
-    tool: _Text
-    state: _Text
-
-
 class ToolRule(_Texts):
     """What is said of the tools that a pattern matches: ids and names of tools, and ids without the namespace. None: nothing is said.
 
@@ -131,14 +96,12 @@ class ToolRule(_Texts):
     deprecated: _Flag | None = None
     boost: Annotated[float | None, PlainValidator(_boost)] = None
     title: _Text = _NOTHING
-    parameters: dict[_Text, ParameterRule] = {}
-    returns: dict[_Text, ParameterRule] = {}
+    parameters: dict[_Text, ParameterRule] = Field(default_factory=dict)
+    returns: dict[_Text, ParameterRule] = Field(default_factory=dict)
     depends_on: tuple[Annotated[Requirement, BeforeValidator(_tool_alone)], ...] = ()
-    preconditions: tuple[Precondition, ...] = ()
-    requests: Annotated[None, BeforeValidator(_refuse_requests)] = None
 
 
-class NamespaceRules(_Rules):
+class NamespaceRules(Rows):
     """What is said of the namespaces that a pattern matches.
 
     :param synonyms: name → the name that replaces it.
@@ -147,15 +110,15 @@ class NamespaceRules(_Rules):
     :param tools: pattern, as :mod:`fnmatch` reads it → rule.
     """
 
-    synonyms: dict[_Text, _Text] = {}
+    synonyms: dict[_Text, _Text] = Field(default_factory=dict)
     context_parameters: tuple[_Text, ...] = ()
     not_context_parameters: tuple[_Text, ...] = ()
-    tools: dict[_Text, ToolRule] = {}
+    tools: dict[_Text, ToolRule] = Field(default_factory=dict)
 
 
-class _File(_Rules):
-    systems: dict[_Text, tuple[Annotated[Located, PlainValidator(_alias)], ...]] = {}
-    namespaces: dict[_Text, NamespaceRules] = {}
+class _File(Rows):
+    systems: dict[_Text, tuple[Annotated[Located, PlainValidator(_alias)], ...]] = Field(default_factory=dict)
+    namespaces: dict[_Text, NamespaceRules] = Field(default_factory=dict)
 
 
 class Overlay(_File):
@@ -167,23 +130,6 @@ class Overlay(_File):
 
     name: str = ""
     sha256: str = ""
-
-
-_OF_CONTAINERS: dict[object, type[_Rules]] = {
-    "namespaces": NamespaceRules,
-    "tools": ToolRule,
-    "parameters": ParameterRule,
-    "returns": ParameterRule,
-    "depends_on": Requirement,
-    "preconditions": Precondition,
-}
-
-
-class CheckedOverlay(NamedTuple):
-    """An overlay without faults, or None and the faults, sorted by line."""
-
-    overlay: Overlay | None
-    faults: list[Fault]
 
 
 def is_overlay_file(path: Path) -> bool:
@@ -213,96 +159,14 @@ def load_overlays(paths: Sequence[Path]) -> tuple[Overlay, ...]:
     return tuple(overlays)
 
 
-def check_overlay(path: Path) -> CheckedOverlay:
+def check_overlay(path: Path) -> Checked[Overlay]:
     """Read an overlay file, and report all its faults."""
-    root = compose_file(path)
-    if isinstance(root, Fault):
-        return CheckedOverlay(None, [root])
-    reader = _Reader(path.name)
-    try:
-        values = reader.plain(root, ())
-        reader.faults += _faults_between(values)
-        overlay = Overlay.model_validate(values)
-    except ValidationError as error:
-        reader.faults += map(reader.fault_of, error.errors())
-    except OverflowError as error:
-        reader.faults = [Fault(1, str(error), "write what its anchors stand for out")]
-    if reader.faults:  # none shows a secret that the file has
-        shown = {Fault(one.line, redact_document_text(one.problem), one.remedy) for one in reader.faults}
-        return CheckedOverlay(None, sorted(shown))
+    overlay, faults = read_model(path, Overlay, between=_faults_between)
+    if overlay is None:  # none shows a secret that the file has
+        shown = {Fault(one.line, redact_document_text(one.problem), one.remedy) for one in faults}
+        return Checked(None, sorted(shown))
     named = {"name": path.name, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
-    return CheckedOverlay(overlay.model_copy(update=named), [])
-
-
-class _Reader:
-    """Makes plain values of YAML nodes; the texts know their lines."""
-
-    def __init__(self, file: str) -> None:
-        self.faults: list[Fault] = []
-        self._file = file
-        self._lines: dict[tuple[object, ...], int] = {}
-        self._left = _MAX_VALUES
-
-    def plain(self, node: yaml.Node, place: tuple[object, ...]) -> Any:
-        """Return the value of a node; all scalars are texts.
-
-        :raises OverflowError: when the file is too large or too deep with its anchors written out.
-        """
-        self._left -= 1
-        if self._left < 0 or len(place) > _MAX_DEPTH:
-            raise OverflowError("the file is too large or too deep with its anchors written out")
-        self._lines.setdefault(place, node.start_mark.line + 1)
-        if isinstance(node, yaml.SequenceNode):
-            return [self.plain(item, (*place, number)) for number, item in enumerate(node.value)]
-        if isinstance(node, yaml.ScalarNode):
-            return self._located("" if node.tag == "tag:yaml.org,2002:null" else node.value, node)
-        values: dict[Located, Any] = {}
-        for key, value in node.value:
-            name = self._located(key.value if isinstance(key, yaml.ScalarNode) else "<<", key)
-            if name == "<<" or name in values:
-                problem = f"has the key {str(name)!r} twice" if name in values else f"has an unknown key {str(name)!r}"
-                remedy = "keep one of them" if name in values else "write its entries out"
-                self.faults.append(Fault(key.start_mark.line + 1, f"{_what(place)} {problem}", remedy))
-            else:
-                self._lines[*place, name] = key.start_mark.line + 1
-                values[name] = self.plain(value, (*place, name))
-        return values
-
-    def _located(self, text: object, node: yaml.Node) -> Located:
-        located = Located(str(text).strip())
-        located.origin = f"{self._file}:{node.start_mark.line + 1}"
-        return located
-
-    def fault_of(self, error: ErrorDetails) -> Fault:
-        """Return an error of pydantic in the words of the file."""
-        loc = tuple(step for step in error["loc"] if step != "[key]")
-        line = next(self._lines[loc[:end]] for end in range(len(loc), -1, -1) if loc[:end] in self._lines)
-        what, key, container = _what(loc), loc[-1] if loc else "", loc[-3] if len(loc) > 2 else ""
-        match error["type"]:
-            case "fault":
-                problem = error["ctx"]["problem"]
-                return Fault(line, problem.replace("{}", what), error["ctx"]["remedy"])
-            case "extra_forbidden":
-                known = _OF_CONTAINERS.get(container, _File).model_fields.keys() - {"requests"}
-                return Fault(
-                    line, f"{_what(loc[:-1])} has an unknown key {key!r}", f"known: {', '.join(sorted(known))}"
-                )
-            case "missing":
-                return Fault(line, f"{_what(loc[:-1])} has no {key}", f"add `{key}: …`")
-            case "tuple_type":
-                return Fault(line, f"{what} must be a list", "write [one, two]")
-            case _:
-                return Fault(line, f"{what} must be a mapping", "write `key: value`")
-
-
-def _what(loc: tuple[object, ...]) -> str:
-    if not loc:
-        return "the file"
-    if isinstance(loc[-1], int):
-        return f"an item of {loc[-2]}"
-    return (
-        f"{loc[-2]}.{loc[-1]}" if len(loc) > 1 and loc[-2] in (*_OF_CONTAINERS, "systems", "synonyms") else str(loc[-1])
-    )
+    return Checked(overlay.model_copy(update=named), [])
 
 
 def _faults_between(values: Any) -> Iterator[Fault]:
@@ -313,7 +177,7 @@ def _faults_between(values: Any) -> Iterator[Fault]:
         return found if isinstance(found, of) else of()
 
     def fault(text: Located, problem: str, remedy: str) -> Fault:
-        return Fault(int(text.origin.rpartition(":")[2]), problem, remedy)
+        return Fault(text.line, problem, remedy)
 
     for rules in part(values, "namespaces", dict).values():
         synonyms = [

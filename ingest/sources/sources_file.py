@@ -7,18 +7,18 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, TypeAlias
 from urllib.parse import parse_qsl, urlsplit
 
-import yaml
+from pydantic import Field, PlainValidator
 
 from ingest.sources.access import Access, Value, without_references
-from ingest.sources.yaml_nodes import YamlNodes, compose_file
 from ontology.errors import SourcesFileError
-from ontology.ontology import Fault
 from ontology.redaction import command_words, names_secret, redact, redact_document_text, secrets_in
+from ontology.yaml_file import Fault, Located, Rows, Text, read_model, text, value_fault
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +33,7 @@ class SourceEntry:
     :param exclude: patterns of names or ids; a tool must match none.
     :param include_tags: likewise for the tags of a tool.
     :param exclude_tags: likewise.
-    :param refresh_s: seconds after which it should be read again; None where nothing is said. A sync that watches acts on it.
+    :param refresh_s: seconds after which it should be read again; None where nothing is said. Whoever runs ``sync`` acts on it.
     :param aliases: other names of the system.
     """
 
@@ -101,17 +101,93 @@ def _seems_random(text: str) -> bool:
     return kinds == 3 and len(re.findall(r"[0-9]", text)) >= 3
 
 
-_TOP_KEY, _OVERLAYS = "sources", "overlays"
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,99}", re.ASCII)
 _REFRESH = re.compile(r"([1-9][0-9]{0,6})\s*(s|m|h|d)")
 _SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
-_LISTS = ("include", "exclude", "include_tags", "exclude_tags", "aliases")
-_KEYS = frozenset(("name", "location", "env", "headers", "namespace", "refresh", "owner", "description", *_LISTS))
 _HTTP = ("http://", "https://", "mcp+http://", "mcp+https://")
 _PROCESS = ("mcp:", "python:")
 _OTHER_PREFIXES = ("aws:", "google-discovery:")
 _REFERENCE = "write ${VARIABLE}, or {file: PATH}"
-_MAX_BYTES = 2**20
+_SNIFFED_BYTES = 2**20
+
+
+def _name(value: Any) -> str:
+    if not _NAME.fullmatch(text(value)):
+        raise value_fault("the {} has other characters than letters, digits, `_`, `.` and `-`", "correct it")
+    return str(value)
+
+
+def _public(value: Any) -> str:
+    if is_literal_secret("", text(value)):
+        raise value_fault("the {} looks like a secret", "leave it out: it is shown and kept")
+    return str(value)
+
+
+def _refresh(value: Any) -> int:
+    found = _REFRESH.fullmatch(text(value))
+    if found is None:
+        raise value_fault("{} is no duration", "write 30m, 6h or 1d")
+    return int(found[1]) * _SECONDS[found[2]]
+
+
+def _location(value: Any) -> str:
+    if isinstance(value, dict):
+        words = value.get("mcp")
+        if not words or len(value) > 1 or not isinstance(words, list):
+            raise value_fault("the location names no command", "write {mcp: [COMMAND, ARGUMENT]}")
+        location = f"mcp:{shlex.join(map(text, words))}"
+    elif text(value).startswith("mcp:"):
+        raise value_fault("a command must be a list", "write `location: {mcp: [COMMAND, ARGUMENT]}`")
+    else:
+        location = str(value)
+    if malformed_reference(location):
+        raise value_fault("the location has a malformed reference", "write ${VARIABLE}")
+    if location_holds_secret(location):
+        raise value_fault("the location holds a secret", "write ${VARIABLE} in its place, or use env or headers")
+    if "${" in location and not location.startswith((*_HTTP, *_PROCESS, *_OTHER_PREFIXES)):
+        raise value_fault("a path has no references", "write the path out")
+    return location
+
+
+def _value(value: Any) -> Value:
+    """The value of a variable or a header."""
+    if isinstance(value, dict):
+        if value.keys() != {"file"}:
+            raise value_fault("{} must be a text or have the key `file` alone", _REFERENCE)
+        return Value(file=Path(text(value["file"])))
+    if malformed_reference(text(value)):
+        raise value_fault("{} has a malformed reference", _REFERENCE)
+    if is_literal_secret(value.key, value):
+        raise value_fault("{} looks like a secret", _REFERENCE)
+    return Value(str(value))
+
+
+_Name: TypeAlias = Annotated[str, PlainValidator(_name)]
+_Public: TypeAlias = Annotated[str, PlainValidator(_public)]
+_Values: TypeAlias = dict[Text, Annotated[Value, PlainValidator(_value)]]
+
+
+class _Row(Rows):
+    """A source, with the keys of its file."""
+
+    name: _Name
+    location: Annotated[str, PlainValidator(_location)]
+    namespace: _Name = ""
+    env: _Values = Field(default_factory=dict)
+    headers: _Values = Field(default_factory=dict)
+    refresh: Annotated[int | None, PlainValidator(_refresh)] = None
+    owner: _Public = ""
+    description: _Public = ""
+    include: tuple[Text, ...] = ()
+    exclude: tuple[Text, ...] = ()
+    include_tags: tuple[Text, ...] = ()
+    exclude_tags: tuple[Text, ...] = ()
+    aliases: tuple[Text, ...] = ()
+
+
+class _File(Rows):
+    sources: tuple[_Row, ...] = ()
+    overlays: tuple[Text, ...] = ()
 
 
 class CheckedSources(NamedTuple):
@@ -127,7 +203,7 @@ def is_sources_file(path: Path) -> bool:
         return False
     try:
         with path.open("rb") as handle:
-            text = handle.read(_MAX_BYTES)
+            text = handle.read(_SNIFFED_BYTES)
     except OSError:
         return False
     return re.search(rb"^(?:\xef\xbb\xbf)?[\"']?sources[\"']?\s*:", text, re.MULTILINE) is not None
@@ -147,140 +223,67 @@ def load_sources(path: Path) -> tuple[SourceEntry, ...]:
 
 def check_sources(path: Path) -> CheckedSources:
     """Read a sources file, and report all its faults."""
-    return _checked(path)[0]
+    file, faults = read_model(path, _File, between=_faults_between)
+    return CheckedSources(tuple(_entry(row, path.parent) for row in file.sources) if file else (), faults)
 
 
 def overlays_of(path: Path) -> tuple[Path, ...]:
     """Return the overlay files that a sources file names; none where the file has faults."""
-    return _checked(path)[1]
+    file, _ = read_model(path, _File, between=_faults_between)
+    return tuple(path.parent / name for name in file.overlays) if file else ()
 
 
-def _checked(path: Path) -> tuple[CheckedSources, tuple[Path, ...]]:
-    root = compose_file(path)
-    if isinstance(root, Fault):
-        return CheckedSources((), [root]), ()
-    reader = _Reader(path.parent)
-    sources = reader.sources(root)
-    if reader.faults:
-        return CheckedSources((), sorted(reader.faults)), ()
-    return CheckedSources(sources, []), reader.overlays
+def _faults_between(values: Any) -> Iterator[Fault]:
+    """Yield names that two sources have, and settings that have no use where a source is."""
+    rows = values.get("sources") if isinstance(values, dict) else None
+    if isinstance(rows, list | str) and not rows:
+        line = next(key.line for key in values if key == "sources")
+        yield Fault(line, "there are no sources", "add `- name: …` and `location: …`")
+    named = [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
+    for key, default in (("name", "name"), ("namespace", "name")):
+        seen: set[str] = set()
+        for row in named:
+            value = row.get(key, row.get(default))
+            if isinstance(value, Located) and value in seen:
+                yield Fault(
+                    min(each.line for each in row),
+                    f"two sources have the {key} {str(value)!r}",
+                    f"give each a {key} of its own",
+                )
+            seen.add(str(value))
+    for row in named:
+        location = "mcp:" if isinstance(row.get("location"), dict) else row.get("location")
+        for key, prefixes in (("env", _PROCESS), ("headers", _HTTP)):
+            if isinstance(location, str) and not location.startswith(prefixes):
+                unused = (each for each in row if each == key)
+                yield from (
+                    Fault(each.line, f"{key} has no use at this location", f"it is for {', '.join(prefixes)}")
+                    for each in unused
+                )
 
 
-class _Reader(YamlNodes):
-    """Reader of the sources of one file; relative paths are those of its folder."""
+def _entry(row: _Row, folder: Path) -> SourceEntry:
+    """The source of a row; its relative paths are those of the folder of its file."""
+    is_address = row.location.startswith((*_HTTP, *_PROCESS, *_OTHER_PREFIXES))
+    env, headers = (
+        {str(name): Value(each.text, each.file and folder / each.file) for name, each in values.items()}
+        for values in (row.env, row.headers)
+    )
+    return SourceEntry(
+        name=row.name,
+        location=row.location if is_address else str(folder / row.location),
+        namespace=row.namespace or row.name,
+        access=Access(env=env, headers=headers, target=Value(row.location) if "${" in row.location else None),
+        refresh_s=row.refresh,
+        owner=row.owner,
+        description=row.description,
+        include=_plain(row.include),
+        exclude=_plain(row.exclude),
+        include_tags=_plain(row.include_tags),
+        exclude_tags=_plain(row.exclude_tags),
+        aliases=_plain(row.aliases),
+    )
 
-    def __init__(self, folder: Path) -> None:
-        super().__init__()
-        self._folder = folder
-        self.overlays: tuple[Path, ...] = ()
 
-    def sources(self, root: yaml.Node) -> tuple[SourceEntry, ...]:
-        """Return the sources; those with faults too."""
-        top = self.mapping(root, "the file", frozenset((_TOP_KEY, _OVERLAYS)))
-        self.overlays = tuple(self._folder / text for text in self.texts(top.get(_OVERLAYS), _OVERLAYS))
-        if _TOP_KEY not in top:
-            return ()
-        nodes = list(self.items(top[_TOP_KEY], "sources"))
-        if not nodes and not self.faults:
-            self.fault(top[_TOP_KEY], "there are no sources", "add `- name: …` and `location: …`")
-        entries = [self._entry(node) for node in nodes]
-        for key in ("name", "namespace"):
-            seen: set[str] = set()
-            for entry, node in zip(entries, nodes, strict=True):
-                value = getattr(entry, key)
-                if value and value in seen:
-                    self.fault(node, f"two sources have the {key} {value!r}", f"give each a {key} of its own")
-                seen.add(value)
-        return tuple(entries)
-
-    def _entry(self, node: yaml.Node) -> SourceEntry:
-        values = self.mapping(node, "a source", _KEYS)
-        for key in ("name", "location"):
-            if key not in values and isinstance(node, yaml.MappingNode):
-                self.fault(node, f"a source has no {key}", f"add `{key}: …`")
-        name = self._name(values.get("name"), "name")
-        location = self._location(values.get("location"), name)
-        include, exclude, include_tags, exclude_tags, aliases = (self.texts(values.get(key), key) for key in _LISTS)
-        return SourceEntry(
-            name=name,
-            location=location,
-            namespace=self._name(values.get("namespace"), "namespace") or name,
-            access=Access(
-                env=self._values(values.get("env"), "env", location, _PROCESS),
-                headers=self._values(values.get("headers"), "headers", location, _HTTP),
-                target=Value(location) if "${" in location else None,
-            ),
-            refresh_s=self._refresh(values.get("refresh")),
-            owner=self._public(values.get("owner"), "owner"),
-            description=self._public(values.get("description"), "description"),
-            include=include,
-            exclude=exclude,
-            include_tags=include_tags,
-            exclude_tags=exclude_tags,
-            aliases=aliases,
-        )
-
-    def _name(self, node: Any, key: str) -> str:
-        text = self.text(node, key)
-        if text and not _NAME.fullmatch(text):
-            self.fault(node, f"the {key} has other characters than letters, digits, `_`, `.` and `-`", "correct it")
-            return ""
-        return text
-
-    def _public(self, node: Any, key: str) -> str:
-        text = self.text(node, key)
-        if is_literal_secret("", text):
-            self.fault(node, f"the {key} looks like a secret", "leave it out: it is shown and kept")
-            return ""
-        return text
-
-    def _location(self, node: Any, name: str) -> str:
-        if isinstance(node, yaml.MappingNode):
-            words = self.texts(self.mapping(node, "location", frozenset(("mcp",))).get("mcp"), "mcp")
-            if not words:
-                self.fault(node, "the location names no command", "write {mcp: [COMMAND, ARGUMENT]}")
-                return ""
-            location = f"mcp:{shlex.join(words)}"
-        else:
-            location = self.text(node, "location")
-            if location.startswith("mcp:"):
-                self.fault(node, "a command must be a list", "write `location: {mcp: [COMMAND, ARGUMENT]}`")
-                return ""
-        if not location:
-            return ""
-        if malformed_reference(location):
-            self.fault(node, "the location has a malformed reference", "write ${VARIABLE}")
-        if location_holds_secret(location):
-            self.fault(node, "the location holds a secret", "write ${VARIABLE} in its place, or use env or headers")
-            return ""
-        if location.startswith((*_HTTP, *_PROCESS, *_OTHER_PREFIXES)):
-            return location
-        if "${" in location:
-            self.fault(node, "a path has no references", "write the path out")
-        return str(self._folder / location)
-
-    def _values(self, node: Any, key: str, location: str, prefixes: tuple[str, ...]) -> dict[str, Value]:
-        if node is None:
-            return {}
-        if location and not location.startswith(prefixes):
-            self.fault(node, f"{key} has no use at this location", f"it is for {', '.join(prefixes)}")
-        found: dict[str, Value] = {}
-        for name, value in self.mapping(node, key).items():
-            if isinstance(value, yaml.MappingNode):
-                path = self.text(self.mapping(value, f"{key}.{name}", frozenset(("file",))).get("file"), "file")
-                found[name] = Value(file=self._folder / path)
-                continue
-            text = self.text(value, f"{key}.{name}")
-            if malformed_reference(text):
-                self.fault(value, f"{key}.{name} has a malformed reference", _REFERENCE)
-            if is_literal_secret(name, text):
-                self.fault(value, f"{key}.{name} looks like a secret", _REFERENCE)
-            found[name] = Value(text)
-        return found
-
-    def _refresh(self, node: Any) -> int | None:
-        text = self.text(node, "refresh")
-        found = _REFRESH.fullmatch(text)
-        if text and not found:
-            self.fault(node, "refresh is no duration", "write 30m, 6h or 1d")
-        return int(found[1]) * _SECONDS[found[2]] if found else None
+def _plain(texts: tuple[Located, ...]) -> tuple[str, ...]:
+    return tuple(map(str, texts))

@@ -15,7 +15,6 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 from ingest.tool_cache import ToolCache, json_codec
 from ingest.trust.hidden_characters import (
     bidirectional_runs,
-    hidden_text,
     invisible_runs,
     is_mixed,
     skeleton,
@@ -28,7 +27,6 @@ from ontology.json_values import JsonObject
 from ontology.tool import Parameter, Tool
 
 FindingKind: TypeAlias = Literal[
-    "instruction-to-model",  # of earlier versions, in records of stores
     "invisible-characters",
     "bidirectional-characters",
     "look-alike-name",
@@ -232,9 +230,7 @@ def _hidden_characters(tool: Tool, field: _Field) -> Iterator[Finding]:
     if text.isascii():
         return
     for start, end, severe in invisible_runs(text)[:_MOST_OF_A_FIELD]:
-        spelled = hidden_text(text[start:end])
-        told = f" and spell: {visible(spelled, 80)}" if spelled else ""
-        why, severe = f"characters that nobody sees stand in the text{told}", severe or role in ("name", "value")
+        why, severe = "characters that nobody sees stand in the text", severe or role in ("name", "value")
         yield _finding("invisible-characters", tool, place, text, (start, end), "hidden", why, severe=severe)
     for start, end, severe in bidirectional_runs(text)[:_MOST_OF_A_FIELD]:
         why, severe = "controls show the text in another order than it is stored", severe or role in ("name", "value")

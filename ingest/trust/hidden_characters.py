@@ -18,13 +18,12 @@ _INVISIBLE = re.compile(
 _BIDIRECTIONAL = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]+")
 _ANY = re.compile(f"(?:{_INVISIBLE.pattern}|{_BIDIRECTIONAL.pattern})+")
 _NEVER_TYPED = re.compile("[\U000e0000-\U000e0fff\u180e\u2061-\u2064\ufeff]")
-_BITS_RUN = re.compile("[\u200b-\u200d\u2060-\u2064\ufeff]{16,}")
 _REORDERING = frozenset("\u202a\u202b\u202d\u202e\u2066\u2067\u2068")
 _OVERRIDES = frozenset("\u202d\u202e")
 _FLAG, _TAG_END = "\U0001f3f4", "\U000e007f"
+_FLAG_TAGS = 8
 _FEW = 3  # zero-width spaces that an editor leaves between words
 _LEAST_FILLERS = 16  # of the blank Braille pattern and the like, which a table in Braille has now and then
-_BITS = 8
 _QUOTED_CHARS = 120
 
 
@@ -52,7 +51,7 @@ def _is_innocent(text: str, start: int, end: int) -> bool:
         return True
     if run in ("\u200c", "\u200d") and before and after and _joins(before) and _joins(after):
         return True
-    if run[-1] == _TAG_END and before == _FLAG and len(run) <= _BITS:
+    if run[-1] == _TAG_END and before == _FLAG and len(run) <= _FLAG_TAGS:
         return True
     return run == "\ufeff" and start == 0 and end < len(text)
 
@@ -88,22 +87,6 @@ def bidirectional_runs(text: str) -> list[HiddenRun]:
     right_to_left = any(unicodedata.bidirectional(char) in ("R", "AL", "AN") for char in text if char > "\u058f")
     mild = _OVERRIDES if right_to_left else _REORDERING
     return [HiddenRun(*match.span(), not mild.isdisjoint(match[0])) for match in _BIDIRECTIONAL.finditer(text)]
-
-
-def hidden_text(text: str) -> str:
-    """The readable text that invisible characters spell: tags, variation selectors as bytes, two zero-width signs as bits."""
-    tags = "".join(chr(ord(char) - 0xE0000) for char in text if "\U000e0020" <= char <= "\U000e007e")
-    selectors = "".join(chr(ord(char) - 0xE0100 + 16) for char in text if "\U000e0100" <= char <= "\U000e01ef")
-    return " ".join(filter(None, (tags, selectors, *map(_from_bits, _BITS_RUN.findall(text)))))
-
-
-def _from_bits(run: str) -> str:
-    for zero in sorted(set(run)) if len(set(run)) == 2 else ():
-        bits = "".join("0" if char == zero else "1" for char in run)
-        letters = "".join(chr(int(bits[at : at + _BITS], 2)) for at in range(0, len(bits) - _BITS + 1, _BITS))
-        if letters.isascii() and letters.isprintable():
-            return letters
-    return ""
 
 
 def without_hidden(text: str) -> str:

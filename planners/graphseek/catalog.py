@@ -11,11 +11,10 @@ from typing import Annotated, Any, Literal, TypeAlias
 import yaml
 from pydantic import AfterValidator, ConfigDict, TypeAdapter, ValidationError
 
-from ingest.sources.yaml_nodes import compose_file
 from ingest.trust.hidden_characters import without_hidden
 from ontology.errors import InvalidArgumentError
 from ontology.names import words
-from ontology.ontology import Fault
+from ontology.yaml_file import Fault, compose_file
 from planners.stores.graph_schema import GraphSchema, NodeType, RelationshipType
 
 Role: TypeAlias = Literal["", "key", "name", "year", "quarter", "month", "date"]

@@ -9,9 +9,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ontology.json_values import canonical_text
-from ontology.names import WORDED_NUMBER, number_of
 from planners.graphseek.results import Result, ResultStore
 from planners.graphseek.turn import StepRecord
+from planners.query.numbers import WORDED_NUMBER, number_of
 from planners.stores.graph_schema import GraphSchema, NodeType, RelationshipType
 
 _CLAIM = re.compile(

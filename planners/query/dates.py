@@ -17,7 +17,7 @@ from typing import Literal, NamedTuple, TypeAlias
 from dateutil.relativedelta import relativedelta  # type: ignore[import-untyped]
 
 from ontology.errors import InvalidArgumentError
-from ontology.names import NUMBER_WORDS, WORDED_NUMBER, number_of, ordinal_of
+from planners.query.numbers import NUMBER_WORDS, WORDED_NUMBER, number_of, ordinal_of
 
 DateOperator: TypeAlias = Literal["=", "<", ">"]
 

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from ontology.errors import InvalidArgumentError
-from ontology.names import noun_lemma, number_of, verb_lemma
+from ontology.names import noun_lemma, verb_lemma
 from planners.query.domain import Domain
 from planners.query.mentions import EdgePhrase, FieldName, Lexicon, Mention
+from planners.query.numbers import number_of
 
 _WHOLE, _LAST, _VERB, _ANY = 4.0, 2.5, 1.5, 0.25
 _ROLE = 4.5

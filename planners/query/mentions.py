@@ -16,9 +16,10 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from ontology.files import read_yaml
-from ontology.names import NUMBER, is_noun, is_word, noun_lemma, number_of
+from ontology.names import is_noun, is_word, noun_lemma
 from planners.query.dates import date_spans
 from planners.query.domain import Domain
+from planners.query.numbers import NUMBER, number_of
 
 _T = TypeVar("_T")
 _TEXTS: Mapping[str, str] = read_yaml(Path(__file__).parent / "request_words.yaml")

@@ -121,10 +121,6 @@ class ValueShapes:
     def __len__(self) -> int:
         return len(self._rows)
 
-    def sources(self) -> frozenset[str]:
-        """Where the shapes were shown, as :attr:`ValueUse.source`."""
-        return frozenset(use.source for entry in self._shapes for use in entry.uses)
-
     def restricted(self, visible: Callable[[int], bool]) -> ValueShapes:
         """Return the index of some of the tools alone: a shape that only others use is unknown.
 

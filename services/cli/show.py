@@ -29,7 +29,6 @@ _DESCRIPTION_CHARS = 300
 _MAX_ALTERNATIVES = 3
 _MAX_PLACES = 3  # maximum number of places shown as evidence of an edge
 _SCREEN, _JSON, _ALL = 15, 40, 1_000_000  # edges
-_ENDINGS = {".graphml": "graphml", ".json": "json"}
 
 
 def show(
@@ -145,10 +144,9 @@ def _match_to_json(snapshot: Snapshot, match: ShapeMatch) -> dict[str, Any]:
 def export(
     out: Annotated[str, Argument(help="File to write, or neo4j:bolt://USER:PASSWORD@HOST:PORT.")],
     store: Store = DEFAULT_STORE,
-    form: Annotated[str, Option("--format", "-f", help="graphml or json.")] = "",
     as_json: Json = False,
 ) -> None:
-    """Write the tool graph to a file for other programs, or into a Neo4j database, in place of the graph that is there."""
+    """Write the tool graph to a JSON file for other programs, or into a Neo4j database, in place of the graph that is there."""
     from ingest.export import export_graph
     from ingest.neo4j import parse_bolt_address, write_neo4j
     from retrieval.snapshot.graph_views import snapshot_graph
@@ -159,19 +157,15 @@ def export(
         raise InvalidArgumentError("it is empty", subject="OUT", remedy=remedy)
     kind, _, address = out.partition(":")
     database = parse_bolt_address(address, feature="egotools export") if kind == "neo4j" else None
-    form = form or _ENDINGS.get(Path(out).suffix.lower(), "")
-    if database is None and not form:
-        problem, remedy = (
-            f"the ending {Path(out).suffix!r} names no format",
-            f"Use one of {', '.join(_ENDINGS)}, or --format; a database: neo4j:bolt://HOST:PORT",
-        )
+    if database is None and Path(out).suffix.lower() != ".json":
+        problem, remedy = f"the ending {Path(out).suffix!r} is not .json", "A database is neo4j:bolt://HOST:PORT"
         raise InvalidArgumentError(problem, subject=out, remedy=remedy)
     graph = snapshot_graph(open_snapshot(store))
     if database is not None:
         write_neo4j(database, graph)
         out = database.shown
     else:
-        export_graph(graph, Path(out), form)
+        export_graph(graph, Path(out))
     written = {"file": out, "nodes": graph.number_of_nodes(), "edges": graph.number_of_edges()}
     if as_json:
         return print_json(written)

@@ -30,7 +30,6 @@ from ingest.build_report import (
     overlay_report,
 )
 from ingest.extract.extractor import Extractor
-from ingest.linking.shape_uses import ObservedShapes, read_observed_values
 from ingest.overlay.apply_overlay import AppliedOverlays, apply_overlays
 from ingest.overlay.overlay_file import Overlay, load_overlays
 from ingest.phrases import PhraseReport, Phrases, collect_phrases
@@ -168,11 +167,10 @@ def _rare_collections() -> Iterator[None]:
 
 
 class _Read(NamedTuple):
-    """The catalogue without hidden and quarantined tools, what the overlays declare, shapes of observed values, what was found."""
+    """The catalogue without hidden and quarantined tools, what the overlays declare, what was found."""
 
     catalog: Catalog
     applied: AppliedOverlays
-    observed: ObservedShapes | None
     examined: Examined
 
 
@@ -234,11 +232,8 @@ class _Build:
         """
         plan, encoder, extractor = self.plan, self.encoder, self.extractor
         found = find_documents(plan.addresses)
-        observed = file_state(plan.observed).digest if plan.observed is not None else ""
         phrases = file_state(plan.phrases_file).digest if plan.phrases_file is not None else ""
         # A file of phrases may be absent where a model writes it; what comes from a pipe has no state.
-        if plan.observed is not None and not observed:
-            return None
         if plan.phrases_file is not None and not phrases and plan.phrases_file.exists():
             return None
         known: list[object] = [
@@ -248,7 +243,7 @@ class _Build:
             [self.ontology.digest, extractor.name, extractor.fingerprint, encoder.name, encoder.digest],
             [repr(found.sources), repr(found.rejected)],
             [[overlay.name, overlay.sha256] for overlay in self.overlays],
-            [observed, phrases, self.phrases.name if self.phrases is not None else ""],
+            [phrases, self.phrases.name if self.phrases is not None else ""],
         ]
         for document in found.documents:
             digest = file_state(document.path).digest if document.path is not None else ""
@@ -285,8 +280,7 @@ class _Build:
         examined = _examine(applied.tools, plan.store, plan.findings, cache)
         if examined.left_out or examined.kept:
             applied = apply_overlays(self.overlays, admitted(catalog.tools, examined), self.ontology)
-        observed = read_observed_values(plan.observed) if plan.observed else None
-        return _Read(replace(catalog, tools=applied.tools), applied, observed, examined)
+        return _Read(replace(catalog, tools=applied.tools), applied, examined)
 
     def _write(
         self, read: _Read, folder: Path, cache: ResultCache | None, tool_cache: ToolCache, seconds: dict[str, float]
@@ -309,7 +303,6 @@ class _Build:
             self.extractor,
             cache=tool_cache,
             declared=read.applied.declarations,
-            observed=read.observed,
             phrases=phrases,
             aliases={name: source.aliases for source in named_sources(read.catalog) for name in source.namespaces},
             progress=progress,

@@ -189,7 +189,6 @@ class BuildPlan:
         DEFAULT_KEEP
     )
     signing_key: SigningKey = None
-    observed: Annotated[Path | None, Rare("--observed", help="JSON Lines {value, parameter}: values in use.")] = None
     phrases: Annotated[
         str, Rare("--phrases", metavar="openai:MODEL@URL", help="Model that writes everyday phrases.")
     ] = ""

@@ -142,7 +142,6 @@ def _as_built(before: Snapshot, plan: BuildPlan, allowed_models: Sequence[str]) 
         (f"the overlay {other}, which no sources file names", other),
         ("another ontology", manifest.ontology.sha256 != load_ontology().digest),
         (f"the extractor {manifest.extractor}", manifest.extractor != "rules.v1"),
-        ("observed values", "observed" in before.value_shapes.sources()),
     ):
         if found:
             problem, remedy = f"the published snapshot was built with {problem}", "with the same addresses and options"

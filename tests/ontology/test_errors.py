@@ -23,11 +23,6 @@ TREE = [error for error in _tree(EgotoolsError) if error.__module__ == errors.__
 
 
 @pytest.mark.parametrize("error", TREE, ids=lambda error: error.__name__)
-def test_every_error_is_public(error: type[EgotoolsError]) -> None:
-    assert error.__name__ in errors.__all__
-
-
-@pytest.mark.parametrize("error", TREE, ids=lambda error: error.__name__)
 def test_every_code_is_one_that_grpc_knows(error: type[EgotoolsError]) -> None:
     assert hasattr(grpc.StatusCode, error.grpc_code)
     assert 1 <= error.exit_code < 64

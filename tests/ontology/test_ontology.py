@@ -67,7 +67,7 @@ def test_an_extension_adds_and_replaces(tmp_path: Path, shipped: Ontology) -> No
 @pytest.mark.parametrize(
     ("text", "line", "words"),
     [
-        ("", 1, "mapping"),
+        ("", 1, "empty"),
         ("- a\n- b\n", 1, "mapping"),
         ("name: x\nentity_types: [\n", 3, "invalid YAML"),
         ("extends: default\n", 1, "no name"),
@@ -91,8 +91,8 @@ def test_an_extension_adds_and_replaces(tmp_path: Path, shipped: Ontology) -> No
             5,
             "metadata key",
         ),
-        ("name: x\nextends: default\nabbreviations: {po: }\n", 3, "no expansion"),
-        ("name: x\nextends: default\nversion: new\n", 3, "whole number"),
+        ("name: x\nextends: default\nabbreviations: {po: }\n", 3, "is empty"),
+        ("name: x\nextends: default\nversion: new\n", 3, "valid integer"),
         ("name: x\nentity_types:\n  tool: {}\npredicates: {}\n", 1, "missing"),
         ("name: x\nextends: default\nfallback: no_such\n", 1, "no_such"),
     ],
@@ -108,22 +108,24 @@ def test_every_fault_is_named_with_its_line(tmp_path: Path, text: str, line: int
         load_ontology(path)
 
 
-def test_all_faults_are_found_in_one_pass(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("size", "lines"), [("", [4, 6]), ("size: 3\nsize: 4\n", [3, 4])], ids=["names", "form"])
+def test_all_faults_of_form_are_found_together_and_then_all_of_names(
+    tmp_path: Path, size: str, lines: list[int]
+) -> None:
     path = tmp_path / "faulty.yaml"
     path.write_text(
-        "name: x\nextends: default\nsize: 3\nentity_types:\n  a: {is_a: nothing}\npredicates:\n  p: {domain: [ship], range: [tool]}\n",
+        f"name: x\nextends: default\n{size}entity_types:\n  a: {{is_a: nothing}}\npredicates:\n  p: {{domain: [ship], range: [tool]}}\n",
         encoding="utf-8",
     )
-    _, faults = check_ontology(path)
-    assert [fault.line for fault in faults] == [3, 5, 7]
+    assert [fault.line for fault in check_ontology(path).faults] == lines
 
 
 def test_an_unreadable_file_is_a_fault_too(tmp_path: Path) -> None:
     (tmp_path / "latin.yaml").write_bytes(b"name: caf\xe9\n")
     for path, told in (
         (tmp_path / "latin.yaml", "cannot be read"),
-        (tmp_path / "absent.yaml", "cannot be read"),
-        (tmp_path, "no file"),
+        (tmp_path / "absent.yaml", "no such file"),
+        (tmp_path, "no such file"),
     ):
         ontology, (fault,) = check_ontology(path)
         assert ontology is None and told in fault.problem

@@ -77,8 +77,6 @@ def test_what_is_no_tool_is_refused_by_field(row: Any, subject: str) -> None:
 @pytest.mark.parametrize(
     ("row", "required"),
     [
-        ({"tool": "a", "reason": "navigation to_Item"}, False),  # a row of before the field
-        ({"tool": "a", "reason": "navigation to_Item", "parameter": "id"}, True),
         ({"tool": "a", "reason": "a session"}, True),
         ({"tool": "a", "required": False}, False),
     ],

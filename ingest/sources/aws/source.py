@@ -116,7 +116,7 @@ _SERVICE_NAMES = ("serviceFullName", "serviceAbbreviation", "serviceId", "endpoi
 
 
 class AwsSource(Source):
-    """Reader of ``service-2.json`` files, of ``aws:SERVICE`` and of ``aws:*``."""
+    """Reader of ``service-2.json`` files and of ``aws:SERVICE``."""
 
     name = "aws.v1"
     live_prefixes = (_LIVE,)
@@ -132,7 +132,7 @@ class AwsSource(Source):
         return isinstance(data, Mapping) and {"metadata", "operations", "shapes"} <= data.keys()
 
     def read(self, document: Document) -> Iterator[Tool | RejectedRecord]:
-        """Yield one tool for each operation; for ``aws:*`` of all services, with the name ``service.Operation``.
+        """Yield one tool for each operation.
 
         :raises DocumentError: for a model without operations, or an unknown service.
         :raises MissingExtraError: for an ``aws:`` address when botocore is not installed.
@@ -140,30 +140,18 @@ class AwsSource(Source):
         service = document.address.removeprefix(_LIVE)
         if document.has_content:
             yield from _read_model(document.data, document.address)
-        elif service == "*":
-            for name in sorted(_loader(document.address).list_available_services(_MODEL)):
-                try:
-                    model = _installed(name, document.address)
-                    yield from _read_model(model, f"{_LIVE}{name}", name, prefix=f"{name}.")
-                except DocumentError as error:
-                    yield RejectedRecord.of_error(f"{_LIVE}{name}", error)
         else:
             yield from _read_model(_installed(service, document.address), document.address, service)
 
 
-def _loader(address: str) -> Any:
+def _installed(service: str, address: str) -> Any:
+    """Return the newest model of a service."""
     try:
+        from botocore.exceptions import DataNotFoundError
         from botocore.loaders import Loader
     except ImportError as error:
         raise MissingExtraError(address, extra="aws") from error
-    return Loader()
-
-
-def _installed(service: str, address: str) -> Any:
-    """Return the newest model of a service. Each call has a new loader, because a loader caches everything it loads."""
-    loader = _loader(address)
-    from botocore.exceptions import DataNotFoundError
-
+    loader = Loader()
     try:
         version = loader.determine_latest_version(service, _MODEL)
         return loader.load_data(str(PurePosixPath(service, version, _MODEL)))
@@ -171,12 +159,12 @@ def _installed(service: str, address: str) -> Any:
         raise DocumentError(
             f"botocore has no service {service!r}",
             subject=address,
-            remedy="Name one as botocore does (s3, dynamodb), or * for all",
+            remedy="Name one as botocore does (s3, dynamodb)",
         ) from error
 
 
-def _read_model(model: Any, address: str, name: str = "", *, prefix: str = "") -> Iterator[Tool | RejectedRecord]:
-    """Yield the tools of a model; ``name`` is that of the service in botocore, ``prefix`` stands before the ids."""
+def _read_model(model: Any, address: str, name: str = "") -> Iterator[Tool | RejectedRecord]:
+    """Yield the tools of a model; ``name`` is that of the service in botocore."""
     model = as_mapping(model)
     operations, metadata = as_mapping(model.get("operations")), as_mapping(model.get("metadata"))
     if not operations:
@@ -189,12 +177,12 @@ def _read_model(model: Any, address: str, name: str = "", *, prefix: str = "") -
     for key, body in operations.items():
         subject = f"{address}#{key}"
         if isinstance(body, Mapping):
-            yield from schemas.tools(subject, partial(_operation, f"{prefix}{key}", key, body, shapes, service, called))
+            yield from schemas.tools(subject, partial(_operation, key, body, shapes, service, called))
         else:
             yield RejectedRecord(subject, "wrong-type", "An operation must be an object.")
 
 
-def _operation(id_: str, name: str, body: Mapping[str, Any], shapes: _Shapes, service: str, called: str) -> Operation:
+def _operation(name: str, body: Mapping[str, Any], shapes: _Shapes, service: str, called: str) -> Operation:
     """One operation. Its call leaves the places of the arguments to the SDK.
 
     :raises DocumentError: when a shape of its input is not defined.
@@ -208,7 +196,7 @@ def _operation(id_: str, name: str, body: Mapping[str, Any], shapes: _Shapes, se
     ]
     method, path = str(http.get("method", "POST")), str(http.get("requestUri", "/"))
     return Operation(
-        id=id_,
+        id=name,
         description=_plain(body.get("documentation"), _DESCRIPTION_CHARS),
         inputs=inputs,
         output=Output({"$ref": str(given.get("shape"))}) if given else None,

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from egotools.call import Argument, Call, Security, SecurityScheme
 from ingest.sources.document import Document
@@ -16,7 +15,7 @@ from ingest.sources.operation import CallInput, Operation, Output, Schemas, argu
 from ingest.sources.parsing import parse_json
 from ingest.sources.prose import brief, name_words, plain, title_of
 from ingest.sources.source import RejectedRecord, Source, as_list, as_mapping, as_text
-from ontology.errors import DocumentError, MissingExtraError, RejectionReason
+from ontology.errors import DocumentError, MissingExtraError
 from ontology.tool import Tool
 
 _OWNER = {"contact": "ownerName", "contact_host": "ownerDomain"}
@@ -31,7 +30,7 @@ _STABLE = re.compile(r"v(\d+)(?:\.(\d+))?")
 
 
 class GoogleDiscoverySource(Source):
-    """Reader of discovery documents, of ``google-discovery:NAME``, ``…:NAME.VERSION`` and ``…:*``."""
+    """Reader of discovery documents, of ``google-discovery:NAME`` and ``…:NAME.VERSION``."""
 
     name = "google-discovery.v1"
     live_prefixes = (_LIVE,)
@@ -49,93 +48,46 @@ class GoogleDiscoverySource(Source):
     def read(self, document: Document) -> Iterator[Tool | RejectedRecord]:
         """Read the methods of all resources; ids are those of the methods.
 
-        For ``*``, one API after the other; a version that is not the API's newest stable one has its name put into the ids
-        (``compute.beta.instances.list``).
-
         :raises DocumentError: for a document without methods, an unknown API.
         :raises MissingExtraError: for an address without the extra ``google``.
         """
         if document.has_content:
             yield from _read_api(document.data, document.address)
-            return
-        seen: set[str] = set()
-        for file, version in _installed(document.address):
+        else:
+            file = _installed(document.address)
             address = f"{_LIVE}{file.stem}"
-            try:
-                data = parse_json(file.read_bytes(), subject=address)
-                for item in _read_api(data, address, version):
-                    yield _distinct(item, file.stem, seen) if isinstance(item, Tool) else item
-            except DocumentError as error:
-                if not document.address.endswith("*"):
-                    raise
-                reason: RejectionReason = "no-operations" if error.reason == "no-operations" else "unreadable"
-                yield RejectedRecord(address, reason, f"{error.problem}.")
+            yield from _read_api(parse_json(file.read_bytes(), subject=address), address)
 
 
-def _distinct(tool: Tool, api: str, seen: set[str]) -> Tool:
-    """Two APIs may give one id to their methods (an API and the one that replaces it): the later has its API's name before it."""
-    if tool.id in seen:
-        tool = replace(tool, id=f"{api}.{tool.id}", name=f"{api}.{tool.id}")
-    seen.add(tool.id)
-    return tool
-
-
-class _File(NamedTuple):
-    """The document of one version of an API, and the version to put into its ids, or empty."""
-
-    path: Path
-    version: str = ""
-
-
-def _installed(address: str) -> list[_File]:
-    """The files that an address names."""
+def _installed(address: str) -> Path:
+    """The file that an address names; of an API without a version that of its newest stable one."""
     try:
         from googleapiclient import discovery_cache
     except ImportError as error:
         raise MissingExtraError(address, extra="google") from error
     wanted = address.removeprefix(_LIVE)
     folder = Path(str(discovery_cache.__file__)).parent / "documents"
-    apis: dict[str, list[Path]] = {}
-    for file in sorted(folder.glob("*.json")):
-        api, dot, _ = file.stem.partition(".")
-        if dot:  # index.json lists the others
-            apis.setdefault(api, []).append(file)
-    if wanted == "*":
-        return [
-            _File(file, "" if file is preferred else _version(file))
-            for files in apis.values()
-            for preferred in [max(files, key=_rank)]
-            for file in files
-        ]
-    named = [file for file in apis.get(wanted.partition(".")[0], ()) if file.stem == wanted]
-    if not named and wanted in apis:
-        named = [max(apis[wanted], key=_rank)]
+    files = [file for file in folder.glob("*.json") if file.stem.partition(".")[0] == wanted.partition(".")[0]]
+    named = [file for file in files if wanted in (file.stem, file.stem.partition(".")[0])]
     if not named:
         raise DocumentError(
             f"google-api-python-client has no API {wanted!r}",
             subject=address,
-            remedy="Name one as it does (gmail, calendar.v3), or * for all",
+            remedy="Name one as it does (gmail, calendar.v3)",
         )
-    return [_File(file) for file in named]
-
-
-def _version(file: Path) -> str:
-    return file.stem.partition(".")[2]
+    return max(named, key=_rank)
 
 
 def _rank(file: Path) -> tuple[bool, tuple[int, ...], str]:
     """Stable versions over others, then the higher number."""
-    version = _version(file)
+    version = file.stem.partition(".")[2]
     stable = _STABLE.fullmatch(version)
     return bool(stable), tuple(int(part) for part in re.findall(r"\d+", version)), version
 
 
-def _read_api(data: Any, address: str, version: str = "") -> Iterator[Tool | RejectedRecord]:
-    """Yield the tools of an API.
-
-    :param version: stands in the ids, where they would be those of another version.
-    """
-    api = _Api(as_mapping(data), version)
+def _read_api(data: Any, address: str) -> Iterator[Tool | RejectedRecord]:
+    """Yield the tools of an API."""
+    api = _Api(as_mapping(data))
     schemas = Schemas(api.lookup)
     methods = list(_methods(api.root, ()))
     if not methods:
@@ -158,14 +110,10 @@ def _methods(node: Mapping[str, Any], resource: tuple[str, ...]) -> Iterator[tup
 
 
 class _Api:
-    """One API.
+    """One API."""
 
-    :param version: as for :func:`_read_api`.
-    """
-
-    def __init__(self, root: Mapping[str, Any], version: str) -> None:
+    def __init__(self, root: Mapping[str, Any]) -> None:
         self.root = root
-        self._version = version
         self._schemas = as_mapping(root.get("schemas"))
 
     def lookup(self, ref: str) -> Mapping[str, Any]:
@@ -184,14 +132,13 @@ class _Api:
         :raises DocumentError: when a reference of its request leads nowhere.
         """
         own = as_text(body.get("id")) or f"{self.root.get('name', 'api')}.{'.'.join(path)}"
-        first, _, rest = own.partition(".")
         inputs = distinct_names([*self._url_inputs(body), *self._body_inputs(body.get("request"), own)])
         answer = as_text(as_mapping(body.get("response")).get("$ref"))
         root = as_text(self.root.get("rootUrl")).rstrip("/")
         base = f"{root}/{as_text(self.root.get('servicePath')).strip('/')}".rstrip("/")
         scopes = [str(scope) for scope in as_list(body.get("scopes"))]
         return Operation(
-            id=f"{first}.{self._version}.{rest}" if self._version else own,
+            id=own,
             description=brief(plain(as_text(body.get("description"))), _DESCRIPTION_CHARS),
             inputs=inputs,
             output=Output({"$ref": answer}) if answer else None,

@@ -1,4 +1,4 @@
-"""Resolve a ``$ref`` in the same document or in another file; in OpenAPI 3.1 also to a schema's own address (``$id``, ``$anchor``).
+"""Resolve a ``$ref`` in the same document or in another file.
 
 Only files inside the folder that the user gave are read. So a document cannot make egotools fetch from the network or read other
 files of the disk.
@@ -7,7 +7,6 @@ files of the disk.
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -17,10 +16,6 @@ from ingest.sources.document import Document
 from ingest.sources.file_state import file_state
 from ingest.sources.json_schema.schema import dangling_reference
 from ontology.errors import DocumentError
-
-# What these keys hold is data, not schemas.
-_DATA = frozenset({"example", "examples", "default", "enum", "const"})
-_ANCHORS = ("$anchor", "$dynamicAnchor")
 
 
 def _absolute(base: str, ref: str) -> str:
@@ -44,9 +39,6 @@ class References:
         self._base = document.path.resolve().as_uri() if document.path is not None else "urn:egotools:document"
         self._resources: dict[str, Any] = {self._base: document.data}
         self._found: dict[str, Mapping[str, Any]] = {}
-        version = str(document.data.get("openapi", "")) if isinstance(document.data, Mapping) else ""
-        if version.startswith("3.") and not version.startswith("3.0"):
-            self._take_addresses(document.data)
 
     def lookup(self, ref: str) -> Mapping[str, Any]:
         """Return the object that ``ref`` refers to.
@@ -96,30 +88,6 @@ class References:
                 raise self._dangling(ref, "") from error
         return node
 
-    def _take_addresses(self, data: Any) -> None:
-        """Find the schemas with addresses, and make the references inside them absolute, in place.
-
-        A ``$dynamicRef`` becomes a ``$ref`` where its anchor stands once. Where it stands several times, the target depends on the
-        path of the evaluation; the reference is removed, so that any value is accepted.
-        """
-        dynamic: Counter[str] = Counter()
-        references: list[tuple[dict[str, Any], str]] = []
-        for node, own in _schemas(data, self._base):
-            if isinstance(node.get("$id"), str):
-                self._resources.setdefault(own, node)
-            for key in _ANCHORS:
-                if isinstance(anchor := node.get(key), str):
-                    self._resources.setdefault(f"{own}#{anchor}", node)
-                    dynamic[anchor] += key == "$dynamicAnchor"
-            if isinstance(ref := node.get("$ref"), str) and own != self._base:
-                node["$ref"] = _absolute(own, ref)
-            if isinstance(ref := node.get("$dynamicRef"), str):
-                references.append((node, _absolute(own, ref)))
-        for node, ref in references:
-            del node["$dynamicRef"]
-            if dynamic[ref.rpartition("#")[2]] <= 1:
-                node.setdefault("$ref", ref)
-
     def _dangling(self, ref: str, why: str) -> DocumentError:
         name = ref.partition("#")[0].removeprefix(self._base) or ref
         shown = ref if name == ref or not ref.startswith("file:") else ref.rsplit("/", 1)[-1]
@@ -145,30 +113,22 @@ class References:
         if path.exists() and not path.is_file():  # a pipe or a device could be read without end
             raise DocumentError("it is no regular file", subject=uri, remedy="Refer to a file")
         data = Document(path.name, path=path).data
-        for node, _ in _schemas(data, path.as_uri(), everything=True):  # so that they resolve from every document
+        for node in _objects(data):  # so that they resolve from every document
             if isinstance(node.get("$ref"), str):
                 node["$ref"] = _absolute(path.as_uri(), node["$ref"])
         self._resources[uri] = data
         return data
 
 
-def _schemas(data: Any, base: str, *, everything: bool = False) -> Iterator[tuple[dict[str, Any], str]]:
-    """Yield each object of a document, an alias of YAML once, with the URI that its references are relative to.
-
-    :param everything: whether what is data is looked through too.
-    """
-    pending: list[tuple[Any, str]] = [(data, base)]
-    done: set[int] = set()
+def _objects(data: Any) -> Iterator[dict[str, Any]]:
+    """Yield each object of a document, an alias of YAML once."""
+    pending, done = [data], set[int]()
     while pending:
-        node, own = pending.pop()
+        node = pending.pop()
         if id(node) in done:
             continue
         done.add(id(node))
-        if isinstance(node, list):
-            pending += [(inner, own) for inner in reversed(node) if isinstance(inner, (dict, list))]
-        elif isinstance(node, dict):
-            if isinstance(id_ := node.get("$id"), str):
-                own = _absolute(own, id_).partition("#")[0]
-            yield node, own
-            inner_nodes = [inner for key, inner in node.items() if everything or key not in _DATA]
-            pending += [(inner, own) for inner in reversed(inner_nodes) if isinstance(inner, (dict, list))]
+        if isinstance(node, dict):
+            yield node
+        inner = node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
+        pending += [each for each in inner if isinstance(each, (dict, list))]

@@ -18,8 +18,8 @@ from egotools import PermissionDeniedError, ToolRequestError
 from egotools.calling.address_guard import IDENTITY, Network, is_encoded
 from egotools.calling.http_invoker import GuardedTransport, send_http
 from egotools.calling.invoker import compressed, too_slow, unreachable
+from inference.openai_client import check_http_url
 from ontology.errors import InvalidArgumentError, ToolCallError, UnsupportedError
-from ontology.hosts import check_http_url
 from planners.kgot.tools.task_files import FileConverter
 
 _REDIRECTS = 5

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 import re
-import socket
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -166,16 +165,6 @@ def test_an_answer_that_stays_unusable_costs_that_tool_s_language_only(text: str
     assert declared and declared <= {triple.key for triple in two.triples}
 
 
-def test_a_dead_endpoint_is_an_error_with_its_address(ontology: Ontology) -> None:
-    with socket.socket() as closed:
-        closed.bind(("127.0.0.1", 0))
-        base_url = f"http://127.0.0.1:{closed.getsockname()[1]}/v1"
-        for count in (1, 5):
-            with pytest.raises(ModelError) as caught:
-                list(LlmExtractor(chat(base_url), ontology).extract([tool(n) for n in range(count)]))
-            assert base_url in str(caught.value)
-
-
 def test_a_server_that_dies_on_the_way_stops_the_run_and_keeps_what_was_answered(
     tmp_path: Path, ontology: Ontology
 ) -> None:
@@ -235,17 +224,6 @@ def test_a_rerun_pays_only_for_what_changed(ontology: Ontology) -> None:
         other = replace(ontology, version=ontology.version + 1)
         list(LlmExtractor(chat(server), other, cache=cache).extract(tools))
         assert server.hits == 13
-
-
-def test_a_damaged_cache_entry_is_paid_for_again_and_stops_nothing(ontology: Ontology) -> None:
-    class Altered(ResultCache):
-        def get(self, kind: str, key: str) -> bytes | None:
-            return b'{"triples": [{"head": "\xff'
-
-    with chat_server(good) as server:
-        (extraction,) = LlmExtractor(chat(server), ontology, cache=Altered()).extract([tool()])
-    assert server.hits == 1
-    assert said(extraction)
 
 
 def test_what_the_model_made_up_is_refused_with_its_reason(ontology: Ontology) -> None:

@@ -25,18 +25,6 @@ def endpoint(path: str, *parameters: Parameter, returns: tuple[Parameter, ...] =
     return Tool(id="t", name="t", parameters=parameters, returns=returns, metadata={"path": path, **metadata})
 
 
-def test_inputs_and_outputs_are_declared_with_certainty() -> None:
-    tool = Tool(
-        id="x/list", name="list", parameters=(Parameter(name="supplier_id"),), returns=(Parameter(name="total"),)
-    )
-    triples = read(tool)
-    assert tails(triples, "has_parameter", "x/list") == ["supplier_id"]
-    assert tails(triples, "returns", "x/list") == ["total"]
-    declared = [t for t in triples if t.predicate in ("has_parameter", "returns")]
-    assert {t.confidence for t in declared} == {1.0}
-    assert [t.provenance.field for t in declared] == ["parameters.supplier_id", "returns.total"]
-
-
 @pytest.mark.parametrize(
     "documented, name",
     [
@@ -71,23 +59,6 @@ def test_a_bare_id_takes_its_entity_from_the_path_when_that_tells(
 
 
 @pytest.mark.parametrize(
-    "name, entity",
-    [
-        ("movie_id", "movie"),
-        ("purchaseOrderID", "purchase order"),
-        ("order_id", "order"),
-        ("user_ids", "user"),
-        ("customer_number", "customer"),
-        ("parent_category_id", "category"),
-        ("original_room_id", "room"),
-    ],
-)
-def test_identifiers_by_name(name: str, entity: str) -> None:
-    triples = read(Tool(id="t", name="t", parameters=(Parameter(name=name),)))
-    assert tails(triples, "identifies", name) == [entity]
-
-
-@pytest.mark.parametrize(
     "description, entity",
     [
         ("The ID of the movie.", "movie"),
@@ -103,14 +74,6 @@ def test_identifiers_by_description(description: str, entity: str) -> None:
     at = found[0].provenance
     assert 0 <= at.start < at.end <= len(description)
     assert entity.split()[0] in description[at.start : at.end].lower()
-
-
-@pytest.mark.parametrize(
-    "name, entity",
-    [("supplier_name", "supplier"), ("recipient_list", "recipient"), ("city", "city"), ("order_status", "order")],
-)
-def test_parameters_refer_to_what_they_name(name: str, entity: str) -> None:
-    assert tails(read(Tool(id="t", name="t", parameters=(Parameter(name=name),))), "refers_to", name) == [entity]
 
 
 def test_metadata_keys_map_onto_predicates() -> None:

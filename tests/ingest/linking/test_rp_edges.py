@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from ingest.linking import LinkLimits
 from ingest.linking.derive import derive_edges
 from ingest.linking.derived_edge import DerivedEdge
-from ingest.linking.identifiers import type_fit
 from ingest.sources import read_catalog
 from ontology import Parameter, Tool, load_ontology
 from tests.harness.waiting import bounded_work
@@ -129,22 +128,6 @@ def test_generic_slots_are_joined_by_the_type_of_their_resource() -> None:
         tool("count", "input_0", "output", types={"input_0": "string", "output": "string"}),
     ]
     assert pairs(tools) == {("speak", "transcribe"), ("transcribe", "speak")}
-
-
-@pytest.mark.parametrize(
-    ("given_type", "asked", "identifier", "fits"),
-    [
-        ("string", "integer", True, 1.0),
-        ("Edm.String", "str", False, 1.0),
-        ("boolean", "string", True, 0.0),
-        ("array", "string", True, 0.9),
-        ("image", "image", False, 1.0),
-        ("image", "audio", False, 0.6),
-        ("", "object", True, 1.0),
-    ],
-)
-def test_types_fit_by_family(given_type: str, asked: str, identifier: bool, fits: float) -> None:
-    assert type_fit(given_type, asked, identifier=identifier) == fits
 
 
 ENTITIES = st.sampled_from(["order", "invoice", "supplier", "contract"])

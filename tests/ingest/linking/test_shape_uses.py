@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-from ingest.linking.shape_uses import read_observed_values, shape_uses, shown_shapes
-from ontology import DocumentError, Ontology, Parameter, Tool, load_ontology
+from ingest.linking.shape_uses import shape_uses, shown_shapes
+from ontology import Ontology, Parameter, Tool, load_ontology
 from ontology.value_shape import KIND_SHAPES
 
 
@@ -84,38 +82,3 @@ def test_other_inputs_of_the_same_identifier_have_the_shape_that_one_shows(ontol
         ("desk/get_incident", False, "incident", "entity"),
         ("desk/get_incident", True, "incident", "example"),
     ]
-
-
-def test_observed_values_give_shapes_and_are_not_kept(tmp_path: Path, ontology: Ontology) -> None:
-    (tmp_path / "seen.jsonl").write_text(
-        """{"value": "INC0012345", "parameter": "Incident_ID"}
-{"value": "CHG0030217", "parameter": "key", "tool": "desk/get_change"}
-{"value": "E10482", "entity": "Employees"}
-{"value": "42", "parameter": "incident_id"}
-""",
-        encoding="utf-8",
-    )
-    key = Parameter(name="key")
-    tools = [
-        tool("get_incident", Parameter(name="incident_id"), returns=(Parameter(name="items[].employee_id"),)),
-        tool("get_change", key),
-        tool("get_other", key),
-    ]
-    uses = shape_uses(tools, ontology, read_observed_values(tmp_path / "seen.jsonl"))
-    assert [(use.tool, use.parameter, use.shape.pattern, use.source) for use in uses] == [
-        ("desk/get_change", "key", r"CHG\d{7}", "observed"),
-        ("desk/get_incident", "items[].employee_id", r"E\d{4,7}", "observed"),
-        ("desk/get_incident", "incident_id", r"INC\d{7}", "observed"),
-    ]
-
-
-@pytest.mark.parametrize(
-    "line", ["no json", "[]", "{}", '{"value": "x"}', '{"value": 1, "entity": "a"}', '{"value": "x", "y": "z"}']
-)
-def test_a_wrong_observed_value_is_an_error_with_its_line(tmp_path: Path, line: str) -> None:
-    path = tmp_path / "seen.jsonl"
-    path.write_text('{"value": "INC0012345", "entity": "incident"}\n' + line + "\n", encoding="utf-8")
-    with pytest.raises(DocumentError, match=r"seen\.jsonl:2"):
-        read_observed_values(path)
-    with pytest.raises(DocumentError, match="cannot be read"):
-        read_observed_values(tmp_path / "missing.jsonl")

@@ -115,8 +115,6 @@ namespaces:
         depends_on:
           - {tool: find, parameter: member, required: false}
           - log_in
-        preconditions:
-          - {tool: desk/log_in, state: Signed in}
       "*":
         depends_on: [log_in]
 """
@@ -127,13 +125,6 @@ namespaces:
     )
     assert _by_name(applied)["log_in"].depends_on == ()
     assert applied.declarations.dependencies["desk/assign", "desk/find"] == "0.yaml:6"
-    (edge,) = applied.declarations.links.preconditions
-    assert (edge.source, edge.target, edge.entity, edge.origin) == (
-        "desk/assign",
-        "desk/log_in",
-        "signed in",
-        "0.yaml:9",
-    )
 
 
 def test_what_matches_nothing_is_a_warning_with_the_nearest_names(tmp_path: Path) -> None:

@@ -1,9 +1,8 @@
-"""What OpenAPI 3.1 and real documents add: schemas with addresses, path-level descriptions, cookies, callbacks, media types, security."""
+"""What OpenAPI 3.1 and real documents add: path-level descriptions, cookies, callbacks, media types, security."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,68 +19,6 @@ def read(folder: Path, document: dict[str, Any]) -> dict[str, Tool]:
 
 def body(schema: dict[str, Any], media_type: str = "application/json") -> dict[str, Any]:
     return {"requestBody": {"required": True, "content": {media_type: {"schema": schema}}}}
-
-
-ADDRESSED = {
-    "openapi": "3.1.0",
-    "paths": {
-        "/a": {
-            "post": {
-                "operationId": "a",
-                **body(
-                    {
-                        "properties": {
-                            "by_id": {"$ref": "https://example.com/a.json"},
-                            "inside": {"$ref": "https://example.com/a.json#/$defs/X"},
-                            "anchor": {"$ref": "#here"},
-                            "anchor_of_id": {"$ref": "https://example.com/a.json#xx"},
-                            "relative": {"$ref": "c.json"},
-                            "dynamic": {"$dynamicRef": "#once"},
-                            "dynamic_twice": {"$dynamicRef": "#twice"},
-                        }
-                    }
-                ),
-            }
-        }
-    },
-    "components": {
-        "schemas": {
-            "A": {
-                "$id": "https://example.com/a.json",
-                "properties": {"x": {"$ref": "#/$defs/X"}, "b": {"$ref": "b.json"}, "again": {"$ref": "#xx"}},
-                "$defs": {"X": {"$anchor": "xx", "type": "string"}},
-            },
-            "B": {"$id": "https://example.com/b.json", "type": "integer"},
-            "C": {"$id": "c.json", "type": "number"},
-            "D": {"$anchor": "here", "type": "boolean"},
-            "E": {"$dynamicAnchor": "once", "type": "null"},
-            "F": {"$dynamicAnchor": "twice", "type": "null"},
-            "G": {"$id": "https://example.com/g.json", "$dynamicAnchor": "twice", "type": "string"},
-            "Data": {
-                "type": "object",
-                "example": {"$ref": "#/nowhere", "$id": 3},
-                "properties": {"$id": {"type": "string"}},
-            },
-        }
-    },
-}
-
-
-def test_schemas_are_found_by_id_anchor_and_dynamic_anchor(tmp_path: Path) -> None:
-    schema = read(tmp_path, ADDRESSED)["a"].input_schema
-    assert schema is not None
-
-    def target(name: str, holder: Mapping[str, Any]) -> Any:
-        return schema["$defs"][holder["properties"][name]["$ref"].removeprefix("#/$defs/")]
-
-    assert target("inside", schema) == target("anchor_of_id", schema) == {"type": "string"}
-    assert target("anchor", schema) == {"type": "boolean"}
-    assert target("relative", schema) == {"type": "number"}
-    assert target("dynamic", schema) == {"type": "null"}
-    assert schema["properties"]["dynamic_twice"] == {}, "its target depends on the path of the evaluation"
-    by_id = target("by_id", schema)
-    assert target("x", by_id) == target("again", by_id) == {"type": "string"}
-    assert target("b", by_id) == {"type": "integer"}
 
 
 def test_what_others_call_is_no_tool_and_cookies_are_left_out(tmp_path: Path) -> None:

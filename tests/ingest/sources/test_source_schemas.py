@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import random
 import re
-from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
@@ -16,8 +13,6 @@ from jsonschema import Draft202012Validator, FormatChecker
 
 from ontology.tool import Tool
 from tests.harness.stores import ToolsOf
-from tests.ingest.sources.random_instances import instances, original_validator
-from tests.ingest.sources.source_keywords import openapi_inputs
 
 OPENAPI = ("k8s_core_v1", "spotify", "tmdb")
 ODATA = (
@@ -48,13 +43,6 @@ def catalogue(tools_of: ToolsOf) -> Catalogue:
         return {tool.name: Tool.from_json(tool.to_json()) for tool in tools_of(address)}
 
     return of
-
-
-def document(catalogue: Catalogue, shared: Path, name: str) -> tuple[dict[str, Any], dict[str, Tool]]:
-    path = shared / "specs" / f"{name}.openapi.json"
-    if not path.is_file():
-        pytest.skip(f"no {path.name} among the public specifications")
-    return json.loads(path.read_text(encoding="utf-8")), catalogue(str(path))
 
 
 @pytest.mark.parametrize("address", LIVE[2:])
@@ -112,59 +100,3 @@ def nodes(schema: Any) -> Iterator[dict[str, Any]]:
             yield from nodes(list(schema.get(key, {}).values()))
         for key in ("items", "additionalProperties", "anyOf", "oneOf", "allOf"):
             yield from nodes(schema.get(key))
-
-
-@pytest.mark.shared
-@pytest.mark.parametrize("name", OPENAPI)
-def test_the_same_values_are_valid_as_in_the_document(catalogue: Catalogue, shared: Path, name: str) -> None:
-    """Random values, right and wrong ones: our schema and that of the document have the same verdict."""
-    data, tools = document(catalogue, shared, name)
-    validator = original_validator(data)
-    randomness = random.Random(12)
-    verdicts: Counter[bool] = Counter()
-    done: set[str] = set()
-    for operation, schemas in openapi_inputs(data):
-        tool = tools[operation]
-        ours = tool.input_schema or {}
-        for theirs in schemas:
-            key = json.dumps(theirs, sort_keys=True)
-            property_ = property_of(data, operation, tool, theirs)
-            if key in done or property_ is None or len(done) > 60:
-                continue
-            done.add(key)
-            own = Draft202012Validator({**property_, "$defs": ours.get("$defs", {})})
-            for value in instances(theirs, data, randomness, count=12):
-                verdict = validator.evolve(schema=absolute(theirs)).is_valid(value)
-                assert own.is_valid(value) is verdict, (operation, theirs, value)
-                verdicts[verdict] += 1
-    assert verdicts[True] > 20 and verdicts[False] > 20
-
-
-def property_of(data: dict[str, Any], operation: str, tool: Tool, schema: Any) -> dict[str, Any] | None:
-    """What our schema says instead: of the body's members an object, of a parameter its property."""
-    assert tool.call is not None and tool.input_schema is not None
-    properties = tool.input_schema["properties"]
-    whole = [each.name for each in tool.call.arguments if each.whole_body]
-    members = [each for each in tool.call.arguments if each.location in ("body", "form") and not each.whole_body]
-    for _, item in data["paths"].items():
-        for body in item.values():
-            if not isinstance(body, dict) or body.get("operationId") != operation:
-                continue
-            media: Any = next(iter(body.get("requestBody", {}).get("content", {}).values()), {})
-            if schema == media.get("schema"):
-                if whole:
-                    return {key: value for key, value in properties[whole[0]].items() if key != "description"}
-                required = [each for each in tool.input_schema.get("required", ()) if each in {m.name for m in members}]
-                if not body["requestBody"].get("required"):  # a body that may be absent, so may its members
-                    required = schema.get("required", [])
-                fields = {each.wire_name or each.name: properties[each.name] for each in members}
-                return {"type": "object", "properties": fields, "required": required} if fields else None
-            for parameter in [*item.get("parameters", ()), *body.get("parameters", ())]:
-                if parameter.get("schema") == schema and parameter["in"] != "cookie":
-                    found: dict[str, Any] | None = properties.get(parameter["name"])
-                    return found
-    return None
-
-
-def absolute(schema: Any) -> Any:
-    return json.loads(json.dumps(schema).replace('"#/', '"urn:document#/'))

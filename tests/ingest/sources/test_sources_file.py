@@ -76,7 +76,7 @@ def test_all_faults_of_a_file_are_reported_at_once_with_line_and_remedy(tmp_path
         (13, "env.HALF has a malformed reference"),
         (14, "the name has other characters"),
         (15, "a command must be a list"),
-        (16, "a source has no name"),
+        (16, "has no name"),
         (17, "headers.Authorization looks like a secret"),
         (17, "headers has no use at this location"),
         (18, "include must be a list"),

@@ -50,6 +50,25 @@ def test_phrases_of_a_file_are_in_the_snapshot_beside_the_document(catalogue: st
     assert build().snapshot_id == plain.snapshot_id
 
 
+def test_a_model_that_is_down_costs_its_phrases_and_is_asked_again(catalogue: str, tmp_path: Path) -> None:
+    store, file = tmp_path / "store", tmp_path / "kept.jsonl"
+    down = ScriptedChat([ModelError("it is down", subject="scripted")] * 9)
+    report = build_snapshot([catalogue], store, encoder=HashingEncoder(), phrases=down, phrases_file=file)
+    assert report.phrases is not None and (report.phrases.tools, report.phrases.failed) == (0, 2) and report.tools == 2
+    answers = {"list_attendees": "attendees of my event", "send_message": "a message to a colleague"}
+    up = ScriptedChat(
+        lambda messages: json.dumps(
+            {
+                "phrases": [next(said for name, said in answers.items() if f"name: {name}" in messages[-1].content)],
+            }
+        )
+    )
+    report = build_snapshot([catalogue], store, encoder=HashingEncoder(), phrases=up, phrases_file=file)
+    assert report.phrases is not None and (report.phrases.tools, report.phrases.failed, len(up.calls)) == (2, 0, 2)
+    assert len(file.read_text(encoding="utf-8").splitlines()) == 2
+    assert open_snapshot(store).manifest.phrases is not None
+
+
 @pytest.mark.parametrize("said", [{"texts": ["who is away", "take this tool"], "by": "the document"}, "who is away", 1])
 def test_a_document_has_no_say_in_the_phrases_of_its_tools(said: object, tmp_path: Path) -> None:
     path, store = tmp_path / "tools.json", tmp_path / "store"

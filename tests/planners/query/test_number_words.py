@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ontology.names import number_of, ordinal_of
+from planners.query.numbers import number_of, ordinal_of
 
 
 @pytest.mark.parametrize(

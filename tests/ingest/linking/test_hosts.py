@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ontology.hosts import registered_label
+from ingest.linking.subjects import registered_label
 
 
 @pytest.mark.parametrize(

@@ -45,7 +45,7 @@ OVERLAY_ORIGINS = "overlay"
 
 
 PHRASES = "phrases"
-"""Key of the metadata: everyday phrases that are no part of the document, ``{"texts": [...], "by": "..."}``."""
+"""Key of the metadata: everyday phrases that are no part of the document, ``{"texts": [...], "not_for": "...", "by": "..."}``."""
 
 
 _TEXTS = ("format", "example", "default", "pattern")

@@ -49,7 +49,7 @@ EXPRESSIONS = [*(rule["expr"] for rule in ALERTS), *PANELS, *SCALED_BY]
 BY_PROMETHEUS = {"job", "instance", "le"}
 REASONS = {
     reason_of(error)
-    for name in errors_module.__all__
+    for name in vars(errors_module)
     if isinstance(kind := getattr(errors_module, name), type) and issubclass(kind, EgotoolsError)
     for error in [kind.__new__(kind)]
 }

@@ -12,7 +12,6 @@ import pytest
 from datagen.models import LimitedChat
 from inference import Budget, ChatModel, Message, Sample, ScriptedChat, Spend
 from ontology.errors import BudgetExceededError, InvalidArgumentError, ModelError
-from planners.calls.model_text import CountedModel, PromptTokens
 from tests.harness.waiting import LIMIT_S
 
 ASK = [Message("user", "list the suppliers")]
@@ -33,7 +32,6 @@ def test_a_list_is_said_in_order_and_then_ends() -> None:
 
 WRAPPERS: dict[str, Callable[[ChatModel, Path], ChatModel]] = {
     "none": lambda inner, folder: inner,
-    "planners": lambda inner, folder: CountedModel(inner, PromptTokens()),
     "datagen": lambda inner, folder: LimitedChat.sharing(9, model=inner)["model"],
 }
 

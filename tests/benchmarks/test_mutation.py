@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.mutation import Mutation, faulty, find, mutations
+from tests.mutation import Mutation, faulty, find, mutations
 
 TEXT = '''
 class Shop:

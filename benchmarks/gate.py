@@ -75,7 +75,6 @@ _REQUESTS = 150
 _TOOLS = 1_000
 BY_NEEDS = (SHIPPED, "apibank", "restbench", "workbench")
 """The sets that are also asked by needs: the shipped one, and three others of different kinds. Four, for time."""
-_NEEDS = "@needs"  # a system that is asked so, and a set whose requests were
 
 
 def main(
@@ -119,12 +118,12 @@ def run_gate(
         measured.append(measure(small, out / bench_set.name, systems, report=False))
         if bench_set.name in BY_NEEDS:
             needs = bench_set.needs or bench_sets([SHIPPED_DEV])[0].needs
-            asked = [f"{system}{_NEEDS}" for system in systems]
+            asked = list(map(_by_needs, systems))
             found = measure(replace(small, needs=needs), out / bench_set.name, asked, report=False, needs=True)
-            by_needs.append(replace(found, queries=replace(found.queries, name=f"{bench_set.name}{_NEEDS}")))
+            by_needs.append(replace(found, queries=replace(found.queries, name=_by_needs(bench_set.name))))
     if renew and reference is not None:
         _renew(measured, candidate, reference)
-        _renew(by_needs, f"{candidate}{_NEEDS}", reference)
+        _renew(by_needs, _by_needs(candidate), reference)
     faults = judge(measured, candidate, judge_mean=judge_mean, reference=reference)
     if by_needs:
         faults += judge_needs(by_needs, candidate, reference=reference)
@@ -134,9 +133,16 @@ def run_gate(
 
 def judge_needs(measured: Sequence[MeasuredSet], candidate: str, *, reference: Path | None = None) -> list[str]:
     """What is wrong with the candidate by needs: below a baseline by needs, or below its reference."""
-    baselines = (f"{BASELINE}{_NEEDS}", f"{NO_GRAPH}{_NEEDS}")
-    faults = _baseline_faults(measured, f"{candidate}{_NEEDS}", {}, baselines)
-    return faults + ([] if reference is None else _reference_faults(measured, f"{candidate}{_NEEDS}", reference))
+    asked = _by_needs(candidate)
+    faults = _baseline_faults(measured, asked, {}, (_by_needs(BASELINE), _by_needs(NO_GRAPH)))
+    return faults + ([] if reference is None else _reference_faults(measured, asked, reference))
+
+
+def _by_needs(name: str) -> str:
+    """The name of a system that is asked by needs, and of a set whose requests were."""
+    from eval.run import NEEDS, asked_name
+
+    return asked_name(name, NEEDS)
 
 
 def judge(

@@ -47,7 +47,6 @@ _PURPOSE_CHARS, _ABOUT_CHARS = 300, 80
 _MAX_INPUTS, _MAX_OUTPUTS, _MAX_ENUM = 10, 12, 8
 _CANDIDATES = 12
 """Tools that a reader sees, at least; those of the path are among them."""
-_OPENING_CHARS = 120
 _SAME_THING, _SAME_ACTION = 0.5, 0.25
 """What a shared thing and a shared action add to the cosine of two tools' words."""
 _RIVALS = 3

@@ -20,8 +20,6 @@ Row: TypeAlias = dict[str, Any]
 """Map from column name to a text or a number."""
 NODE_LABEL = "EgotoolsNode"
 """The Cypher label of the graph's nodes. It separates them from other data in the same database."""
-NODE_COLUMNS = {"key": str, "type": str, "id": str, "name": str, "text": str, "degree": int, "surface_forms": str}
-"""Map from node column to its type; ``surface_forms`` is JSON: a list of [form, count]."""
 _FROM_EDGES = ("parameter", "output", "entity", "field")
 EDGE_COLUMNS: Mapping[str, type] = {
     **{"key": str, "predicate": str, "confidence": float, "evidence_count": int},

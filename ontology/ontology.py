@@ -213,8 +213,8 @@ def _unknown_names(ontology: Ontology, file: _File) -> Iterator[Fault]:
         for unknown in (one for one in named if one not in ontology.entity_types):
             known = f"known: {', '.join(sorted(ontology.entity_types))}"
             yield Fault(name.line, f"{name!r} names {unknown!r}, which is not an entity type", known)
-        said = [("synonym", synonym.lower()) for synonym in predicate.synonyms]
-        for what, text in (*said, *(("metadata key", key) for key in predicate.metadata)):
+        claims = [("synonym", synonym.lower()) for synonym in predicate.synonyms]
+        for what, text in (*claims, *(("metadata key", key) for key in predicate.metadata)):
             if owners.setdefault((what, text), name) != name:
                 both = f"{owners[what, text]!r} and {name!r}"
                 yield Fault(name.line, f"{text!r} is a {what} of both {both}")

@@ -15,11 +15,11 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 import typer
-from numpy.typing import NDArray
 
 from benchmarks.command import run_command
 from benchmarks.sets import REAL, SHIPPED_DEV, BenchSet, bench_sets, real_sets
 from benchmarks.training.fit_confidence import fit_logistic
+from eval.metrics import complete_at
 from eval.queries import LabelledQuery, of_split, read_queries, sample_queries, with_needs
 from inference.encoder import Floats1d
 from retrieval.candidates.candidate_generation import generate_candidates
@@ -97,18 +97,16 @@ def fit(asked: Mapping[str, Sequence[Asked]]) -> dict[str, float]:
                     "needs": np.full(len(ranking.tools), np.log(len(one.rankings))),
                 }
                 rows.append(np.stack([evidence[name][best] for name in NEED_WEIGHTS if name], axis=1))
-                labels.append(_firsts(ranking.tools[best], one.slots))
+                firsts = [rank for rank in _first_ranks(ranking.tools[best].tolist(), one.slots) if rank]
+                labels.append(np.isin(np.arange(1, len(best) + 1), firsts).astype(np.float64))
                 weights.append(np.full(len(best), 1.0 / needs))
     found = fit_logistic(np.concatenate(rows).astype(np.float64), np.concatenate(labels), np.concatenate(weights))
     return dict(zip([*(name for name in NEED_WEIGHTS if name), ""], map(float, found), strict=True))
 
 
-def _firsts(tools: NDArray[np.int64], slots: Sequence[set[int]]) -> NDArray[np.float64]:
-    found = np.zeros(len(tools))
-    for slot in slots:
-        places = [place for place, tool in enumerate(tools.tolist()) if tool in slot]
-        found[places[:1]] = 1.0
-    return found
+def _first_ranks(tools: Sequence[int], slots: Sequence[set[int]]) -> list[int | None]:
+    """The rank of the first tool of each slot, from 1; None where there is none."""
+    return [next((rank for rank, tool in enumerate(tools, 1) if tool in slot), None) for slot in slots]
 
 
 def complete(asked: Sequence[Asked], weights: Mapping[str, float]) -> list[float]:
@@ -118,7 +116,8 @@ def complete(asked: Sequence[Asked], weights: Mapping[str, float]) -> list[float
     for one in asked:
         fused = fuse_needs(one.rankings, nothing, weights=weights).ranking
         order = fused.tools[fused.best(max(_CUTOFFS))].tolist()
-        hits.append([all(slot & set(order[:k]) for slot in one.slots) for k in _CUTOFFS])
+        depth = complete_at(_first_ranks(order, one.slots))
+        hits.append([depth is not None and depth <= k for k in _CUTOFFS])
     means: Floats1d = 100 * np.asarray(hits, dtype=np.float32).mean(axis=0)
     return [float(mean) for mean in means]
 

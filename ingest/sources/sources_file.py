@@ -33,7 +33,7 @@ class SourceEntry:
     :param exclude: patterns of names or ids; a tool must match none.
     :param include_tags: likewise for the tags of a tool.
     :param exclude_tags: likewise.
-    :param refresh_s: seconds after which it should be read again; None where nothing is said. Whoever runs ``sync`` acts on it.
+    :param refresh_s: seconds after which it should be read again; None where the file has none. Whoever runs ``sync`` acts on it.
     :param aliases: other names of the system.
     """
 

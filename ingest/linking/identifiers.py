@@ -13,9 +13,10 @@ from functools import lru_cache
 
 from ingest.linking.subjects import CanonicalNames, PathStep, Subject, canonical_names, path_steps, subject_of
 from ingest.word_lists import word_groups, word_list, word_patterns
-from ontology.names import words
+from ontology.names import identified_entity, words
 from ontology.ontology import Ontology
 from ontology.tool import Parameter, Tool
+from ontology.value_shape import kind_of_value
 
 _FAMILY_OF = {name: family for family, names in word_groups("linking", "type_families").items() for name in names}
 
@@ -53,6 +54,9 @@ _SURE = word_list("linking", "sure_kinds")
 _OPEN = word_list("linking", "open_kinds")
 _OF_FORMAT = {word: kind for kind, row in word_groups("linking", "kind_formats").items() for word in row}
 _OF_WORD = {word: kind for kind, row in word_groups("linking", "kind_words").items() for word in row}
+_OF_PHRASE = {"email address": "email", "mail address": "email"} | {
+    f"{word} number": "phone" for word in ("phone", "telephone", "mobile", "fax")
+}
 _ARTICLES = r"^(?:\W|required|optional|output only|immutable|the|an?|this|its|your|unique|list of|\[output only\])*"
 _DESCRIBED_AS = [
     (kind, re.compile(_ARTICLES + pattern))
@@ -61,19 +65,27 @@ _DESCRIBED_AS = [
 _OR_KIND = re.compile(
     r"^[^.,;:]{0,60}?\bor (?:the |an? |full |its )*(?P<kind>amazon resource name|arn|id|name|url|uuid|key|email)\b"
 )
+# Kinds of an example in which the kind is sure, and integers.
+_OF_EXAMPLE = {kind: kind for kind in ("uuid", "arn", "email", "phone", "url", "date", "integer", "currency")} | {
+    "date-time": "date"
+}
 _WEAK = 0.3
 
 
 def kinds_of(parameter: Parameter) -> Kinds:
     """Return the kinds of value that a parameter may hold."""
     said = parameter.description[:160].lower()
-    return _kinds(parameter.name.rsplit(".", 1)[-1], parameter.type, parameter.format, said)
+    return _kinds(parameter.name.rsplit(".", 1)[-1], parameter.type, parameter.format, parameter.example, said)
 
 
 @lru_cache(maxsize=100_000)
-def _kinds(name: str, type_: str, format_: str, description: str) -> Kinds:
+def _kinds(name: str, type_: str, format_: str, example: str, description: str) -> Kinds:
     found = {_OF_FORMAT[text] for text in (format_.lower(), type_.lower()) if text in _OF_FORMAT}
-    kind = _OF_WORD.get((words(name) or [""])[-1])
+    shown = _OF_EXAMPLE.get(kind_of_value(example), "")
+    if shown and not (shown == "integer" and type_.lower() == "string"):
+        found.add(shown)
+    tail = words(name)[-2:]
+    kind = _OF_PHRASE.get(" ".join(tail)) or _OF_WORD.get(tail[-1] if tail else "")
     named = {kind} if kind else set()
     said = {kind for kind, pattern in _DESCRIBED_AS if pattern.match(description)}
     if said and (also := _OR_KIND.match(description)):
@@ -277,6 +289,8 @@ def split_identifier(name: str, names: CanonicalNames) -> tuple[str, str]:
         tokens = tokens[: tokens.index("or", 2)]
     if "to" in tokens[1:-2]:  # MoveToVersionId
         tokens = tokens[tokens.index("to", 1) + 1 :]
+    if len(tokens) == 1:
+        tokens = _split_word(tokens[0])
     if len(tokens) < 2 or tokens[-1] not in _FIELD_OF:
         return "", ""
     field, entity = _FIELD_OF[tokens[-1]], tokens[:-1]
@@ -287,6 +301,13 @@ def split_identifier(name: str, names: CanonicalNames) -> tuple[str, str]:
     if entity[-1] in _ROLES or (field != "id" and entity[-1] in _NOT_ENTITIES):
         return "", ""
     return names.join(entity), field
+
+
+@lru_cache(maxsize=50_000)
+def _split_word(word: str) -> list[str]:
+    entity = identified_entity(word)
+    tail = next((tail for tail in ("ids", "id", "uuid", "guid") if word.endswith(tail)), "")
+    return [entity, tail] if entity and tail else [word]
 
 
 def _described(description: str, names: CanonicalNames) -> str:

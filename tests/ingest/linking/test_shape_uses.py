@@ -82,3 +82,9 @@ def test_other_inputs_of_the_same_identifier_have_the_shape_that_one_shows(ontol
         ("desk/get_incident", False, "incident", "entity"),
         ("desk/get_incident", True, "incident", "example"),
     ]
+
+
+@pytest.mark.parametrize("name", ["newPhoneNumber", "fax_number", "senderEmailAddress"])
+def test_two_words_of_a_name_tell_the_kind_of_its_value(ontology: Ontology, name: str) -> None:
+    (use,) = shape_uses([tool("call", Parameter(name=name))], ontology)
+    assert (use.source, use.parameter) == ("kind", name)

@@ -72,12 +72,17 @@ class ResultCache:
             chunk = keys[start : start + _CHUNK]
             known = self.get_many(kind, [key for key in chunk if key in there])
             for key in chunk:
-                if key in known:
-                    yield decode(known[key]), True
-                elif key in there:  # the cache was damaged or replaced meanwhile
-                    yield next(iter(make([key]))), False
-                else:
+                if key not in there:
                     yield next(fresh), False
+                    continue
+                try:
+                    kept = [decode(known[key])]
+                except (
+                    KeyError,
+                    ValueError,
+                ):  # damaged or replaced meanwhile, or of another form than this version writes
+                    kept = []
+                yield (kept[0], True) if kept else (next(iter(make([key]))), False)
 
     def _stored(self, kind: str, made: Iterable[tuple[str, _T]], encode: Callable[[_T], bytes | None]) -> Iterator[_T]:
         """Yield the values, and write them in chunks; the last chunk also when the consumer stops early."""
@@ -148,8 +153,11 @@ class ResultCache:
             return self._replace_damaged(error)
 
     def _recover(self, error: sqlite3.DatabaseError) -> None:
-        """Go on after a call that failed; its entries are not stored."""
-        if isinstance(error, sqlite3.OperationalError):
+        """Go on after a call that failed; its entries are not stored. Nobody waits twice for a file that another process holds."""
+        if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_BUSY:
+            self._connection.close()
+            self._connection = self._in_memory(error)
+        elif isinstance(error, sqlite3.OperationalError):
             if self._writes:
                 _LOG.warning("the cache %s is no longer written: %s", self._path, error)
             self._writes = False

@@ -6,6 +6,7 @@ in full by its key, or a build from the cache differs from a build from nothing.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -62,7 +63,10 @@ class ToolCache:
     def unchanged(self, snapshot_id: str, tools: Iterable[Tool]) -> frozenset[str]:
         """Return the ids of tools that are as they were when a snapshot was made; of none where that is not the last one."""
         stored = self._results.get(_PUBLISHED, "last") if self._results is not None else None
-        known_id, known = json.loads(stored) if stored else ("", {})
+        try:
+            known_id, known = json_codec(tuple[str, dict[str, str]]).validate_json(stored or b'["", {}]')
+        except ValueError:
+            return frozenset()
         if known_id != snapshot_id:
             return frozenset()
         return frozenset(tool.id for tool in tools if known.get(tool.id) == self.digest(tool).hex())
@@ -81,8 +85,9 @@ class ToolCache:
             hashed.update(part)
         digest, known = hashed.digest(), self._results.get(kind, "last")
         if known is not None and known.startswith(digest):
-            kept: _T = codec.validate_json(known[len(digest) :])
-            return kept
+            with contextlib.suppress(ValueError):  # its value is made again
+                kept: _T = codec.validate_json(known[len(digest) :])
+                return kept
         value = make()
         self._results.put(kind, "last", digest + codec.dump_json(value))
         return value

@@ -25,7 +25,7 @@ from egotools.client_errors import ClientError, MissingPackageError
 from ontology.errors import EgotoolsError, InvalidArgumentError, MissingExtraError, ToolCallError
 from ontology.files import read_bounded
 from planners.calls.untrusted import fence_answer
-from services.cli.calls import NO_CALL_OPTIONS, CallOptions, confirmed, refuse_unused
+from services.cli.calls import NO_CALL_OPTIONS, CallOptions, check_known, confirmed, refuse_unused
 from services.cli.console import plain, print_json, printable, say, tell
 from services.cli.options import Json, Server, Store, Yes, command_error
 from services.jobs.plans import DEFAULT_STORE, Rare
@@ -194,6 +194,7 @@ def _of_store(store: Path, tool: str) -> Tool:
     from services.server.messages import tool_message
 
     snapshot = open_snapshot(store)
+    check_known(snapshot, [tool])
     found = snapshot.tool(snapshot.tool_number(tool))
     return read_value(Tool, tool_message(found), schema_json="", snapshot_id=snapshot.id)
 

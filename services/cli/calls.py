@@ -8,6 +8,7 @@ import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,7 +18,7 @@ from egotools import Tool
 from egotools.call import Call
 from egotools.calling.address_guard import parse_networks
 from egotools.client_errors import ToolRequestError
-from ontology.errors import InvalidArgumentError
+from ontology.errors import InvalidArgumentError, NotFoundError
 from ontology.files import read_bounded
 from services.cli.console import plain, stderr, tell
 from services.jobs.plans import Rare
@@ -25,9 +26,11 @@ from services.jobs.plans import Rare
 if TYPE_CHECKING:
     from egotools.calling.mcp_invoker import McpAddress
     from planners.calls.tool_access import Ask, ToolAccess
+    from retrieval.snapshot.reader import Snapshot
 
 _REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _SCHEME = re.compile(r"(?:Bearer|Basic|Token|ApiKey)?\s*", re.IGNORECASE)
+_LONGEST_ID = 300  # characters that are compared with the ids of a catalogue
 _REMEDY = "Write KEY=${VAR} for a variable of the environment (in single quotes), or KEY=@FILE for a file"
 _NO_CREDENTIALS = {
     "mcp": "Give --header or --env to the server of the session",
@@ -53,6 +56,19 @@ def confirmed(text: str, question: str) -> bool:
         tell(plain(text))
     stderr.print(f"{question} [y/N] ", end="", markup=False)
     return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+def check_known(snapshot: Snapshot, tool_ids: Iterable[str]) -> None:
+    """Check that a snapshot has these tools.
+
+    :raises NotFoundError: naming the first that it does not have, with those of nearly the same id.
+    """
+    for tool_id in tool_ids:
+        if snapshot.find_node(f"tool:{tool_id}") is None:
+            ids = {known.casefold(): known for known in map(snapshot.tool_id, range(snapshot.tool_count))}
+            near = " or ".join(ids[each] for each in get_close_matches(tool_id.casefold()[:_LONGEST_ID], ids))
+            remedy = f"Is it {near}" if near else "Try `egotools search` with what the tool does"
+            raise NotFoundError("the catalogue has no such tool", subject=tool_id, remedy=remedy)
 
 
 def read_references(texts: Sequence[str], option: str, *, in_text: bool = False) -> dict[str, str]:

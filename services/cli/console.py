@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+import os
 import re
 import textwrap
 import time
@@ -39,6 +41,11 @@ def printable(text: str) -> str:
 def plain(text: object) -> str:
     """Return a text of a document, a snapshot or a server as the markup of this text, without what could command a terminal."""
     return escape(printable(str(text)))
+
+
+def line_width() -> float:
+    """Return how many columns a line may have: those of the terminal, or of COLUMNS; without limit in a pipe or a file."""
+    return stdout.width if stdout.is_terminal or os.environ.get("COLUMNS") else math.inf
 
 
 def say(markup: str) -> None:
@@ -145,10 +152,10 @@ def show_error(error: EgotoolsError, *, as_json: bool) -> None:
     stderr.file.write(json.dumps({**row, "exit_code": error.exit_code}, ensure_ascii=False) + "\n")
 
 
-def whole_words(text: str, width: int, first: str, other: str) -> list[str]:
+def whole_words(text: str, width: float, first: str, other: str) -> list[str]:
     """The lines of a text, none of whose words is broken, each behind an indent: of the first line, and of the others."""
     indents: dict[str, Any] = {"initial_indent": first, "subsequent_indent": other}
-    return textwrap.wrap(text, width, **indents, break_long_words=False, break_on_hyphens=False)
+    return textwrap.wrap(text, int(min(width, 1e9)), **indents, break_long_words=False, break_on_hyphens=False)
 
 
 def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
@@ -158,7 +165,7 @@ def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> 
     """
     shown = [[", ".join(printable(str(value)).split("\n")).strip() for value in row] for row in (columns, *rows)]
     widths = [max(map(cell_len, column)) for column in zip(*shown, strict=True)]
-    fits = sum(widths) + 2 * len(widths) - 2 <= stdout.width
+    fits = sum(widths) + 2 * len(widths) - 2 <= line_width()
     if title:
         stdout.print(Text(printable(title), style="bold"))
     for number, row in enumerate(shown):

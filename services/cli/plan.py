@@ -16,7 +16,7 @@ from typer import Argument, Option
 
 from egotools.values import ToolPlan
 from ontology.errors import EgotoolsError, InvalidArgumentError, ToolCallError
-from services.cli.calls import NO_CALL_OPTIONS, CallOptions, ask_at_terminal
+from services.cli.calls import NO_CALL_OPTIONS, CallOptions, ask_at_terminal, check_known
 from services.cli.console import compact_json, plain, print_json, printable, say, tell
 from services.cli.options import Done, Have, Journal, Json, Needs, Replay, Server, Store, Yes, command_error
 from services.cli.search import read_pairs, show_doubts, show_needs, tools_client
@@ -199,7 +199,9 @@ def _planned(asked: dict[str, Any], server: str, store: Path, allowed_models: Se
     from retrieval.engine import open_engine
     from retrieval.query.request import PlanRequest
 
-    return open_engine(store, allowed_models=allowed_models).plan(PlanRequest(**asked))
+    engine = open_engine(store, allowed_models=allowed_models)
+    check_known(engine.snapshot, asked["goals"])
+    return engine.plan(PlanRequest(**asked))
 
 
 def _execute(

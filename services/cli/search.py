@@ -16,7 +16,7 @@ from typer import Argument, Option
 from egotools import AsyncClient, Client
 from egotools.values import NeedResult, Query, Reasons, Response, ToolPlan
 from ontology.errors import InvalidArgumentError
-from services.cli.console import plain, print_json, printable, say, stdout, whole_words
+from services.cli.console import line_width, plain, print_json, printable, say, stdout, whole_words
 from services.cli.options import Done, Have, Json, Needs, Server, Store
 from services.jobs.plans import DEFAULT_STORE, AllowedModels, Rare
 
@@ -153,11 +153,11 @@ def _show(response: Response, *, why: bool) -> None:
         known = f"{tool.score:7.3f}" if tool.probability is None else f"{tool.probability:4.0%}"
         say(f"{tool.rank:>2} {known}  [bold]{plain(tool.id)}[/]")
         explained = Text(_INDENT + " ".join(printable(tool.explanation).split()))
-        if not why:
+        if not why and line_width() < explained.cell_len:
             explained.truncate(stdout.width, overflow="ellipsis")
         evidence = f"score {tool.score:.3f}; {format_reasons(tool.id, tool.reasons)}"
         for line in (explained.plain, *([printable(evidence)] if why else ())):
-            for part in whole_words(line.strip(), stdout.width, _INDENT, _INDENT):
+            for part in whole_words(line.strip(), line_width(), _INDENT, _INDENT):
                 stdout.print(Text(part), highlight=False, soft_wrap=True)
     show_needs(response.need_results)
     show_doubts(response)

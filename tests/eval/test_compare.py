@@ -101,6 +101,13 @@ def test_requests_that_are_not_the_same_in_both_are_named_and_left_out() -> None
     assert "Only before (1): q3. Only after (1): new. With another text or gold set (1): q2." in said
 
 
+def test_the_same_requests_with_other_needs_are_not_said_to_differ() -> None:
+    after = measured(AFTER)
+    after = replace(after, queries=replace(after.queries, sha256="0" * 64))
+    said = top(comparison_to_markdown(compare([measured(BEFORE)], [after], resamples=100)))
+    assert "the requests are the same; their needs" in said and "the requests differ" not in said
+
+
 def test_systems_and_sets_of_one_side_are_left_out_by_name() -> None:
     before, after = measured(BEFORE), measured(AFTER)
     extra = replace(before, runs=(*before.runs, replace(before.runs[0], system="paper")))

@@ -67,6 +67,34 @@ def test_a_value_that_was_altered_reads_as_absent(tmp_path: Path) -> None:
         assert cache.get_many("kind", ["bent", "cut", "good"]) == {"good": b"value"}
 
 
+def test_a_value_of_another_form_is_made_again() -> None:
+    with ResultCache() as cache:
+        cache.put_many("kind", {"a": b"1", "b": b"no number"})
+        found = cache.each("kind", ["a", "b", "c"], lambda keys: [7] * len(keys), encode=lambda _: None, decode=int)
+        assert list(found) == [(1, True), (7, False), (7, False)]
+
+
+def test_a_file_that_another_process_holds_is_waited_for_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    path, connect, waits = tmp_path / "cache.sqlite", sqlite3.connect, list[str]()
+
+    def impatient(place: str, **options: Any) -> sqlite3.Connection:
+        waits.append(place)
+        return connect(place, **options | {"timeout": 0})
+
+    monkeypatch.setattr(sqlite3, "connect", impatient)
+    with ResultCache(path) as cache:
+        cache.put("kind", "key", b"value")
+        other = connect(path, isolation_level=None)
+        other.execute("BEGIN EXCLUSIVE")
+        assert [cache.get("kind", "key") for _ in range(3)] == [None] * 3
+        cache.put("kind", "key", b"new")
+        assert cache.get("kind", "key") == b"new"
+        other.close()
+    assert waits == [str(path), ":memory:"] and caplog.text.count("is locked") == 1
+
+
 def test_a_value_that_is_too_large_is_not_kept_and_the_others_stay(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -103,6 +103,7 @@ def test_search_prints_why(run: Run, store: Path) -> None:
     assert code == 0
     assert "projects/send_task_deadline_reminder" in out
     assert "matches" in out and "via" not in out.split(), "the evidence is behind --why"
+    assert "…" not in out, "only a terminal has a width"
     code, evidence, _ = run(
         "search", "send a reminder to everyone whose task is due", "--store", store, "-k", 3, "--why"
     )

@@ -164,6 +164,12 @@ def test_what_is_wrong_is_said_and_no_secret_is_repeated(
     assert SECRET not in out + err
 
 
+def test_a_misspelt_id_is_answered_with_near_ones(run: Run, store: Path) -> None:
+    for command in (("call", "shop/getOrdr"), ("plan", "an order", "--goal", "shop/getOrdr")):
+        code, _, err = run(*command, "--store", store)
+        assert code == 7 and "shop/getOrdr: the catalogue has no such tool. Is it shop/getOrder" in " ".join(err.split())
+
+
 def test_an_error_of_the_tool_has_its_own_exit_code(run: Run, store: Path, shop: Loopback) -> None:
     code, out, err = run("call", "shop/getOrder", "--store", store, "-a", '{"id": 404}', "--base-url", shop.url, *KEY)
     assert code == 16

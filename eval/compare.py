@@ -25,13 +25,11 @@ from ontology.errors import InvalidArgumentError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangedRequest:
-    """A request that one of two runs completes at k and the other does not.
-
-    :param before: rank, from 1, at which the first run fills each of ``query.slots``, None where it does not; ``after``
-        likewise for the second run.
-    """
+    """A request that one of two runs completes at k and the other does not."""
 
     query: LabelledQuery
+    # rank, from 1, at which the first run fills each of ``query.slots``, None where it does not; ``after`` likewise for
+    # the second run
     before: tuple[int | None, ...]
     after: tuple[int | None, ...]
 
@@ -51,20 +49,15 @@ _Changed = Annotated[ChangedRequest, PlainSerializer(_to_json)]
 
 @json_dataclass(frozen=True, slots=True, kw_only=True)
 class Point:
-    """CompleteRecall of one system at one k, before and after, over the requests that both measured.
-
-    :param before: in [0, 1]; likewise ``after``.
-    :param low: lower end of the paired 95 % interval of ``after - before``; ``high`` the upper; ``p`` two-sided.
-    :param gained: requests that are complete only after; ``lost``: only before.
-    """
+    """CompleteRecall of one system at one k, before and after, over the requests that both measured."""
 
     k: int
-    before: float
+    before: float  # in [0, 1]; likewise ``after``
     after: float
-    low: float
+    low: float  # lower end of the paired 95 % interval of ``after - before``; ``high`` the upper; ``p`` two-sided
     high: float
     p: float
-    gained: tuple[_Changed, ...]
+    gained: tuple[_Changed, ...]  # requests that are complete only after; ``lost``: only before
     lost: tuple[_Changed, ...]
 
     @computed_field  # type: ignore[prop-decorator]
@@ -76,53 +69,37 @@ class Point:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SystemComparison:
-    """One system in both evaluations.
-
-    :param hashes: config hash before and after.
-    :param settings: the keys in which the configurations differ.
-    :param unanswered: paired requests without an answer, before and after.
-    """
+    """One system in both evaluations."""
 
     system: str
-    hashes: tuple[str, str]
-    settings: tuple[str, ...]
-    unanswered: tuple[int, int]
+    hashes: tuple[str, str]  # config hash before and after
+    settings: tuple[str, ...]  # the keys in which the configurations differ
+    unanswered: tuple[int, int]  # paired requests without an answer, before and after
     points: tuple[Point, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SetComparison:
-    """One set of requests in both evaluations.
+    """One set of requests in both evaluations."""
 
-    :param names: name of the set, before and after; likewise ``snapshots`` and ``queries_sha256``.
-    :param paired: ids of the requests that are the same in both; figures are over these requests only.
-    :param only_before: ids of requests that only the first has, ``only_after`` only the second.
-    :param altered: ids in both evaluations whose text or gold set differs.
-    :param systems_only_before: systems that only the first measured, ``systems_only_after`` only the second.
-    :param too_deep: cutoffs left out, because the answers of one evaluation do not reach them.
-    """
-
-    names: tuple[str, str]
+    names: tuple[str, str]  # name of the set, before and after; likewise ``snapshots`` and ``queries_sha256``
     snapshots: tuple[str, str]
     queries_sha256: tuple[str, str]
-    paired: tuple[str, ...]
-    only_before: tuple[str, ...]
+    paired: tuple[str, ...]  # ids of the requests that are the same in both; figures are over these requests only
+    only_before: tuple[str, ...]  # ids of requests that only the first has, ``only_after`` only the second
     only_after: tuple[str, ...]
-    altered: tuple[str, ...]
+    altered: tuple[str, ...]  # ids in both evaluations whose text or gold set differs
     systems: tuple[SystemComparison, ...]
-    systems_only_before: tuple[str, ...]
+    systems_only_before: tuple[str, ...]  # systems that only the first measured, ``systems_only_after`` only the second
     systems_only_after: tuple[str, ...]
-    too_deep: tuple[int, ...]
+    too_deep: tuple[int, ...]  # cutoffs left out, because the answers of one evaluation do not reach them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """Two evaluations.
+    """Two evaluations."""
 
-    :param sets: the sets in both; ``sets_only_before`` and ``sets_only_after`` name the others.
-    """
-
-    sets: tuple[SetComparison, ...]
+    sets: tuple[SetComparison, ...]  # the sets in both; ``sets_only_before`` and ``sets_only_after`` name the others
     sets_only_before: tuple[str, ...]
     sets_only_after: tuple[str, ...]
     resamples: int

@@ -43,34 +43,21 @@ CAUSES = (_NO_ANSWER, _ABSENT, _TOO_MANY, _NO_CANDIDATE, _LINKED, _TOO_LOW, _BEL
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MissingTool:
-    """A gold tool that is not among the first k; of alternatives, the one that is ranked first.
-
-    :param cause: the first of :data:`CAUSES` that applies to it.
-    :param rank: its rank, from 1; None where the system does not rank it among the first 1,000.
-    :param candidate: whether the system ranked it at all; None where this is unknown.
-    :param features: the features of its score; for a tool that was not a candidate, its text features.
-    :param edges: edges between it and the gold tools that were found, in order of decreasing confidence.
-    """
+    """A gold tool that is not among the first k; of alternatives, the one that is ranked first."""
 
     tool_id: str
-    cause: str
-    rank: int | None = None
-    candidate: bool | None = None
+    cause: str  # the first of CAUSES that applies to it
+    rank: int | None = None  # its rank, from 1; None where the system does not rank it among the first 1,000
+    candidate: bool | None = None  # whether the system ranked it at all; None where this is unknown
+    # the features of its score; for a tool that was not a candidate, its text features
     features: Mapping[str, float] = field(default_factory=dict)
+    # edges between it and the gold tools that were found, in order of decreasing confidence
     edges: tuple[TraversedEdge, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
-    """A request that a system did not complete at k.
-
-    :param cause: the first of :data:`CAUSES` that applies to the request or to one of its missing tools.
-    :param found: gold tools among the first k; ``wrong``: the other tools among them, best first.
-    :param last: the tool at rank k, or the last tool of a shorter answer; ``last_features``: the features of its score.
-    :param entries: the entry nodes of the request, n-grams first; empty where the system did not run again.
-    :param error: why there was no answer, or empty.
-    :param names: map from tool id to name, for tools whose id does not contain the name.
-    """
+    """A request that a system did not complete at k."""
 
     set_name: str
     snapshot_id: str
@@ -78,14 +65,17 @@ class Failure:
     config_hash: str
     k: int
     query: LabelledQuery
-    cause: str
-    found: tuple[str, ...]
+    cause: str  # the first of CAUSES that applies to the request or to one of its missing tools
+    found: tuple[str, ...]  # gold tools among the first k; ``wrong``: the other tools among them, best first
     missing: tuple[MissingTool, ...]
     wrong: tuple[str, ...]
+    # the tool at rank k, or the last tool of a shorter answer; ``last_features``: the features of its score
     last: str = ""
     last_features: Mapping[str, float] = field(default_factory=dict)
+    # the entry nodes of the request, n-grams first; empty where the system did not run again
     entries: tuple[EntryMatch, ...] = ()
-    error: str = ""
+    error: str = ""  # why there was no answer, or empty
+    # map from tool id to name, for tools whose id does not contain the name
     names: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -200,16 +190,11 @@ def _names(snapshot: Snapshot, tools: Iterable[str]) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _RankedAgain:
-    """The full ranking of a preset for a request.
+    """The full ranking of a preset for a request."""
 
-    :param context: the request with its entry nodes.
-    :param tools: ranked tools by id, with features down to the last gold tool.
-    :param whole: whether ``tools`` has all tools that the preset ranks.
-    """
-
-    context: QueryContext
-    tools: Mapping[str, RankedTool]
-    whole: bool
+    context: QueryContext  # the request with its entry nodes
+    tools: Mapping[str, RankedTool]  # ranked tools by id, with features down to the last gold tool
+    whole: bool  # whether ``tools`` has all tools that the preset ranks
 
 
 def _ranked_again(

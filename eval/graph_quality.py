@@ -34,56 +34,41 @@ _Flags = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Score:
-    """One group of edges against one kind of gold edges.
-
-    :param precision: share of gold edges among the edges between tools that occur in any gold edge. Gold edges are far
-        from complete, so edges of other tools count as neither right nor wrong.
-    :param recall: share of the gold edges that were found.
-    """
+    """One group of edges against one kind of gold edges."""
 
     gold: str
     edges: str
+    # share of gold edges among the edges between tools that occur in any gold edge. Gold edges are far from complete,
+    # so edges of other tools count as neither right nor wrong
     precision: Proportion
-    recall: Proportion
+    recall: Proportion  # share of the gold edges that were found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GoldKind:
-    """One kind of gold edges.
-
-    :param ends: number of tools in any of its pairs.
-    :param density: ``pairs`` divided by all ordered pairs of ``ends``, in [0, 1]: the precision of a complete graph.
-    """
+    """One kind of gold edges."""
 
     pairs: int
-    ends: int
-    density: float
+    ends: int  # number of tools in any of its pairs
+    density: float  # ``pairs`` divided by all ordered pairs of ``ends``, in [0, 1]: the precision of a complete graph
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EdgePrecision:
-    """Every group of edges against every kind of gold edges.
+    """Every group of edges against every kind of gold edges."""
 
-    :param gold: map from kind to its facts.
-    :param unknown_gold_edges: number of gold edges with a tool that the catalogue does not have.
-    :param declared_left_out: number of ``depends_on`` edges that the documents declare and that are not scored.
-    """
-
-    gold: Mapping[str, GoldKind]
-    unknown_gold_edges: int
-    declared_left_out: int
+    gold: Mapping[str, GoldKind]  # map from kind to its facts
+    unknown_gold_edges: int  # number of gold edges with a tool that the catalogue does not have
+    declared_left_out: int  # number of ``depends_on`` edges that the documents declare and that are not scored
     scores: tuple[Score, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConnectivityShare:
-    """A share of the requests, and the chance level: the same share in graphs with permuted edges.
-
-    :param chance: mean over the random graphs, in [0, 1]; ``chance_max``: their maximum.
-    """
+    """A share of the requests, and the chance level: the same share in graphs with permuted edges."""
 
     share: Proportion
-    chance: float
+    chance: float  # mean over the random graphs, in [0, 1]; ``chance_max``: their maximum
     chance_max: float
 
 
@@ -98,32 +83,23 @@ class Relation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Connectivity:
-    """The relations between tools, over the requests that need several tools.
+    """The relations between tools, over the requests that need several tools."""
 
-    :param requests: number of these requests, of ``of_requests``.
-    :param shuffles: number of random graphs.
-    """
-
-    requests: int
+    requests: int  # number of these requests, of ``of_requests``
     of_requests: int
-    shuffles: int
+    shuffles: int  # number of random graphs
     relations: tuple[Relation, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GraphStatistics:
-    """Counts over a tool graph.
-
-    :param nodes: map from type to count; ``edges``: map from predicate to count.
-    :param tools_without_tool_edge: number of tools without an edge to another tool.
-    :param hubs: number of nodes that touch more than a tenth of the tools.
-    """
+    """Counts over a tool graph."""
 
     tools: int
-    nodes: Mapping[str, int]
+    nodes: Mapping[str, int]  # map from type to count; ``edges``: map from predicate to count
     edges: Mapping[str, int]
-    tools_without_tool_edge: int
-    hubs: int
+    tools_without_tool_edge: int  # number of tools without an edge to another tool
+    hubs: int  # number of nodes that touch more than a tenth of the tools
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -273,16 +249,12 @@ _SHUFFLES = 20
 
 @dataclass(frozen=True)
 class _Edges:
-    """The edges with a tool and without a hub at their ends; equal edges count once.
-
-    :param kinds: for each edge the number of its kind: predicate, and whether it is between tools (odd).
-    :param blocks: for each edge the number of its kind and of the systems of the tools at both ends.
-    """
+    """The edges with a tool and without a hub at their ends; equal edges count once."""
 
     heads: _Numbers
     tails: _Numbers
-    kinds: _Numbers
-    blocks: _Numbers
+    kinds: _Numbers  # for each edge the number of its kind: predicate, and whether it is between tools (odd)
+    blocks: _Numbers  # for each edge the number of its kind and of the systems of the tools at both ends
 
     @classmethod
     def of(cls, snapshot: Snapshot) -> _Edges:

@@ -48,22 +48,15 @@ _CHUNK, _MAX_TOOLS = 256, 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
-    """One request of the past.
+    """One request of the past."""
 
-    :param id: unique.
-    :param tools: ids of the tools that served it, distinct, in order.
-    :param time: seconds since 1970; None where it is not known.
-    :param reporter: who reported it; empty for a line of a file that names none: then each line is of a reporter of its own.
-    :param query: its text; empty where only ``terms`` are known.
-    :param terms: its index terms, where the text is not known.
-    """
-
-    id: str
-    tools: tuple[str, ...]
-    time: float | None = None
+    id: str  # unique
+    tools: tuple[str, ...]  # ids of the tools that served it, distinct, in order
+    time: float | None = None  # seconds since 1970; None where it is not known
+    # who reported it; empty for a line of a file that names none: then each line is of a reporter of its own
     reporter: str = ""
-    query: str = ""
-    terms: tuple[str, ...] = ()
+    query: str = ""  # its text; empty where only ``terms`` are known
+    terms: tuple[str, ...] = ()  # its index terms, where the text is not known
 
     @property
     def text(self) -> str:
@@ -79,28 +72,21 @@ class Session:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Learning:
-    """The result.
+    """The result."""
 
-    :param learned: made of all sessions; None where nothing was learned.
-    :param sessions: that count; ``reporters`` of them.
-    :param asked: how many held-out sessions decided.
-    :param before: share of them whose tools are all among the best k, without the learned part; ``after``: with it.
-    :param gained: how many only the learned part answers completely; ``lost``: how many only the snapshot without it.
-    :param p_value: of McNemar's exact test, two-sided.
-    :param reason: why nothing is published, one sentence without a full stop; empty where it is better.
-    """
-
-    learned: PastRequests | None
-    sessions: int
+    learned: PastRequests | None  # made of all sessions; None where nothing was learned
+    sessions: int  # that count; ``reporters`` of them
     reporters: int
     k: int
-    asked: int = 0
+    asked: int = 0  # how many held-out sessions decided
+    # share of them whose tools are all among the best k, without the learned part; ``after``: with it
     before: float = 0.0
     after: float = 0.0
+    # how many only the learned part answers completely; ``lost``: how many only the snapshot without it
     gained: int = 0
     lost: int = 0
-    p_value: float = 1.0
-    reason: str = ""
+    p_value: float = 1.0  # of McNemar's exact test, two-sided
+    reason: str = ""  # why nothing is published, one sentence without a full stop; empty where it is better
 
     def to_json(self) -> dict[str, Any]:
         """The figures, printed by ``--json`` and kept in the store."""

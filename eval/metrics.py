@@ -50,16 +50,13 @@ def reciprocal_rank(ranks: Sequence[int], gold: int, k: int) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Metric:
-    """One metric.
-
-    :param value: the value of one answer in [0, 1], from the ranks (from 1, ascending) of the gold tools among its first k, the
-        number of gold tools, and k.
-    :param by_class: whether reports also show it for each class of requests.
-    """
+    """One metric."""
 
     name: str
+    # the value of one answer in [0, 1], from the ranks (from 1, ascending) of the gold tools among its first k, the
+    # number of gold tools, and k
     value: Callable[[Sequence[int], int, int], float]
-    by_class: bool = False
+    by_class: bool = False  # whether reports also show it for each class of requests
 
 
 CUTOFFS = (3, 5, 10, 20, 30)
@@ -75,14 +72,10 @@ METRICS = (
 
 @dataclass(frozen=True, kw_only=True)
 class Scores:
-    """The values of the answers of a run.
+    """The values of the answers of a run."""
 
-    :param measures: names, ``CompleteRecall@3`` …, metric by metric; the columns.
-    :param values_QM: float32 [queries, measures], each in [0, 1]; rows in the order of the set.
-    """
-
-    measures: tuple[str, ...]
-    values_QM: NDArray[np.float32]
+    measures: tuple[str, ...]  # names, ``CompleteRecall@3`` …, metric by metric; the columns
+    values_QM: NDArray[np.float32]  # float32 [queries, measures], each in [0, 1]; rows in the order of the set
 
 
 def metric_of(measure: str) -> str:
@@ -218,21 +211,16 @@ UNANSWERABLE, KIND, ANSWERABLE = "unanswerable", "kind", "answerable"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AbstentionRate:
-    """The share of a group of requests on which one system abstains.
-
-    :param scope: ``unanswerable`` (all requests of the set that no tool serves), ``kind`` (one kind of them) or ``answerable``.
-    :param kind: of the scope ``kind``, else empty.
-    :param abstained: number of requests, of ``requests``, on which it abstains.
-    :param low: lower end of the 95 % bootstrap interval of the share; ``high`` the upper.
-    """
+    """The share of a group of requests on which one system abstains."""
 
     set_name: str
     system: str
+    # ``unanswerable`` (all requests of the set that no tool serves), ``kind`` (one kind of them) or ``answerable``
     scope: str
-    kind: str
+    kind: str  # of the scope ``kind``, else empty
     requests: int
-    abstained: int
-    low: float
+    abstained: int  # number of requests, of ``requests``, on which it abstains
+    low: float  # lower end of the 95 % bootstrap interval of the share; ``high`` the upper
     high: float
 
     @property

@@ -31,15 +31,12 @@ _RESAMPLES = 10_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loss:
-    """A set and a measure in which the whole interval of the difference is below 0.
-
-    :param difference: candidate minus baseline, and the upper end ``high`` of its paired 95 % interval; both below 0.
-    """
+    """A set and a measure in which the whole interval of the difference is below 0."""
 
     baseline: str
     set_name: str
     measure: str
-    difference: float
+    difference: float  # candidate minus baseline, and the upper end ``high`` of its paired 95 % interval; both below 0
     high: float
 
     def __str__(self) -> str:
@@ -87,20 +84,16 @@ def _differences(summary: Summary, scope: Scope, candidate: str) -> Iterator[tup
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SetReference:
-    """What was recorded of one set.
-
-    :param code: of the run's configuration, the SHA-256 of the code that answered.
-    :param complete: measure → share of the requests; of ``complete_requests``, for the reader.
-    :param complete_requests: measure → one bit for each request in the order of the set, 1 where its gold set was
-        complete; eight bits in two hexadecimal digits.
-    """
+    """What was recorded of one set."""
 
     system: str
-    code: str
+    code: str  # of the run's configuration, the SHA-256 of the code that answered
     snapshot_id: str
     queries_sha256: str
     queries: int
-    complete: Mapping[str, float]
+    complete: Mapping[str, float]  # measure → share of the requests; of ``complete_requests``, for the reader
+    # measure → one bit for each request in the order of the set, 1 where its gold set was complete; eight bits in two
+    # hexadecimal digits
     complete_requests: Mapping[str, str]
 
 

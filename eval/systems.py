@@ -32,14 +32,10 @@ DEFAULT_SYSTEMS = ("paper-four", "rrf", "fusion", DEFAULT_PRESET)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ablation:
-    """The parts of ``default`` that are switched off.
+    """The parts of ``default`` that are switched off."""
 
-    :param config: the stages that run.
-    :param zero: the weights that are set to 0.
-    """
-
-    config: RetrievalConfig = field(default=DEFAULT)
-    zero: tuple[str, ...] = ()
+    config: RetrievalConfig = field(default=DEFAULT)  # the stages that run
+    zero: tuple[str, ...] = ()  # the weights that are set to 0
 
     @property
     def without(self) -> tuple[str, ...]:

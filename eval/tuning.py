@@ -38,17 +38,13 @@ Queries = Sequence[LabelledQuery]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """A request with the features of its candidates.
-
-    :param gold: for each slot the numbers of its tools; None where the snapshot has no tool of a slot.
-    :param gold_set: names its tools; requests with the same one are one witness.
-    :param complete: completes a ranking of the candidates with a margin of resolvers.
-    """
+    """A request with the features of its candidates."""
 
     matrix: FeatureMatrix
+    # for each slot the numbers of its tools; None where the snapshot has no tool of a slot
     gold: Sequence[Sequence[int]] | None
-    gold_set: tuple[str, ...] = ()
-    complete: Callable[..., Ranking] | None = None
+    gold_set: tuple[str, ...] = ()  # names its tools; requests with the same one are one witness
+    complete: Callable[..., Ranking] | None = None  # completes a ranking of the candidates with a margin of resolvers
 
     def completed_at(self, weights: RankingWeights) -> int:
         """Return the rank, from 1, at which the last slot is filled with these weights; or :data:`NEVER`."""
@@ -64,12 +60,7 @@ class Case:
 
 @dataclass(frozen=True, kw_only=True)
 class Tuning:
-    """What was found: numbers of requests, CompleteRecall@k on the held-out ones, and of how many gold sets more or fewer are complete.
-
-    :param p_value: two-sided, of McNemar's exact test over gold sets.
-    :param before: the weights of the snapshot; ``found`` are those of the search.
-    :param reason: why these must not be published; empty where they are better.
-    """
+    """What was found: numbers of requests, CompleteRecall@k on the held-out ones, and of how many gold sets more or fewer are complete."""
 
     k: int
     searched: int
@@ -78,10 +69,10 @@ class Tuning:
     recall_after: float
     gained: int
     lost: int
-    p_value: float
-    before: dict[str, float]
+    p_value: float  # two-sided, of McNemar's exact test over gold sets
+    before: dict[str, float]  # the weights of the snapshot; ``found`` are those of the search
     found: dict[str, float]
-    reason: str
+    reason: str  # why these must not be published; empty where they are better
 
 
 def read_parts(place: Path, *, seed: int = 0) -> tuple[Queries, Queries]:

@@ -30,40 +30,27 @@ _ARRAYS = ("vectors_PD", "lengths", "pointers", "tools", "reporters")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Votes:
-    """What the past requests nearest to a request say.
+    """What the past requests nearest to a request say."""
 
-    :param tools: the tools that enough of their reporters used, ascending, int64 [tools].
-    :param shares: of their votes, in (0, 1), float32 [tools].
-    :param sessions: how many of the past requests used each, int32 [tools].
-    """
-
-    tools: NDArray[np.int64]
-    shares: Floats1d
-    sessions: NDArray[np.int32]
+    tools: NDArray[np.int64]  # the tools that enough of their reporters used, ascending, int64 [tools]
+    shares: Floats1d  # of their votes, in (0, 1), float32 [tools]
+    sessions: NDArray[np.int32]  # how many of the past requests used each, int32 [tools]
 
 
 @dataclass(frozen=True, kw_only=True)
 class PastRequests:
-    """The learned part of a snapshot. Thread-safe and immutable.
+    """The learned part of a snapshot. Thread-safe and immutable."""
 
-    :param vectors_PD: unit rows, zero where the text of a past request was not known, float32 [past requests, D]; D is 0 where none was.
-    :param words: postings of the index terms of the past requests.
-    :param lengths: the BM25 score of each past request with itself, float32 [past requests].
-    :param pointers: start and end of the tools of each past request, int64 [past requests + 1].
-    :param tools: their tool numbers, int32 [uses].
-    :param reporters: who reported it, as numbers that are the same for the same reporter, int32 [past requests].
-    :param min_reporters: how many reporters among the neighbours must have used a tool, from 1.
-    :param weight: of the votes, in standard deviations of the scores, >= 0.
-    """
-
+    # unit rows, zero where the text of a past request was not known, float32 [past requests, D]; D is 0 where none was
     vectors_PD: Floats2d
-    words: Postings
-    lengths: Floats1d
-    pointers: NDArray[np.int64]
-    tools: NDArray[np.int32]
+    words: Postings  # postings of the index terms of the past requests
+    lengths: Floats1d  # the BM25 score of each past request with itself, float32 [past requests]
+    pointers: NDArray[np.int64]  # start and end of the tools of each past request, int64 [past requests + 1]
+    tools: NDArray[np.int32]  # their tool numbers, int32 [uses]
+    # who reported it, as numbers that are the same for the same reporter, int32 [past requests]
     reporters: NDArray[np.int32]
-    min_reporters: int = 2
-    weight: float = 0.0
+    min_reporters: int = 2  # how many reporters among the neighbours must have used a tool, from 1
+    weight: float = 0.0  # of the votes, in standard deviations of the scores, >= 0
 
     @property
     def size(self) -> int:

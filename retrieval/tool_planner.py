@@ -35,17 +35,13 @@ _GOAL, _STEP, _DONE, _HAVE, _REQUEST, _CONTEXT, _ASK = "goal", "step", "done", "
 
 @dataclass(frozen=True)
 class _Known:
-    """What is known before any call.
-
-    :param query: the analysed request; None where there is none.
-    :param done: numbers of the executed tools.
-    """
+    """What is known before any call."""
 
     snapshot: Snapshot
     needs_of: NeedsOf
     request: PlanRequest
-    query: Query | None
-    done: frozenset[int]
+    query: Query | None  # the analysed request; None where there is none
+    done: frozenset[int]  # numbers of the executed tools
     fallbacks: Sequence[str]
 
     @classmethod
@@ -158,12 +154,10 @@ def _named(name: str) -> Input:
 
 @dataclass(frozen=True)
 class _Steps:
-    """Makes the steps of one plan.
-
-    :param goals: their numbers → how certain each is: 1 where the caller named it, else the probability that the request needs it.
-    """
+    """Makes the steps of one plan."""
 
     known: _Known
+    # their numbers → how certain each is: 1 where the caller named it, else the probability that the request needs it
     goals: Mapping[int, float]
     choices: CallChoices
 

@@ -46,16 +46,11 @@ _TRUSTED = 3
 
 @dataclass(frozen=True, slots=True)
 class Pulling:
-    """A tool that pulls others.
+    """A tool that pulls others."""
 
-    :param place: its place in the ranking's tools.
-    :param parts: the clauses that it answers, or the whole request.
-    :param direct: whether it is the trusted best tool of a clause.
-    """
-
-    place: int
-    parts: tuple[Clause, ...]
-    direct: bool = False
+    place: int  # its place in the ranking's tools
+    parts: tuple[Clause, ...]  # the clauses that it answers, or the whole request
+    direct: bool = False  # whether it is the trusted best tool of a clause
 
 
 def pulling_tools(context: QueryContext, ranking: Ranking) -> list[Pulling]:

@@ -22,38 +22,25 @@ _MAX_DECLARED = 7
 
 @dataclass(frozen=True, slots=True)
 class Supplier:
-    """A tool that meets a need.
+    """A tool that meets a need."""
 
-    :param tool: its number.
-    :param predicate: of the edge: ``depends_on``, ``resolved_by`` or ``supplies``.
-    :param output: the output that fills the input, or empty.
-    :param confidence: of the edge, in (0, 1].
-    :param position: how many dependencies its author declares before it.
-    """
-
-    tool: int
-    predicate: str
-    output: str = ""
-    confidence: float = 1.0
-    position: int = 0
+    tool: int  # its number
+    predicate: str  # of the edge: ``depends_on``, ``resolved_by`` or ``supplies``
+    output: str = ""  # the output that fills the input, or empty
+    confidence: float = 1.0  # of the edge, in (0, 1]
+    position: int = 0  # how many dependencies its author declares before it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Need:
-    """One thing that a tool needs: a value for an input, or the effect of another tool.
+    """One thing that a tool needs: a value for an input, or the effect of another tool."""
 
-    :param parameter: the input; empty for a tool that must be called before, whatever the inputs.
-    :param required: whether the tool cannot be called without.
-    :param entity: canonical name of the entity that the input identifies, or empty.
-    :param field: the field of that entity, or empty.
-    :param suppliers: the tools any of which meets it: declared dependencies, resolvers, others, each by confidence.
-    """
-
-    parameter: str
-    required: bool
+    parameter: str  # the input; empty for a tool that must be called before, whatever the inputs
+    required: bool  # whether the tool cannot be called without
+    # the tools any of which meets it: declared dependencies, resolvers, others, each by confidence
     suppliers: tuple[Supplier, ...]
-    entity: str = ""
-    field: str = ""
+    entity: str = ""  # canonical name of the entity that the input identifies, or empty
+    field: str = ""  # the field of that entity, or empty
 
 
 NeedsOf: TypeAlias = Callable[[int], Sequence[Need]]

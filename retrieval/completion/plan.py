@@ -23,34 +23,21 @@ _LEAST = 0.01  # a supporting tool is always below the tool that it serves
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Costs:
-    """What a step to a supplier costs, in standard deviations of the scores, and the limits of a plan.
+    """What a step to a supplier costs, in standard deviations of the scores, and the limits of a plan."""
 
-    :param dependency: a tool that a document says must go first.
-    :param position: each tool that the document names before it.
-    :param resolver: a tool that turns words into the identifier that is needed: the ranking weight ``resolver_margin``.
-    :param supplier: any other tool with an output that fills the input.
-    :param optional: more, for an input without which the tool can be called.
-    :param uncertainty: factor of −ln confidence.
-    :param alternative: more, for each cheaper supplier of the same input.
-    :param standing: less, for each standard deviation that the supplier's own score is above the mean.
-    :param further: share of the cost of a step that each step before it adds.
-    :param alternatives: suppliers of one input that are followed.
-    :param depth: steps from the tool that answers.
-    :param tools: supporting tools of one tool; an answer has about ten.
-    """
-
-    dependency: float = 0.02
-    position: float = 0.03
+    dependency: float = 0.02  # a tool that a document says must go first
+    position: float = 0.03  # each tool that the document names before it
+    # a tool that turns words into the identifier that is needed: the ranking weight ``resolver_margin``
     resolver: float = 0.5
-    supplier: float = 1.0
-    optional: float = 0.5
-    uncertainty: float = 0.3
-    alternative: float = 0.3
-    standing: float = 0.1
-    further: float = 0.5
-    alternatives: int = 2
-    depth: int = 15
-    tools: int = 15
+    supplier: float = 1.0  # any other tool with an output that fills the input
+    optional: float = 0.5  # more, for an input without which the tool can be called
+    uncertainty: float = 0.3  # factor of −ln confidence
+    alternative: float = 0.3  # more, for each cheaper supplier of the same input
+    standing: float = 0.1  # less, for each standard deviation that the supplier's own score is above the mean
+    further: float = 0.5  # share of the cost of a step that each step before it adds
+    alternatives: int = 2  # suppliers of one input that are followed
+    depth: int = 15  # steps from the tool that answers
+    tools: int = 15  # supporting tools of one tool; an answer has about ten
 
     def of(self, supplier: Supplier) -> float:
         """The cost of one step to a supplier of a required input, before its standing and the alternatives."""
@@ -122,29 +109,19 @@ class CallCosts:
     """What a plan costs, and its limits. The cost is the sum over its calls, goals aside, and over its choices.
 
     Chosen, not tuned: an identifier is looked up by two calls rather than asked of the user, and not by four.
-
-    :param call: each tool that is no goal.
-    :param standing: less, for each standard deviation that the score of such a tool is above the mean.
-    :param words: more, for a tool that looks up by words where the request names nothing, and for one that only lists where it does.
-    :param supplies: an input that a tool fills which no document and no resolver edge names for it.
-    :param uncertainty: factor of −ln confidence of each choice.
-    :param ask: a required input, or a tool that must go first, without a supplier.
-    :param leave: an optional input without a supplier.
-    :param tools: the tools of a plan that are no goals.
-    :param suppliers: of one need that are tried.
-    :param tried: choices that are tried before the best plan so far is taken.
     """
 
-    call: float = 1.0
-    standing: float = 0.2
+    call: float = 1.0  # each tool that is no goal
+    standing: float = 0.2  # less, for each standard deviation that the score of such a tool is above the mean
+    # more, for a tool that looks up by words where the request names nothing, and for one that only lists where it does
     words: float = 0.5
-    supplies: float = 0.5
-    uncertainty: float = 0.3
-    ask: float = 4.0
-    leave: float = 1.0
-    tools: int = 15
-    suppliers: int = 6
-    tried: int = 5_000
+    supplies: float = 0.5  # an input that a tool fills which no document and no resolver edge names for it
+    uncertainty: float = 0.3  # factor of −ln confidence of each choice
+    ask: float = 4.0  # a required input, or a tool that must go first, without a supplier
+    leave: float = 1.0  # an optional input without a supplier
+    tools: int = 15  # the tools of a plan that are no goals
+    suppliers: int = 6  # of one need that are tried
+    tried: int = 5_000  # choices that are tried before the best plan so far is taken
 
     def of_call(self, standing: float = 0.0, *, fits: bool = True) -> float:
         """The cost of a tool that is no goal.
@@ -162,30 +139,22 @@ class CallCosts:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """How one need of a tool is met.
-
-    :param supplier: None: by no tool.
-    """
+    """How one need of a tool is met."""
 
     tool: int
     need: Need
-    supplier: Supplier | None
+    supplier: Supplier | None  # None: by no tool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallChoices:
-    """The choices of a plan.
+    """The choices of a plan."""
 
-    :param order: its tools, each after its suppliers; those of an earlier goal, and of an earlier need, first.
-    :param choices: tool → one for each of its open needs, in their order.
-    :param cost: see :class:`CallCosts`.
-    :param is_cheapest: whether every choice was tried or ruled out.
-    """
-
+    # its tools, each after its suppliers; those of an earlier goal, and of an earlier need, first
     order: tuple[int, ...]
-    choices: Mapping[int, tuple[Choice, ...]]
-    cost: float
-    is_cheapest: bool
+    choices: Mapping[int, tuple[Choice, ...]]  # tool → one for each of its open needs, in their order
+    cost: float  # see CallCosts
+    is_cheapest: bool  # whether every choice was tried or ruled out
 
 
 def cheapest_choices(

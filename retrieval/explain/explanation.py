@@ -35,17 +35,13 @@ _LINKS = frozenset("a an the of".split())
 
 
 class _Word(NamedTuple):
-    """A word of the request.
-
-    :param terms: its index terms.
-    :param joined: whether the word after it follows in the same part of a sentence.
-    """
+    """A word of the request."""
 
     start: int
     end: int
     text: str
-    terms: tuple[str, ...]
-    joined: bool
+    terms: tuple[str, ...]  # its index terms
+    joined: bool  # whether the word after it follows in the same part of a sentence
 
 
 def _request_words(text: str, values: Collection[Span]) -> tuple[_Word, ...]:
@@ -166,16 +162,11 @@ _SHOWN = ((2, 2, 3), (2, 2, 2), (1, 2, 2), (1, 1, 2), (1, 1, 1), (0, 1, 1), (0, 
 
 
 class _Inputs(NamedTuple):
-    """Where the inputs of a tool come from.
+    """Where the inputs of a tool come from."""
 
-    :param given: input → the value of the request or of the caller.
-    :param calls: the tools to call first.
-    :param still: the required inputs that nothing supplies.
-    """
-
-    given: Mapping[str, str]
-    calls: Sequence[FirstCall]
-    still: Sequence[Input]
+    given: Mapping[str, str]  # input → the value of the request or of the caller
+    calls: Sequence[FirstCall]  # the tools to call first
+    still: Sequence[Input]  # the required inputs that nothing supplies
 
 
 class Explainer:

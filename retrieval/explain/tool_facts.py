@@ -19,14 +19,11 @@ from retrieval.snapshot.reader import Snapshot
 
 @dataclass(frozen=True)
 class Input:
-    """An input of a tool.
-
-    :param location: as in :class:`ontology.tool.Parameter`.
-    """
+    """An input of a tool."""
 
     name: str
     required: bool
-    location: str
+    location: str  # as in Parameter
     enum: tuple[str, ...]
     type: str
 
@@ -68,28 +65,17 @@ class Input:
 
 @dataclass(frozen=True)
 class ToolFacts:
-    """A tool.
+    """A tool."""
 
-    :param name: index terms of its title and its name.
-    :param verb: the first word of its title.
-    :param object: the last index term of its title.
-    :param description: index terms of its description.
-    :param inputs: without those that name the surroundings of a call.
-    :param surroundings: the required ones of those.
-    :param context: the names of all of those.
-    :param required_names: the names of all required inputs.
-    :param origins: what an overlay file says of the tool → ``FILE:LINE``.
-    """
-
-    name: tuple[str, ...]
-    verb: str
-    object: str
-    description: frozenset[str]
-    inputs: tuple[Input, ...]
-    surroundings: tuple[Input, ...]
-    context: tuple[str, ...]
-    required_names: tuple[str, ...]
-    origins: Mapping[str, str]
+    name: tuple[str, ...]  # index terms of its title and its name
+    verb: str  # the first word of its title
+    object: str  # the last index term of its title
+    description: frozenset[str]  # index terms of its description
+    inputs: tuple[Input, ...]  # without those that name the surroundings of a call
+    surroundings: tuple[Input, ...]  # the required ones of those
+    context: tuple[str, ...]  # the names of all of those
+    required_names: tuple[str, ...]  # the names of all required inputs
+    origins: Mapping[str, str]  # what an overlay file says of the tool → ``FILE:LINE``
 
     @property
     def required(self) -> tuple[Input, ...]:
@@ -172,19 +158,14 @@ _IS = frozenset({"is", "are", "was", "with", "called"})
 
 @dataclass(frozen=True, slots=True)
 class GivenValue:
-    """A value of the request.
+    """A value of the request."""
 
-    :param kind: as in :class:`retrieval.query.typed_values.TypedValue`, or ``slug``: a name like ``reporting-stage``.
-    :param noun: the index terms of the words before it, in the same part of the sentence, without those like *number*, *called*.
-    :param entities: index terms of what values of its shape identify; empty where the shape says nothing.
-    :param uses: (tool, input) whose shape it has.
-    """
-
-    kind: str
+    kind: str  # as in TypedValue, or ``slug``: a name like ``reporting-stage``
     text: str
+    # the index terms of the words before it, in the same part of the sentence, without those like *number*, *called*
     noun: tuple[str, ...]
-    entities: frozenset[str]
-    uses: frozenset[tuple[int, str]]
+    entities: frozenset[str]  # index terms of what values of its shape identify; empty where the shape says nothing
+    uses: frozenset[tuple[int, str]]  # (tool, input) whose shape it has
 
 
 def given_values(text: str, values: Sequence[TypedValue]) -> tuple[GivenValue, ...]:
@@ -250,16 +231,12 @@ def _noun_before(text: str, start: int) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class GivenInputs:
-    """What one request gives.
+    """What one request gives."""
 
-    :param values: of the request.
-    :param named: index terms of nouns that a name follows at once: *table* in "a table sessions with two columns".
-    :param have: what the caller knows already: name → value, which may be empty.
-    """
-
-    values: Sequence[GivenValue]
+    values: Sequence[GivenValue]  # of the request
+    # index terms of nouns that a name follows at once: *table* in "a table sessions with two columns"
     named: frozenset[str]
-    have: Mapping[str, str]
+    have: Mapping[str, str]  # what the caller knows already: name → value, which may be empty
 
     def of(self, tool: int, facts: ToolFacts) -> dict[str, str]:
         """Input → the value that fills it; empty for a value that the caller keeps. A value fills one input."""

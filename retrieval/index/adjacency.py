@@ -18,24 +18,15 @@ _MOST_EDGES = 0.5  # above this share of the edges one pass over all of them is 
 
 @dataclass(frozen=True, slots=True)
 class Adjacency:
-    """The edges of a snapshot's graph, by node. Each field is an array file of the snapshot.
+    """The edges of a snapshot's graph, by node. Each field is an array file of the snapshot."""
 
-    :param heads: the head node of each edge, ascending, int32 [edges].
-    :param tails: the tail node of each edge, int32 [edges].
-    :param predicates: the predicate number of each edge, uint8 [edges].
-    :param confidences: the confidence of each edge, in [0, 1], float32 [edges].
-    :param out_pointers: start and end of the outgoing edges of each node, int64 [nodes + 1].
-    :param in_pointers: the same of its incoming edges in ``in_edges``.
-    :param in_edges: numbers of the edges by tail, then number, int32 [edges].
-    """
-
-    heads: NDArray[np.int32]
-    tails: NDArray[np.int32]
-    predicates: NDArray[np.uint8]
-    confidences: NDArray[np.float32]
-    out_pointers: NDArray[np.int64]
-    in_pointers: NDArray[np.int64]
-    in_edges: NDArray[np.int32]
+    heads: NDArray[np.int32]  # the head node of each edge, ascending, int32 [edges]
+    tails: NDArray[np.int32]  # the tail node of each edge, int32 [edges]
+    predicates: NDArray[np.uint8]  # the predicate number of each edge, uint8 [edges]
+    confidences: NDArray[np.float32]  # the confidence of each edge, in [0, 1], float32 [edges]
+    out_pointers: NDArray[np.int64]  # start and end of the outgoing edges of each node, int64 [nodes + 1]
+    in_pointers: NDArray[np.int64]  # the same of its incoming edges in ``in_edges``
+    in_edges: NDArray[np.int32]  # numbers of the edges by tail, then number, int32 [edges]
 
     def subset(self, edges: NDArray[np.int64]) -> Adjacency:
         """Return the same nodes with only these edges, renumbered; ``edges`` are edge numbers, ascending, int64."""

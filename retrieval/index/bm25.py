@@ -103,18 +103,12 @@ def hash_texts(texts: Iterable[str]) -> NDArray[np.uint64]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Postings:
-    """The inverted index of one field of all tools.
+    """The inverted index of one field of all tools."""
 
-    :param terms: hashes of the terms, ascending, uint64 [terms].
-    :param pointers: start and end of the postings of each term, int64 [terms + 1].
-    :param docs: tool numbers, ascending for each term, int32 [postings].
-    :param weights: score that the term adds to the tool, > 0, float32 [postings].
-    """
-
-    terms: NDArray[np.uint64]
-    pointers: NDArray[np.int64]
-    docs: NDArray[np.int32]
-    weights: NDArray[np.float32]
+    terms: NDArray[np.uint64]  # hashes of the terms, ascending, uint64 [terms]
+    pointers: NDArray[np.int64]  # start and end of the postings of each term, int64 [terms + 1]
+    docs: NDArray[np.int32]  # tool numbers, ascending for each term, int32 [postings]
+    weights: NDArray[np.float32]  # score that the term adds to the tool, > 0, float32 [postings]
 
 
 _COUNTED = np.dtype([("term", "<u8"), ("count", "<u4")])

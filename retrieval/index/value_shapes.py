@@ -27,12 +27,9 @@ _LEADING, _TRAILING = "#*_~-=", ".:!?*_~-=…"
 
 @dataclass(frozen=True, slots=True)
 class ValueUse:
-    """A parameter with values of a shape; the fields are those of :class:`ontology.value_shape.ShapeUse`.
+    """A parameter with values of a shape; the fields are those of :class:`ontology.value_shape.ShapeUse`."""
 
-    :param tool: the tool's number.
-    """
-
-    tool: int
+    tool: int  # the tool's number
     parameter: str
     entity: str
     output: bool
@@ -42,17 +39,13 @@ class ValueUse:
 
 @dataclass(frozen=True, slots=True)
 class ShapeMatch:
-    """A value in a text that has a shape of the index.
+    """A value in a text that has a shape of the index."""
 
-    :param start: its first character in the text; ``text[start:end]`` is the value.
-    :param specificity: bits that a text must agree in to have the shape; more is more specific.
-    """
-
-    start: int
+    start: int  # its first character in the text; ``text[start:end]`` is the value
     end: int
     text: str
     shape: ValueShape
-    specificity: float
+    specificity: float  # bits that a text must agree in to have the shape; more is more specific
     uses: tuple[ValueUse, ...]
 
     @property
@@ -79,13 +72,10 @@ def write_value_shapes(folder: Path, uses: Iterable[ShapeUse], numbers: Mapping[
 
 @dataclass(slots=True)
 class _Known:
-    """The entries of the values of one text that were looked up.
-
-    :param ways: how many ways to match may still be tried.
-    """
+    """The entries of the values of one text that were looked up."""
 
     entries: dict[str, list[_Entry]] = field(default_factory=dict)
-    ways: float = _MAX_WAYS
+    ways: float = _MAX_WAYS  # how many ways to match may still be tried
 
     @property
     def is_full(self) -> bool:

@@ -32,30 +32,18 @@ from retrieval.snapshot.reader import Snapshot
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SupportingTool:
-    """A tool that must be called before another one can be, and why: ``call tool first, its output gives the consumer's parameter``.
+    """A tool that must be called before another one can be, and why: ``call tool first, its output gives the consumer's parameter``."""
 
-    :param tool: its number.
-    :param answers: the tool of the request that it is needed for in the end.
-    :param consumer: the tool that it is needed for next; ``answers`` itself after one step.
-    :param parameter: the input of the consumer that it fills; empty where it only must go first.
-    :param output: its output that fills the input, or empty.
-    :param predicate: of the edge that says so: ``depends_on``, ``resolved_by`` or ``supplies``.
-    :param required: whether the consumer cannot be called without.
-    :param confidence: of that edge, in (0, 1].
-    :param cost: of all steps from ``answers`` to here, in standard deviations of the scores, > 0.
-    :param steps: their number, >= 1.
-    """
-
-    tool: int
-    answers: int
-    consumer: int
-    parameter: str
-    output: str
-    predicate: str
-    required: bool
-    confidence: float
-    cost: float
-    steps: int
+    tool: int  # its number
+    answers: int  # the tool of the request that it is needed for in the end
+    consumer: int  # the tool that it is needed for next; ``answers`` itself after one step
+    parameter: str  # the input of the consumer that it fills; empty where it only must go first
+    output: str  # its output that fills the input, or empty
+    predicate: str  # of the edge that says so: ``depends_on``, ``resolved_by`` or ``supplies``
+    required: bool  # whether the consumer cannot be called without
+    confidence: float  # of that edge, in (0, 1]
+    cost: float  # of all steps from ``answers`` to here, in standard deviations of the scores, > 0
+    steps: int  # their number, >= 1
 
 
 _MOST_NAMES = 20  # of one request
@@ -239,56 +227,39 @@ _MAX_NAMED, _MAX_NAMED_CHARS = 5, 100  # unknown ids that a fallback names
 
 @dataclass(frozen=True, slots=True)
 class EntryNode:
-    """A node that the request matches.
+    """A node that the request matches."""
 
-    :param node: its number.
-    :param kind: ``semantic`` or ``ngram``.
-    :param text: the n-gram, or empty for a semantic match.
-    :param score: cosine in [-1, 1], or the n-gram's inverse document frequency over the tools, > 0.
-    """
-
-    node: int
-    kind: str
-    text: str
-    score: float
+    node: int  # its number
+    kind: str  # ``semantic`` or ``ngram``
+    text: str  # the n-gram, or empty for a semantic match
+    score: float  # cosine in [-1, 1], or the n-gram's inverse document frequency over the tools, > 0
 
 
 @dataclass(slots=True, kw_only=True)
 class QueryContext:
-    """One request on its way through the stages, in one thread.
-
-    :param snapshot: the snapshot that answers.
-    :param config: the stages that run.
-    :param query: the analysed request.
-    :param allowed: the nodes that the request may see, bool [nodes]; None allows all.
-    :param entries: the entry nodes, once they are known.
-    :param candidates: numbers of the candidate tools, ascending, int64, once they are known.
-    :param named: for each name of tools that the request says the tools that have it; empty where values are not typed.
-    :param phrases: the everyday phrases of the tools; None where they do not count.
-    :param done: numbers of the tools that the caller has executed already.
-    :param clauses_CT: how well each candidate matches each clause, z-scores, float32 [clauses, candidates];
-        None until they are computed.
-    :param supporting: the tools that must be called before those that answer, with the reasons, once they are known.
-    :param past_sessions: tool number → how many of the nearest past requests used it.
-    :param fallbacks: what was left out and why, one sentence each.
-    :param timings_ms: stage → milliseconds.
-    """
+    """One request on its way through the stages, in one thread."""
 
     request: Request
-    snapshot: Snapshot
-    config: RetrievalConfig = PLAIN
-    query: Query = field(init=False)
+    snapshot: Snapshot  # the snapshot that answers
+    config: RetrievalConfig = PLAIN  # the stages that run
+    query: Query = field(init=False)  # the analysed request
+    # the nodes that the request may see, bool [nodes]; None allows all
     allowed: NDArray[np.bool_] | None = field(init=False)
-    entries: list[EntryNode] = field(default_factory=list)
+    entries: list[EntryNode] = field(default_factory=list)  # the entry nodes, once they are known
+    # numbers of the candidate tools, ascending, int64, once they are known
     candidates: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    # for each name of tools that the request says the tools that have it; empty where values are not typed
     named: tuple[tuple[int, ...], ...] = ()
-    phrases: PhraseVectors | None = None
-    done: frozenset[int] = frozenset()
+    phrases: PhraseVectors | None = None  # the everyday phrases of the tools; None where they do not count
+    done: frozenset[int] = frozenset()  # numbers of the tools that the caller has executed already
+    # how well each candidate matches each clause, z-scores, float32 [clauses, candidates]; None until they are computed
     clauses_CT: Floats2d | None = None
+    # the tools that must be called before those that answer, with the reasons, once they are known
     supporting: tuple[SupportingTool, ...] = ()
+    # tool number → how many of the nearest past requests used it
     past_sessions: dict[int, int] = field(default_factory=dict)
-    fallbacks: list[str] = field(default_factory=list)
-    timings_ms: dict[str, float] = field(default_factory=dict)
+    fallbacks: list[str] = field(default_factory=list)  # what was left out and why, one sentence each
+    timings_ms: dict[str, float] = field(default_factory=dict)  # stage → milliseconds
     _ego_tools: dict[int, NDArray[np.int64]] = field(default_factory=dict)
     _cosines: dict[str, list[Floats1d]] = field(default_factory=dict)
     _support: dict[tuple[tuple[int, int], ...], dict[int, float]] = field(default_factory=dict)

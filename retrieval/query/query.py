@@ -252,33 +252,23 @@ def term_weights(text: str, values: Sequence[TypedValue], spans: Spans) -> Mappi
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clause:
-    """A part of a request, or all of it.
+    """A part of a request, or all of it."""
 
-    :param text: as the user wrote it.
-    :param vector_D: L2-normalised, float32 [D], or None where there is no encoder.
-    :param terms: index terms in order, with repeats, those of values included.
-    :param weights: term → how much it counts in lexical matching, > 0: how often the text has it, less where a value has it.
-    :param values: its typed values in order; their places are those in the whole request.
-    """
-
-    text: str
-    vector_D: Floats1d | None
-    terms: tuple[str, ...]
+    text: str  # as the user wrote it
+    vector_D: Floats1d | None  # L2-normalised, float32 [D], or None where there is no encoder
+    terms: tuple[str, ...]  # index terms in order, with repeats, those of values included
+    # term → how much it counts in lexical matching, > 0: how often the text has it, less where a value has it
     weights: Mapping[str, float] = field(hash=False)
-    values: tuple[TypedValue, ...] = ()
+    values: tuple[TypedValue, ...] = ()  # its typed values in order; their places are those in the whole request
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query(Clause):
-    """A whole request.
+    """A whole request."""
 
-    :param ngrams: distinct canonical n-grams, longest first; none has a word of a value.
-    :param clauses: its clauses in order, where it has several and was decomposed.
-    :param parts: of a request over needs, which is its clauses: its query, where it has one, and each distinct need.
-    """
-
-    ngrams: tuple[str, ...]
-    clauses: tuple[Clause, ...] = ()
+    ngrams: tuple[str, ...]  # distinct canonical n-grams, longest first; none has a word of a value
+    clauses: tuple[Clause, ...] = ()  # its clauses in order, where it has several and was decomposed
+    # of a request over needs, which is its clauses: its query, where it has one, and each distinct need
     parts: tuple[Query, ...] = ()
 
 

@@ -40,16 +40,16 @@ def _is_text(text: str, least: int, most: int) -> bool:
 class Request(Query):
     """One request: a valid query, and when a retriever stops. Who calls a retriever has chosen it by ``preset``.
 
-    :param first: ids of candidates that stand first, in this order: a model chose them. With ``auto_k`` they are the answer.
-    :param size_of: the tokens of a tool by its id, at least 0, for ``budget_tokens``.
-    :param deadline: time of ``time.monotonic()``, in seconds, after which no further stage starts; or None.
-    :param cancelled: whether the caller no longer waits; called before each stage.
     :raises InvalidArgumentError: naming the invalid field.
     """
 
+    # ids of candidates that stand first, in this order: a model chose them. With ``auto_k`` they are the answer
     first: Sequence[str] = ()
+    # the tokens of a tool by its id, at least 0, for ``budget_tokens``
     size_of: Callable[[str], int] = field(default=_no_size, repr=False, compare=False)
+    # time of ``time.monotonic()``, in seconds, after which no further stage starts; or None
     deadline: float | None = None
+    # whether the caller no longer waits; called before each stage
     cancelled: Callable[[], bool] = field(default=never, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -154,18 +154,16 @@ _MATCHED = 50
 class PlanRequest:
     """What is to be planned, and when the planner stops; the other fields as in :class:`retrieval.query.request.Request`.
 
-    :param goals: ids of the tools to be called in the end; empty: the best tool of each need, or else the best tools for ``query``.
-    :param query: the request in plain words; empty: nothing but ``have`` is known.
-    :param abstain: plan nothing for an unanswerable query without goals, nor for a need that nothing fits.
     :raises InvalidArgumentError: naming the invalid field.
     """
 
+    # ids of the tools to be called in the end; empty: the best tool of each need, or else the best tools for ``query``
     goals: Sequence[str] = ()
-    query: str = ""
+    query: str = ""  # the request in plain words; empty: nothing but ``have`` is known
     done: Sequence[str] = ()
     have: Mapping[str, str] = field(default_factory=dict)
     preset: str = ""
-    abstain: bool = False
+    abstain: bool = False  # plan nothing for an unanswerable query without goals, nor for a need that nothing fits
     needs: Sequence[str] = ()
     deadline: float | None = None
     cancelled: Callable[[], bool] = field(default=never, repr=False, compare=False)

@@ -76,20 +76,15 @@ _LONG = 12  # characters
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TypedValue:
-    """A value in a request.
+    """A value in a request."""
 
-    :param kind: a key of :data:`ontology.value_shape.KIND_SHAPES`, or ``identifier``, ``quoted``, ``code``, ``file``, ``channel``,
-        ``handle``, ``repository``, ``branch``, ``variable``, ``domain``, ``time``, ``amount`` or :data:`SELF`.
-    :param text: the value as the request has it, with its quotation marks; ``request[start:end]``.
-    :param start: its first character in the request.
-    :param matches: the shapes of the snapshot that it has, the most specific first.
-    """
-
+    # a key of KIND_SHAPES, or ``identifier``, ``quoted``, ``code``, ``file``, ``channel``, ``handle``, ``repository``,
+    # ``branch``, ``variable``, ``domain``, ``time``, ``amount`` or SELF
     kind: str
-    text: str
-    start: int
+    text: str  # the value as the request has it, with its quotation marks; ``request[start:end]``
+    start: int  # its first character in the request
     end: int
-    matches: tuple[ShapeMatch, ...] = ()
+    matches: tuple[ShapeMatch, ...] = ()  # the shapes of the snapshot that it has, the most specific first
 
     @property
     def content(self) -> str:
@@ -251,16 +246,11 @@ IDENTIFIER_WORDS = frozenset("id identifier uuid guid arn key name number no cod
 
 
 class _Name(NamedTuple):
-    """A name in words.
+    """A name in words."""
 
-    :param words: all of them, in the singular.
-    :param terms: those that are no stop words.
-    :param stop_words: the others: what tells ``travel_from`` from ``travel_to``.
-    """
-
-    words: tuple[str, ...]
-    terms: tuple[str, ...]
-    stop_words: frozenset[str]
+    words: tuple[str, ...]  # all of them, in the singular
+    terms: tuple[str, ...]  # those that are no stop words
+    stop_words: frozenset[str]  # the others: what tells ``travel_from`` from ``travel_to``
 
 
 def known_value(have: Mapping[str, str], parameter: str) -> str | None:

@@ -45,41 +45,26 @@ _EXACT = 65_536  # tools up to which the nearest one is found by comparing all
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Background:
-    """Background texts, as vectors of one encoder.
+    """Background texts, as vectors of one encoder."""
 
-    :param talk_TD: talk that is no task, unit rows, float32 [talk, D].
-    :param tasks_BD: tasks of many kinds of systems, unit rows, float32 [tasks, D].
-    :param tools_BD: means of clusters of tools of another catalogue, unit rows, float32 [background tools, D].
-    :param probe: weights of the linear model of tasks against talk, the constant last, float32 [D + 1].
-    """
-
-    talk_TD: Floats2d
-    tasks_BD: Floats2d
-    tools_BD: Floats2d
-    probe: Floats1d
+    talk_TD: Floats2d  # talk that is no task, unit rows, float32 [talk, D]
+    tasks_BD: Floats2d  # tasks of many kinds of systems, unit rows, float32 [tasks, D]
+    tools_BD: Floats2d  # means of clusters of tools of another catalogue, unit rows, float32 [background tools, D]
+    probe: Floats1d  # weights of the linear model of tasks against talk, the constant last, float32 [D + 1]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CatalogueStatistics:
-    """What one catalogue's tools are to the background texts.
-
-    :param mean_D: mean of the vectors of tools that represent the catalogue, float32 [D].
-    :param talk_T: for each text of talk, the cosine of the nearest tool, float32 [talk].
-    :param tasks_B: the same of each background task, float32 [tasks].
-    :param tools_B: the same of each background tool, float32 [background tools].
-    :param margin_T: for each text of talk, ``talk_T`` less its nearness to other talk, float32 [talk].
-    :param log_tools: natural logarithm of the number of tools.
-    :param log_words: natural logarithm of the mean number of distinct terms of a tool's text.
-    """
+    """What one catalogue's tools are to the background texts."""
 
     background: Background
-    mean_D: Floats1d
-    talk_T: Floats1d
-    tasks_B: Floats1d
-    tools_B: Floats1d
-    margin_T: Floats1d
-    log_tools: float
-    log_words: float
+    mean_D: Floats1d  # mean of the vectors of tools that represent the catalogue, float32 [D]
+    talk_T: Floats1d  # for each text of talk, the cosine of the nearest tool, float32 [talk]
+    tasks_B: Floats1d  # the same of each background task, float32 [tasks]
+    tools_B: Floats1d  # the same of each background tool, float32 [background tools]
+    margin_T: Floats1d  # for each text of talk, ``talk_T`` less its nearness to other talk, float32 [talk]
+    log_tools: float  # natural logarithm of the number of tools
+    log_words: float  # natural logarithm of the mean number of distinct terms of a tool's text
 
     def evidence(
         self, query: Query, similarities: Callable[[Floats1d], Floats1d], *, without: int | None = None
@@ -202,16 +187,13 @@ _MAX_LOGIT = 30.0  # beyond it the logistic function is 0 or 1 in float32
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Confidence:
-    """The confidence in one ranking.
+    """The confidence in one ranking."""
 
-    :param answerable: probability in [0, 1] that some tool serves the request, if every second request were unanswerable.
-    :param unanswerable: whether ``answerable`` is below the threshold that 95 of 100 served requests reach.
-    :param probabilities: for each candidate, the probability that it is needed, given that the request is answerable;
-        float32 [candidates], in (0, 1), falling with the rank.
-    """
-
+    # probability in [0, 1] that some tool serves the request, if every second request were unanswerable
     answerable: float
-    unanswerable: bool
+    unanswerable: bool  # whether ``answerable`` is below the threshold that 95 of 100 served requests reach
+    # for each candidate, the probability that it is needed, given that the request is answerable; float32 [candidates],
+    # in (0, 1), falling with the rank
     probabilities: Floats1d
 
     def sufficient(self, best: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -225,35 +207,23 @@ class Confidence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServedNeed:
-    """How well a need is served.
+    """How well a need is served."""
 
-    :param probability: in [0, 1], that some tool serves it, if every second need were served by none.
-    :param unserved: whether that is below the threshold that 95 of 100 served needs reach.
-    """
-
-    probability: float
-    unserved: bool
+    probability: float  # in [0, 1], that some tool serves it, if every second need were served by none
+    unserved: bool  # whether that is below the threshold that 95 of 100 served needs reach
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calibration:
-    """The parameters of the models.
-
-    :param task: evidence → weight in the model of tasks; ``""`` is the constant.
-    :param served: evidence → weight in the model of served tasks; ``""`` is the constant.
-    :param needed: evidence → weight in the model of tools; ``""`` is the constant.
-    :param threshold: a request with a lower probability counts as unanswerable.
-    :param need: evidence → weight in the model of served needs; ``""`` is the constant.
-    :param need_threshold: a need with a lower probability counts as served by nothing.
-    """
+    """The parameters of the models."""
 
     background: Background
-    task: Mapping[str, float]
-    served: Mapping[str, float]
-    needed: Mapping[str, float]
-    threshold: float
-    need: Mapping[str, float]
-    need_threshold: float
+    task: Mapping[str, float]  # evidence → weight in the model of tasks; ``""`` is the constant
+    served: Mapping[str, float]  # evidence → weight in the model of served tasks; ``""`` is the constant
+    needed: Mapping[str, float]  # evidence → weight in the model of tools; ``""`` is the constant
+    threshold: float  # a request with a lower probability counts as unanswerable
+    need: Mapping[str, float]  # evidence → weight in the model of served needs; ``""`` is the constant
+    need_threshold: float  # a need with a lower probability counts as served by nothing
 
     def answerable(self, evidence: Mapping[str, Floats1d | float]) -> NDArray[np.float32]:
         """The probability that some tool serves each request, float32 [requests]."""

@@ -97,19 +97,14 @@ Compute: TypeAlias = Callable[[QueryContext, Clause, Tools], Floats1d | None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Feature:
-    """One ranking feature.
-
-    :param compute: its raw values for a part of the request, or for all of it.
-    :param weight: how much it counts in preset ``default``, 0 to 1,000; only the proportions of the weights matter.
-    :param baseline_weight: how much it counts in the baselines. Never changed, so that baselines stay comparable.
-    :param text: whether it compares texts, so that it has a value for every tool, whatever the graph.
-    """
+    """One ranking feature."""
 
     name: str
-    compute: Compute
-    weight: float
+    compute: Compute  # its raw values for a part of the request, or for all of it
+    weight: float  # how much it counts in preset ``default``, 0 to 1,000; only the proportions of the weights matter
+    # how much it counts in the baselines. Never changed, so that baselines stay comparable
     baseline_weight: float = 0.0
-    text: bool = True
+    text: bool = True  # whether it compares texts, so that it has a value for every tool, whatever the graph
 
 
 def bm25(field: str) -> Compute:
@@ -235,16 +230,12 @@ _EVERYDAY = 0.3  # of that share, where the name is an everyday word in small le
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SystemEvidence:
-    """The systems of the candidates of one request.
+    """The systems of the candidates of one request."""
 
-    :param systems_T: the system of each tool, numbered from 0, int64 [tools]; a tool without one is a system of its own.
-    :param named_CS: the share that each clause adds to each system by naming it, float32 [clauses, systems], >= 0.
-    :param system_count: the number of systems of the whole catalogue, at least 2.
-    """
-
+    # the system of each tool, numbered from 0, int64 [tools]; a tool without one is a system of its own
     systems_T: NDArray[np.int64]
-    named_CS: Floats2d
-    system_count: int
+    named_CS: Floats2d  # the share that each clause adds to each system by naming it, float32 [clauses, systems], >= 0
+    system_count: int  # the number of systems of the whole catalogue, at least 2
 
     def log_shares(self, clauses_CT: Floats2d, whole_T: Floats1d) -> Floats1d:
         """The logarithm of the share of each tool's system, float32 [tools], <= 0; 0 for the best system.

@@ -30,20 +30,15 @@ from retrieval.ranking.weights import BASELINE, BASELINE_FUSION, RankingWeights
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FeatureMatrix:
-    """The features of the candidates of one request.
+    """The features of the candidates of one request."""
 
-    :param tools: numbers of the candidates, ascending and distinct.
-    :param standardised: feature → z-scores, float32 [tools], in the order in which they are added up.
-    :param raw: feature → its values, float32 [tools]; empty where only the z-scores are known.
-    :param systems: the systems of the tools; None where system coherence is not used.
-    :param clauses_CT: how well each tool matches each clause, z-scores, float32 [clauses, tools]; no row without clause fusion.
-    """
-
-    tools: NDArray[np.int64]
-    standardised: Mapping[str, Floats1d]
+    tools: NDArray[np.int64]  # numbers of the candidates, ascending and distinct
+    standardised: Mapping[str, Floats1d]  # feature → z-scores, float32 [tools], in the order in which they are added up
+    # how well each tool matches each clause, z-scores, float32 [clauses, tools]; no row without clause fusion
     clauses_CT: Floats2d
+    # feature → its values, float32 [tools]; empty where only the z-scores are known
     raw: Mapping[str, Floats1d] = field(default_factory=dict)
-    systems: SystemEvidence | None = None
+    systems: SystemEvidence | None = None  # the systems of the tools; None where system coherence is not used
 
     def scores(self, weights: RankingWeights) -> Floats1d:
         """The score of each tool, float32 [tools]: the weighted sum of the features, clause fusion, and system coherence."""

@@ -40,14 +40,11 @@ _SERVES = NEEDED
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FusedNeeds:
-    """One ranking over needs.
+    """One ranking over needs."""
 
-    :param ranking: all tools of the rankings; the score is the expected number of needs that a tool adds to those before it, >= 0.
-    :param served_NT: the probability that each tool is needed for each need, float32 [needs, tools].
-    """
-
+    # all tools of the rankings; the score is the expected number of needs that a tool adds to those before it, >= 0
     ranking: Ranking
-    served_NT: Floats2d
+    served_NT: Floats2d  # the probability that each tool is needed for each need, float32 [needs, tools]
 
     def needs_of(self, tool: int) -> tuple[int, ...]:
         """The needs that a tool serves, the one that it serves best first."""

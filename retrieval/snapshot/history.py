@@ -108,21 +108,14 @@ def _ids(store: Path) -> set[str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredSnapshot:
-    """A snapshot of a store.
-
-    :param tool_count: number of tools; 0 where its manifest cannot be read.
-    :param bytes: size on disk.
-    :param published: when it was published last, UTC; None for never.
-    :param current: whether ``CURRENT`` names it.
-    :param problem: why it cannot be served, as far as its manifest tells; empty if nothing is known against it.
-    """
+    """A snapshot of a store."""
 
     snapshot_id: str
-    tool_count: int
-    bytes: int
-    published: datetime | None
-    current: bool
-    problem: str = ""
+    tool_count: int  # number of tools; 0 where its manifest cannot be read
+    bytes: int  # size on disk
+    published: datetime | None  # when it was published last, UTC; None for never
+    current: bool  # whether ``CURRENT`` names it
+    problem: str = ""  # why it cannot be served, as far as its manifest tells; empty if nothing is known against it
 
     def to_json(self) -> dict[str, Any]:
         """Return the JSON form; the time in ISO 8601 or null."""
@@ -165,16 +158,11 @@ def list_snapshots(store: Path) -> tuple[StoredSnapshot, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Collected:
-    """What a collection did.
+    """What a collection did."""
 
-    :param removed: the snapshots that it removed, oldest first.
-    :param in_use: those that it would have removed, but that a process serves or reads.
-    :param bytes: what the removed ones had on disk.
-    """
-
-    removed: tuple[str, ...] = ()
-    in_use: tuple[str, ...] = ()
-    bytes: int = 0
+    removed: tuple[str, ...] = ()  # the snapshots that it removed, oldest first
+    in_use: tuple[str, ...] = ()  # those that it would have removed, but that a process serves or reads
+    bytes: int = 0  # what the removed ones had on disk
 
 
 def collect(store: Path, keep: int) -> Collected:

@@ -172,21 +172,14 @@ _Action: TypeAlias = Literal["publish", "rollback"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Publication:
-    """One change of the published snapshot.
+    """One change of the published snapshot."""
 
-    :param sequence: its number in the store, from 1, without gaps.
-    :param snapshot_id: what was published; ``previous_id`` what was before, empty for nothing.
-    :param time: when, UTC.
-    :param action: whether it was a new publication or a way back.
-    :param actor: who did it: ``user@host``, or what the caller named.
-    """
-
-    sequence: int
-    snapshot_id: str
+    sequence: int  # its number in the store, from 1, without gaps
+    snapshot_id: str  # what was published; ``previous_id`` what was before, empty for nothing
     previous_id: str
-    time: datetime
-    action: _Action
-    actor: str
+    time: datetime  # when, UTC
+    action: _Action  # whether it was a new publication or a way back
+    actor: str  # who did it: ``user@host``, or what the caller named
 
     def to_json(self) -> dict[str, Any]:
         """Return the JSON form; the time in ISO 8601."""

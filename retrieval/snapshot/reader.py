@@ -43,20 +43,13 @@ from retrieval.snapshot.publish import ServingLease, current_snapshot, serving_l
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeRecord:
-    """A node.
+    """A node."""
 
-    :param type: entity type.
-    :param name: canonical name; for a tool its title.
-    :param text: the text that is embedded; empty for a tool, whose text comes from its own record.
-    :param surface_forms: each form in which documents write it, with its number of occurrences.
-    :param aliases: each other name that is declared for it, with its origin.
-    """
-
-    type: str
-    name: str
-    text: str
-    surface_forms: SurfaceForms
-    aliases: Aliases = ()
+    type: str  # entity type
+    name: str  # canonical name; for a tool its title
+    text: str  # the text that is embedded; empty for a tool, whose text comes from its own record
+    surface_forms: SurfaceForms  # each form in which documents write it, with its number of occurrences
+    aliases: Aliases = ()  # each other name that is declared for it, with its origin
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> NodeRecord:
@@ -73,26 +66,17 @@ class NodeRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EdgeRecord:
-    """An edge.
+    """An edge."""
 
-    :param key: distinguishes edges between the same two nodes.
-    :param phrases: the words that express it in the documents, where they differ from the predicate's name.
-    :param provenance: the places in documents where it was found.
-    :param evidence_count: number of these places; ``provenance`` may hold only the first ones.
-    :param parameter: for an edge between two tools: the input that is filled, or empty.
-    :param output: the output that fills it, or empty.
-    :param entity: canonical name of the entity that input and output share, or empty.
-    :param field: the field of that entity, or empty.
-    """
-
-    key: str
+    key: str  # distinguishes edges between the same two nodes
+    # the words that express it in the documents, where they differ from the predicate's name
     phrases: tuple[str, ...] = ()
-    provenance: tuple[Provenance, ...] = ()
-    evidence_count: int | None = None
-    parameter: str = ""
-    output: str = ""
-    entity: str = ""
-    field: str = ""
+    provenance: tuple[Provenance, ...] = ()  # the places in documents where it was found
+    evidence_count: int | None = None  # number of these places; ``provenance`` may hold only the first ones
+    parameter: str = ""  # for an edge between two tools: the input that is filled, or empty
+    output: str = ""  # the output that fills it, or empty
+    entity: str = ""  # canonical name of the entity that input and output share, or empty
+    field: str = ""  # the field of that entity, or empty
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> EdgeRecord:

@@ -60,32 +60,21 @@ _TERMS_KIND = "field-terms.v1"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SnapshotContent:
-    """The content of a snapshot.
-
-    :param graph: its tools are ``tools``, in their order.
-    :param encoder: encodes the texts of nodes and the names of tools.
-    :param extractor: versioned name of the extractor of the triples.
-    :param abbreviations: map from each abbreviation to its long form, as used in canonicalisation.
-    :param created_by: name and version of the program.
-    :param sources: the named sources, sorted by name.
-    :param overlays: the overlay files, in the order in which they were applied.
-    :param boosts: tool id → standard deviations of the scores that are added to its score, in [-1, 1].
-    :param value_shapes: the parameters whose values have a shape.
-    :param ranking: the ranking weights; None for the shipped ones.
-    """
+    """The content of a snapshot."""
 
     tools: Sequence[Tool]
-    graph: ToolGraph
+    graph: ToolGraph  # its tools are ``tools``, in their order
     ontology: Ontology
-    encoder: Encoder
-    extractor: str
-    abbreviations: Mapping[str, str]
-    created_by: str
-    sources: tuple[NamedSource, ...] = ()
-    overlays: tuple[OverlayInfo, ...] = ()
+    encoder: Encoder  # encodes the texts of nodes and the names of tools
+    extractor: str  # versioned name of the extractor of the triples
+    abbreviations: Mapping[str, str]  # map from each abbreviation to its long form, as used in canonicalisation
+    created_by: str  # name and version of the program
+    sources: tuple[NamedSource, ...] = ()  # the named sources, sorted by name
+    overlays: tuple[OverlayInfo, ...] = ()  # the overlay files, in the order in which they were applied
+    # tool id → standard deviations of the scores that are added to its score, in [-1, 1]
     boosts: Mapping[str, float] = field(default_factory=dict)
-    value_shapes: Sequence[ShapeUse] = ()
-    ranking: RankingSection | None = None
+    value_shapes: Sequence[ShapeUse] = ()  # the parameters whose values have a shape
+    ranking: RankingSection | None = None  # the ranking weights; None for the shipped ones
 
 
 def write_snapshot(

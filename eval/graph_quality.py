@@ -178,10 +178,8 @@ def _known_pairs(edges: Iterable[tuple[str, str]], snapshot: Snapshot) -> tuple[
 
 
 def _edge_precision(snapshot: Snapshot, gold_files: Sequence[Path]) -> EdgePrecision:
-    """Score the graph's edges between tools against every kind of gold edges.
-
-    Dependencies that the documents declare were not derived, so these ``depends_on`` edges are left out and counted.
-    """
+    """Score the graph's edges between tools against every kind of gold edges. Dependencies that the documents declare
+    were not derived, so these ``depends_on`` edges are left out and counted."""
     size, graph = snapshot.tool_count, snapshot.adjacency
     by_kind: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for path in gold_files:
@@ -297,11 +295,10 @@ class _Edges:
 
 
 def _connectivity(snapshot: Snapshot, queries: QuerySet) -> Connectivity:
-    """Measure for each relation the share of requests with several tools for which it connects two, or all, of them.
-
-    Of alternatives, the first counts. Gold tools that the catalogue does not have are left out. In the random graphs the tails of
-    the edges of each predicate between the same two systems are permuted, so each tool and each node keeps its number of edges, and its
-    systems: the tools of a request are mostly of one system, and so are the tools of an edge.
+    """Measure for each relation the share of requests with several tools for which it connects two, or all, of them. Of
+    alternatives, the first counts. Gold tools that the catalogue does not have are left out. In the random graphs the
+    tails of the edges of each predicate between the same two systems are permuted, so each tool and each node keeps its
+    number of edges, and its systems: the tools of a request are mostly of one system, and so are the tools of an edge.
     """
     gold: list[list[int]] = []
     for query in queries.queries:
@@ -331,10 +328,8 @@ def _connectivity(snapshot: Snapshot, queries: QuerySet) -> Connectivity:
 
 
 def _counts(edges: _Edges, gold: Sequence[Sequence[int]], snapshot: Snapshot) -> dict[str, tuple[int, int]]:
-    """For each relation the number of requests of which it connects two tools, and of which it connects all.
-
-    :param gold: for each request the numbers of its tools, at least two, ascending.
-    """
+    """For each relation the number of requests of which it connects two tools, and of which it connects all. ``gold``:
+    for each request the numbers of its tools, at least two, ascending."""
     size, between = snapshot.tool_count, edges.kinds % 2 == 1
     wanted = [one * size + other for tools in gold for one, other in combinations(tools, 2)]
     pairs = np.unique(np.asarray(wanted, dtype=np.int64))

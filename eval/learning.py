@@ -147,10 +147,8 @@ def learn(
 def make_past_requests(
     sessions: Sequence[Session], vectors_PD: Floats2d, snapshot: Snapshot, *, min_reporters: int
 ) -> PastRequests:
-    """The learned part of these sessions; its weight is 0 until :func:`learn` chooses it.
-
-    :param vectors_PD: their vectors, zeros where a text is not known, float32 [sessions, D].
-    """
+    """The learned part of these sessions; its weight is 0 until :func:`learn` chooses it. ``vectors_PD``: their
+    vectors, zeros where a text is not known, float32 [sessions, D]."""
     tools = [[snapshot.tool_number(tool) for tool in each.tools] for each in sessions]
     words = make_postings(each.terms or terms(each.query) for each in sessions)
     names = [each.reporter or f"\0{place}" for place, each in enumerate(sessions)]
@@ -173,10 +171,8 @@ def mcnemar(gained: int, lost: int) -> float:
 
 
 def bounded_sessions(sessions: list[Session], min_reporters: int) -> list[Session]:
-    """The newest sessions, of a reporter as many as the median of all reporters, at least 20: nobody counts more by reporting more.
-
-    A line of a file without a reporter is the operator's word and is not bounded.
-    """
+    """The newest sessions, of a reporter as many as the median of all reporters, at least 20: nobody counts more by
+    reporting more. A line of a file without a reporter is the operator's word and is not bounded."""
     counts = Counter(each.reporter for each in sessions if each.reporter)
     cap = max(_LEAST_CAP, int(statistics.median(counts.values()))) if counts and min_reporters > 1 else len(sessions)
     seen = Counter[str]()

@@ -93,11 +93,7 @@ _ANSWER, _RUN, _SET = TypeAdapter(Answer), TypeAdapter(Run), TypeAdapter(Measure
 
 
 def run_named(runs: Iterable[Run], system: str, subject: str) -> Run:
-    """Return the run of one system.
-
-    :param subject: what the runs are of, for the error.
-    :raises NotFoundError: when there is none; the remedy lists the systems.
-    """
+    """Return the run of one system."""
     known = {run.system: run for run in runs}
     if system not in known:
         remedy = f"There are: {', '.join(known) or 'none'}"
@@ -123,10 +119,7 @@ def read_run(folder: Path, system: str) -> Run:
 
 
 def read_runs(folder: Path) -> tuple[Run, ...]:
-    """Read every run of a folder, sorted by the name of its system.
-
-    :raises DocumentError: when a file is damaged.
-    """
+    """Read every run of a folder, sorted by the name of its system."""
     runs = []
     for header in sorted((folder / "runs").glob("[!.]*.json")):
         file = header.with_suffix(".jsonl")
@@ -151,10 +144,8 @@ def read_header(path: Path, answers: Iterable[Answer] = ()) -> Run:
 
 
 def read_answers(path: Path) -> tuple[list[Answer], list[int]]:
-    """Read the complete answers of a file, in order, and the numbers of its damaged lines; both empty where there is no file.
-
-    An incomplete last line is logged and left out: its request counts as not sent.
-    """
+    """Read the complete answers of a file, in order, and the numbers of its damaged lines; both empty where there is no
+    file. An incomplete last line is logged and left out: its request counts as not sent."""
     try:
         *lines, torn = path.read_bytes().split(b"\n")
     except FileNotFoundError:
@@ -184,10 +175,7 @@ def write_header(path: Path, run: Run) -> None:
 
 
 def write_run(folder: Path, run: Run) -> None:
-    """Write a whole run; an earlier run of the system is replaced.
-
-    :raises StorageError: when a file cannot be written.
-    """
+    """Write a whole run; an earlier run of the system is replaced."""
     header, answers = run_files(folder, run.system)
     write_file(answers, "".join(map(answer_line, run.answers.values())))
     write_header(header, run)

@@ -124,10 +124,7 @@ def share_too_large(queries: Sequence[LabelledQuery], k: int) -> float:
 
 
 def score(run: Run, queries: QuerySet, cutoffs: Sequence[int] = CUTOFFS) -> Scores:
-    """Score a run against the gold sets; a request without an answer scores 0 in every measure.
-
-    :raises InvalidArgumentError: when there is no cutoff, one below 1, or a repeated one.
-    """
+    """Score a run against the gold sets; a request without an answer scores 0 in every measure."""
     if not cutoffs or min(cutoffs) < 1 or len(set(cutoffs)) < len(cutoffs):
         raise InvalidArgumentError(f"cutoffs are distinct and at least 1, not {list(cutoffs)}", subject="cutoffs")
     values_QM = np.zeros((len(queries.queries), len(METRICS) * len(cutoffs)), dtype=np.float32)
@@ -153,10 +150,7 @@ def rounded(value: float) -> float:
 
 
 def check(*, resamples: int, seed: int) -> None:
-    """Check the arguments of the bootstrap.
-
-    :raises InvalidArgumentError: when ``resamples`` is below 1, or the seed is negative.
-    """
+    """Check the arguments of the bootstrap."""
     if resamples < 1:
         raise InvalidArgumentError(f"there must be at least one resample, not {resamples}", subject="resamples")
     if seed < 0:
@@ -164,13 +158,9 @@ def check(*, resamples: int, seed: int) -> None:
 
 
 def resampled_means(values_QC: NDArray[np.float32], *, resamples: int, seed: int, stratum: str) -> NDArray[np.float32]:
-    """Return the mean of every column over each draw of the rows.
-
-    :param values_QC: float32 [requests, columns]; all columns are averaged over the same draws.
-    :param stratum: name of the set of requests. The draws depend only on it, the seed and the number of requests, and
-        not on other strata.
-    :returns: float32 [columns, resamples].
-    """
+    """Return the mean of every column over each draw of the rows. ``values_QC``: float32 [requests, columns]; all
+    columns are averaged over the same draws. ``stratum``: name of the set of requests. The draws depend only on it, the
+    seed and the number of requests, and not on other strata. Returns float32 [columns, resamples]."""
     rows, columns = values_QC.shape
     name = int.from_bytes(hashlib.sha256(stratum.encode("utf-8", "surrogatepass")).digest()[:16], "big")
     generator = np.random.Generator(np.random.PCG64(np.random.SeedSequence([seed, name])))
@@ -194,11 +184,9 @@ def interval(means_CB: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArra
 
 
 def p_value(differences_CB: NDArray[np.float32]) -> NDArray[np.float64]:
-    """Return two-sided p-values of differences, float64 [columns], in (0, 1].
-
-    Twice the share of draws on the rarer side of 0. Draws without a difference count on both sides, and one is added
-    to count and total, so the number of draws limits how small p can be (Davison and Hinkley, 1997, section 4.2).
-    Systems with the same answers have p = 1.
+    """Return two-sided p-values of differences, float64 [columns], in (0, 1]. Twice the share of draws on the rarer
+    side of 0. Draws without a difference count on both sides, and one is added to count and total, so the number of
+    draws limits how small p can be (Davison and Hinkley, 1997, section 4.2). Systems with the same answers have p = 1.
     """
     below = np.count_nonzero(differences_CB <= _TIE, axis=1)
     above = np.count_nonzero(differences_CB >= -_TIE, axis=1)
@@ -236,10 +224,9 @@ def abstains(run: Run, query_id: str) -> bool:
 
 
 def abstention_rates(measured: MeasuredSet, *, resamples: int, seed: int) -> Iterator[AbstentionRate]:
-    """Yield for each system the rate on all unanswerable requests, on each kind of them, and on the answerable ones, where it is false.
-
-    Without unanswerable requests there are none: what a system does on answerable requests alone says nothing about abstaining.
-    """
+    """Yield for each system the rate on all unanswerable requests, on each kind of them, and on the answerable ones,
+    where it is false. Without unanswerable requests there are none: what a system does on answerable requests alone
+    says nothing about abstaining."""
     unanswerable = measured.queries.unanswerable
     groups: dict[tuple[str, str], Sequence[LabelledQuery]] = {(UNANSWERABLE, ""): unanswerable}
     for kind in dict.fromkeys(query.kind for query in unanswerable if query.kind):

@@ -281,14 +281,9 @@ _Scored: TypeAlias = tuple[QuerySet, Mapping[str, Scores]]
 
 @dataclass(frozen=True, kw_only=True)
 class _Group:
-    """Requests, or sets of them, with the mean of every system and measure.
-
-    :param scope: as in :class:`Figure`; likewise ``name`` (``group`` there) and ``set_name``.
-    :param queries: number of requests.
-    :param too_large: for each measure, the share of requests with more gold tools than its cutoff.
-    :param values_SM: means, float64 [systems, measures].
-    :param draws_SMB: means over each draw, float32 [systems, measures, resamples].
-    """
+    """Requests, or sets of them, with the mean of every system and measure. ``queries``: number of requests.
+    ``values_SM``: means, float64 [systems, measures]. ``draws_SMB``: means over each draw, float32 [systems, measures,
+    resamples]."""
 
     scope: str
     name: str
@@ -302,10 +297,8 @@ class _Group:
 
 
 def _groups(sets: Sequence[_Scored], *, resamples: int, seed: int) -> Iterator[_Group]:
-    """Yield each set and its classes, then the mean over all sets, for the systems that ran on all of them.
-
-    Draws are within a set, so the draws of the mean are stratified by set.
-    """
+    """Yield each set and its classes, then the mean over all sets, for the systems that ran on all of them. Draws are
+    within a set, so the draws of the mean are stratified by set."""
     everywhere = [name for name in sets[0][1] if all(name in scores for _, scores in sets)] if sets else []
     mean: _Group | None = None
     for queries, scores in sets:

@@ -129,11 +129,7 @@ def make_systems(
 
 
 class LocalSystem:
-    """Measures one retriever without reasons, because explaining is not part of the cost of retrieval.
-
-    :param reranker: name of its reranker.
-    :param without: the features that an ablation leaves out.
-    """
+    """Measures one retriever without reasons, because explaining is not part of the cost of retrieval."""
 
     def __init__(
         self, retriever: Retriever, snapshot: Snapshot, encoder: Encoder, *, reranker: str, without: Sequence[str] = ()
@@ -155,10 +151,7 @@ class LocalSystem:
         }
 
     def ask(self, query: str, *, k: int, timeout_s: float, needs: Sequence[str] = ()) -> Ranked:
-        """Return the best ``k`` tools, with the milliseconds of each stage.
-
-        :raises DeadlineError: between two stages, when the deadline has passed.
-        """
+        """Return the best ``k`` tools, with the milliseconds of each stage."""
         deadline = time.monotonic() + timeout_s
         request = Request(query=query, needs=tuple(needs), k=k, explain=False, deadline=deadline)
         response = self._retriever.retrieve(request)
@@ -171,14 +164,7 @@ class LocalSystem:
 
 
 class RemoteSystem:
-    """Measures an endpoint through the shipped client, without reasons.
-
-    :param name: ``grpc:HOST:PORT``, for the server's default preset, or ``grpc:HOST:PORT/PRESET``.
-    :param snapshot_id: the snapshot that it must serve, because gold ids, failures and graph belong to it.
-    :raises SnapshotError: when it serves another snapshot.
-    :raises InvalidArgumentError: when the name has no address, or the server does not have the preset.
-    :raises EgotoolsError: when the server does not answer.
-    """
+    """Measures an endpoint through the shipped client, without reasons."""
 
     def __init__(self, name: str, *, snapshot_id: str) -> None:
         self.name = name
@@ -216,11 +202,7 @@ class RemoteSystem:
         }
 
     def ask(self, query: str, *, k: int, timeout_s: float, needs: Sequence[str] = ()) -> Ranked:
-        """Return the best ``k`` tools; ``total`` is the round-trip time, ``server`` the server's own total, in ms.
-
-        :raises NotReadyError: when the server cannot be reached, or now serves another snapshot.
-        :raises EgotoolsError: the error class for the status of the failed call.
-        """
+        """Return the best ``k`` tools; ``total`` is the round-trip time, ``server`` the server's own total, in ms."""
         started = time.perf_counter()
         try:
             answer = self._client.retrieve(

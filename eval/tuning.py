@@ -135,10 +135,8 @@ def gold_numbers(snapshot: Snapshot, slots: Sequence[Slot]) -> list[list[int]] |
 
 
 def smooth_recall(cases: Sequence[Case], weights: RankingWeights, cutoffs: Sequence[int]) -> float:
-    """Return the mean of a smooth CompleteRecall over the requests and cutoffs, in [0, 1].
-
-    A sigmoid replaces the step at each cutoff: a request that is complete at 11 instead of 12 is worth more.
-    """
+    """Return the mean of a smooth CompleteRecall over the requests and cutoffs, in [0, 1]. A sigmoid replaces the step
+    at each cutoff: a request that is complete at 11 instead of 12 is worth more."""
     ranks_Q = np.array([case.completed_at(weights) for case in cases], dtype=np.float64)
     shares_KQ = ranks_Q / (np.asarray(cutoffs, dtype=np.float64)[:, None] + 0.5)
     return float((1.0 / (1.0 + shares_KQ**4)).mean())

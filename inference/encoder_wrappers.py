@@ -41,12 +41,8 @@ def with_recent_vectors(encoder: Encoder, *, max_rows: int = MAX_ROWS) -> Encode
 
 
 class RecentVectors(WrappedEncoder):
-    """An encoder that keeps the vectors of the last calls. Thread-safe. Equal calls give equal bits.
-
-    The keys are hashes under a secret of this object, so that no text stays in memory.
-
-    :param max_rows: vectors that are kept; the least recently used ones are dropped first.
-    """
+    """An encoder that keeps the vectors of the last calls. Thread-safe. Equal calls give equal bits. The keys are
+    hashes under a secret of this object, so that no text stays in memory."""
 
     def __init__(self, encoder: Encoder, *, max_rows: int = MAX_ROWS) -> None:
         super().__init__(encoder)
@@ -101,12 +97,9 @@ class _RecentSpanVectors(RecentVectors):
 
 
 class _Timeout:
-    """Runs calls on threads of their own, and waits for each only so long; while one is late, the others fail at once. Thread-safe.
-
-    A thread that waits for a server cannot be stopped: it ends with the timeouts of its call. There are at most 64.
-
-    :param subject: of the errors: the name of the model.
-    """
+    """Runs calls on threads of their own, and waits for each only so long; while one is late, the others fail at once.
+    Thread-safe. A thread that waits for a server cannot be stopped: it ends with the timeouts of its call. There are at
+    most 64. ``subject``: of the errors: the name of the model."""
 
     def __init__(self, subject: str, wait_s: float) -> None:
         self._subject = subject
@@ -116,10 +109,7 @@ class _Timeout:
         self._numbers = itertools.count()
 
     def call(self, attempt: Callable[[], _T]) -> _T:
-        """Return the result of ``attempt``.
-
-        :raises ModelError: when it does not come in time, or when an earlier call is late already.
-        """
+        """Return the result of ``attempt``."""
         result: Future[_T] = Future()
         started = time.monotonic()
         with self._lock:

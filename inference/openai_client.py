@@ -139,11 +139,8 @@ class ModelEndpoint:
 
 
 class _Bounds(threading.local):
-    """What is left to the request that this thread makes.
-
-    The library's own timeout begins again with each byte, be it of a head, of an interim answer or of a chunk's extension: so the
-    bounds lie below it, at the connection.
-    """
+    """What is left to the request that this thread makes. The library's own timeout begins again with each byte, be it
+    of a head, of an interim answer or of a chunk's extension: so the bounds lie below it, at the connection."""
 
     def __init__(self, address: str) -> None:
         self._address = address

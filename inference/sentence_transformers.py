@@ -14,12 +14,7 @@ MAX_CHARS = 32_768
 
 
 class SentenceTransformersEncoder:
-    """A sentence-transformers model in torch; needs the extra ``torch``.
-
-    :param model: a folder, or a name that the library resolves.
-    :raises MissingExtraError: without the extra ``torch``.
-    :raises ModelError: when the model cannot be loaded.
-    """
+    """A sentence-transformers model in torch; needs the extra ``torch``."""
 
     def __init__(self, model: str) -> None:
         try:

@@ -98,10 +98,8 @@ class GraphRetriever:
             return self.complete(context, ranking, margin=self._margin)
 
     def _answer_needs(self, context: QueryContext) -> Response:
-        """Each need is ranked by itself; the rankings are fused with that of the whole request.
-
-        The whole request is not searched for again: its entry nodes are those of its parts, its candidates the best of theirs.
-        """
+        """Each need is ranked by itself; the rankings are fused with that of the whole request. The whole request is
+        not searched for again: its entry nodes are those of its parts, its candidates the best of theirs."""
         parts = context.parts()
         for part in parts:
             generate_candidates(part)

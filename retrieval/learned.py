@@ -120,10 +120,8 @@ class PastRequests:
         return np.where(known, mixed, lexical).astype(np.float32)
 
     def _nearest(self, similarities: Floats1d) -> NDArray[np.int64]:
-        """The nearest past requests, nearest first, twice as many as vote.
-
-        Where more than one reporter is asked for, each may have twice its share, or two of them.
-        """
+        """The nearest past requests, nearest first, twice as many as vote. Where more than one reporter is asked for,
+        each may have twice its share, or two of them."""
         count = min(_SEARCHED, self.size)
         found = np.argpartition(-similarities, count - 1)[:count] if count else np.empty(0, dtype=np.int64)
         found = found[similarities[found] > 0]
@@ -155,10 +153,7 @@ def write_past_requests(folder: Path, learned: PastRequests) -> None:
 def read_past_requests(
     folder: Path, *, tool_count: int, dimensions: int, min_reporters: int, weight: float
 ) -> PastRequests:
-    """Open the memory-mapped segment.
-
-    :raises ValueError: when its arrays do not fit together or name a tool that the snapshot does not have.
-    """
+    """Open the memory-mapped segment."""
     arrays = {name: load_mapped(folder / f"use.{name}.npy") for name in _ARRAYS}
     words = read_postings(folder, "use")
     vectors_PD, lengths, pointers, tools, reporters = (arrays[name] for name in _ARRAYS)

@@ -121,10 +121,7 @@ class _Interleaved:
 
 
 def preset_named(presets: dict[str, Retriever], name: str) -> Retriever:
-    """Return the preset with this name; an empty name means the default preset.
-
-    :raises InvalidArgumentError: listing the known names; for a baseline that is not served, saying how it is.
-    """
+    """Return the preset with this name; an empty name means the default preset."""
     found = presets.get(name or DEFAULT_PRESET)
     if found is None and name in BASELINES:
         raise InvalidArgumentError(

@@ -35,10 +35,8 @@ def is_done(context: QueryContext, tools: NDArray[np.int64]) -> NDArray[np.bool_
 
 
 def after_done(context: QueryContext, ranking: Ranking) -> Ranking:
-    """The ranking without executed tools, with those raised that come after them; itself where none was executed.
-
-    The feature ``task_boost`` is by how much each was raised.
-    """
+    """The ranking without executed tools, with those raised that come after them; itself where none was executed. The
+    feature ``task_boost`` is by how much each was raised."""
     if not context.done:
         return ranking
     ranking = ranking.take(~is_done(context, ranking.tools))
@@ -81,10 +79,8 @@ _NO_ESTIMATE = "{}: without an estimate of the probabilities the answer has k to
 
 
 def respond(context: QueryContext, ranking: Ranking, *, preset: str, confidence: Confidence | None = None) -> Response:
-    """Return the response with the best tools of a ranking.
-
-    :param confidence: confidence in the ranking; None where it is not estimated.
-    """
+    """Return the response with the best tools of a ranking. ``confidence``: confidence in the ranking; None where it is
+    not estimated."""
     request = context.request
     best = _best(context, ranking)
     choice = request.auto_k and bool(request.first)
@@ -120,10 +116,7 @@ def respond_to_needs(
     preset: str,
 ) -> Response:
     """Return the response over needs: the best tools of the fused ranking, and how well each need is served.
-
-    :param rankings: one for each need.
-    :param served: how well each is served; None where it is not estimated.
-    """
+    ``served``: how well each is served; None where it is not estimated."""
     ranking = fused.ranking
     results = tuple(
         NeedResult(
@@ -211,15 +204,13 @@ def _chosen(context: QueryContext, ranking: Ranking, best: NDArray[np.int64]) ->
 def _within_budget(
     context: QueryContext, ranking: Ranking, best: NDArray[np.int64], worth: Floats1d | None
 ) -> NDArray[np.int64]:
-    """Of these positions those that are taken within the budget of tokens, in the order of the ranking.
-
-    Tools are taken by what each adds to the expected completeness over the root of its size; one that does not fit is passed over. On 438
-    requests of five sets (shipped company, restbench, tau2_service, toolsandbox, tooltalk) 43.9/62.8/84.0 % of the whole requests are complete
-    within 1,000/2,000/4,000 tokens and 76.3/91.7/98.0 % over needs; with the first tools of the ranking until one does not fit 36.1/53.5/78.1 and
-    73.7/89.5/95.0. Found on these: powers of the size from .25 to .7 are within 1.6 points; the size itself loses on short lists.
-
-    :param worth: what each candidate adds, float32 [candidates], -log(1 - probability) or expected needs; None: not known, the order counts.
-    """
+    """Of these positions those that are taken within the budget of tokens, in the order of the ranking. Tools are taken
+    by what each adds to the expected completeness over the root of its size; one that does not fit is passed over. On
+    438 requests of five sets (shipped company, restbench, tau2_service, toolsandbox, tooltalk) 43.9/62.8/84.0 % of the
+    whole requests are complete within 1,000/2,000/4,000 tokens and 76.3/91.7/98.0 % over needs; with the first tools of
+    the ranking until one does not fit 36.1/53.5/78.1 and 73.7/89.5/95.0. Found on these: powers of the size from .25 to
+    .7 are within 1.6 points; the size itself loses on short lists. ``worth``: what each candidate adds, float32
+    [candidates], -log(1 - probability) or expected needs; None: not known, the order counts."""
     budget = context.request.budget_tokens
     if not len(best):
         return best
@@ -246,10 +237,7 @@ def fitting(sizes: Sequence[int], order: Sequence[int], budget: int) -> list[int
 
 
 def _while_waited_for(request: Request, returned: Ranking, stage: str) -> Iterator[int]:
-    """Yield the returned tools.
-
-    :raises DeadlineError: before a tool when the caller no longer waits: its explanation, or its schema, takes milliseconds.
-    """
+    """Yield the returned tools."""
     for tool in returned.tools:
         request.check(stage)
         yield int(tool)

@@ -56,9 +56,8 @@ class _Known:
     @cached_property
     def answered(self) -> Mapping[tuple[str, ...], Supplier]:
         """The index terms of each identifier that an executed tool has answered → that tool, of several the last one.
-
-        Only outputs whose name says that they identify something, and what: an ``id`` or a ``price`` may be that of anything.
-        """
+        Only outputs whose name says that they identify something, and what: an ``id`` or a ``price`` may be that of
+        anything."""
         numbers = (self.snapshot.find_node(f"tool:{each}") for each in self.request.done)
         return {
             output.terms: Supplier(tool, SUPPLIES, output.name, _ANSWERED)
@@ -355,12 +354,8 @@ class ToolPlanner:
         self._needs_of: NeedsOf = lru_cache(_CACHED_TOOLS)(partial(tool_needs, snapshot, predicates))
 
     def plan(self, request: PlanRequest, retriever: Retriever) -> ToolPlan:
-        """The cheapest plan (:class:`retrieval.completion.plan.CallCosts`) for the goals.
-
-        :param retriever: matches the query and the needs of the request, if it has any.
-        :raises NotFoundError: naming a goal that the catalogue does not have.
-        :raises DeadlineError: between two stages, when the caller no longer waits.
-        """
+        """The cheapest plan (:class:`retrieval.completion.plan.CallCosts`) for the goals. ``retriever``: matches the
+        query and the needs of the request, if it has any."""
         matched = retriever.retrieve(request.retrieval()) if request.is_matched else None
         known = _Known.of(request, self._snapshot, self._needs_of)
         certainty = self._goals(request, matched)

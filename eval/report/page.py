@@ -36,12 +36,7 @@ def write_report(
     folder: Path, summary: Summary, sets: Sequence[MeasuredSet], *, failures: Sequence[Failure] = (), title: str = ""
 ) -> tuple[Path, ...]:
     """Write ``report.md`` and ``.html``, ``summary.json``, ``per_query.jsonl``, ``failures.md`` and ``.html``.
-
-    :param sets: the measured sets of the summary.
-    :param failures: result of :func:`eval.failures.analyse_failures`.
-    :returns: the written files.
-    :raises StorageError: when a file cannot be written; existing files are then old or new, never incomplete.
-    """
+    ``sets``: the measured sets of the summary. Returns the written files."""
     several = sum(facts.queries > 0 for facts in summary.sets.values()) > 1
     parts = [_means(summary)] if several else []
     parts += [_of_set(summary, measured) for measured in sets]
@@ -202,9 +197,8 @@ def _causes(failures: Sequence[Failure], sets: Sequence[MeasuredSet]) -> Markdow
 
 
 def per_query_rows(sets: Sequence[MeasuredSet]) -> Iterator[dict[str, Any]]:
-    """A row for each request: the rank of each gold tool in each system's answer, the least k that completes it, and, in a set with
-    unanswerable requests, whether the system abstains.
-    """
+    """A row for each request: the rank of each gold tool in each system's answer, the least k that completes it, and,
+    in a set with unanswerable requests, whether the system abstains."""
     for measured in sets:
         for query in measured.queries.asked:
             systems = {}

@@ -37,12 +37,9 @@ def by_set(summary: Summary) -> dict[str, Scope]:
 def figures_table(
     summary: Summary, scopes: Mapping[str, Scope], measures: Sequence[str], *, intervals: bool = False
 ) -> Markdown:
-    """One metric at some cutoffs in percent, the best of each column in bold.
-
-    Of CompleteRecall the first row has the share of requests with more than k gold tools, which no system can complete.
-
-    :param scopes: heading → the requests: a column each, or with intervals one for each cutoff.
-    """
+    """One metric at some cutoffs in percent, the best of each column in bold. Of CompleteRecall the first row has the
+    share of requests with more than k gold tools, which no system can complete. ``scopes``: heading → the requests: a
+    column each, or with intervals one for each cutoff."""
     cutoffs = [f"@{cutoff_of(measure)}" for measure in measures]
     found = {
         (scope, measure): {system: summary.figure(scope, system, measure) for system in summary.systems}
@@ -116,10 +113,9 @@ def abstention_table(summary: Summary, set_name: str) -> Markdown:
 
 
 def systems_table(summary: Summary, sets: Sequence[MeasuredSet]) -> tuple[Markdown, str]:
-    """The settings in which the configurations of the systems differ, with the maximum size of an answer; and those that all share.
-
-    Differences between the sets of one system (the snapshot) are only in the hashes of the configurations.
-    """
+    """The settings in which the configurations of the systems differ, with the maximum size of an answer; and those
+    that all share. Differences between the sets of one system (the snapshot) are only in the hashes of the
+    configurations."""
     runs = [run for measured in sets for run in measured.runs]
     common = _common([run.config for run in runs])
     rows = []

@@ -45,11 +45,8 @@ def make_flat(snapshot: Snapshot, encoder: Encoder) -> list[FlatRetriever]:
 
 
 class FlatRetriever:
-    """Every allowed tool, ranked; tools whose features are all 0 are left out.
-
-    :param encoder: None where the ranking needs no vectors.
-    :param config: how the request is analysed.
-    """
+    """Every allowed tool, ranked; tools whose features are all 0 are left out. ``encoder``: None where the ranking
+    needs no vectors."""
 
     def __init__(
         self,
@@ -85,10 +82,8 @@ def rank_by_bm25(context: QueryContext) -> Ranking:
 
 
 def rank_by_rrf(context: QueryContext) -> Ranking:
-    """Reciprocal rank fusion of BM25 and of the cosine of title and description; scores from 0 to 2 / 61.
-
-    Each of the two ranks all candidates, ties by tool number; a tool with the value 0 is not in its ranking.
-    """
+    """Reciprocal rank fusion of BM25 and of the cosine of title and description; scores from 0 to 2 / 61. Each of the
+    two ranks all candidates, ties by tool number; a tool with the value 0 is not in its ranking."""
     features = _signals(context, {"cosine_text": cosine_text})
     scores = np.zeros(len(context.candidates), dtype=np.float32)
     for values in features.values():

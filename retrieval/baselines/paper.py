@@ -84,10 +84,7 @@ class SemanticRetriever:
         self.encoder = encoder
 
     def retrieve(self, request: Request) -> Response:
-        """The best k tools by cosine.
-
-        :raises ModelError: when the encoder is down: there is no fallback.
-        """
+        """The best k tools by cosine."""
         context = QueryContext.begin(request, self.snapshot, self.encoder)
         if context.query.vector_D is None:
             raise ModelError(context.fallbacks[0], subject=self.encoder.name, remedy="Use the preset bm25-regex-title")
@@ -108,11 +105,8 @@ _INDEX_LOCK = threading.Lock()
 
 
 class LexicalRetriever:
-    """Okapi BM25 of the package rank-bm25 over descriptions, or titles and descriptions.
-
-    :param tokeniser: ``whitespace``, ``regex`` or ``spacy``.
-    :param title: whether the title is part of the text.
-    """
+    """Okapi BM25 of the package rank-bm25 over descriptions, or titles and descriptions. ``title``: whether the title
+    is part of the text."""
 
     def __init__(self, snapshot: Snapshot, tokeniser: str, *, title: bool) -> None:
         self.name = f"bm25-{tokeniser}-title" if title else f"bm25-{tokeniser}"
@@ -154,10 +148,8 @@ class LexicalRetriever:
         return ranking.take(ranking.best(k))
 
     def _index(self, check: Callable[[], None]) -> Any:
-        """The index over all tools; one for all visible parts of a snapshot, each of which takes its own tools of the answer.
-
-        :param check: called now and then; where it raises, a later request goes on with the words that are read already.
-        """
+        """The index over all tools; one for all visible parts of a snapshot, each of which takes its own tools of the
+        answer."""
         from rank_bm25 import BM25Okapi
 
         tools = self._snapshot.tools
@@ -178,10 +170,8 @@ class LexicalRetriever:
 
 
 class HybridRetriever:
-    """The top 10 of semantic and of lexical search, joined and reranked.
-
-    :param ranker: None for the embedded fusion, which is also the fallback where the ranker's model is down.
-    """
+    """The top 10 of semantic and of lexical search, joined and reranked. ``ranker``: None for the embedded fusion,
+    which is also the fallback where the ranker's model is down."""
 
     name = "hybrid"
 

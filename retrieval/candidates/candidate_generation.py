@@ -73,10 +73,7 @@ def generate_candidates(context: QueryContext) -> None:
 def ensemble_tools(
     context: QueryContext, allowed: NDArray[np.bool_] | None = None, *, limit: int | None = None
 ) -> _Tools:
-    """Return the allowed tools of the ensemble (the paper's algorithm 2, lines 6-10), ascending and distinct.
-
-    :param limit: with it the rarest entry nodes come first, and those with which there would be more tools are left out.
-    """
+    """Return the allowed tools of the ensemble (the paper's algorithm 2, lines 6-10), ascending and distinct."""
     degrees = context.snapshot.tool_degrees
     found = np.zeros(context.snapshot.tool_count, dtype=bool)
     number = 0

@@ -116,18 +116,13 @@ _QUOTED = "quoted"
 
 
 def has_proper_name(query: Query, frequency: Callable[[str], int]) -> bool:
-    """Whether a request has a capitalised word that no tool has, outside its dates and identifiers; or a quoted text.
-
-    :param frequency: in how many tools a term is.
-    """
+    """Whether a request has a capitalised word that no tool has, outside its dates and identifiers; or a quoted text."""
     return next(_proper_words(query, frequency), None) is not None
 
 
 def only_proper_name(query: Query, frequency: Callable[[str], int]) -> str:
-    """The one proper name of a request, all capitalised words in a row (``Humber Fasteners Ltd``).
-
-    Empty where it has none or several, and where a name begins a sentence: its first word may be a verb.
-    """
+    """The one proper name of a request, all capitalised words in a row (``Humber Fasteners Ltd``). Empty where it has
+    none or several, and where a name begins a sentence: its first word may be a verb."""
     places = list(_proper_words(query, frequency))
     runs = [run for run in _RUN.finditer(query.text) if any(run.start() <= at < run.end() for at in places)]
     begun = any(query.text[: run.start()].rstrip()[-1:] in ("", ".", "?", "!", ":") for run in runs)
@@ -167,10 +162,8 @@ class Completion:
         self, context: QueryContext, ranking: Ranking, *, margin: float, with_features: bool = True
     ) -> Ranking:
         """The completed ranking, which may have more tools; no score falls. The context records the supporting tools.
-
-        :param margin: how many standard deviations of the scores a resolver of confidence 1 ends below the tool that needs it.
-        :param with_features: whether the features say by how much each tool was raised.
-        """
+        ``margin``: how many standard deviations of the scores a resolver of confidence 1 ends below the tool that needs
+        it."""
         if not self._predicates or not len(ranking.tools):
             return ranking
         pulling = pulling_tools(context, ranking)
@@ -218,11 +211,8 @@ class Completion:
     def _open_needs(
         self, context: QueryContext, given: GivenInputs, tool: int, parts: Sequence[Clause], *, of_self: bool
     ) -> list[Need]:
-        """What the request leaves open of a tool, with the suppliers that it may see.
-
-        :param parts: the clauses that it answers; none for a tool that only supplies another.
-        :param of_self: whether one of them speaks in the first person.
-        """
+        """What the request leaves open of a tool, with the suppliers that it may see. ``of_self``: whether one of them
+        speaks in the first person."""
         needs = [need for need in self._needs_of(tool) if not _is_met(context, need)]
         if of_self:
             needs = [resolved_by_own_profile(context.snapshot, tool, need) for need in needs]
@@ -261,13 +251,8 @@ def _given(context: QueryContext) -> GivenInputs:
 def place_supporting(
     ranking: Ranking, supporting: Iterable[SupportingTool], *, highest: float, spread: float
 ) -> Ranking:
-    """The ranking with supporting tools raised to their cost below the tool that they serve; no score falls.
-
-    Tools that were no candidates join; their features are 0.
-
-    :param highest: the score below which a supporting tool stays unless it had more, or a document says that it must go first.
-    :param spread: standard deviation of the scores, > 0.
-    """
+    """The ranking with supporting tools raised to their cost below the tool that they serve; no score falls. Tools that
+    were no candidates join; their features are 0. ``spread``: standard deviation of the scores, > 0."""
     supporting = list(supporting)
     tools = np.array([each.tool for each in supporting], dtype=np.int64)
     answers = np.array([each.answers for each in supporting], dtype=np.int64)

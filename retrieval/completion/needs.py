@@ -48,10 +48,8 @@ NeedsOf: TypeAlias = Callable[[int], Sequence[Need]]
 
 
 def tool_needs(snapshot: Snapshot, predicates: Collection[str], tool: int) -> tuple[Need, ...]:
-    """The needs of a tool that edges of these predicates meet: required ones first, then by name.
-
-    A context parameter is none: its value comes with the request or from the caller's configuration.
-    """
+    """The needs of a tool that edges of these predicates meet: required ones first, then by name. A context parameter
+    is none: its value comes with the request or from the caller's configuration."""
     name, required, declared, context = snapshot.tools.read(tool, _declarations)
     subject = frozenset(terms(name)) if not required else frozenset()
     found: defaultdict[tuple[str, int], list[_Meeting]] = defaultdict(list)
@@ -159,11 +157,9 @@ _BEFORE_CHARS = 80
 
 
 class GivenInputs:
-    """The inputs that the values of one request give.
-
-    A value that has a shape of the snapshot, or whose noun is before it ("order 4711"), gives the inputs of its entity. An identifier of
-    which neither is known gives one input of the tool that is asked for in its clause.
-    """
+    """The inputs that the values of one request give. A value that has a shape of the snapshot, or whose noun is before
+    it ("order 4711"), gives the inputs of its entity. An identifier of which neither is known gives one input of the
+    tool that is asked for in its clause."""
 
     def __init__(self, query: Query, *, named: bool = False) -> None:
         self.named = named
@@ -207,10 +203,7 @@ class GivenInputs:
         return max((sum(value.start in self._loose for value in part.values) for part in parts), default=0)
 
     def open_needs(self, tool: int, needs: Sequence[Need], parts: Collection[Clause]) -> list[Need]:
-        """The needs of a tool that the request leaves open.
-
-        :param parts: the clauses that the tool answers; none for a tool that only supplies another.
-        """
+        """The needs of a tool that the request leaves open."""
         loose = self.loose(parts)
         found: list[Need] = []
         for need in needs:

@@ -48,10 +48,9 @@ class Costs:
 def plan(
     tool: int, open_needs: OpenNeeds, costs: Costs, standing: Callable[[int], float] = lambda tool: 0.0
 ) -> list[SupportingTool]:
-    """The tools of the least cost that must go before a tool, by cost, then by steps and number; each with its cheapest reason (Dijkstra).
-
-    :param standing: how well a tool itself matches the request, in standard deviations of the scores above their mean.
-    """
+    """The tools of the least cost that must go before a tool, by cost, then by steps and number; each with its cheapest
+    reason (Dijkstra). ``standing``: how well a tool itself matches the request, in standard deviations of the scores
+    above their mean."""
     found: dict[int, SupportingTool | None] = {}
     serial = count()  # of equal reasons the first
     heap: list[tuple[float, int, int, int, tuple[int, Need, Supplier] | None]] = [(0.0, 0, tool, next(serial), None)]
@@ -106,10 +105,8 @@ _SAME = 1e-9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallCosts:
-    """What a plan costs, and its limits. The cost is the sum over its calls, goals aside, and over its choices.
-
-    Chosen, not tuned: an identifier is looked up by two calls rather than asked of the user, and not by four.
-    """
+    """What a plan costs, and its limits. The cost is the sum over its calls, goals aside, and over its choices. Chosen,
+    not tuned: an identifier is looked up by two calls rather than asked of the user, and not by four."""
 
     call: float = 1.0  # each tool that is no goal
     standing: float = 0.2  # less, for each standard deviation that the score of such a tool is above the mean
@@ -124,10 +121,7 @@ class CallCosts:
     tried: int = 5_000  # choices that are tried before the best plan so far is taken
 
     def of_call(self, standing: float = 0.0, *, fits: bool = True) -> float:
-        """The cost of a tool that is no goal.
-
-        :param fits: whether it takes words where the request has a name, and none where it has none.
-        """
+        """The cost of a tool that is no goal."""
         return max(self.call - self.standing * standing, _LEAST_CALL) + self.words * (not fits)
 
     def of_choice(self, need: Need, supplier: Supplier | None) -> float:
@@ -163,11 +157,8 @@ def cheapest_choices(
     costs: CallCosts,
     call_cost: Callable[[int], float] | None = None,
 ) -> CallChoices:
-    """The plan of the least cost whose calls have an order; of equal ones the first in the order of goals, needs and tool numbers.
-
-    :param goals: distinct tools, which are called in any case.
-    :param call_cost: of a tool that is no goal, >= 0; None: the same for each.
-    """
+    """The plan of the least cost whose calls have an order; of equal ones the first in the order of goals, needs and
+    tool numbers. ``call_cost``: of a tool that is no goal, >= 0; None: the same for each."""
     search = _Search(
         open_needs, costs, call_cost or (lambda tool: costs.of_call()), tools=list(goals), goals=len(goals)
     )

@@ -61,15 +61,9 @@ def _request_words(text: str, values: Collection[Span]) -> tuple[_Word, ...]:
 def _matched_phrase(
     text: str, words: Sequence[_Word], name: Sequence[str], others: Collection[str], rarity: Callable[[str], float]
 ) -> str:
-    """The stretch of a request, at most five words, that matches a tool best; empty where no more than a chance word does.
-
-    A stretch lies in one part of a sentence, and all its words match but articles. A word of the name counts four times.
-
-    :param words: the words of ``text``.
-    :param name: index terms of the tool's name and title, in order.
-    :param others: index terms of its description.
-    :param rarity: how rare a term is in the catalogue, > 0.
-    """
+    """The stretch of a request, at most five words, that matches a tool best; empty where no more than a chance word
+    does. A stretch lies in one part of a sentence, and all its words match but articles. A word of the name counts four
+    times. ``name``: index terms of the tool's name and title, in order."""
     weights = {term: rarity(term) for word in words for term in word.terms if term in others}
     weights |= {term: _NAME_WEIGHT * rarity(term) for word in words for term in word.terms if term in name}
     matches = [{term: weights[term] for term in word.terms if term in weights} for word in words]
@@ -112,13 +106,9 @@ def _first_calls(
     ranks: Mapping[int, int],
     callable_first: Callable[[FirstCall], bool],
 ) -> list[FirstCall]:
-    """The best supplier of each open input, in the order of the inputs; none where no claim is safe: the supplier must find the object,
-    or make it where the answer wants that first. Tools that find come first, then those of the answer, then the surest.
-
-    :param open_inputs: required inputs that the request does not give.
-    :param ranks: number of each tool of the answer → its rank; executed tools have rank 0.
-    :param callable_first: whether the request gives what a tool requires, or the consumer requires it too, beside the value itself.
-    """
+    """The best supplier of each open input, in the order of the inputs; none where no claim is safe: the supplier must
+    find the object, or make it where the answer wants that first. Tools that find come first, then those of the answer,
+    then the surest. ``ranks``: number of each tool of the answer → its rank; executed tools have rank 0."""
     wanted = {each.name: each for each in open_inputs if not _is_said(facts, each)}
     claims: list[tuple[tuple[bool, bool, int, int, int], FirstCall]] = []
     for edge, supplier, _ in supplier_edges(snapshot, tool) if wanted else ():
@@ -170,10 +160,7 @@ class _Inputs(NamedTuple):
 
 
 class Explainer:
-    """Explains the tools of one answer.
-
-    :param returned: numbers of the returned tools, best first.
-    """
+    """Explains the tools of one answer. ``returned``: numbers of the returned tools, best first."""
 
     def __init__(self, context: QueryContext, returned: Sequence[int]) -> None:
         self._context = context

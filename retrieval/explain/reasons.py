@@ -30,12 +30,7 @@ def explain(
     features: Mapping[str, float],
     shown: Callable[[EntryNode], EntryMatch],
 ) -> Reasons:
-    """Why a tool was returned: at most eight entry nodes and the twelve most specific edges between them and the tool.
-
-    :param returned: numbers of all returned tools.
-    :param features: the tool's features.
-    :param shown: :func:`entry_match`; the tools of an answer share most entry nodes.
-    """
+    """Why a tool was returned: at most eight entry nodes and the twelve most specific edges between them and the tool."""
     snapshot = context.snapshot
     edges, others = _edges_at(snapshot, tool)
     connecting = np.isin(others, [entry.node for entry in context.entries]) & (others != tool)
@@ -72,11 +67,9 @@ def _alias_origin(snapshot: Snapshot, entry: EntryNode) -> str:
 
 
 def _parameter_bindings(snapshot: Snapshot, tool: int, returned: Sequence[int]) -> tuple[ParameterBinding, ...]:
-    """For each required input of a tool, the best returned tool that can supply it; inputs without supplier are listed too.
-
-    Optional inputs are listed where an edge names them. A context parameter has no supplier: the request or the caller's
-    configuration gives its value.
-    """
+    """For each required input of a tool, the best returned tool that can supply it; inputs without supplier are listed
+    too. Optional inputs are listed where an edge names them. A context parameter has no supplier: the request or the
+    caller's configuration gives its value."""
     best: dict[str, ParameterBinding] = {}
     for binding in _bindings(snapshot, tool, returned):
         known = best.get(binding.parameter)

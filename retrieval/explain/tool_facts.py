@@ -180,9 +180,7 @@ def given_values(text: str, values: Sequence[TypedValue]) -> tuple[GivenValue, .
 
 def named_nouns(text: str, is_word: Callable[[str], bool] = lambda term: False) -> frozenset[str]:
     """The index terms of the words that another word follows which may be a name: no stop word, no verb and no value.
-
-    :param is_word: whether an index term is a word of the catalogue: in lower case it is no name ("order items").
-    """
+    ``is_word``: whether an index term is a word of the catalogue: in lower case it is no name ("order items")."""
     found: set[str] = set()
     words = list(_WORD.finditer(text))[:_MAX_READ]
     for first, second in pairwise(words):
@@ -261,13 +259,9 @@ class GivenInputs:
         return found
 
     def missing(self, facts: ToolFacts, given: Mapping[str, str]) -> tuple[Input, ...]:
-        """The required inputs for which the request surely has no value, those that name the surroundings last.
-
-        A value that fills no input may be meant for one that no rule found (``merge PR 42``): for one, and not for all of them.
-        What is searched for is what the request says.
-
-        :param given: input → the value that fills it.
-        """
+        """The required inputs for which the request surely has no value, those that name the surroundings last. A value
+        that fills no input may be meant for one that no rule found (``merge PR 42``): for one, and not for all of them.
+        What is searched for is what the request says. ``given``: input → the value that fills it."""
         left = [value for value in self.values if value.text not in given.values()]
         found = []
         for needed in (*facts.required, *facts.surroundings):
@@ -284,11 +278,9 @@ class GivenInputs:
         return tuple(found)
 
     def may_give(self, needed: Input, given: Collection[str]) -> bool:
-        """Whether the request may have a value for an input that no rule found: a name after its noun, or an identifier of which
-        nothing says what it identifies; for an input that is no opaque id, also a name like ``reporting-stage``.
-
-        :param given: the values that fill inputs.
-        """
+        """Whether the request may have a value for an input that no rule found: a name after its noun, or an identifier
+        of which nothing says what it identifies; for an input that is no opaque id, also a name like
+        ``reporting-stage``."""
         return bool(self.named.intersection(needed.entity[-1:])) or any(
             value.kind in _IDENTIFIERS
             and value.text not in given
@@ -316,9 +308,8 @@ def _may_be(value: GivenValue, needed: Input) -> bool:
 
 
 def _fits_shape(value: GivenValue, tool: int, needed: Input, facts: ToolFacts) -> bool:
-    """Whether the input shows values of this shape; where the noun before the value names one of several entities of the shape, only
-    inputs of that entity.
-    """
+    """Whether the input shows values of this shape; where the noun before the value names one of several entities of
+    the shape, only inputs of that entity."""
     said = value.noun[-1:]
     named = bool(said) and said[0] in value.entities
     return (tool, needed.name) in value.uses and (not named or said[0] in needed.entity)

@@ -60,10 +60,8 @@ class Adjacency:
         return np.concatenate((out, self.heads[self.in_edges_of(node)]))
 
     def with_neighbours(self, nodes: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Return the mask extended by all nodes one edge away, bool [nodes].
-
-        The edges of the nodes are read, or, where these are most of them, all edges in their order.
-        """
+        """Return the mask extended by all nodes one edge away, bool [nodes]. The edges of the nodes are read, or, where
+        these are most of them, all edges in their order."""
         extended, chosen = nodes.copy(), np.flatnonzero(nodes)
         edges = sum(int((ends[chosen + 1] - ends[chosen]).sum()) for ends in (self.out_pointers, self.in_pointers))
         if edges > len(self.heads) * _MOST_EDGES:

@@ -55,11 +55,9 @@ def name_key(name: str) -> str:
 
 
 def ngrams(texts: Sequence[str], abbreviations: Mapping[str, str]) -> list[str]:
-    """Return the distinct canonical trigrams, bigrams and unigrams of parts of a request, longest first, then in text order.
-
-    Each n-gram also occurs with its first word as a verb lemma (``sending reminders`` matches ``send reminder``).
-    N-grams that consist of stop words and numbers are left out.
-    """
+    """Return the distinct canonical trigrams, bigrams and unigrams of parts of a request, longest first, then in text
+    order. Each n-gram also occurs with its first word as a verb lemma (``sending reminders`` matches ``send
+    reminder``). N-grams that consist of stop words and numbers are left out."""
     parts: list[list[str]] = []
     left = _MAX_TOKENS
     for text in texts:
@@ -147,10 +145,7 @@ def postings_of(counted: Sequence[NDArray[np.void]]) -> Postings:
 
 
 def pack_postings(entries: Mapping[str, Sequence[tuple[int, float]]]) -> Postings:
-    """Return the postings for given weights.
-
-    :param entries: map from a term to its (tool number, weight > 0) pairs, ascending by number.
-    """
+    """Return the postings for given weights."""
     keyed = sorted((hash_text(term), rows) for term, rows in entries.items())
     pointers = np.zeros(len(keyed) + 1, dtype=np.int64)
     np.cumsum([len(rows) for _, rows in keyed], out=pointers[1:])
@@ -190,12 +185,9 @@ class Bm25Index:
         self._rescaled = False
 
     def restricted(self, visible: NDArray[np.bool_], *, rescaled: bool = True) -> Bm25Index:
-        """Return the index of some of the tools alone, under the same numbers: the others have no terms.
-
-        Frequencies are those among these tools; the mean length of the field stays that of all.
-
-        :param visible: these tools, bool [size].
-        :param rescaled: whether the weights follow the frequencies; False for weights that are not made of them.
+        """Return the index of some of the tools alone, under the same numbers: the others have no terms. Frequencies
+        are those among these tools; the mean length of the field stays that of all. ``visible``: these tools, bool
+        [size]. ``rescaled``: whether the weights follow the frequencies; False for weights that are not made of them.
         """
         index = copy.copy(self)
         index._visible, index._counted, index._rescaled = visible, int(np.count_nonzero(visible)), rescaled
@@ -220,20 +212,16 @@ class Bm25Index:
         return _idf(self._counted, self.frequency(term))
 
     def scores(self, query_terms: Sequence[str] | Mapping[str, float]) -> Floats1d:
-        """Return the BM25 score of every tool, float32 [size], >= 0.
-
-        :param query_terms: terms, of which a repeated one counts each time; or term → how much it counts, > 0.
-        """
+        """Return the BM25 score of every tool, float32 [size], >= 0. ``query_terms``: terms, of which a repeated one
+        counts each time; or term → how much it counts, > 0."""
         scores = np.zeros(self.size, dtype=np.float32)
         for docs, weights in self._found(query_terms):
             scores[docs] += weights
         return scores
 
     def scores_of(self, tools: NDArray[np.int64], query_terms: Sequence[str] | Mapping[str, float]) -> Floats1d:
-        """Return the BM25 scores of these tools, float32 [tools]; the same bits as :meth:`scores` gives.
-
-        A few of many tools are looked up in the postings, which takes no time for the tools that are not asked for.
-        """
+        """Return the BM25 scores of these tools, float32 [tools]; the same bits as :meth:`scores` gives. A few of many
+        tools are looked up in the postings, which takes no time for the tools that are not asked for."""
         if self.size <= SPARSE_FROM * len(tools):
             return self.scores(query_terms)[tools]
         scores = np.zeros(len(tools), dtype=np.float32)
@@ -246,13 +234,9 @@ class Bm25Index:
     def best(
         self, query_terms: Sequence[str] | Mapping[str, float], count: int, *, allowed: NDArray[np.bool_] | None = None
     ) -> NDArray[np.int64]:
-        """Return the ``count`` tools with the highest scores, ascending by number, int64; fewer where fewer have any term.
-
-        Of equal scores at the end, those of the lower numbers.
-
-        :param count: from 1.
-        :param allowed: the tools that may be returned, bool, at least [size]; None allows all.
-        """
+        """Return the ``count`` tools with the highest scores, ascending by number, int64; fewer where fewer have any
+        term. Of equal scores at the end, those of the lower numbers. ``allowed``: the tools that may be returned, bool,
+        at least [size]; None allows all."""
         scores = self.scores(query_terms)
         if allowed is not None:
             scores[~allowed[: self.size]] = 0.0
@@ -362,11 +346,7 @@ def field_terms(tool: Tool) -> bytes:
 
 
 def field_postings(tools: Sequence[bytes]) -> Iterator[tuple[str, Postings]]:
-    """Yield each of the :data:`FIELDS` with its postings.
-
-    :param tools: what :func:`field_terms` gave for each tool, in tool order.
-    :raises ValueError: for other bytes.
-    """
+    """Yield each of the :data:`FIELDS` with its postings."""
     head = 4 * len(FIELDS)
     found = [np.frombuffer(each[head:], dtype=_COUNTED) for each in tools]
     sizes = np.frombuffer(b"".join(each[:head] for each in tools), dtype="<u4")
@@ -378,10 +358,8 @@ def field_postings(tools: Sequence[bytes]) -> Iterator[tuple[str, Postings]]:
 
 
 def make_coverage_postings(names: Sequence[Sequence[str]]) -> Postings:
-    """Return for each term the tools with it in their name; the weight is the term's share of the name's IDF, in (0, 1].
-
-    :param names: the terms of each tool's name, in tool order.
-    """
+    """Return for each term the tools with it in their name; the weight is the term's share of the name's IDF, in (0,
+    1]."""
     frequency = Counter(term for name in names for term in set(name))
     idf = {term: math.log1p(len(names) / (1 + count)) for term, count in frequency.items()}
     entries: dict[str, list[tuple[int, float]]] = {}
@@ -396,11 +374,8 @@ def make_coverage_postings(names: Sequence[Sequence[str]]) -> Postings:
 def coverage_scores(
     index: Bm25Index, query_terms: Sequence[str] | Mapping[str, float], tools: NDArray[np.int64] | None = None
 ) -> Floats1d:
-    """Return the share of each tool's name that the query terms cover, float32 [tools], in [0, 1].
-
-    :param query_terms: terms; or term → how much it counts, > 0, where more than 1 is 1.
-    :param tools: the tools in question; None for all.
-    """
+    """Return the share of each tool's name that the query terms cover, float32 [tools], in [0, 1]. ``query_terms``:
+    terms; or term → how much it counts, > 0, where more than 1 is 1. ``tools``: the tools in question; None for all."""
     weights = query_terms if isinstance(query_terms, Mapping) else dict.fromkeys(query_terms, 1.0)
     distinct = {term: min(weights[term], 1.0) for term in sorted(weights)}
     return index.scores(distinct) if tools is None else index.scores_of(tools, distinct)

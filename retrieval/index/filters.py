@@ -56,11 +56,8 @@ def write_filters(folder: Path, tools: Iterable[Tool]) -> None:
 
 
 class FilterIndex:
-    """The filters of a snapshot. Thread-safe.
-
-    :param tool_id: number of a tool → its id; the tools are numbered in the order of their ids.
-    :param find_tool: id of a tool → its number, or None.
-    """
+    """The filters of a snapshot. Thread-safe. ``tool_id``: number of a tool → its id; the tools are numbered in the
+    order of their ids. ``find_tool``: id of a tool → its number, or None."""
 
     def __init__(
         self, folder: Path, tool_count: int, tool_id: Callable[[int], str], find_tool: Callable[[str], int | None]
@@ -84,12 +81,7 @@ class FilterIndex:
         yield from zip(values, self._tools.many([f"{key}={value}" for value in values]), strict=True)
 
     def passing(self, filters: Mapping[str, Sequence[str]], *, of_policy: bool = False) -> NDArray[np.bool_]:
-        """Return the tools that pass every filter, bool [tools].
-
-        :param of_policy: whether an operator wrote them: ``*`` is a value then.
-        :raises InvalidArgumentError: for a wanted value that no tool has, and the unknown key of one, listing the known ones; and for
-            ``*`` in a request.
-        """
+        """Return the tools that pass every filter, bool [tools]."""
         passing = np.ones(self._count, dtype=bool)
         for key, values in sorted(filters.items()):
             passing &= self._of_key(key, values, of_policy=of_policy)
@@ -106,10 +98,7 @@ class FilterIndex:
 
     def restricted(self, visible: NDArray[np.bool_], find_tool: Callable[[str], int | None]) -> FilterIndex:
         """Return the filters of some of the tools alone, under the same numbers: what only others have is unknown.
-
-        :param visible: these tools, bool [tools].
-        :param find_tool: id of one of these → its number, or None.
-        """
+        ``visible``: these tools, bool [tools]. ``find_tool``: id of one of these → its number, or None."""
         index = copy.copy(self)
         index._tools = self._tools.kept(visible)
         index._find_tool = find_tool
@@ -153,12 +142,9 @@ class FilterIndex:
         return passing & self._matching(key, wanted, required=True) if wanted else passing
 
     def _matching(self, key: str, values: Sequence[str], *, required: bool = False) -> NDArray[np.bool_]:
-        """Return the tools that have one of these values, or one that begins as one of these patterns says, bool [tools].
-
-        All patterns together take one look at the values that begin so: a hundred patterns for the same values cost no more than one.
-
-        :raises InvalidArgumentError: when each is required, and no tool has one of them.
-        """
+        """Return the tools that have one of these values, or one that begins as one of these patterns says, bool
+        [tools]. All patterns together take one look at the values that begin so: a hundred patterns for the same values
+        cost no more than one."""
         matching = np.zeros(self._count, dtype=bool)
         spans = []
         for value, tools in zip(values, self._having(key, values), strict=True):

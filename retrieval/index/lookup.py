@@ -30,10 +30,7 @@ def letters_before_digits(identifier: str) -> str:
 
 
 class PrefixIndex:
-    """The names that a prefix may abbreviate.
-
-    :param names: name → number of what it names; a name is lower-case words.
-    """
+    """The names that a prefix may abbreviate. ``names``: name → number of what it names; a name is lower-case words."""
 
     def __init__(self, names: Iterable[tuple[str, int]]) -> None:
         found: defaultdict[str, list[tuple[tuple[str, ...], int]]] = defaultdict(list)
@@ -44,10 +41,7 @@ class PrefixIndex:
         self._by_letter: Mapping[str, Sequence[tuple[tuple[str, ...], int]]] = dict(found)
 
     def named(self, prefix: str) -> dict[int, float]:
-        """What a prefix may abbreviate → how well it does, in (0, 1].
-
-        :param prefix: lower-case letters.
-        """
+        """What a prefix may abbreviate → how well it does, in (0, 1]."""
         best: dict[int, float] = {}
         for words, number in self._by_letter.get(prefix[:1], ()):
             strength = _strength(prefix, words)
@@ -108,10 +102,8 @@ class Lookup:
         return [self._values[start:stop] for start, stop in zip(starts, stops, strict=True)]
 
     def kept(self, numbers: NDArray[np.bool_]) -> Lookup:
-        """Return the table without the other numbers: a text that has only these is then unknown.
-
-        :param numbers: the numbers that stay, bool [numbers of the table].
-        """
+        """Return the table without the other numbers: a text that has only these is then unknown. ``numbers``: the
+        numbers that stay, bool [numbers of the table]."""
         table = copy.copy(self)
         stay = numbers[self._values]
         table._keys, table._values = self._keys[stay], self._values[stay]

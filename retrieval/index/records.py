@@ -26,10 +26,9 @@ threads parse at once (its issue 106905), and a server loads the catalogues of s
 
 
 def load_mapped(path: Path) -> NDArray[Any]:
-    """Return the array of a ``.npy`` file, read-only and memory-mapped unless it is small. Pickled objects are refused with ``ValueError``.
-
-    It is a plain array over the mapping: each slice of NumPy's ``memmap`` costs a microsecond more.
-    """
+    """Return the array of a ``.npy`` file, read-only and memory-mapped unless it is small. Pickled objects are refused
+    with ``ValueError``. It is a plain array over the mapping: each slice of NumPy's ``memmap`` costs a microsecond
+    more."""
     small = path.stat().st_size < MAPPED_FROM_BYTES
     with READING_HEADERS:
         array = np.asarray(np.load(path, mmap_mode=None if small else "r"))
@@ -68,10 +67,8 @@ def _invalid(error: Exception, subject: str) -> SnapshotCorruptError:
 
 
 def write_records(path: Path, rows: Iterable[Any]) -> None:
-    """Write ``path.jsonl`` and its offsets ``path.offsets.npy``.
-
-    Rows are written with sorted keys, so equal rows give equal bytes.
-    """
+    """Write ``path.jsonl`` and its offsets ``path.offsets.npy``. Rows are written with sorted keys, so equal rows give
+    equal bytes."""
     write_lines(path, map(canonical_text, rows))
 
 
@@ -115,10 +112,7 @@ class Texts:
         return len(self._offsets) - 1
 
     def __getitem__(self, number: int) -> str:
-        """Return a text.
-
-        :raises SnapshotCorruptError: when it is not UTF-8, and for a number that the file does not have.
-        """
+        """Return a text."""
         if not 0 <= number < len(self):
             raise _invalid(IndexError(f"there is no row {number}"), str(self.path))
         try:

@@ -55,10 +55,7 @@ class ShapeMatch:
 
 
 def write_value_shapes(folder: Path, uses: Iterable[ShapeUse], numbers: Mapping[str, int]) -> None:
-    """Write the index.
-
-    :param numbers: map from tool id to its number.
-    """
+    """Write the index."""
     rows: defaultdict[ValueShape, list[list[Any]]] = defaultdict(list)
     for use in uses:
         rows[use.shape].append(
@@ -97,10 +94,8 @@ class _Entry:
 
 
 class ValueShapes:
-    """The index of value shapes of a snapshot. It is read at the first use.
-
-    :param tool_count: number of tools in the snapshot.
-    """
+    """The index of value shapes of a snapshot. It is read at the first use. ``tool_count``: number of tools in the
+    snapshot."""
 
     def __init__(self, folder: Path, tool_count: int) -> None:
         self._path = folder / _FILE
@@ -112,10 +107,8 @@ class ValueShapes:
         return len(self._rows)
 
     def restricted(self, visible: Callable[[int], bool]) -> ValueShapes:
-        """Return the index of some of the tools alone: a shape that only others use is unknown.
-
-        :param visible: whether the tool with this number is one of them.
-        """
+        """Return the index of some of the tools alone: a shape that only others use is unknown. ``visible``: whether
+        the tool with this number is one of them."""
         _ = self._by_first  # read once, for all restrictions
         index = copy.copy(self)
         index._visible = visible

@@ -53,12 +53,8 @@ def write_vectors(
     cache: ResultCache | None = None,
 ) -> None:
     """Write float16 vectors and, for more than ``exact_limit`` tools or other nodes, an approximate index over them.
-
-    :param vectors_ND: L2-normalised rows, or zero rows, float32 [N, D].
-    :param tool_count: how many of the first rows are tools.
-    :param with_index: False for vectors without nearest-neighbour search.
-    :param cache: keeps the last index of each name and part: it is taken from there where its rows are the same.
-    """
+    ``vectors_ND``: L2-normalised rows, or zero rows, float32 [N, D]. ``tool_count``: how many of the first rows are
+    tools."""
     np.save(folder / f"{name}.vectors.npy", vectors_ND.astype(np.float16))
     for part, rows_PD in ((_TOOLS, vectors_ND[:tool_count]), (_OTHERS, vectors_ND[tool_count:])):
         if with_index and len(rows_PD) > exact_limit:
@@ -83,10 +79,8 @@ def _write_index(path: Path, rows_PD: Floats2d, cache: ResultCache | None) -> No
 
 
 class NodeVectors:
-    """The vectors of a snapshot, and their nearest-neighbour search. Thread-safe.
-
-    :param tool_count: how many of the first rows are tools.
-    """
+    """The vectors of a snapshot, and their nearest-neighbour search. Thread-safe. ``tool_count``: how many of the first
+    rows are tools."""
 
     def __init__(self, folder: Path, name: str, *, tool_count: int = 0) -> None:
         self._vectors: NDArray[np.float16] = load_mapped(folder / f"{name}.vectors.npy")
@@ -126,12 +120,9 @@ class NodeVectors:
         ef_search: int = 0,
         tools: Nearest | None = None,
     ) -> Nearest:
-        """Return the ``k`` nearest rows by cosine, best first, ties by row, and their cosines; fewer if fewer are allowed.
-
-        :param allowed: the rows that may be returned, bool [N]; None allows all.
-        :param ef_search: ``efSearch`` of the approximate index; 0 chooses it by the number of rows.
-        :param tools: the nearest tools, ``k`` or more, where :meth:`nearest_tools` has found them already.
-        """
+        """Return the ``k`` nearest rows by cosine, best first, ties by row, and their cosines; fewer if fewer are
+        allowed. ``allowed``: the rows that may be returned, bool [N]; None allows all. ``ef_search``: ``efSearch`` of
+        the approximate index; 0 chooses it by the number of rows."""
         if tools is None:
             tools = self._tools.nearest(query_D, k, allowed, ef_search)
         found = (tools, self._others.nearest(query_D, k, allowed, ef_search))
@@ -143,20 +134,14 @@ class NodeVectors:
     def nearest_tools(
         self, query_D: Floats1d, k: int, *, allowed: NDArray[np.bool_] | None = None, ef_search: int = 0
     ) -> tuple[NDArray[np.int64], Floats1d]:
-        """The same of the tools alone.
-
-        :param allowed: the rows that may be returned, bool, at least [tools]; None allows all.
-        """
+        """The same of the tools alone. ``allowed``: the rows that may be returned, bool, at least [tools]; None allows
+        all."""
         return self._tools.nearest(query_D, k, allowed, ef_search)
 
 
 class _Part:
-    """Some consecutive rows with a search of their own.
-
-    :param stored: their vectors, float16 [P, D].
-    :param first: the number of the first of them.
-    :param index_path: of the approximate index, which is there for many rows.
-    """
+    """Some consecutive rows with a search of their own. ``stored``: their vectors, float16 [P, D]. ``first``: the
+    number of the first of them. ``index_path``: of the approximate index, which is there for many rows."""
 
     def __init__(self, stored: NDArray[np.float16], first: int, index_path: Path) -> None:
         self._first = first

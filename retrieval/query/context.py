@@ -72,10 +72,8 @@ _DIGEST = re.compile(r"_([0-9a-f]{6})\Z")
 
 
 def named_tools(snapshot: Snapshot, text: str, allowed: NDArray[np.bool_] | None) -> tuple[tuple[int, ...], ...]:
-    """Return for each name in a request that some tool has the tools that have it, ascending.
-
-    :param allowed: the nodes that the request may see, bool [nodes]; None allows all.
-    """
+    """Return for each name in a request that some tool has the tools that have it, ascending. ``allowed``: the nodes
+    that the request may see, bool [nodes]; None allows all."""
     having = (set(_having(snapshot, name, allowed)) for name in tool_names(text))
     found = (tuple(sorted(tool for tool in tools if allowed is None or allowed[tool])) for tools in having)
     return tuple(dict.fromkeys(tools for tools in found if tools))
@@ -145,11 +143,9 @@ _MAX_VALUES = 20  # distinct values of a request that speak
 
 
 def support_by_values(snapshot: Snapshot, values: Sequence[TypedValue]) -> dict[int, float]:
-    """Tool number → how strongly the values of a request fit its inputs, > 0; tools that no value speaks for are left out.
-
-    A value speaks at most with 1, for a tool that is the only one with an input of its shape. The fewer such tools there are, the more
-    it says (inverse document frequency over the tools). Outputs do not count.
-    """
+    """Tool number → how strongly the values of a request fit its inputs, > 0; tools that no value speaks for are left
+    out. A value speaks at most with 1, for a tool that is the only one with an input of its shape. The fewer such tools
+    there are, the more it says (inverse document frequency over the tools). Outputs do not count."""
     support: dict[int, float] = {}
     distinct = {value.text: value for value in values if value.matches or value.kind == "identifier"}
     abbreviated = cache(partial(_tools_of_prefix, snapshot))  # identifiers of one request often begin alike

@@ -37,18 +37,14 @@ _NOT_AFTER_VERB = frozenset(
 
 
 def decompose(text: str, values: Sequence[TypedValue] = ()) -> tuple[str, ...]:
-    """The clauses of a request, in its order; the request itself where it has only one.
-
-    A part with fewer than three index terms is joined to the part before it, the first one to the next.
-    """
+    """The clauses of a request, in its order; the request itself where it has only one. A part with fewer than three
+    index terms is joined to the part before it, the first one to the next."""
     return tuple(" ".join(text[start:end] for start, end in spans) for spans in clause_spans(text, values))
 
 
 def clause_spans(text: str, values: Sequence[TypedValue] = ()) -> list[Spans]:
     """The places of the clauses of a request: the parts that each is joined of; all of the text where it has only one.
-
-    :param values: the typed values of the request in order; inside them it is not split.
-    """
+    ``values``: the typed values of the request in order; inside them it is not split."""
     found: list[Spans] = []
     counts: list[int] = []
     for start, end in _parts(text, values):
@@ -82,10 +78,8 @@ def _parts(text: str, values: Sequence[TypedValue]) -> Iterator[tuple[int, int]]
 
 
 def _starts_clause(text: str, at: int) -> bool:
-    """Whether what follows *and* or *or* is a clause, and not the second half of a noun phrase: "profit and loss".
-
-    A clause starts with an imperative or a gerund, or with a word without a meaning of its own ("the", "my", "what").
-    """
+    """Whether what follows *and* or *or* is a clause, and not the second half of a noun phrase: "profit and loss". A
+    clause starts with an imperative or a gerund, or with a word without a meaning of its own ("the", "my", "what")."""
     match = _NEXT_WORDS.match(text, at)
     if match is None:
         return True
@@ -148,9 +142,7 @@ _SEGMENT = re.compile(r"[^/\\{}]+")
 
 def split_at_values(text: str, values: Sequence[TypedValue], spans: Spans) -> Iterator[tuple[str, TypedValue | None]]:
     """Yield the pieces of parts of a text in order: words with None, and each value that stands for other words.
-
-    Between two parts comes a space. It takes time linear in their number and in that of the values.
-    """
+    Between two parts comes a space. It takes time linear in their number and in that of the values."""
     replaced = (value for value in values if value.kind in _REPLACED)
     value = next(replaced, None)
     for number, (start, end) in enumerate(spans):
@@ -196,10 +188,8 @@ def noun_of(value: TypedValue) -> str:
 
 
 def _entity(value: TypedValue) -> str:
-    """What the snapshot knows a value to identify; empty where that is unknown or ambiguous.
-
-    The entities "employee" and "owner employee" are one, the shorter.
-    """
+    """What the snapshot knows a value to identify; empty where that is unknown or ambiguous. The entities "employee"
+    and "owner employee" are one, the shorter."""
     for match in value.matches:
         if match.specificity < LEAST_SPECIFIC:
             break
@@ -232,11 +222,9 @@ _EVERYDAY_WEIGHT = 0.3
 
 
 def term_weights(text: str, values: Sequence[TypedValue], spans: Spans) -> Mapping[str, float]:
-    """Term → how much it counts, > 0, in parts of a request: how often they have it, half where a value has it.
-
-    A value adds the terms of its noun; of its own terms those with a digit do not count. Everyday phrases add the terms that they stand
-    for. Abbreviations are not expanded.
-    """
+    """Term → how much it counts, > 0, in parts of a request: how often they have it, half where a value has it. A value
+    adds the terms of its noun; of its own terms those with a digit do not count. Everyday phrases add the terms that
+    they stand for. Abbreviations are not expanded."""
     weights: defaultdict[str, float] = defaultdict(float)
     for piece, value in split_at_values(text, values, spans):
         for term in terms(piece):
@@ -308,14 +296,10 @@ def analyse_needs(
     needs: int,
     decomposed: bool = False,
 ) -> Query:
-    """Analyse a request over needs: each part by itself, a need as one clause, for it is one capability; and all of them as one text.
-
-    :param parts: as in :attr:`retrieval.query.request.Request.parts`; the last ``needs`` of them are needs.
-    :param encoder: None for no vectors.
-    :param values: the typed values of each part, in order; None matches it as it is, as in :func:`analyse`.
-    :param decomposed: whether the clauses of the query are analysed too.
-    :raises ModelError: when the encoder is down.
-    """
+    """Analyse a request over needs: each part by itself, a need as one clause, for it is one capability; and all of
+    them as one text. ``parts``: as in :attr:`retrieval.query.request.Request.parts`; the last ``needs`` of them are
+    needs. ``encoder``: None for no vectors. ``values``: the typed values of each part, in order; None matches it as it
+    is, as in :func:`analyse`. ``decomposed``: whether the clauses of the query are analysed too."""
     queries = [
         analyse(part, encoder, abbreviations, values=of_part, decomposed=decomposed)
         for part, of_part in zip(parts[:-needs], values, strict=False)

@@ -119,10 +119,7 @@ def check_needs(needs: Sequence[str]) -> None:
 
 
 def check_task(done: Sequence[str], have: Mapping[str, str]) -> None:
-    """Check what is done and known already. That the catalogue has the tools is not checked here.
-
-    :raises InvalidArgumentError: naming the invalid field.
-    """
+    """Check what is done and known already. That the catalogue has the tools is not checked here."""
     if len(done) > _MAX_DONE or not all(_is_text(each, 1, _MAX_ID_CHARS) for each in done):
         raise InvalidArgumentError(
             f"at most {_MAX_DONE:,} tool ids of 1 to {_MAX_ID_CHARS:,} characters are allowed",

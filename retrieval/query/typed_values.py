@@ -162,9 +162,8 @@ def _is_repository(token: str) -> bool:
 
 
 def _is_identifier(token: str) -> bool:
-    """Whether a token has digits that are no count: several, with letters or marks between, as in ``PO-4711``; or one in a long token
-    that is no name, as in ``AKIAIOSFODNN7EXAMPLE`` and ``cus_NffrFeUfNV2Hib``.
-    """
+    """Whether a token has digits that are no count: several, with letters or marks between, as in ``PO-4711``; or one
+    in a long token that is no name, as in ``AKIAIOSFODNN7EXAMPLE`` and ``cus_NffrFeUfNV2Hib``."""
     digits = sum(map(str.isdigit, token))
     few = 1 if len(token) >= _LONG and not token.islower() else 2
     return digits >= few and not token.isdigit() and _IDENTIFIER.fullmatch(token) is not None
@@ -254,13 +253,10 @@ class _Name(NamedTuple):
 
 
 def known_value(have: Mapping[str, str], parameter: str) -> str | None:
-    """The value of an input, which may be empty; None where none is known.
-
-    A name means an input of that name, whatever its spelling (``customerId``, ``customer_id``), and the input that identifies such an
-    object (``customer``). Of several the one with all words of the input counts.
-
-    :param parameter: name of the input; a dotted path for a nested one.
-    """
+    """The value of an input, which may be empty; None where none is known. A name means an input of that name, whatever
+    its spelling (``customerId``, ``customer_id``), and the input that identifies such an object (``customer``). Of
+    several the one with all words of the input counts. ``parameter``: name of the input; a dotted path for a nested
+    one."""
     if not have:
         return None
     wanted = _name(short_name(parameter))

@@ -197,11 +197,9 @@ class Confidence:
     probabilities: Floats1d
 
     def sufficient(self, best: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the first tools of a ranking, as long as each is needed with a probability of at least 0.1.
-
-        :param best: positions of the best candidates, best first, at most as many as the request allows.
-        :returns: at least one position unless ``best`` is empty.
-        """
+        """Return the first tools of a ranking, as long as each is needed with a probability of at least 0.1. ``best``:
+        positions of the best candidates, best first, at most as many as the request allows. Returns at least one
+        position unless ``best`` is empty."""
         return best[: max(1, int((self.probabilities[best] >= NEEDED).sum()))]
 
 
@@ -231,10 +229,7 @@ class Calibration:
 
 
 def read_calibration(folder: Path) -> Calibration:
-    """Read the calibration of a folder.
-
-    :raises ModelError: when the file of background vectors is none, or was altered.
-    """
+    """Read the calibration of a folder."""
     parameters: dict[str, Any] = json.loads((folder / "confidence.json").read_text(encoding="utf-8"))
     path = folder / "background.npz"
     try:
@@ -310,9 +305,8 @@ class ConfidenceModel:
         return evidence
 
     def _similarities(self, context: QueryContext, tools: NDArray[np.int64]) -> Callable[[Floats1d], Floats1d]:
-        """Cosines of a vector of the request with the tools; halfway to that of the best everyday phrase, where that is higher: the calibration
-        knows no phrases.
-        """
+        """Cosines of a vector of the request with the tools; halfway to that of the best everyday phrase, where that is
+        higher: the calibration knows no phrases."""
         phrases = context.phrases
         known = None if context.query.clauses else context.cosines("vectors", context.query, tools)
         # A request of one clause is compared once, by its ranking; else the rows are read once for all clauses.

@@ -24,11 +24,9 @@ from retrieval.query.query import Clause
 
 
 def ensemble_support(context: QueryContext, tools: NDArray[np.int64]) -> Floats1d:
-    """The support of each tool by the entry nodes of a request, float32 [tools], >= 0.
-
-    Each entry node adds its inverse document frequency over the tools to the tools of its ego graph: an n-gram in
-    proportion to its number of words, a semantic match in proportion to its cosine.
-    """
+    """The support of each tool by the entry nodes of a request, float32 [tools], >= 0. Each entry node adds its inverse
+    document frequency over the tools to the tools of its ego graph: an n-gram in proportion to its number of words, a
+    semantic match in proportion to its cosine."""
     snapshot = context.snapshot
     total = np.zeros(snapshot.tool_count, dtype=np.float32)
     best: dict[int, float] = {}
@@ -56,11 +54,8 @@ _SMALLEST = float(np.finfo(np.float32).tiny)  # below it a spread may round to 0
 
 
 def bounded(z_scores: NDArray[np.float32]) -> NDArray[np.float32]:
-    """The z-scores, none above 8.
-
-    The z-score of the only tool of N that has a word grows with the square root of N: unbounded, one rare word outweighs
-    everything else in a large catalogue.
-    """
+    """The z-scores, none above 8. The z-score of the only tool of N that has a word grows with the square root of N:
+    unbounded, one rare word outweighs everything else in a large catalogue."""
     return np.minimum(z_scores, np.float32(MAX_Z))
 
 
@@ -185,10 +180,8 @@ _WHOLE_FACTOR = 1.25  # of the z-score of the whole request in the exponent
 
 
 def clause_scores(context: QueryContext) -> Floats2d:
-    """How well each candidate matches each clause, z-scores, float32 [clauses, tools]; no row where there is no candidate.
-
-    A request that has no clauses is one. The context keeps them.
-    """
+    """How well each candidate matches each clause, z-scores, float32 [clauses, tools]; no row where there is no
+    candidate. A request that has no clauses is one. The context keeps them."""
     if not len(context.candidates):
         return np.empty((0, 0), dtype=np.float32)
     if context.clauses_CT is None:
@@ -210,10 +203,8 @@ def _clause_scores(context: QueryContext) -> Floats2d:
 
 def fuse_clauses(clauses_CT: Floats2d, whole_T: Floats1d) -> Floats1d:
     """The share of the clauses that each tool gets, float32 [tools], >= 0; the sum is the number of clauses.
-
-    :param clauses_CT: as :func:`clause_scores` gives them, float32 [clauses, tools].
-    :param whole_T: z-scores for the whole request, float32 [tools].
-    """
+    ``clauses_CT``: as :func:`clause_scores` gives them, float32 [clauses, tools]. ``whole_T``: z-scores for the whole
+    request, float32 [tools]."""
     logits_CT = CLAUSE_FACTOR * clauses_CT + _WHOLE_FACTOR * whole_T
     shares_CT = np.exp(logits_CT - logits_CT.max(axis=1, keepdims=True))
     shares_CT /= shares_CT.sum(axis=1, keepdims=True)
@@ -239,10 +230,8 @@ class SystemEvidence:
 
     def log_shares(self, clauses_CT: Floats2d, whole_T: Floats1d) -> Floats1d:
         """The logarithm of the share of each tool's system, float32 [tools], <= 0; 0 for the best system.
-
-        :param clauses_CT: how well each tool matches each clause, z-scores, float32 [clauses, tools].
-        :param whole_T: the score of each tool for the whole request, float32 [tools].
-        """
+        ``clauses_CT``: how well each tool matches each clause, z-scores, float32 [clauses, tools]. ``whole_T``: the
+        score of each tool for the whole request, float32 [tools]."""
         scores_CT = clauses_CT + standardise(whole_T)
         clauses, systems = self.named_CS.shape
         rows_C1 = np.arange(clauses)[:, None]

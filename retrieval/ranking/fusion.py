@@ -107,9 +107,7 @@ def rank_with_fallback(context: QueryContext, ranker: Ranker, fallback: FusionRa
 
 def add_boosts(ranking: Ranking, boosts: Floats1d) -> Ranking:
     """The ranking with the boosts of its tools; the feature ``overlay_boost`` is what was added to each score.
-
-    :param boosts: of every tool of the snapshot, in standard deviations of the scores, float32 [tools].
-    """
+    ``boosts``: of every tool of the snapshot, in standard deviations of the scores, float32 [tools]."""
     spread = (float(ranking.scores.std()) if len(ranking.tools) else 0.0) or 1.0
     added = (np.float32(spread) * boosts[ranking.tools]).astype(np.float32)
     features = {**ranking.features, "overlay_boost": added}
@@ -139,10 +137,8 @@ _STEP = 1e-3  # standard deviations of the scores: the place counts, and the pro
 
 
 def named_first(context: QueryContext, ranking: Ranking) -> Ranking:
-    """The ranking with the named tools above all others: first the best tool of each name, then others of that name; ties by id.
-
-    The feature ``named`` is by how much each was raised. A tool that is no candidate is not raised.
-    """
+    """The ranking with the named tools above all others: first the best tool of each name, then others of that name;
+    ties by id. The feature ``named`` is by how much each was raised. A tool that is no candidate is not raised."""
     if not context.named or not len(ranking.tools):
         return ranking
     level = np.zeros(len(ranking.tools), dtype=np.float32)
@@ -162,10 +158,8 @@ def named_first(context: QueryContext, ranking: Ranking) -> Ranking:
 
 
 def chosen_first(context: QueryContext, ranking: Ranking) -> Ranking:
-    """The ranking with the candidates of :attr:`~retrieval.query.request.Request.first` above all others, in their order.
-
-    The feature ``chosen`` is by how much each was moved.
-    """
+    """The ranking with the candidates of :attr:`~retrieval.query.request.Request.first` above all others, in their
+    order. The feature ``chosen`` is by how much each was moved."""
     numbers = (context.snapshot.find_node(f"tool:{tool_id}") for tool_id in context.request.first)
     places = [int(place) for number in numbers for place in np.flatnonzero(ranking.tools == number)]
     if not places:
@@ -181,13 +175,9 @@ _BLOCK = 100  # candidates of one call of the model: about a second of a small o
 
 
 class CrossEncoderRanker:
-    """A cross-encoder, embedded or behind HTTP, over the texts of all candidates, at most 1,000 of them.
-
-    An n-gram that names a hub of the graph makes candidates of a tenth of a catalogue; of so many the best 1,000 by the embedded
-    fusion are scored. An answer has no more tools than that.
-
-    :param limit: how many candidates are scored.
-    """
+    """A cross-encoder, embedded or behind HTTP, over the texts of all candidates, at most 1,000 of them. An n-gram that
+    names a hub of the graph makes candidates of a tenth of a catalogue; of so many the best 1,000 by the embedded
+    fusion are scored. An answer has no more tools than that."""
 
     def __init__(self, reranker: Reranker, *, limit: int = MAX_K) -> None:
         self._reranker = reranker
@@ -195,11 +185,7 @@ class CrossEncoderRanker:
         self._fusion = FusionRanker()
 
     def rank(self, context: QueryContext) -> Ranking:
-        """Score the candidates; those that are not scored are left out, and the answer reports it.
-
-        :raises ModelError: when the model is down.
-        :raises DeadlineError: between two blocks of candidates, when the caller no longer waits.
-        """
+        """Score the candidates; those that are not scored are left out, and the answer reports it."""
         tools = context.candidates
         if len(tools) > self._limit:
             context.fallbacks.append(f"reranked the best {self._limit:,} of {len(tools):,} candidates")
@@ -216,10 +202,8 @@ class CrossEncoderRanker:
 
 class PromotingReranker:
     """Adds to the scores of the best candidates the model's z-score for them where it is above 0; no score falls.
-
-    :param depth: how many of the best candidates are scored.
-    :param weight: standard deviations of the scores that are added for one of the model's.
-    """
+    ``depth``: how many of the best candidates are scored. ``weight``: standard deviations of the scores that are added
+    for one of the model's."""
 
     def __init__(self, reranker: Reranker, *, depth: int = 10, weight: float = 1.0) -> None:
         self._reranker = reranker

@@ -54,10 +54,8 @@ class FusedNeeds:
 
 
 def _probabilities(ranking: Ranking, needs: int, weights: Mapping[str, float]) -> Floats1d:
-    """The probability that each tool of the ranking of one need is needed, float32 [tools], in (0, 1), falling with the rank.
-
-    :param needs: the number of needs of the request.
-    """
+    """The probability that each tool of the ranking of one need is needed, float32 [tools], in (0, 1), falling with the
+    rank. ``needs``: the number of needs of the request."""
     if not len(ranking.tools):
         return np.empty(0, dtype=np.float32)
     return probability(weights, {**tool_evidence(ranking.scores), "needs": float(np.log(needs))})

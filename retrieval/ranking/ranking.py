@@ -59,7 +59,4 @@ class Ranker(Protocol):
     """Scores the candidates of a request."""
 
     def rank(self, context: QueryContext) -> Ranking:
-        """Score the candidates; higher is better.
-
-        :raises ModelError: when a model is needed and down.
-        """
+        """Score the candidates; higher is better."""

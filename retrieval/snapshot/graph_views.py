@@ -24,11 +24,9 @@ _Pairs: TypeAlias = "tuple[NDArray[np.int64], NDArray[np.int64]]"  # tools and n
 
 
 def summarize_namespaces(snapshot: Snapshot) -> tuple[NamespaceSummary, ...]:
-    """Return the namespaces of the visible tools, most tools first, then by name.
-
-    The objects are those of the edges tool → capability → object: they say what a tool is for, where the entities that its document
-    mentions are as often its inputs. A namespace without such edges has the business objects that its documents mention.
-    """
+    """Return the namespaces of the visible tools, most tools first, then by name. The objects are those of the edges
+    tool → capability → object: they say what a tool is for, where the entities that its document mentions are as often
+    its inputs. A namespace without such edges has the business objects that its documents mention."""
     names = [""]
     namespace_of = np.zeros(snapshot.tool_count, dtype=np.int64)
     for name, tools in snapshot.filters.tools_by_value("namespace"):

@@ -94,12 +94,7 @@ class OverlayInfo(_Section):
 
 
 class PhrasesInfo(_Section):
-    """The everyday phrases of the tools.
-
-    :param tools: how many tools have any.
-    :param phrases: how many there are.
-    :param by: who wrote them, sorted.
-    """
+    """The everyday phrases of the tools."""
 
     tools: Count
     phrases: Count
@@ -107,13 +102,8 @@ class PhrasesInfo(_Section):
 
 
 class LearnedSection(_Section):
-    """What was learned from use (``egotools learn``), in the files ``use.*`` and ``bm25.use.*``.
-
-    :param past_requests: how many past requests it has.
-    :param reporters: how many reporters the past requests are of.
-    :param min_reporters: how many reporters must have used a tool before it counts.
-    :param weight: of their votes, in standard deviations of the scores.
-    """
+    """What was learned from use (``egotools learn``), in the files ``use.*`` and ``bm25.use.*``. ``weight``: of their
+    votes, in standard deviations of the scores."""
 
     past_requests: Annotated[int, Field(ge=0)]
     reporters: Annotated[int, Field(ge=0)]
@@ -129,20 +119,14 @@ class FileInfo(_Section):
 
 
 class Manifest(_Section):
-    """The content of ``manifest.json``.
-
-    :param predicates: the predicates of the ontology, sorted; edges store the position in this list.
-    :param extractor: versioned name of the extractor of the triples.
-    :param abbreviations: map from each abbreviation to its long form, as used in canonicalisation.
-    :param created_by: name and version of the program.
-    :param ranking: None for the shipped weights.
-    :param sources: the named sources, sorted by name; None where no source has a name.
-    :param overlays: the overlay files, in the order in which they were applied; None without any.
-    :param boosts: tool id → standard deviations of the scores that are added to its score; None where no tool has any.
-    :param learned: what was learned from use; None where nothing was.
-    :param phrases: the everyday phrases of the tools; None where no tool has any.
-    :param files: map from the name of every other file of the folder to its size and hash.
-    """
+    """The content of ``manifest.json``. ``predicates``: the predicates of the ontology, sorted; edges store the
+    position in this list. ``extractor``: versioned name of the extractor of the triples. ``created_by``: name and
+    version of the program. ``ranking``: None for the shipped weights. ``sources``: the named sources, sorted by name;
+    None where no source has a name. ``overlays``: the overlay files, in the order in which they were applied; None
+    without any. ``boosts``: tool id → standard deviations of the scores that are added to its score; None where no tool
+    has any. ``learned``: what was learned from use; None where nothing was. ``phrases``: the everyday phrases of the
+    tools; None where no tool has any. ``files``: map from the name of every other file of the folder to its size and
+    hash."""
 
     format_version: int = FORMAT_VERSION
     snapshot_id: Annotated[str, Field(pattern=r"^[0-9a-f]{16}$")] = ""
@@ -210,10 +194,7 @@ def _unreadable(problem: str, path: Path) -> SnapshotCorruptError:
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> Manifest:
-    """Write the manifest of all files in the folder; return it with ``files`` and ``snapshot_id`` computed.
-
-    :param manifest: its ``files`` and ``snapshot_id`` are ignored.
-    """
+    """Write the manifest of all files in the folder; return it with ``files`` and ``snapshot_id`` computed."""
     path = folder / MANIFEST
     files = {
         each.name: FileInfo(bytes=each.stat().st_size, sha256=file_digest(each))

@@ -79,12 +79,7 @@ def _publish_version(
     replaces: str | None,
     signing_key: Path | None,
 ) -> str:
-    """Publish a version; see :func:`publish_learned`.
-
-    :param sections: what the manifest says otherwise.
-    :param kept: the files that are taken over; ``write`` writes the others into the folder that it is given.
-    :param replaces: None to keep the version beside the published one.
-    """
+    """Publish a version; see :func:`publish_learned`. ``replaces``: None to keep the version beside the published one."""
     with staging_folder(store) as folder:
         for name in sorted(kept):
             _link_or_copy(snapshot.folder / name, folder / name)

@@ -53,10 +53,7 @@ class NodeRecord:
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> NodeRecord:
-        """Return the record for a JSON form.
-
-        :raises TypeError: when a name is no text; ValueError, KeyError for another form.
-        """
+        """Return the record for a JSON form."""
         forms = tuple((str(form), int(count)) for form, count in row["forms"])
         aliases = tuple((str(alias), str(origin)) for alias, origin in row.get("aliases", ()))
         if not all(isinstance(row[name], str) for name in ("type", "name", "text")):
@@ -116,9 +113,8 @@ def open_snapshot(store: Path, *, verify: bool = True) -> Snapshot:
 
 
 def _leased(store: Path) -> tuple[Path, ServingLease]:
-    """Return the folder of the published snapshot with a lease, also where it is collected at this moment after another one was
-    published.
-    """
+    """Return the folder of the published snapshot with a lease, also where it is collected at this moment after another
+    one was published."""
     while True:
         folder = current_snapshot(store)
         try:

@@ -187,10 +187,8 @@ def _tool_changes(rows: Mapping[str, _Pair]) -> ToolDiff:
 
 
 def _row_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Change]:
-    """Yield what changed in a tool, each once: schemas, the call and the metadata repeat some of inputs and outputs.
-
-    A schema is compared only where the inputs or outputs that it describes are the same.
-    """
+    """Yield what changed in a tool, each once: schemas, the call and the metadata repeat some of inputs and outputs. A
+    schema is compared only where the inputs or outputs that it describes are the same."""
     flat = list(json_changes(_without_schemas(before), _without_schemas(after)))
     told = {change.field for change in flat}
     for change in flat:

@@ -123,10 +123,7 @@ def _lines(tools: Iterable[Tool], digests: list[str]) -> Iterator[str]:
 
 
 def _field_terms(tools: Sequence[Tool], digests: Sequence[str], cache: ResultCache | None) -> list[bytes]:
-    """Return the counted terms of each tool.
-
-    :param digests: of the JSON of each tool.
-    """
+    """Return the counted terms of each tool. ``digests``: of the JSON of each tool."""
     if cache is None:
         return list(map(field_terms, tools))
     code = code_digest("retrieval.index", "ontology")

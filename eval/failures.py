@@ -37,8 +37,8 @@ _NO_CANDIDATE = "not a candidate"
 _LINKED = "linked by an edge but not boosted"
 _TOO_LOW = "a candidate, ranked too low"
 _BELOW = "not among the first k"
+# Causes for a tool and for a request, the most basic first. The last is for systems that cannot run again.
 CAUSES = (_NO_ANSWER, _ABSENT, _TOO_MANY, _NO_CANDIDATE, _LINKED, _TOO_LOW, _BELOW)
-"""Causes for a tool and for a request, the most basic first. The last is for systems that cannot run again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

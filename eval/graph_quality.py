@@ -24,8 +24,8 @@ from ontology.files import read_bounded
 from ontology.reporting import Proportion
 from retrieval.snapshot.reader import Snapshot
 
+# The predicates between a consumer and a producer; the first leads from the producer, the others from the consumer.
 _DEPENDENCIES = ("supplies", "resolved_by", "depends_on")
-"""The predicates between a consumer and a producer; the first leads from the producer, the others from the consumer."""
 _HUB_SHARE = 0.1
 
 _Numbers = NDArray[np.int64]

@@ -39,10 +39,9 @@ _WEIGHTS = (0.0, 4.0, 8.0, 16.0, 32.0, 64.0)
 _PAST, _CHOOSING = 0.8, 0.9
 _ASKED, _LEAST_ASKED = 300, 20
 _SIGNIFICANT, _SEED = 0.05, 0
+# Sessions that a snapshot keeps, the newest: their vectors are compared with each request, 2 ms for so many.
 _MOST = 20_000
-"""Sessions that a snapshot keeps, the newest: their vectors are compared with each request, 2 ms for so many."""
-_LEAST_CAP = 20
-"""A reporter may have this many sessions, however few the others have. Chosen, not tuned."""
+_LEAST_CAP = 20  # A reporter may have this many sessions, however few the others have. Chosen, not tuned
 _CHUNK, _MAX_TOOLS = 256, 100
 
 

@@ -64,6 +64,7 @@ _STAGES = {
 }
 _WEIGHTS = {"systems": "system_coherence", "clauses": "clause_fusion"}
 _WEIGHTS |= {each.name.removesuffix("_text").removeprefix("graph_").replace("_", "-"): each.name for each in FEATURES}
+# ``default`` without one of its stages or features, by name.
 ABLATIONS: Mapping[str, Ablation] = {
     "default-no-graph": Ablation(
         config=RetrievalConfig(**dict.fromkeys(_GRAPH_STAGES, False)), zero=("graph_support", "system_coherence")
@@ -71,7 +72,6 @@ ABLATIONS: Mapping[str, Ablation] = {
     **{f"default-no-{name}": Ablation(config=RetrievalConfig(**{stage: False})) for name, stage in _STAGES.items()},
     **{f"default-no-{name}": Ablation(zero=(weight,)) for name, weight in _WEIGHTS.items()},
 }
-"""``default`` without one of its stages or features, by name."""
 
 
 def make_ablations(snapshot: Snapshot, encoder: Encoder) -> dict[str, Retriever]:

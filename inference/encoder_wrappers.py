@@ -21,8 +21,7 @@ from inference.minilm import Span, SpanEncoder
 from inference.registry import load_encoder, load_reranker
 from ontology.errors import ModelError
 
-MAX_ROWS = 8_192
-"""12.6 MB of 384 dimensions. Chosen, not tuned."""
+MAX_ROWS = 8_192  # 12.6 MB of 384 dimensions. Chosen, not tuned
 _MOST_CALLS = 64
 _REMEDY = "Look at the model's server, or raise model_wait_s"
 _T = TypeVar("_T")

@@ -35,8 +35,9 @@ from retrieval.response import after_done, is_done, respond, respond_to_needs
 from retrieval.retriever import DEFAULT, DEPENDENCIES, PAPER, RetrievalConfig
 from retrieval.snapshot.reader import Snapshot
 
+# The best tools of each need that are candidates of the whole request; with 100 nothing changes by more than .1 point
+# on 15 development sets.
 _BEST_OF_NEED = 50
-"""The best tools of each need that are candidates of the whole request; with 100 nothing changes by more than .1 point on 15 development sets."""
 
 
 class GraphRetriever:

@@ -22,6 +22,7 @@ from retrieval.snapshot.reader import Snapshot
 
 DEFAULT_PRESET = "default"
 FAST_PRESET = "fast"
+# The presets to compare with: they are never changed.
 BASELINES = (
     "paper",
     "semantic",
@@ -32,7 +33,6 @@ BASELINES = (
     "fusion",
     "fusion-clauses",
 )
-"""The presets to compare with: they are never changed."""
 _HYBRID_LEXICAL = "bm25-regex-title"  # the best lexical variant of the paper
 
 

@@ -41,15 +41,12 @@ def ngram_entries(context: QueryContext) -> list[EntryNode]:
     return list(found.values())
 
 
-POOL = 100
-"""How many of the best tools of each text search become candidates."""
-CLAUSE_POOL = 25
-"""The same for each clause."""
-PHRASE_POOL = 60
-"""How many of the best tools by everyday phrases become candidates."""
+POOL = 100  # How many of the best tools of each text search become candidates
+CLAUSE_POOL = 25  # The same for each clause
+PHRASE_POOL = 60  # How many of the best tools by everyday phrases become candidates
+# How many tools of ego graphs become candidates, those of the rarest entry nodes first: a hub of real documents has a
+# quarter of all tools. Chosen for its time; between 400 and 5,000 no set changes at 10.
 EGO_TOOLS = 400
-"""How many tools of ego graphs become candidates, those of the rarest entry nodes first: a hub of real documents has a quarter of all
-tools. Chosen for its time; between 400 and 5,000 no set changes at 10."""
 EF_SEARCH = 160  # lower than the default of the index: a tool missed at the end of the pool is rarely in the answer
 
 _Tools: TypeAlias = NDArray[np.int64]

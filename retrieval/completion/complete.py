@@ -38,10 +38,10 @@ from retrieval.ranking.ranking import Ranking
 from retrieval.retriever import RetrievalConfig
 from retrieval.snapshot.reader import Snapshot
 
-_BEST = 3
-"""Tools that pull, whatever the clauses. One or two lose on restbench and apibank; five change nothing."""
+_BEST = 3  # Tools that pull, whatever the clauses. One or two lose on restbench and apibank; five change nothing
+# A clause has a direct answer where its best tool is among this many best tools for each clause. Any number from 2 does
+# as well.
 _TRUSTED = 3
-"""A clause has a direct answer where its best tool is among this many best tools for each clause. Any number from 2 does as well."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +82,7 @@ def lowest_direct_score(scores: Floats1d, pulling: Sequence[Pulling]) -> float:
 
 
 _CONFIDENCE = 0.9
-_MOST = 2
-"""Own profiles that are followed."""
+_MOST = 2  # Own profiles that are followed
 
 
 def resolved_by_own_profile(snapshot: Snapshot, tool: int, need: Need) -> Need:
@@ -110,8 +109,7 @@ def speaks_of_self(parts: Sequence[Clause]) -> bool:
 _CAPITALISED = re.compile(r"(?<![\w.?!:)])(?<![.?!:)][ \n])(?!\A)[^\W\d_a-zß-ÿ][\w'’-]{0,40}")
 _RUN = re.compile(r"[^\W\d_a-zß-ÿ][\w'’-]{0,40}(?: [^\W\d_a-zß-ÿ][\w'’-]{0,40}){0,7}")
 _POSSESSIVE = re.compile(r"['’]s?$")
-_MAX_WORDS = 200
-"""Capitalised words that are looked at. Chosen, not tuned."""
+_MAX_WORDS = 200  # Capitalised words that are looked at. Chosen, not tuned
 _QUOTED = "quoted"
 
 
@@ -141,10 +139,9 @@ def _proper_words(query: Query, frequency: Callable[[str], int]) -> Iterator[int
             yield match.start()
 
 
-_CACHED_TOOLS = 20_000
-"""Tools whose needs are kept in memory, about 1 KiB each."""
+_CACHED_TOOLS = 20_000  # Tools whose needs are kept in memory, about 1 KiB each
+# How far a supporting tool ends at least below the best tool of a clause, in standard deviations of the scores.
 _BELOW = 1e-3
-"""How far a supporting tool ends at least below the best tool of a clause, in standard deviations of the scores."""
 _COSTS = Costs()
 
 

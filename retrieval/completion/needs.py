@@ -16,8 +16,9 @@ from retrieval.snapshot.reader import Snapshot
 
 DEPENDS_ON, RESOLVED_BY, SUPPLIES = "depends_on", "resolved_by", "supplies"
 _ORDER = {DEPENDS_ON: 0, RESOLVED_BY: 1, SUPPLIES: 2}
+# A longer list of declared dependencies names what can come before a tool, not what it needs. What is concluded (a
+# login) stays.
 _MAX_DECLARED = 7
-"""A longer list of declared dependencies names what can come before a tool, not what it needs. What is concluded (a login) stays."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +44,7 @@ class Need:
     field: str = ""  # the field of that entity, or empty
 
 
-NeedsOf: TypeAlias = Callable[[int], Sequence[Need]]
-"""The needs of a tool, in a fixed order."""
+NeedsOf: TypeAlias = Callable[[int], Sequence[Need]]  # The needs of a tool, in a fixed order
 
 
 def tool_needs(snapshot: Snapshot, predicates: Collection[str], tool: int) -> tuple[Need, ...]:
@@ -141,18 +141,15 @@ def _numbered(snapshot: Snapshot, declared: Sequence[Dependency]) -> dict[int, l
     return found
 
 
+# Kinds of value that identify something; which entity, the kind does not say.
 _IDENTIFIERS = frozenset({"identifier", "uuid", "arn", "hex digest"})
-"""Kinds of value that identify something; which entity, the kind does not say."""
+# Words before a value that make it an identifier, whatever its kind. Found on the sets gtc and sealtools.
 _MARKS = frozenset({"id", "identifier", "number", "no", "nr", "code", "key", "ref", "reference"})
-"""Words before a value that make it an identifier, whatever its kind. Found on the sets gtc and sealtools."""
-_NAMES = frozenset({"name", "title"})
-"""Fields that a request states in words."""
+_NAMES = frozenset({"name", "title"})  # Fields that a request states in words
+# Kinds of value that are the field of an entity. Chosen, not tuned.
 _ADDRESSES = frozenset({"arn", "domain", "email", "iban", "ip", "phone"})
-"""Kinds of value that are the field of an entity. Chosen, not tuned."""
-_SECRET = "token"
-"""The field of a session: no request states its value."""
-_BEFORE = 4
-"""Words before a value that say what it identifies: "purchase order number 4711". Chosen, not tuned."""
+_SECRET = "token"  # The field of a session: no request states its value
+_BEFORE = 4  # Words before a value that say what it identifies: "purchase order number 4711". Chosen, not tuned
 _BEFORE_CHARS = 80
 
 

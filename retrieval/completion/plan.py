@@ -16,8 +16,8 @@ from typing import NamedTuple, TypeAlias
 from retrieval.completion.needs import DEPENDS_ON, RESOLVED_BY, SUPPLIES, Need, Supplier
 from retrieval.query.context import SupportingTool
 
+# The needs of a tool that neither the request nor its context meets.
 OpenNeeds: TypeAlias = Callable[[int], Sequence[Need]]
-"""The needs of a tool that neither the request nor its context meets."""
 _LEAST = 0.01  # a supporting tool is always below the tool that it serves
 
 
@@ -99,8 +99,7 @@ def _cheapest(need: Need, costs: Costs, standing: Callable[[int], float]) -> Ite
 
 
 _LEAST_CALL = 0.1
-_SAME = 1e-9
-"""Costs that differ by less are equal: the plan that was found first stays."""
+_SAME = 1e-9  # Costs that differ by less are equal: the plan that was found first stays
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

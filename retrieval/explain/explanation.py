@@ -16,8 +16,7 @@ from retrieval.query.typed_values import find_values, short_name
 from retrieval.snapshot.graph_views import supplier_edges
 from retrieval.snapshot.reader import Snapshot
 
-Span = tuple[int, int]
-"""First character of a stretch of the request, and the one after it."""
+Span = tuple[int, int]  # First character of a stretch of the request, and the one after it
 
 # Chosen, not tuned.
 _MAX_WORDS = 5
@@ -26,12 +25,12 @@ _MAX_READ = 400  # words of the request
 _NAME_WEIGHT = 4.0
 _WORD = re.compile(r"[^\W_]+(?:['’./-][^\W_]+)*")
 _BREAK = re.compile(r"[.!?;:,\n()\[\]\"“”]")
+# Words that say nothing alone.
 _GENERAL = frozenset(
     "put get take give make have do go let bring see set turn run come send use add new list find show".split()
 )
-"""Words that say nothing alone."""
+# Words that may stand between words that match; what else does not match ends a stretch.
 _LINKS = frozenset("a an the of".split())
-"""Words that may stand between words that match; what else does not match ends a stretch."""
 
 
 class _Word(NamedTuple):
@@ -83,12 +82,11 @@ def _matched_phrase(
     return " ".join(text[words[start].start : words[stop].end].split())[:_MAX_CHARS]
 
 
-MIN_CONFIDENCE = 0.9
-"""Of the edge behind a claim."""
+MIN_CONFIDENCE = 0.9  # Of the edge behind a claim
 _MIN_OUTSIDE = 0.95  # for a tool that the answer does not have
 _CONFIDENCE_STEPS = 50
+# Verbs of tools that make an object.
 _CREATES = frozenset("create add insert start register new put open request import issue make define".split())
-"""Verbs of tools that make an object."""
 
 
 class FirstCall(NamedTuple):
@@ -147,8 +145,8 @@ MAX_WORDS = 25
 _MAX_NAME_CHARS = 60
 _MAX_ID_CHARS = 120
 _MAX_VALUE_CHARS = 32
+# How many values, suppliers and open inputs a line shows; the first of these that fits.
 _SHOWN = ((2, 2, 3), (2, 2, 2), (1, 2, 2), (1, 1, 2), (1, 1, 1), (0, 1, 1), (0, 1, 0), (0, 0, 0))
-"""How many values, suppliers and open inputs a line shows; the first of these that fits."""
 
 
 class _Inputs(NamedTuple):

@@ -131,19 +131,19 @@ def _facts(row: Any) -> ToolFacts:
 
 
 # Chosen, not tuned.
+# Kinds of value that may identify anything.
 _IDENTIFIERS = frozenset(("identifier", "uuid", "arn", "hex digest", "integer", "code", "repository", "slug"))
-"""Kinds of value that may identify anything."""
+# Kinds of value that an input with such a name takes.
 _NAMED = {
     "email": ("email", "mail"),
     "url": ("url", "link", "uri"),
     "iban": ("iban",),
     "repository": ("repo", "repository"),
 }
-"""Kinds of value that an input with such a name takes."""
+# Inputs that take the part before the slash of ``acme/webshop``, where another takes the part after it.
 _OWNERS = frozenset(("owner", "org", "organization", "workspace", "namespace"))
-"""Inputs that take the part before the slash of ``acme/webshop``, where another takes the part after it."""
+# Last words of inputs whose value is what the request says.
 _FREE = frozenset(("query", "q", "search", "keyword", "text", "prompt", "question"))
-"""Last words of inputs whose value is what the request says."""
 _NUMBERS = frozenset(("integer", "identifier"))
 _SAYS_NAME = IDENTIFIER_WORDS | frozenset("call named is".split())
 _SLUG = re.compile(r"(?<![\w/.:@-])[a-z0-9]{1,40}(?:[-_][a-z0-9]{1,40}){1,6}(?![\w/:@-])")

@@ -299,6 +299,7 @@ def whole_text(tool: Tool) -> str:
     return f"{tool_text(tool)} {params_text(tool)}"
 
 
+# Map from each field with a BM25 index to the function that returns its text.
 FIELDS: Mapping[str, Callable[[Tool], str]] = {
     "text": tool_text,
     "params": params_text,
@@ -306,12 +307,9 @@ FIELDS: Mapping[str, Callable[[Tool], str]] = {
     "values": _values_text,
     "whole": whole_text,
 }
-"""Map from each field with a BM25 index to the function that returns its text."""
-NAMES = "names"
-"""Name of the index of :mod:`retrieval.index.bm25`."""
+NAMES = "names"  # Name of the index of :mod:`retrieval.index.bm25`
 
-EFFECT_KEY = "effect"
-"""Key of filters: what a call does, see :mod:`ontology.tool_effects`."""
+EFFECT_KEY = "effect"  # Key of filters: what a call does, see :mod:`ontology.tool_effects`
 
 
 def filter_pairs(tool: Tool) -> Iterator[tuple[str, str]]:

@@ -20,8 +20,7 @@ from retrieval.index.bm25 import make_postings, terms, write_postings
 from retrieval.index.records import load_mapped
 from retrieval.index.vectors import NodeVectors, write_vectors
 
-PHRASES_FIELD = "phrases"
-"""Name of the BM25 field and of the vectors."""
+PHRASES_FIELD = "phrases"  # Name of the BM25 field and of the vectors
 _POINTERS = "phrases.pointers"
 
 

@@ -20,14 +20,11 @@ from ontology.value_shape import kind_of_value
 from retrieval.index.bm25 import STOP_WORDS, terms
 from retrieval.index.value_shapes import ShapeMatch, ValueShapes
 
-MAX_VALUES = 1_000
-"""Values that are found in one request; the rest of it is words."""
+MAX_VALUES = 1_000  # Values that are found in one request; the rest of it is words
+# Bits from which a shape says what its values are: those of two digits and a letter. A shape that is less specific fits
+# words and counts. Chosen, not tuned.
 LEAST_SPECIFIC = 8.0
-"""Bits from which a shape says what its values are: those of two digits and a letter. A shape that is less specific fits words and
-counts. Chosen, not tuned.
-"""
-SELF = "self"
-"""The kind of the first person: "my", "I am". It is a value for what identifies a person."""
+SELF = "self"  # The kind of the first person: "my", "I am". It is a value for what identifies a person
 VALUE_WORDS = Path(__file__).with_name("value_words.yaml")
 
 _MONTH = r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sep(?:t(?:ember)?)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
@@ -240,8 +237,8 @@ def stated_numbers(text: str) -> dict[str, str]:
     return found
 
 
+# Index terms that say that an input identifies something, and not what. Chosen, not tuned.
 IDENTIFIER_WORDS = frozenset("id identifier uuid guid arn key name number no code slug handle login".split())
-"""Index terms that say that an input identifies something, and not what. Chosen, not tuned."""
 
 
 class _Name(NamedTuple):

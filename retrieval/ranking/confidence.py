@@ -25,16 +25,16 @@ from retrieval.query.query import Query
 from retrieval.ranking.ranking import Ranking
 from retrieval.snapshot.reader import Snapshot
 
+# The evidence that a request is a task. ``margin``: how much nearer its best clause is to a tool than to talk, and
+# ``standing``: how near it is to a tool, both in standard deviations of what talk reaches in this catalogue; ``probe``:
+# the log odds of a linear model of its vector.
 TASK_EVIDENCE = ("margin", "standing", "probe")
-"""The evidence that a request is a task. ``margin``: how much nearer its best clause is to a tool than to talk, and ``standing``: how near it
-is to a tool, both in standard deviations of what talk reaches in this catalogue; ``probe``: the log odds of a linear model of its vector.
-"""
+# The evidence that a tool serves a task. Cosines: of the best clause and its nearest tool; of the request and its
+# nearest tool; mean of the tools; mean of talk and its nearest tool; of the nearest background tasks; how much nearer
+# they are than their own nearest tools; how much nearer the best of them is than both its own nearest tool and that of
+# the request; how much nearer background tools are than their own nearest tools. ``level``: how near the request is to
+# a tool, in standard deviations of what background tools reach.
 SERVED_EVIDENCE = ("best", "whole", "mean", "talk", "task", "unserved", "rival", "foreign", "level")
-"""The evidence that a tool serves a task. Cosines: of the best clause and its nearest tool; of the request and its nearest tool; mean of
-the tools; mean of talk and its nearest tool; of the nearest background tasks; how much nearer they are than their own nearest
-tools; how much nearer the best of them is than both its own nearest tool and that of the request; how much nearer background tools are than
-their own nearest tools. ``level``: how near the request is to a tool, in standard deviations of what background tools reach.
-"""
 
 _NEAREST = 3  # chosen, not tuned
 _MAX_FOREIGN = 0.45  # a catalogue nearer to the background tools is large or like them, and no clearer
@@ -169,13 +169,13 @@ def _standard(value: float, values: Floats1d) -> float:
     return (value - float(values.mean())) / (float(values.std()) or 1.0)
 
 
+# Folder of the shipped calibrations, a folder for each encoder: ``confidence.json`` and ``background.npz``.
 CALIBRATION = Path(__file__).parent / "calibration"
-"""Folder of the shipped calibrations, a folder for each encoder: ``confidence.json`` and ``background.npz``."""
 
-RANKS = 30
-"""The model of tools is fitted to this many of the best tools; lower ranks count as not needed."""
+RANKS = 30  # The model of tools is fitted to this many of the best tools; lower ranks count as not needed
+# With ``auto_k``: the least probability of a returned tool: one that is missed costs as much as nine that are not
+# needed.
 NEEDED = 0.1
-"""With ``auto_k``: the least probability of a returned tool: one that is missed costs as much as nine that are not needed."""
 _SCORED = 100  # number of best scores that differences are measured by
 _FIFTH, _TENTH = 4, 9
 _USUAL_SUPPORT = (

@@ -46,8 +46,7 @@ def value_support(context: QueryContext, clause: Clause, tools: NDArray[np.int64
     return np.asarray([support.get(int(tool), 0.0) for tool in tools], dtype=np.float32)
 
 
-MAX_Z = 8.0
-"""The bound of :func:`bounded`: nothing changes with some hundred candidates."""
+MAX_Z = 8.0  # The bound of :func:`bounded`: nothing changes with some hundred candidates
 # A cosine of 384 products differs by about so much with the order of adding.
 _ROUNDING = 8 * float(np.finfo(np.float32).eps)
 _SMALLEST = float(np.finfo(np.float32).tiny)  # below it a spread may round to 0
@@ -86,8 +85,9 @@ def _standardise_row(values: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 Tools: TypeAlias = NDArray[np.int64]
+# The values of a feature for these tools, float32 [tools]; None where it cannot be computed, as a cosine without
+# vector.
 Compute: TypeAlias = Callable[[QueryContext, Clause, Tools], Floats1d | None]
-"""The values of a feature for these tools, float32 [tools]; None where it cannot be computed, as a cosine without vector."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,6 +139,7 @@ def graph_support(context: QueryContext, clause: Clause, tools: Tools) -> Floats
 
 # The weights are the middle of a broad optimum over nine open sets: a search that never sees a set chooses weights that do
 # nearly as well on it (``benchmarks/notes/unseen.md``).
+# All features, in the order in which they are added up.
 FEATURES: tuple[Feature, ...] = (
     Feature(name="bm25_text", compute=bm25("text"), weight=0.5, baseline_weight=1.0),
     Feature(name="bm25_params", compute=bm25("params"), weight=0.5, baseline_weight=0.5),
@@ -151,9 +152,7 @@ FEATURES: tuple[Feature, ...] = (
     Feature(name="graph_support", compute=graph_support, weight=1.0, text=False),
     Feature(name="value_support", compute=value_support, weight=2.0, text=False),
 )
-"""All features, in the order in which they are added up."""
-TEXT_FEATURES = tuple(feature.name for feature in FEATURES if feature.text)
-"""The names of those that compare texts."""
+TEXT_FEATURES = tuple(feature.name for feature in FEATURES if feature.text)  # The names of those that compare texts
 _BY_NAME: Mapping[str, Feature] = {feature.name: feature for feature in FEATURES}
 
 
@@ -174,8 +173,7 @@ _CLAUSE_FEATURES: tuple[tuple[Compute, float], ...] = (
     (bm25_phrases, 0.5),
     (value_support, 1.0),
 )
-CLAUSE_FACTOR = 2.0
-"""Of the z-score of a clause in the exponent: what it counts beside that of the whole request."""
+CLAUSE_FACTOR = 2.0  # Of the z-score of a clause in the exponent: what it counts beside that of the whole request
 _WHOLE_FACTOR = 1.25  # of the z-score of the whole request in the exponent
 
 

@@ -16,9 +16,12 @@ from inference.encoder import Floats1d, Floats2d
 from retrieval.ranking.confidence import NEEDED, probability, tool_evidence
 from retrieval.ranking.ranking import Ranking
 
+# With ``auto_k``: the least score of a returned tool. It keeps .86 of the requests that ten tools complete, with 1.7
+# times as many tools as are needed; .05 keeps .94 with 2.6 times as many.
 NEEDED_OF_NEEDS = 0.1
-"""With ``auto_k``: the least score of a returned tool. It keeps .86 of the requests that ten tools complete, with 1.7 times as many tools as are
-needed; .05 keeps .94 with 2.6 times as many."""
+# The logistic model of a tool for one need; evidence as in :func:`retrieval.ranking.confidence.tool_evidence`, and the
+# logarithm of the number of needs. Fitted on 1,138 requests over fifteen catalogues;
+# ``benchmarks/training/fit_needs.py`` fits it again, and with one catalogue left out.
 NEED_WEIGHTS: Mapping[str, float] = {
     "": -0.97,
     "rank": -0.49,
@@ -28,14 +31,12 @@ NEED_WEIGHTS: Mapping[str, float] = {
     "tenth": 0.28,
     "needs": 0.83,
 }
-"""The logistic model of a tool for one need; evidence as in :func:`retrieval.ranking.confidence.tool_evidence`, and the logarithm of the number of
-needs. Fitted on 1,138 requests over fifteen catalogues; ``benchmarks/training/fit_needs.py`` fits it again, and with one catalogue left out."""
+# Of the whole request's probability beside that of the needs. Between .15 and .5 little changes; without it 1 to 2
+# points are lost.
 _WHOLE = 0.3
-"""Of the whole request's probability beside that of the needs. Between .15 and .5 little changes; without it 1 to 2 points are lost."""
+# Places that are filled one by one; the others follow in the order of what they add then. Chosen for its time.
 _GREEDY = 100
-"""Places that are filled one by one; the others follow in the order of what they add then. Chosen for its time."""
-_SERVES = NEEDED
-"""The least probability of a tool that is said to serve a need."""
+_SERVES = NEEDED  # The least probability of a tool that is said to serve a need
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,10 +14,8 @@ from retrieval.ranking.features import FEATURES, TEXT_FEATURES
 from retrieval.snapshot.manifest import MANIFEST, RankingSection
 from retrieval.snapshot.reader import Snapshot
 
-BASELINE_FUSION = "fusion.v1"
-"""The embedded ranker of the baselines."""
-FUSION = "fusion.v2"
-"""The embedded ranker of ``default``, whose weights a snapshot may have."""
+BASELINE_FUSION = "fusion.v1"  # The embedded ranker of the baselines
+FUSION = "fusion.v2"  # The embedded ranker of ``default``, whose weights a snapshot may have
 _CLAUSE_FUSION, _SYSTEM_COHERENCE, _RESOLVER_MARGIN = 3.0, 0.7, 0.5
 _SHIPPED: Mapping[str, float] = {
     **{feature.name: feature.weight for feature in FEATURES},
@@ -87,10 +85,10 @@ class RankingWeights(Mapping[str, float]):
 
 
 SHIPPED = RankingWeights()
+# The weights of the baselines: a flat hybrid with calibrated scores.
 BASELINE = RankingWeights(
     **{feature.name: feature.baseline_weight for feature in FEATURES}, clause_fusion=0.0, system_coherence=0.0
 )
-"""The weights of the baselines: a flat hybrid with calibrated scores."""
 
 
 def ranking_section(weights: RankingWeights) -> RankingSection | None:

@@ -24,11 +24,10 @@ from retrieval.snapshot.signing import (
     regular_file,
 )
 
-FORMAT_VERSION = 6
-"""A snapshot of another version is not read: build again."""
+FORMAT_VERSION = 6  # A snapshot of another version is not read: build again
 MANIFEST = "manifest.json"
+# Records and texts of a snapshot folder, without their extension.
 TOOLS, NODES, EDGES, NODE_KEYS = "tools", "nodes", "edges", "node_keys"
-"""Records and texts of a snapshot folder, without their extension."""
 NODE_VECTORS, NAME_VECTORS = "nodes", "names"
 NGRAMS, KEYS = "ngrams", "keys"
 _MAX_MANIFEST_BYTES = 256 * 1024 * 1024

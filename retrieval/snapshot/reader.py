@@ -83,10 +83,10 @@ class EdgeRecord:
         return cls(phrases=tuple(row.get("phrases", ())), provenance=provenance, **others)
 
 
+# What a record of an edge has where it is not empty.
 EDGE_DETAILS = ("evidence_count", "parameter", "output", "entity", "field")
-"""What a record of an edge has where it is not empty."""
+# What a snapshot keeps that follows from its edges.
 DERIVED = ("tool_degrees", "tool_systems", "system_count", "identified")
-"""What a snapshot keeps that follows from its edges."""
 
 _MASKS = 16
 

@@ -28,8 +28,7 @@ if TYPE_CHECKING:
 
 
 _SIGNING_KEY, _TRUSTED_KEYS = "EGOTOOLS_SIGNING_KEY", "EGOTOOLS_TRUSTED_KEYS"
-TrustedKeys = Mapping[str, "Ed25519PublicKey"]
-"""Key id → public key."""
+TrustedKeys = Mapping[str, "Ed25519PublicKey"]  # Key id → public key
 _DOMAIN = b"egotools snapshot manifest v1\n"
 _NAME = re.compile(r"manifest\.[0-9a-f]{16}\.sig")
 _UNFINISHED = re.compile(r"\.manifest\.[0-9a-f]{16}\.sig\.[0-9]+")  # as ontology.files.replacing names it

@@ -60,7 +60,11 @@ def tool_needs(snapshot: Snapshot, predicates: Collection[str], tool: int) -> tu
     needs = [
         Need(
             parameter=parameter,
-            required=not parameter or parameter in required or _acts_on(subject, meetings),
+            # An input may identify what the name of its tool names: ``event_id`` of ``delete_event``, whose document
+            # requires nothing.
+            required=not parameter
+            or parameter in required
+            or any(subject.intersection(terms(each.entity)[-1:]) for each in meetings),
             suppliers=_best(each.supplier for each in meetings),
             entity=next((each.entity for each in meetings if each.entity), ""),
             field=next((each.field for each in meetings if each.field), ""),
@@ -77,11 +81,6 @@ class _Meeting(NamedTuple):
     entity: str
     field: str
     supplier: Supplier
-
-
-def _acts_on(subject: Collection[str], meetings: Iterable[_Meeting]) -> bool:
-    """Whether an input identifies what the name of its tool names: ``event_id`` of ``delete_event``, whose document requires nothing."""
-    return any(each.entity and terms(each.entity)[-1:] and terms(each.entity)[-1] in subject for each in meetings)
 
 
 def _declarations(row: Any) -> tuple[str, frozenset[str], tuple[Dependency, ...], frozenset[str]]:
@@ -114,7 +113,14 @@ def _best(suppliers: Iterable[Supplier]) -> tuple[Supplier, ...]:
 def _meetings(
     snapshot: Snapshot, predicates: Collection[str], tool: int, declared: Sequence[Dependency]
 ) -> Iterator[_Meeting]:
-    kept = {} if len([each for each in declared if each.required]) > _MAX_DECLARED else _numbered(snapshot, declared)
+    needed = [each for each in declared if each.required]
+    # Needed tool → what is declared of it, with the place of the tool among those that are declared.
+    kept: dict[int, list[tuple[int, Dependency]]] = {}
+    for each in needed if len(needed) <= _MAX_DECLARED else ():
+        number = snapshot.find_node(f"tool:{each.tool}")
+        if number is not None:
+            position = kept[number][0][0] if number in kept else len(kept)
+            kept.setdefault(number, []).append((position, each))
     for edge, other, predicate in supplier_edges(snapshot, tool, predicates):
         confidence = float(snapshot.adjacency.confidences[edge])
         if confidence <= 0:
@@ -128,17 +134,6 @@ def _meetings(
             # A request mostly states its plain values, such as a position or a text.
             supplier = Supplier(other, predicate, record.output, confidence)
             yield _Meeting(record.parameter, record.entity, record.field, supplier)
-
-
-def _numbered(snapshot: Snapshot, declared: Sequence[Dependency]) -> dict[int, list[tuple[int, Dependency]]]:
-    """Needed tool → what is declared of it, with the place of the tool among those that are declared."""
-    found: dict[int, list[tuple[int, Dependency]]] = {}
-    for each in declared:
-        number = snapshot.find_node(f"tool:{each.tool}") if each.required else None
-        if number is not None:
-            position = found[number][0][0] if number in found else len(found)
-            found.setdefault(number, []).append((position, each))
-    return found
 
 
 # Kinds of value that identify something; which entity, the kind does not say.
@@ -186,7 +181,7 @@ class GivenInputs:
             (tool, need.parameter) in self._uses
             or need.entity in self._entities
             or need.field in self._addresses
-            or bool(need.entity and terms(need.entity)[-1:] and terms(need.entity)[-1] in self._nouns)
+            or not self._nouns.isdisjoint(terms(need.entity)[-1:])
         )
 
     def speaks_of(self, need: Need) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from typing import NamedTuple, TypeAlias
@@ -39,11 +39,6 @@ class Costs:
     depth: int = 15  # steps from the tool that answers
     tools: int = 15  # supporting tools of one tool; an answer has about ten
 
-    def of(self, supplier: Supplier) -> float:
-        """The cost of one step to a supplier of a required input, before its standing and the alternatives."""
-        base = {DEPENDS_ON: self.dependency, RESOLVED_BY: self.resolver}.get(supplier.predicate, self.supplier)
-        return base + self.position * supplier.position - self.uncertainty * math.log(supplier.confidence)
-
 
 def plan(
     tool: int, open_needs: OpenNeeds, costs: Costs, standing: Callable[[int], float] = lambda tool: 0.0
@@ -58,7 +53,21 @@ def plan(
         cost, steps, nearest, _, reason = heapq.heappop(heap)
         if nearest in found:
             continue
-        found[nearest] = None if reason is None else _supporting(tool, *reason, cost, steps)
+        found[nearest] = None
+        if reason is not None:
+            consumer, need, supplier = reason
+            found[nearest] = SupportingTool(
+                tool=nearest,
+                answers=tool,
+                consumer=consumer,
+                parameter=need.parameter,
+                output=supplier.output,
+                predicate=supplier.predicate,
+                required=need.required,
+                confidence=supplier.confidence,
+                cost=cost,
+                steps=steps,
+            )
         if steps == costs.depth:
             continue
         for need in open_needs(nearest):
@@ -69,29 +78,16 @@ def plan(
     return [each for each in found.values() if each is not None]
 
 
-def _supporting(answers: int, consumer: int, need: Need, supplier: Supplier, cost: float, steps: int) -> SupportingTool:
-    return SupportingTool(
-        tool=supplier.tool,
-        answers=answers,
-        consumer=consumer,
-        parameter=need.parameter,
-        output=supplier.output,
-        predicate=supplier.predicate,
-        required=need.required,
-        confidence=supplier.confidence,
-        cost=cost,
-        steps=steps,
-    )
-
-
 def _cheapest(need: Need, costs: Costs, standing: Callable[[int], float]) -> Iterator[tuple[float, Supplier]]:
-    """The cheapest suppliers of a need, with the cost of the step. What a document says needs no support by the request."""
-    steps = [
-        (costs.of(each), each)
-        if each.predicate == DEPENDS_ON
-        else (max(costs.of(each) - costs.standing * standing(each.tool), _LEAST), each)
-        for each in need.suppliers
-    ]
+    """The cheapest suppliers of a need, with the cost of the step."""
+    bases = {DEPENDS_ON: costs.dependency, RESOLVED_BY: costs.resolver}
+    steps = []
+    for each in need.suppliers:
+        base = bases.get(each.predicate, costs.supplier)
+        step = base + costs.position * each.position - costs.uncertainty * math.log(each.confidence)
+        if each.predicate != DEPENDS_ON:  # what a document says needs no support by the request
+            step = max(step - costs.standing * standing(each.tool), _LEAST)
+        steps.append((step, each))
     extra = 0.0 if need.required else costs.optional
     steps.sort(key=lambda pair: (pair[0], pair[1].tool))
     for place, (step, supplier) in enumerate(steps[: costs.alternatives]):
@@ -158,23 +154,12 @@ def cheapest_choices(
 ) -> CallChoices:
     """The plan of the least cost whose calls have an order; of equal ones the first in the order of goals, needs and
     tool numbers. ``call_cost``: of a tool that is no goal, >= 0; None: the same for each."""
-    search = _Search(
-        open_needs, costs, call_cost or (lambda tool: costs.of_call()), tools=list(goals), goals=len(goals)
-    )
+    call_cost = call_cost or (lambda tool: costs.of_call())
+    search = _Search(open_needs, costs, call_cost, tools=list(goals), goals=len(goals))
     search.run([pending for goal in goals for pending in search.needs_of(goal)], 0.0)
     choices: dict[int, list[Choice]] = {}
     for choice in search.best:
         choices.setdefault(choice.tool, []).append(choice)
-    tools = (*goals, *(each.supplier.tool for each in search.best if each.supplier is not None))
-    return CallChoices(
-        order=tuple(_called_in_order(tools, choices)),
-        choices={tool: tuple(made) for tool, made in choices.items()},
-        cost=search.least,
-        is_cheapest=search.tried <= costs.tried,
-    )
-
-
-def _called_in_order(tools: Iterable[int], choices: Mapping[int, Sequence[Choice]]) -> list[int]:
     order: list[int] = []
 
     def call(tool: int) -> None:
@@ -184,9 +169,14 @@ def _called_in_order(tools: Iterable[int], choices: Mapping[int, Sequence[Choice
         if tool not in order:
             order.append(tool)
 
-    for tool in tools:
+    for tool in (*goals, *(each.supplier.tool for each in search.best if each.supplier is not None)):
         call(tool)
-    return order
+    return CallChoices(
+        order=tuple(order),
+        choices={tool: tuple(made) for tool, made in choices.items()},
+        cost=search.least,
+        is_cheapest=search.tried <= costs.tried,
+    )
 
 
 class _Pending(NamedTuple):
@@ -211,9 +201,12 @@ class _Search:
     known: dict[int, list[_Pending]] = field(default_factory=dict)
 
     def needs_of(self, tool: int) -> list[_Pending]:
-        """The open needs of a tool; found once."""
+        """The open needs of a tool; found once. A choice costs at least what its supplier does that is called already."""
         if tool not in self.known:
-            self.known[tool] = [_Pending(tool, need, self._least(need)) for need in self.open_needs(tool)]
+            self.known[tool] = [
+                _Pending(tool, need, min(self.costs.of_choice(need, each) for each in (None, *need.suppliers)))
+                for need in self.open_needs(tool)
+            ]
         return self.known[tool]
 
     def run(self, pending: list[_Pending], cost: float) -> None:
@@ -237,10 +230,6 @@ class _Search:
             else:
                 self.run(rest, cost + step)
             self.made.pop()
-
-    def _least(self, need: Need) -> float:
-        """What any choice for a need costs at least: its supplier may be called already."""
-        return min(self.costs.of_choice(need, each) for each in (None, *need.suppliers))
 
     def _options(self, tool: int, need: Need) -> list[tuple[float, int, Supplier | None]]:
         """The choices for a need, the cheapest first; none that leads back to the tool itself."""

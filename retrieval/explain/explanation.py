@@ -117,13 +117,8 @@ def _first_calls(
         # A value of a list: the supplier need not know the object already.
         finds = "[]" in record.output and not its_words & _CREATES
         if record.parameter in wanted and (finds or (not outside and ranks[supplier] < min(ranks[tool], 2))):
-            order = (
-                not finds,
-                outside,
-                -round(confidence * _CONFIDENCE_STEPS),
-                -len(its_words.intersection(facts.name)),
-                supplier,
-            )
+            its_name = len(its_words.intersection(facts.name))
+            order = (not finds, outside, -round(confidence * _CONFIDENCE_STEPS), -its_name, supplier)
             claims.append((order, FirstCall(supplier, wanted[record.parameter])))
     claims.sort(key=lambda each: each[0])
     found = []
@@ -165,20 +160,26 @@ class Explainer:
         self._text = context.query.text
         self._ranks = {tool: 0 for tool in context.done} | {tool: rank for rank, tool in enumerate(returned, start=1)}
         values = context.query.values or find_values(self._text, context.snapshot.value_shapes)
-        self._given = GivenInputs(
-            given_values(self._text, values), named_nouns(self._text, self._is_word), context.request.have
-        )
+        is_word = context.snapshot.fields["whole"].frequency
+        given, nouns = given_values(self._text, values), named_nouns(self._text, is_word)
+        self._given = GivenInputs(given, nouns, context.request.have)
         self._known: dict[int, _Inputs] = {}
         self._words = _request_words(self._text, [(value.start, value.end) for value in values])
 
     def explain(self, tool: int) -> str:
         """The line of one tool; of what it could say, the later parts give way where it would be longer than 25 words."""
-        facts = tool_facts(self._context.snapshot, tool)
-        phrase = _matched_phrase(self._text, self._words, facts.name, facts.description, self._rarity)
+        context = self._context
+        facts = tool_facts(context.snapshot, tool)
+        rarity = context.snapshot.fields["whole"].idf
+        phrase = _matched_phrase(self._text, self._words, facts.name, facts.description, rarity)
         matched = f'matches "{phrase}"' if phrase else ""
-        opening = [part for part in (matched, self._served(tool), self._used(tool)) if part] or [
-            self._said(tool) or "near in meaning"
-        ]
+        count = context.past_sessions.get(tool)
+        used = f"used for {count} similar request{'s' if count > 1 else ''}" if count else ""
+        opening = [part for part in (matched, self._served(tool), used) if part]
+        if not opening:  # the first everyday phrase that has a word of the request
+            phrases = phrases_of(context.snapshot.tool(tool)) if context.phrases is not None else ()
+            said = next((each for each in phrases if context.query.weights.keys() & set(terms(each))), "")
+            opening = [f'people say "{_cut(said, _MAX_NAME_CHARS)}"' if said else "near in meaning"]
         for shown in _SHOWN:
             line = "; ".join((*opening, *self._parts(self._inputs(tool), shown)))
             if len(line.split()) <= MAX_WORDS:
@@ -230,17 +231,6 @@ class Explainer:
             found = found or line
         return found
 
-    def _said(self, tool: int) -> str:
-        """The first everyday phrase of a tool that has a word of the request; empty where none has."""
-        phrases = phrases_of(self._context.snapshot.tool(tool)) if self._context.phrases is not None else ()
-        said = next((each for each in phrases if self._context.query.weights.keys() & set(terms(each))), "")
-        return f'people say "{_cut(said, _MAX_NAME_CHARS)}"' if said else ""
-
-    def _used(self, tool: int) -> str:
-        """What past requests say of a tool; empty where they do not."""
-        count = self._context.past_sessions.get(tool)
-        return f"used for {count} similar request{'s' if count > 1 else ''}" if count else ""
-
     def _parts(self, inputs: _Inputs, shown: tuple[int, int, int]) -> Iterator[str]:
         values, suppliers, still = shown
         for name, value in [(name, value) for name, value in inputs.given.items() if value.strip()][:values]:
@@ -262,12 +252,6 @@ class Explainer:
         facts = tool_facts(self._context.snapshot, tool)
         given = self._given.of(tool, facts)
         return all(each.name in given or each.terms in needed for each in facts.required)
-
-    def _is_word(self, term: str) -> bool:
-        return self._context.snapshot.fields["whole"].frequency(term) > 0
-
-    def _rarity(self, term: str) -> float:
-        return self._context.snapshot.fields["whole"].idf(term)
 
 
 def _cut(text: str, most: int) -> str:

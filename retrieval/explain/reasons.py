@@ -18,8 +18,6 @@ from retrieval.snapshot.reader import Snapshot
 _MAX_ENTRIES = 8
 _MAX_EDGES = 12
 _MAX_TEXT_CHARS = 120
-_CONTEXT = "context"
-_BINDING_PREDICATES = ("supplies", "resolved_by", "depends_on")
 
 
 def explain(
@@ -31,7 +29,7 @@ def explain(
     shown: Callable[[EntryNode], EntryMatch],
 ) -> Reasons:
     """Why a tool was returned: at most eight entry nodes and the twelve most specific edges between them and the tool."""
-    snapshot = context.snapshot
+    snapshot, adjacency = context.snapshot, context.snapshot.adjacency
     edges, others = _edges_at(snapshot, tool)
     connecting = np.isin(others, [entry.node for entry in context.entries]) & (others != tool)
     edges, others = edges[connecting], others[connecting]
@@ -39,31 +37,38 @@ def explain(
     matches = [entry for entry in context.entries if entry.node in connected]
     matches.sort(key=lambda entry: (entry.kind != "ngram", -entry.score, entry.node))
     most_specific = np.lexsort((edges, snapshot.tool_degrees[others]))[:_MAX_EDGES]  # nodes that few tools touch first
+    edges = edges[most_specific].tolist()
     return Reasons(
         entries=tuple(map(shown, matches[:_MAX_ENTRIES])),
-        edges=tuple(_traversed(snapshot, int(edge)) for edge in edges[most_specific]),
+        edges=tuple(
+            TraversedEdge(
+                head=snapshot.node_key(adjacency.head(edge)),
+                predicate=snapshot.predicates[adjacency.predicates[edge]],
+                tail=snapshot.node_key(adjacency.tail(edge)),
+                confidence=round(float(adjacency.confidences[edge]), 6),
+                origin=_declared_at(snapshot, edge),
+            )
+            for edge in edges
+        ),
         features=features,
         bindings=_parameter_bindings(snapshot, tool, returned),
     )
 
 
 def entry_match(snapshot: Snapshot, entry: EntryNode) -> EntryMatch:
-    """An entry node as an answer shows it."""
+    """An entry node as an answer shows it; its origin is where it is declared that the words of the request mean it, empty
+    where they are its own name."""
+    key, origin = snapshot.node_key(entry.node), ""
+    if entry.text and (aliases := snapshot.nodes[entry.node].aliases):
+        if name_key(key.partition(":")[2]) != entry.text:
+            origin = next((origin for alias, origin in aliases if name_key(alias) == entry.text), "")
     return EntryMatch(
-        node=snapshot.node_key(entry.node),
+        node=key,
         kind=entry.kind,
         text=entry.text or snapshot.node_text(entry.node)[:_MAX_TEXT_CHARS],
         score=round(entry.score, 6),
-        origin=_alias_origin(snapshot, entry) if entry.text else "",
+        origin=origin,
     )
-
-
-def _alias_origin(snapshot: Snapshot, entry: EntryNode) -> str:
-    """Where it is declared that the words of the request mean the node; empty where they are its own name."""
-    aliases = snapshot.nodes[entry.node].aliases
-    if not aliases or name_key(snapshot.node_key(entry.node).partition(":")[2]) == entry.text:
-        return ""
-    return next((origin for alias, origin in aliases if name_key(alias) == entry.text), "")
 
 
 def _parameter_bindings(snapshot: Snapshot, tool: int, returned: Sequence[int]) -> tuple[ParameterBinding, ...]:
@@ -78,7 +83,7 @@ def _parameter_bindings(snapshot: Snapshot, tool: int, returned: Sequence[int]) 
     facts = tool_facts(snapshot, tool)
     for name in facts.context:
         best[name] = ParameterBinding(
-            parameter=name, kind=_CONTEXT, origin=facts.origins.get(f"{CONTEXT_PARAMETERS}.{name}", "")
+            parameter=name, kind="context", origin=facts.origins.get(f"{CONTEXT_PARAMETERS}.{name}", "")
         )
     listed = [best.pop(name, ParameterBinding(parameter=name)) for name in facts.required_names]
     return (*listed, *(best[name] for name in sorted(best)))
@@ -93,7 +98,7 @@ def _bindings(snapshot: Snapshot, tool: int, returned: Sequence[int]) -> Iterato
         predicate = snapshot.predicates[adjacency.predicates[edge]]
         # An edge "supplies" points to the tool whose input is filled; the other two point away from it.
         fills = adjacency.tail(edge) == tool if predicate == "supplies" else adjacency.head(edge) == tool
-        if predicate in _BINDING_PREDICATES and fills:
+        if predicate in ("supplies", "resolved_by", "depends_on") and fills:
             record = snapshot.edges[edge]
             yield ParameterBinding(
                 parameter=record.parameter,
@@ -117,14 +122,3 @@ def _edges_at(snapshot: Snapshot, node: int) -> tuple[NDArray[np.int64], NDArray
     adjacency = snapshot.adjacency
     edges = np.concatenate((adjacency.out_edges(node), adjacency.in_edges_of(node)))
     return edges.astype(np.int64), adjacency.neighbours(node).astype(np.int64)
-
-
-def _traversed(snapshot: Snapshot, edge: int) -> TraversedEdge:
-    adjacency = snapshot.adjacency
-    return TraversedEdge(
-        head=snapshot.node_key(adjacency.head(edge)),
-        predicate=snapshot.predicates[adjacency.predicates[edge]],
-        tail=snapshot.node_key(adjacency.tail(edge)),
-        confidence=round(float(adjacency.confidences[edge]), 6),
-        origin=_declared_at(snapshot, edge),
-    )

@@ -178,50 +178,44 @@ def given_values(text: str, values: Sequence[TypedValue]) -> tuple[GivenValue, .
     )
 
 
-def named_nouns(text: str, is_word: Callable[[str], bool] = lambda term: False) -> frozenset[str]:
+def named_nouns(text: str, is_word: Callable[[str], object] = lambda term: False) -> frozenset[str]:
     """The index terms of the words that another word follows which may be a name: no stop word, no verb and no value.
     ``is_word``: whether an index term is a word of the catalogue: in lower case it is no name ("order items")."""
     found: set[str] = set()
     words = list(_WORD.finditer(text))[:_MAX_READ]
     for first, second in pairwise(words):
         name = second[0].lower()
-        ordinary = (
-            name in STOP_WORDS or is_verb(verb_lemma(name)) or (second[0] == name and any(map(is_word, terms(name))))
-        )
+        ordinary = _is_ordinary(name) or (second[0] == name and any(map(is_word, terms(name))))
         if text[first.end() : second.start()] == " " and not ordinary:
             found.update(terms(first[0]))
     return frozenset(found)
 
 
+def _is_ordinary(word: str) -> bool:
+    return word in STOP_WORDS or is_verb(verb_lemma(word))
+
+
 def _given(text: str, value: TypedValue) -> GivenValue:
     # The shape of a kind (a UUID) and a widened one say nothing of the entity.
     exact = [use for match in value.matches if not match.shape.kind for use in match.uses if not use.is_widened]
+    # An identifier may read as a name that people give: ``shop-prod-0315``.
+    is_slug = value.kind == "identifier" and _SLUG.fullmatch(value.text) and _NAME_PART.match(value.text)
+    # A bare number may count what follows it, or be of an address: "250 registrants", "10 Downing Street".
+    after = re.match(r"\s([A-Za-z]\w*)", text[value.end : value.end + _BEFORE])
+    is_short = value.text.isdigit() and len(value.text) <= _COUNT_DIGITS
+    is_count = is_short and after is not None and not _is_ordinary(after[1].lower())
     return GivenValue(
-        kind="slug" if _is_slug(value) else value.kind,
+        kind="slug" if is_slug else value.kind,
         text=value.content,
-        noun=() if _is_count(text, value) else _noun_before(text, value.start),
+        noun=() if is_count else _noun_before(text, value.start),
         entities=frozenset(term for use in exact for term in terms(use.entity)),
         uses=frozenset((use.tool, use.parameter) for use in exact if not use.output),
     )
 
 
-def _is_slug(value: TypedValue) -> bool:
-    """Whether an identifier reads as a name that people give: ``shop-prod-0315``."""
-    return value.kind == "identifier" and bool(_SLUG.fullmatch(value.text)) and bool(_NAME_PART.match(value.text))
-
-
-def _is_count(text: str, value: TypedValue) -> bool:
-    """Whether a bare number counts what follows it, or is of an address: "250 registrants", "10 Downing Street"."""
-    after = re.match(r"\s([A-Za-z]\w*)", text[value.end : value.end + _BEFORE])
-    if not value.text.isdigit() or len(value.text) > _COUNT_DIGITS or after is None:
-        return False
-    word = after[1].lower()
-    return word not in STOP_WORDS and not is_verb(verb_lemma(word))
-
-
 def _noun_before(text: str, start: int) -> tuple[str, ...]:
     before = _BREAK.split(text[max(0, start - _BEFORE) : start])[-1]
-    last = before.split()[-1].lower() if before.split() else ""
+    last = (before.lower().split() or [""])[-1]
     if last in STOP_WORDS and last not in _IS and last not in _SAYS_NAME:
         return ()  # "from our warehouse to 10 Downing Street"
     return tuple(term for term in terms(before) if term not in _SAYS_NAME)

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from inference.encoder import Encoder, Floats1d, Floats2d
 from ontology.errors import ModelError
-from ontology.tool import Tool
 from retrieval.index.bm25 import terms
 from retrieval.index.lookup import letters_before_digits
 from retrieval.index.phrases import PhraseVectors
@@ -74,8 +73,10 @@ _DIGEST = re.compile(r"_([0-9a-f]{6})\Z")
 def named_tools(snapshot: Snapshot, text: str, allowed: NDArray[np.bool_] | None) -> tuple[tuple[int, ...], ...]:
     """Return for each name in a request that some tool has the tools that have it, ascending. ``allowed``: the nodes
     that the request may see, bool [nodes]; None allows all."""
-    having = (set(_having(snapshot, name, allowed)) for name in tool_names(text))
-    found = (tuple(sorted(tool for tool in tools if allowed is None or allowed[tool])) for tools in having)
+    found = []
+    for name in tool_names(text):
+        having = _having(snapshot, name, allowed)
+        found.append(tuple(sorted({tool for tool in having if allowed is None or allowed[tool]})))
     return tuple(dict.fromkeys(tools for tools in found if tools))
 
 
@@ -106,31 +107,25 @@ def _is_name(name: str, written: str, before: str, after: str) -> bool:
     return written == "quoted" and bool(_BEFORE_NAME.search(before) or _AFTER_NAME.match(after))
 
 
-def _having(snapshot: Snapshot, name: str, allowed: NDArray[np.bool_] | None) -> Iterator[int]:
-    """Yield the tools with an id, name or call name: by the table of ids, else by the index of names."""
-    by_id = [number for id_ in _ids(name) if (number := snapshot.find_node(f"tool:{id_}")) is not None]
-    if by_id:
-        yield from by_id
-        return
-    words = dict.fromkeys(terms(_DIGEST.sub("", name)), 1.0)
-    near = snapshot.names_index.best(words, _LOOKED_AT, allowed=allowed) if words else ()
-    yield from (int(number) for number in near if _is_called(snapshot.tool(int(number)), name))
-
-
-def _ids(name: str) -> Iterator[str]:
-    """Yield the ids that a name may be: itself, that of a call name, and with the namespace before a point."""
-    yield name
-    yield name.replace("__", "/").replace("--", ".")
+def _having(snapshot: Snapshot, name: str, allowed: NDArray[np.bool_] | None) -> list[int]:
+    """The tools with an id, name or call name: by the table of ids, else by the index of names."""
     parts = name.split(".")
-    yield from (".".join(parts[:place]) + "/" + ".".join(parts[place:]) for place in range(1, min(len(parts), 6)))
-
-
-def _is_called(tool: Tool, name: str) -> bool:
+    at_points = (".".join(parts[:place]) + "/" + ".".join(parts[place:]) for place in range(1, min(len(parts), 6)))
+    ids = (name, name.replace("__", "/").replace("--", "."), *at_points)
+    by_id = [number for id_ in ids if (number := snapshot.find_node(f"tool:{id_}")) is not None]
+    words = dict.fromkeys(terms(_DIGEST.sub("", name)), 1.0)
+    if by_id or not words:
+        return by_id
     folded, digest = name.casefold(), _DIGEST.search(name)
-    if folded in (tool.name.casefold(), tool.id.casefold(), f"{tool.namespace}.{tool.name}".casefold()):
-        return True
-    # a call name that was shortened ends in digits of the hash of the id
-    return digest is not None and hashlib.sha256(tool.id.encode("utf-8", "replace")).hexdigest().startswith(digest[1])
+    found = []
+    for number in snapshot.names_index.best(words, _LOOKED_AT, allowed=allowed).tolist():
+        tool = snapshot.tool(number)
+        called = (tool.name.casefold(), tool.id.casefold(), f"{tool.namespace}.{tool.name}".casefold())
+        # a call name that was shortened ends in digits of the hash of the id
+        sha256 = hashlib.sha256(tool.id.encode("utf-8", "replace")).hexdigest()
+        if folded in called or (digest and sha256.startswith(digest[1])):
+            found.append(number)
+    return found
 
 
 # All chosen, not tuned.
@@ -155,7 +150,8 @@ def support_by_values(snapshot: Snapshot, values: Sequence[TypedValue]) -> dict[
         )
         if all(strength <= _WIDENED for strength in fit.values()):
             fit = _strongest((*fit.items(), *abbreviated(letters_before_digits(value.text)).items()))
-        rarity = _rarity(snapshot, len(fit))
+        most = math.log1p(snapshot.visible_count)
+        rarity = min(1.0, math.log1p(snapshot.visible_count / (1 + len(fit))) / most) if most else 1.0
         for tool, strength in fit.items():
             support[tool] = support.get(tool, 0.0) + strength * rarity
     return support
@@ -211,12 +207,6 @@ def _heads(snapshot: Snapshot, node: int, predicate: str) -> list[int]:
     return [int(head) for head in adjacency.heads[edges]]
 
 
-def _rarity(snapshot: Snapshot, tools: int) -> float:
-    """Inverse document frequency, in (0, 1]."""
-    most = math.log1p(snapshot.visible_count)
-    return min(1.0, math.log1p(snapshot.visible_count / (1 + tools)) / most) if most else 1.0
-
-
 _T = TypeVar("_T")
 _MAX_NAMED, _MAX_NAMED_CHARS = 5, 100  # unknown ids that a fallback names
 
@@ -236,12 +226,12 @@ class QueryContext:
     """One request on its way through the stages, in one thread."""
 
     request: Request
-    snapshot: Snapshot  # the snapshot that answers
-    config: RetrievalConfig = PLAIN  # the stages that run
-    query: Query = field(init=False)  # the analysed request
+    snapshot: Snapshot
+    config: RetrievalConfig = PLAIN
+    query: Query = field(init=False)
     # the nodes that the request may see, bool [nodes]; None allows all
     allowed: NDArray[np.bool_] | None = field(init=False)
-    entries: list[EntryNode] = field(default_factory=list)  # the entry nodes, once they are known
+    entries: list[EntryNode] = field(default_factory=list)
     # numbers of the candidate tools, ascending, int64, once they are known
     candidates: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     # for each name of tools that the request says the tools that have it; empty where values are not typed
@@ -277,14 +267,17 @@ class QueryContext:
         with context.stage("encode"):
             texts = request.parts if request.needs else (request.query,)
             values = [find_values(text, snapshot.value_shapes) if typed else None for text in texts]
+            known = snapshot.abbreviations
+            analysed: Callable[[Encoder | None], Query]
             if request.needs:
                 needs = len(set(request.needs))
-                analysed = partial(analyse_needs, texts, values=values, needs=needs, decomposed=decomposed)
+                analysed = partial(
+                    analyse_needs, texts, abbreviations=known, values=values, needs=needs, decomposed=decomposed
+                )
             else:
-                analysed = partial(analyse, request.query, values=values[0], decomposed=decomposed)
-            known = snapshot.abbreviations
-            query = context.attempt(lambda: analysed(encoder, known), "no semantic matching")
-            context.query = analysed(None, known) if query is None else query
+                analysed = partial(analyse, request.query, abbreviations=known, values=values[0], decomposed=decomposed)
+            query = context.attempt(lambda: analysed(encoder), "no semantic matching")
+            context.query = analysed(None) if query is None else query
         with context.stage("entry"):
             context.allowed = snapshot.allowed(request.filters)
             if context.allowed is not None and not context.allowed[: snapshot.tool_count].any():
@@ -296,26 +289,25 @@ class QueryContext:
         return context
 
     def parts(self) -> list[QueryContext]:
-        """The context of each part of a request over needs, which is ranked by itself: what the caller may see and has executed, the timings
-        and the fallbacks are those of this context.
-        """
-        return list(map(self._of_part, self.query.parts))
-
-    def _of_part(self, query: Query) -> QueryContext:
-        context = QueryContext(
-            request=self.request,
-            snapshot=self.snapshot,
-            config=self.config,
-            phrases=self.phrases,
-            fallbacks=self.fallbacks,
-            timings_ms=self.timings_ms,
-            _ego_tools=self._ego_tools,
-            _support=self._support,
-        )
-        context.query, context.allowed, context.done = query, self.allowed, self.done
-        if self.config.typed_values:
-            context.named = named_tools(self.snapshot, query.text, self.allowed)
-        return context
+        """The context of each part of a request over needs, which is ranked by itself: what the caller may see and has
+        executed, the timings and the fallbacks are those of this context."""
+        contexts = []
+        for query in self.query.parts:
+            context = QueryContext(
+                request=self.request,
+                snapshot=self.snapshot,
+                config=self.config,
+                phrases=self.phrases,
+                fallbacks=self.fallbacks,
+                timings_ms=self.timings_ms,
+                _ego_tools=self._ego_tools,
+                _support=self._support,
+            )
+            context.query, context.allowed, context.done = query, self.allowed, self.done
+            if self.config.typed_values:
+                context.named = named_tools(self.snapshot, query.text, self.allowed)
+            contexts.append(context)
+        return contexts
 
     def ego_tools(self, node: int) -> NDArray[np.int64]:
         """The tools in the 1-hop ego graph of a node, allowed or not, in no order and with repeats; two stages need them."""
@@ -332,16 +324,10 @@ class QueryContext:
         return self._support[places]
 
     def cosines(self, vectors: str, clause: Clause, tools: NDArray[np.int64]) -> Floats1d | None:
-        """The cosine of a clause with tools, float32 [tools]; None where the query has no vector, or the snapshot no such vectors.
-
-        The vectors of the candidates are read once, for the request and all its clauses.
-
-        :param vectors: the name of vectors of the snapshot, ``vectors``, ``name_vectors`` or ``phrase_vectors``.
-        """
-        if clause.vector_D is None:
-            return None
+        """The cosine of a clause with tools, float32 [tools]; None where the query has no vector, or the snapshot none of this
+        name (``vectors``, ``name_vectors``, ``phrase_vectors``). Those of the candidates are read once, for all clauses."""
         stored: NodeVectors | PhraseVectors | None = getattr(self.snapshot, vectors)
-        if stored is None:
+        if clause.vector_D is None or stored is None:
             return None
         parts = (self.query, *self.query.clauses)
         place = next((place for place, part in enumerate(parts) if part is clause), None)
@@ -361,9 +347,7 @@ class QueryContext:
 
     def once(self, what: Hashable, compute: Callable[[], _T]) -> _T:
         """What follows from the request alone: computed once, also where the request is completed with many weights.
-
-        :param what: names the result, with all that it depends on beside the request.
-        """
+        ``what`` names all that it depends on beside the request."""
         if what not in self._once:
             self._once[what] = compute()
         found: _T = self._once[what]
@@ -371,10 +355,7 @@ class QueryContext:
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
-        """Measure the time of one stage.
-
-        :raises DeadlineError: instead of starting it, when the caller no longer waits.
-        """
+        """Measure the time of one stage; a DeadlineError instead of it where the caller no longer waits."""
         self.request.check(name)
         started = time.perf_counter()
         yield
@@ -382,10 +363,7 @@ class QueryContext:
         self.timings_ms[name] = self.timings_ms.get(name, 0.0) + spent_ms
 
     def attempt(self, call: Callable[[], _T], without: str) -> _T | None:
-        """The result of a call that needs a model; None, and a fallback is recorded, where the model is down.
-
-        :param without: what the answer lacks then.
-        """
+        """The result of a call that needs a model; where that is down None, and a fallback says what the answer is without."""
         try:
             return call()
         except ModelError as error:

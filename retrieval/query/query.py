@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -29,9 +30,8 @@ _SEPARATOR = re.compile(
     re.IGNORECASE,
 )
 _NEXT_WORDS = re.compile(r"([^\W\d_]{1,40}(?:['’][^\W\d_]{1,3})?)(?:\s+([^\W_]{1,40}))?")
-_NOT_AFTER_VERB = frozenset(
-    "and or of is are was were".split()
-)  # "cash flow and profit and loss": no imperative. Chosen, not tuned.
+# "cash flow and profit and loss": no imperative. Chosen, not tuned.
+_NOT_AFTER_VERB = frozenset("and or of is are was were".split())
 
 
 def decompose(text: str, values: Sequence[TypedValue] = ()) -> tuple[str, ...]:
@@ -84,9 +84,7 @@ def _starts_clause(text: str, at: int) -> bool:
     word, after = match[1].lower(), (match[2] or "").lower()
     if word in STOP_WORDS or "'" in word or "’" in word:
         return True
-    if word.endswith("ing"):
-        return is_verb(verb_lemma(word))
-    return is_verb(word) and after not in _NOT_AFTER_VERB
+    return is_verb(verb_lemma(word)) if word.endswith("ing") else is_verb(word) and after not in _NOT_AFTER_VERB
 
 
 _FILE = Path(__file__).with_name("everyday_verbs.yaml")
@@ -99,38 +97,31 @@ def formal_terms(text: str) -> list[str]:
     found: dict[str, None] = {}
     for at, word in enumerate(said):
         for rest, meaning in _phrases().get(word, ()):
-            if _follows(said, at + 1, rest):
+            place = at + 1
+            for other in rest:
+                window = said[place : place + _GAP + 1]
+                if other not in window:
+                    break
+                place += window.index(other) + 1
+            else:
                 found.update(dict.fromkeys(meaning))
     return list(found)
 
 
-def _follows(said: Sequence[str], at: int, rest: Sequence[str]) -> bool:
-    """Whether the other words of a phrase stand there in order, each after at most three others."""
-    for word in rest:
-        window = said[at : at + _GAP + 1]
-        if word not in window:
-            return False
-        at += window.index(word) + 1
-    return True
-
-
 @cache
-def _phrases() -> Mapping[str, tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]]:
+def _phrases() -> Mapping[str, Sequence[tuple[Sequence[str], Sequence[str]]]]:
     """The phrases by their first word: the other words, and the terms that they stand for."""
-    found: dict[str, list[tuple[tuple[str, ...], tuple[str, ...]]]] = {}
+    found: defaultdict[str, list[tuple[Sequence[str], Sequence[str]]]] = defaultdict(list)
     for phrase, meaning in read_yaml(_FILE).items():
         first, *rest = (verb_lemma(word) for word in words(phrase))
-        found.setdefault(first, []).append((tuple(rest), tuple(terms(meaning))))
-    return {first: tuple(rows) for first, rows in found.items()}
+        found[first].append((rest, terms(meaning)))
+    return found
 
 
 # The kinds that are replaced, a path segment by segment. Others are words too: a quoted text is often the name of what is wanted.
 _REPLACED = frozenset(
-    {
-        *("url", "domain", "email", "arn", "ip", "iban", "phone", "uuid", "hex digest", "identifier", "code"),
-        *("channel", "handle", "file", "path", "repository", "branch", "variable"),
-    }
-)
+    "url domain email arn ip iban phone uuid identifier code channel handle file path repository branch variable".split()
+) | {"hex digest"}
 _MOST_ENTITIES = 2  # a shape of more kinds of things says none of them
 _MAX_ADDRESS_WORDS = 4
 _SCHEME = re.compile(r"\A[a-z0-9]{1,10}://")
@@ -158,30 +149,31 @@ def split_at_values(text: str, values: Sequence[TypedValue], spans: Spans) -> It
 
 def _path_pieces(path: TypedValue) -> Iterator[tuple[str, TypedValue | None]]:
     """The segments of a path: words, and the values among them: ``/orders/{orderId}/items/PO-4711``."""
-    for number, segment in enumerate(_SEGMENT.finditer(path.text)):
+    for number, match in enumerate(_SEGMENT.finditer(path.text)):
+        segment, start = match[0], path.start + match.start()
         if number:
             yield " ", None
-        if kind := kind_of_token(segment[0]):
-            start = path.start + segment.start()
-            yield segment[0], TypedValue(kind=kind, text=segment[0], start=start, end=start + len(segment[0]))
+        if kind := kind_of_token(segment):
+            yield segment, TypedValue(kind=kind, text=segment, start=start, end=start + len(segment))
         else:
-            yield " ".join(words(segment[0])), None
+            yield " ".join(words(segment)), None
 
 
 def typed_text(text: str, values: Sequence[TypedValue], spans: Spans) -> str:
     """The text for the encoder of parts of a request, joined by spaces: each value is replaced by its noun."""
-    pieces = split_at_values(text, values, spans)
-    return "".join(piece if value is None else noun_of(value) for piece, value in pieces)
+    return "".join(piece if value is None else noun_of(value) for piece, value in split_at_values(text, values, spans))
 
 
 def noun_of(value: TypedValue) -> str:
-    """The words that a value stands for, 1 or more."""
+    """The words that a value stands for, 1 or more; of an address also what says which service it is (``github``)."""
     data = read_yaml(VALUE_WORDS)
     noun = str(data["nouns"].get(value.kind, value.kind))
     if value.kind == "file":
         return str(data["extensions"].get(value.text.rpartition(".")[2].lower(), noun))
     if value.kind in ("url", "domain"):
-        return " ".join((*_host_words(value.text), noun))
+        host = _SCHEME.sub("", value.text.lower()).partition("/")[0].partition("?")[0]
+        no_service = data["address_words"].split()
+        return " ".join((*[word for word in _WORD.findall(host) if word not in no_service][:_MAX_ADDRESS_WORDS], noun))
     return _entity(value) or noun
 
 
@@ -200,17 +192,6 @@ def _entity(value: TypedValue) -> str:
         if heads and len(heads) <= _MOST_ENTITIES:
             return " ".join(heads.values())
     return ""
-
-
-def _host_words(address: str) -> list[str]:
-    """The words of the host of an address that say which service it is: ``github`` of ``https://github.com/acme/web``."""
-    host = _SCHEME.sub("", address.lower()).partition("/")[0].partition("?")[0]
-    return [word for word in _WORD.findall(host) if word not in _no_service()][:_MAX_ADDRESS_WORDS]
-
-
-@cache
-def _no_service() -> frozenset[str]:
-    return frozenset(read_yaml(VALUE_WORDS)["address_words"].split())
 
 
 # Chosen, not tuned: a word inside a value may name a thing, but was not said to.
@@ -268,10 +249,7 @@ def analyse(
 ) -> Query:
     """Analyse a request. The request and its clauses are encoded in one call, in one pass where the encoder can.
 
-    :param encoder: None for no vectors.
-    :param values: its typed values in order (:func:`retrieval.query.typed_values.find_values`); None matches the request as it is, all
-        of it words, for baselines.
-    :param decomposed: whether the clauses are analysed too.
+    :param values: its typed values in order; None matches the request as it is, all of it words, for baselines.
     :raises ModelError: when the encoder is down.
     """
     everything: Spans = ((0, len(text)),)
@@ -310,16 +288,14 @@ def analyse_needs(
         for start, of_part in zip(starts, values, strict=False)
         for value in of_part or ()
     ]
-
-    def part_of(span: Spans, vector_D: Floats1d | None) -> Query:
-        clause = _clause(text, None if None in values else placed, span, vector_D)
-        return _query(clause, text, placed, abbreviations, span)
-
     analysed = [*spans[-needs:], ((0, len(text)),)] if len(parts) > 1 else spans
     vectors: Sequence[Floats1d | None] = [None] * len(analysed)
     if encoder is not None:
         vectors = list(encoder.encode([typed_text(text, placed, span) for span in analysed]))
-    found = [part_of(span, vector_D) for span, vector_D in zip(analysed, vectors, strict=True)]
+    found = []
+    for span, vector_D in zip(analysed, vectors, strict=True):
+        clause = _clause(text, None if None in values else placed, span, vector_D)
+        found.append(_query(clause, text, placed, abbreviations, span))
     every = (*queries, *found[:needs])
     clauses = tuple(clause for part in every for clause in part.clauses or (part,)) if len(every) > 1 else ()
     return replace(found[-1], clauses=clauses, parts=every)
@@ -348,21 +324,15 @@ def _query(
 def _clause(text: str, values: Sequence[TypedValue] | None, spans: Spans, vector_D: Floats1d | None) -> Clause:
     said = " ".join(text[start:end] for start, end in spans)
     plain = tuple(terms(said))
+    starts = [start for start, _ in spans]
     return Clause(
         text=said,
         vector_D=vector_D,
         terms=plain,
         weights=Counter(plain) if values is None else term_weights(text, values, spans),
-        values=tuple(_within(values or (), spans)),
+        values=tuple(
+            value
+            for value in values or ()
+            if (part := bisect_right(starts, value.start)) and value.start < spans[part - 1][1]
+        ),
     )
-
-
-def _within(values: Sequence[TypedValue], spans: Spans) -> Iterator[TypedValue]:
-    """Yield the values in these parts of the request, in linear time; both are in its order."""
-    others = iter(values)
-    value = next(others, None)
-    for start, end in spans:
-        while value is not None and value.start < end:
-            if start <= value.start:
-                yield value
-            value = next(others, None)

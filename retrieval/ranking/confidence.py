@@ -69,12 +69,10 @@ class CatalogueStatistics:
     def evidence(
         self, query: Query, similarities: Callable[[Floats1d], Floats1d], *, without: int | None = None
     ) -> dict[str, float]:
-        """The evidence of one request, without units.
+        """The evidence of one request, without units. ``query`` has a vector.
 
-        :param query: with its vector.
         :param similarities: cosines of a vector with the tools that may answer, float32 [tools], at least one.
         :param without: the number of a text of talk that does not count: the request itself, when the models are fitted.
-        :raises ValueError: when the query has no vector.
         """
         vector_D, background = _vector(query), self.background
         parts = [clause.vector_D for clause in query.clauses if clause.vector_D is not None] or [vector_D]
@@ -101,13 +99,9 @@ class CatalogueStatistics:
         }
 
     def need_evidence(self, query: Query, similarities: Callable[[Floats1d], Floats1d]) -> dict[str, float]:
-        """The evidence of one need, without units: how near the nearest tool is, whether a task that no tool serves is nearer, and what nearness
-        means in this catalogue. ``clarity``: how much nearer tools are to what tools of other catalogues do than to talk, which is little where
-        documents say little; ``words``: how long they are.
-
-        :param query: with its vector.
-        :param similarities: as for :meth:`evidence`.
-        """
+        """The evidence of one need, without units: how near the nearest tool is, whether a task that no tool serves is
+        nearer, and what nearness means in this catalogue. ``clarity``: how much nearer tools are to what tools of other
+        catalogues do than to talk, which is little where documents say little; ``words``: how long they are."""
         vector_D = _vector(query)
         near_B = self.background.tasks_BD @ vector_D
         best = float(similarities(vector_D).max())
@@ -178,9 +172,8 @@ RANKS = 30  # The model of tools is fitted to this many of the best tools; lower
 NEEDED = 0.1
 _SCORED = 100  # number of best scores that differences are measured by
 _FIFTH, _TENTH = 4, 9
-_USUAL_SUPPORT = (
-    2.3  # between that of served needs and of others: a ranking without support speaks neither for nor against
-)
+# Between that of served needs and of others: a ranking without support speaks neither for nor against.
+_USUAL_SUPPORT = 2.3
 _REINSTALL = "Install egotools again"
 _MAX_LOGIT = 30.0  # beyond it the logistic function is 0 or 1 in float32
 
@@ -280,29 +273,25 @@ class ConfidenceModel:
         )
 
     def of_need(self, context: QueryContext, ranking: Ranking) -> ServedNeed | None:
-        """How well some tool of a need's ranking serves it; None as for :meth:`estimate`."""
-        query, tools = context.query, ranking.tools
+        """How well some tool of a need's ranking serves it; None as for :meth:`estimate`.
+
+        Evidence beside that of :meth:`CatalogueStatistics.need_evidence`: ``named``: how near the nearest tool is, by its text
+        or by its name; ``graph``: support of the best supported tool; ``support``: the same by the logarithm of the number
+        of tools; ``covered``: the share of the need's terms that the text of the best tool has.
+        """
+        query, tools, features = context.query, ranking.tools, ranking.features
         if query.vector_D is None or not len(tools):
             return None
-        evidence = self._need_evidence(context, ranking)
-        served = float(probability(self._calibration.need, evidence))
-        return ServedNeed(probability=served, unserved=served < self._calibration.need_threshold)
-
-    def _need_evidence(self, context: QueryContext, ranking: Ranking) -> dict[str, float]:
-        """The evidence of :meth:`CatalogueStatistics.need_evidence`, and of the ranking: ``named``: how near the nearest tool is, by its text or by
-        its name; ``graph``: support of the best supported tool; ``support``: the same by the logarithm of the number of tools; ``covered``: the
-        share of the need's terms that the text of the best tool has.
-        """
-        query, features = context.query, ranking.features
-        evidence = self._statistics.need_evidence(query, self._similarities(context, ranking.tools))
+        evidence = self._statistics.need_evidence(query, self._similarities(context, tools))
         names, support = features.get("cosine_name"), features.get("graph_support")
         evidence["named"] = evidence["best"] if names is None else max(evidence["best"], float(names.max()))
         evidence["graph"] = _USUAL_SUPPORT if support is None else float(support.max())
         evidence["support"] = evidence["graph"] / max(1.0, self._statistics.log_tools)
-        best, text = ranking.tools[ranking.best(1)], context.snapshot.fields["text"]
+        best, text = tools[ranking.best(1)], context.snapshot.fields["text"]
         having = sum(float(text.scores_of(best, (term,))[0]) > 0 for term in query.weights)
         evidence["covered"] = having / max(1, len(query.weights))
-        return evidence
+        served = float(probability(self._calibration.need, evidence))
+        return ServedNeed(probability=served, unserved=served < self._calibration.need_threshold)
 
     def _similarities(self, context: QueryContext, tools: NDArray[np.int64]) -> Callable[[Floats1d], Floats1d]:
         """Cosines of a vector of the request with the tools; halfway to that of the best everyday phrase, where that is
@@ -323,14 +312,9 @@ class ConfidenceModel:
 
 
 def tool_evidence(scores: Floats1d, clauses: int = 1) -> dict[str, Floats1d]:
-    """The evidence that each candidate is needed, float32 [candidates] each.
-
-    Only ``rank`` and ``gap`` differ between the candidates. Differences of scores count in standard deviations of the
-    hundred best scores, so the scale does not matter, and hardly the number of candidates.
-
-    :param scores: at least one, in the order of the tools' numbers.
-    :param clauses: the number of clauses of the request.
-    """
+    """The evidence that each candidate is needed, float32 [candidates] each. Only ``rank`` and ``gap`` differ between the
+    candidates. Differences of scores count in standard deviations of the hundred best scores, so the scale does not
+    matter, and hardly the number of candidates. ``scores``: at least one, in the order of the tools' numbers."""
     order = np.argsort(-scores, kind="stable")
     ranks = np.empty(len(scores), dtype=np.float32)
     ranks[order] = np.arange(1, len(scores) + 1)
@@ -338,12 +322,8 @@ def tool_evidence(scores: Floats1d, clauses: int = 1) -> dict[str, Floats1d]:
     spread = float(best.std()) or 1.0
     gaps = (scores.max() - scores) / spread
     fifth, tenth = (gaps[order[min(place, len(scores) - 1)]] for place in (_FIFTH, _TENTH))
-    same = {
-        "lead": (best[0] - best.mean()) / spread,
-        "fifth": fifth,
-        "tenth": tenth,
-        "clauses": np.log(max(1, clauses)),
-    }
+    lead = (best[0] - best.mean()) / spread
+    same = {"lead": lead, "fifth": fifth, "tenth": tenth, "clauses": np.log(max(1, clauses))}
     return {"rank": np.log(ranks), "gap": gaps, **{name: np.full_like(ranks, value) for name, value in same.items()}}
 
 

@@ -109,15 +109,15 @@ def bm25(field: str) -> Compute:
 
 def bm25_phrases(context: QueryContext, clause: Clause, tools: Tools) -> Floats1d | None:
     """BM25 over the everyday phrases, >= 0; None where they do not count."""
-    scores_of = context.snapshot.fields[PHRASES_FIELD].scores_of if context.phrases is not None else None
-    return None if scores_of is None else scores_of(tools, clause.weights)
+    if context.phrases is None:
+        return None
+    return context.snapshot.fields[PHRASES_FIELD].scores_of(tools, clause.weights)
 
 
 def cosine_text(context: QueryContext, clause: Clause, tools: Tools) -> Floats1d | None:
     """Cosine of title and description, in [-1, 1]; of the best everyday phrase where that is higher, and phrases count."""
-    own, said = context.cosines("vectors", clause, tools), None
-    if context.phrases is not None:
-        said = context.cosines("phrase_vectors", clause, tools)
+    own = context.cosines("vectors", clause, tools)
+    said = context.cosines("phrase_vectors", clause, tools) if context.phrases is not None else None
     return own if own is None or said is None else np.maximum(own, said)
 
 
@@ -157,10 +157,8 @@ _BY_NAME: Mapping[str, Feature] = {feature.name: feature for feature in FEATURES
 
 
 def compute_features(context: QueryContext, tools: Tools, names: Iterable[str]) -> dict[str, Floats1d]:
-    """The raw values of the features of these names for the whole request, float32 [tools] each.
-
-    What cannot be computed is left out.
-    """
+    """The raw values of the features of these names for the whole request, float32 [tools] each. What cannot be computed
+    is left out."""
     computed = {name: _BY_NAME[name].compute(context, context.query, tools) for name in names}
     return {name: values for name, values in computed.items() if values is not None}
 
@@ -180,23 +178,19 @@ _WHOLE_FACTOR = 1.25  # of the z-score of the whole request in the exponent
 def clause_scores(context: QueryContext) -> Floats2d:
     """How well each candidate matches each clause, z-scores, float32 [clauses, tools]; no row where there is no
     candidate. A request that has no clauses is one. The context keeps them."""
-    if not len(context.candidates):
+    clauses, tools = context.query.clauses or (context.query,), context.candidates
+    if not len(tools):
         return np.empty((0, 0), dtype=np.float32)
     if context.clauses_CT is None:
-        context.clauses_CT = _clause_scores(context)
+        values = [[compute(context, clause, tools) for clause in clauses] for compute, _ in _CLAUSE_FEATURES]
+        # All parts of a request have a vector, or none has.
+        known = [place for place, of_clauses in enumerate(values) if of_clauses[0] is not None]
+        z_FCT = bounded(standardise(np.asarray([values[place] for place in known], dtype=np.float32)))
+        total_CT = np.zeros((len(clauses), len(tools)), dtype=np.float32)
+        for place, z_CT in zip(known, z_FCT, strict=True):
+            total_CT += _CLAUSE_FEATURES[place][1] * z_CT
+        context.clauses_CT = bounded(standardise(total_CT))
     return context.clauses_CT
-
-
-def _clause_scores(context: QueryContext) -> Floats2d:
-    clauses, tools = context.query.clauses or (context.query,), context.candidates
-    values = [[compute(context, clause, tools) for clause in clauses] for compute, _ in _CLAUSE_FEATURES]
-    # All parts of a request have a vector, or none has.
-    known = [place for place, of_clauses in enumerate(values) if of_clauses[0] is not None]
-    z_FCT = bounded(standardise(np.asarray([values[place] for place in known], dtype=np.float32)))
-    total_CT = np.zeros((len(clauses), len(tools)), dtype=np.float32)
-    for place, z_CT in zip(known, z_FCT, strict=True):
-        total_CT += _CLAUSE_FEATURES[place][1] * z_CT
-    return bounded(standardise(total_CT))
 
 
 def fuse_clauses(clauses_CT: Floats2d, whole_T: Floats1d) -> Floats1d:
@@ -286,13 +280,11 @@ def _shares(text: str, names: Mapping[str, Sequence[int]], abbreviations: Mappin
     shares: dict[int, float] = {}
     for ngram in ngrams((text,), abbreviations):
         if ngram in names:
-            everyday = all(map(is_word, ngram.split())) and not _is_written_as_name(ngram, text)
+            first, *others = ngram.split()
+            # an everyday word is a name where it has a capital, not at the beginning of the text
+            as_name = re.search(rf"\S\s+{re.escape(first[:4].capitalize())}", text)
+            everyday = as_name is None and all(map(is_word, (first, *others)))
             share = _NAMED_SHARE * (_EVERYDAY if everyday else 1.0)
             for system in names[ngram]:
                 shares[system] = max(shares.get(system, 0.0), share)
     return shares
-
-
-def _is_written_as_name(ngram: str, text: str) -> bool:
-    """Whether the first word of a name has a capital in a text, not at its beginning."""
-    return re.search(rf"\S\s+{re.escape(ngram.split()[0][:4].capitalize())}", text) is not None

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inference.encoder import Floats1d, Floats2d, Reranker
-from ontology.tool import Tool, tool_text
+from ontology.tool import tool_text
 from retrieval.index.bm25 import whole_text
 from retrieval.learned import PastRequests
 from retrieval.query.context import QueryContext
@@ -78,13 +78,8 @@ def feature_matrix(
 
 
 class FusionRanker:
-    """The embedded ranker: features as z-scores over the candidates of this request, added up with their weights.
-
-    Only features with a weight are computed.
-
-    :param name: versioned name.
-    :param bounded: whether z-scores have a bound (:func:`retrieval.ranking.features.bounded`); those of the baselines have none.
-    """
+    """The embedded ranker: features as z-scores over the candidates of this request, added up with their weights. Only
+    features with a weight are computed. Where not ``bounded`` the z-scores have no bound, as those of the baselines."""
 
     def __init__(
         self, weights: RankingWeights = BASELINE, *, name: str = BASELINE_FUSION, bounded: bool = False
@@ -115,10 +110,8 @@ def add_boosts(ranking: Ranking, boosts: Floats1d) -> Ranking:
 
 
 def add_votes(context: QueryContext, ranking: Ranking, learned: PastRequests) -> Ranking:
-    """The ranking with what past requests say of its tools; tools that only they name join it. No score falls.
-
-    The feature ``past_requests`` is what was added to each score. The context records how many sessions used each tool.
-    """
+    """The ranking with what past requests say of its tools; tools that only they name join it. No score falls. The
+    feature ``past_requests`` is what was added to each score. The context records how many sessions used each tool."""
     if not learned.weight:
         return ranking
     votes = learned.votes(context.query.vector_D, context.query.weights)
@@ -215,7 +208,9 @@ class PromotingReranker:
         best = ranking.best(self._depth)
         if len(best) < 2 or context.query.clauses:
             return ranking
-        documents = [_document(context.snapshot.tool(int(tool))) for tool in ranking.tools[best]]
+        tools = [context.snapshot.tool(int(tool)) for tool in ranking.tools[best]]
+        texts = (f"{tool_text(tool)} {' '.join(parameter.name for parameter in tool.parameters)}" for tool in tools)
+        documents = [text[:_DOCUMENT_CHARS] for text in texts]
         found = context.attempt(lambda: self._reranker.score(context.query.text, documents), "no reranking")
         if found is None:
             return ranking
@@ -225,8 +220,3 @@ class PromotingReranker:
         raw = np.zeros_like(scores)
         raw[best] = found
         return Ranking(tools=ranking.tools, scores=scores, features={**ranking.features, "reranker": raw})
-
-
-def _document(tool: Tool) -> str:
-    """Title and description, then the names of the parameters."""
-    return f"{tool_text(tool)} {' '.join(parameter.name for parameter in tool.parameters)}"[:_DOCUMENT_CHARS]

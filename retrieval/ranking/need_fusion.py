@@ -54,28 +54,18 @@ class FusedNeeds:
         return tuple(int(need) for need in order if served_N[need] >= _SERVES)
 
 
-def _probabilities(ranking: Ranking, needs: int, weights: Mapping[str, float]) -> Floats1d:
-    """The probability that each tool of the ranking of one need is needed, float32 [tools], in (0, 1), falling with the
-    rank. ``needs``: the number of needs of the request."""
-    if not len(ranking.tools):
-        return np.empty(0, dtype=np.float32)
-    return probability(weights, {**tool_evidence(ranking.scores), "needs": float(np.log(needs))})
-
-
 def fuse_needs(
     rankings: Sequence[Ranking], whole: Ranking, *, weights: Mapping[str, float] = NEED_WEIGHTS
 ) -> FusedNeeds:
-    """Fuse the rankings of the needs.
-
-    :param rankings: one for each need, at least one.
-    :param whole: of the whole request; its features are kept, and are 0 for a tool that only a need has.
-    :param weights: of the logistic model of a tool for one need.
-    """
+    """Fuse the rankings of the needs, at least one, with that of the whole request, ``whole``: its features are kept, and
+    are 0 for a tool that only a need has. ``weights``: of the logistic model of a tool for one need."""
     parts = [*rankings, whole]
     tools = np.unique(np.concatenate([part.tools for part in parts]))
     found_NT = np.zeros((len(parts), len(tools)), dtype=np.float32)
     for row_T, part in zip(found_NT, parts, strict=True):
-        row_T[np.searchsorted(tools, part.tools)] = _probabilities(part, len(rankings), weights)
+        if len(part.tools):
+            evidence = {**tool_evidence(part.scores), "needs": float(np.log(len(rankings)))}
+            row_T[np.searchsorted(tools, part.tools)] = probability(weights, evidence)
     served_NT, whole_T = found_NT[:-1], _WHOLE * found_NT[-1]
     features = {**whole.with_tools(tools).features, "need_probability": served_NT.max(axis=0, initial=0.0)}
     scores = _gains(served_NT, whole_T)

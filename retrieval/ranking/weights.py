@@ -16,12 +16,11 @@ from retrieval.snapshot.reader import Snapshot
 
 BASELINE_FUSION = "fusion.v1"  # The embedded ranker of the baselines
 FUSION = "fusion.v2"  # The embedded ranker of ``default``, whose weights a snapshot may have
-_CLAUSE_FUSION, _SYSTEM_COHERENCE, _RESOLVER_MARGIN = 3.0, 0.7, 0.5
 _SHIPPED: Mapping[str, float] = {
     **{feature.name: feature.weight for feature in FEATURES},
-    "clause_fusion": _CLAUSE_FUSION,
-    "system_coherence": _SYSTEM_COHERENCE,
-    "resolver_margin": _RESOLVER_MARGIN,
+    "clause_fusion": 3.0,
+    "system_coherence": 0.7,
+    "resolver_margin": 0.5,
 }
 _MAX = 1_000.0
 
@@ -97,9 +96,8 @@ def ranking_section(weights: RankingWeights) -> RankingSection | None:
 
 
 def weights_of(snapshot: Snapshot) -> RankingWeights:
-    """The weights of a snapshot; the shipped ones where its manifest has none.
-
-    A feature that the manifest does not name has weight 0: the weights were tuned without it.
+    """The weights of a snapshot; the shipped ones where its manifest has none. A feature that the manifest does not name
+    has weight 0: the weights were tuned without it.
 
     :raises SnapshotVersionError: when they are of a ranker, or have a weight, that this egotools does not know.
     :raises SnapshotCorruptError: when one is out of range, or one that is of no feature is missing.
@@ -118,17 +116,13 @@ def weights_of(snapshot: Snapshot) -> RankingWeights:
             remedy="Serve it with the egotools that wrote it, or publish an older snapshot",
         )
     weights = {**{feature.name: 0.0 for feature in FEATURES}, **section.weights}
-    missing = [name for name in SHIPPED if name not in weights]
-    if missing:
-        raise _corrupt(f"{missing[0]!r} is missing", subject)
-    try:
-        return RankingWeights(**weights)
-    except InvalidArgumentError as error:
-        raise _corrupt(str(error), subject) from error
-
-
-def _corrupt(problem: str, subject: str) -> SnapshotCorruptError:
-    return SnapshotCorruptError(
+    problem = next((f"{name!r} is missing" for name in SHIPPED if name not in weights), "")
+    if not problem:
+        try:
+            return RankingWeights(**weights)
+        except InvalidArgumentError as error:
+            problem = str(error)
+    raise SnapshotCorruptError(
         f"the ranking weights cannot be read: {problem.rstrip('.')}",
         subject=subject,
         remedy="Build again, or publish an older snapshot",

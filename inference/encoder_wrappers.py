@@ -28,10 +28,8 @@ _T = TypeVar("_T")
 
 
 def with_recent_vectors(encoder: Encoder, *, max_rows: int = MAX_ROWS) -> Encoder:
-    """The encoder with a memory of its own; the encoder itself where ``max_rows`` is 0.
-
-    Make one for each tenant: who shares a memory can tell from the time of an answer whether a text was asked before.
-    """
+    """The encoder with a memory of its own; the encoder itself where ``max_rows`` is 0. Make one for each tenant: who
+    shares a memory can tell from the time of an answer whether a text was asked before."""
     if max_rows < 1:
         return encoder
     if isinstance(encoder, SpanEncoder):
@@ -161,10 +159,8 @@ class TimeoutReranker:
 
 
 class SharedModels:
-    """Loads each encoder and reranker once, and keeps it only as long as something uses it. Thread-safe.
-
-    :param wait_s: seconds that a model behind an address is waited for; None: as long as its own timeouts.
-    """
+    """Loads each encoder and reranker once, and keeps it only as long as something uses it. Thread-safe. A model behind an
+    address is waited for ``wait_s`` seconds; None: as long as its own timeouts."""
 
     def __init__(self, wait_s: float | None = None) -> None:
         self._wait_s = wait_s
@@ -173,10 +169,7 @@ class SharedModels:
         self._lock = Lock()  # held while a model is loaded: two catalogues that start together load it once
 
     def encoder(self, name: str) -> Encoder:
-        """Return the encoder with this name.
-
-        :raises EgotoolsError: as :func:`inference.registry.load_encoder`.
-        """
+        """Return the encoder with this name; errors as of :func:`inference.registry.load_encoder`."""
         with self._lock:
             encoder = self._encoders.get(name)
             if encoder is None:
@@ -187,10 +180,7 @@ class SharedModels:
             return encoder
 
     def reranker(self, name: str) -> Reranker:
-        """Return the reranker with this name.
-
-        :raises EgotoolsError: as :func:`inference.registry.load_reranker`.
-        """
+        """Return the reranker with this name; errors as of :func:`inference.registry.load_reranker`."""
         with self._lock:
             reranker = self._rerankers.get(name)
             if reranker is None:

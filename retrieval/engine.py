@@ -129,7 +129,11 @@ class Engine:
         :raises InvalidArgumentError: for an unknown predicate.
         """
         snapshot, adjacency = self.snapshot, self.snapshot.adjacency
-        number = self._find(node)
+        numbers = (snapshot.find_node(key) for key in (node, f"tool:{node}"))
+        number = next((each for each in numbers if each is not None), None)
+        if number is None:
+            remedy = "Give a node key (type:name) or a tool id"
+            raise NotFoundError("the graph has no such node", subject=node, remedy=remedy)
         unknown = sorted(set(predicates) - set(snapshot.known_predicates))
         if unknown:
             raise InvalidArgumentError(
@@ -148,12 +152,12 @@ class Engine:
             },
             key=lambda edge: (-float(adjacency.confidences[edge]), edge),
         )
-        kept = list(map(self._edge, edges[:limit]))
+        kept = tuple(map(self._edge, edges[:limit]))
         keys = {key for edge in kept for key in (edge.head, edge.tail)} - {snapshot.node_key(number)}
         return EgoGraph(
             center=self._node(number),
             nodes=tuple(self._node(end) for end in map(snapshot.find_node, sorted(keys)) if end is not None),
-            edges=tuple(kept),
+            edges=kept,
             total_degree=len(edges),
             snapshot_id=snapshot.id,
         )
@@ -196,15 +200,6 @@ class Engine:
         """Return the index terms of a text that documents of the catalogue have."""
         whole = self.snapshot.fields["whole"]
         return frozenset(term for term in terms(text) if whole.frequency(term))
-
-    def _find(self, node: str) -> int:
-        for key in (node, f"tool:{node}"):
-            number = self.snapshot.find_node(key)
-            if number is not None:
-                return number
-        raise NotFoundError(
-            "the graph has no such node", subject=node, remedy="Give a node key (type:name) or a tool id"
-        )
 
     def _node(self, number: int) -> GraphNode:
         node, key = self.snapshot.nodes[number], self.snapshot.node_key(number)

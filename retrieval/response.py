@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from typing import Any
@@ -10,18 +10,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from egotools.values import EntryMatch, NeedResult, RankedTool, Reasons, Response
+from egotools.values import NeedResult, RankedTool, Reasons, Response
 from inference.encoder import Floats1d
 from retrieval.explain.explanation import Explainer
 from retrieval.explain.reasons import entry_match, explain
-from retrieval.query.context import EntryNode, QueryContext
+from retrieval.query.context import QueryContext
 from retrieval.query.request import Request
-from retrieval.ranking.confidence import Confidence, ServedNeed
+from retrieval.ranking.confidence import NEEDED, Confidence, ServedNeed
 from retrieval.ranking.features import clause_scores
 from retrieval.ranking.need_fusion import NEEDED_OF_NEEDS, FusedNeeds
 from retrieval.ranking.ranking import Ranking
 from retrieval.snapshot.graph_views import consumer_edges
-from retrieval.snapshot.reader import Snapshot
 
 # In standard deviations of the scores: for a tool that takes an output of an executed one, times the confidence of the edge; and for a
 # tool of the same system. Both found on the development halves of the shipped company and of the real documents.
@@ -43,33 +42,21 @@ def after_done(context: QueryContext, ranking: Ranking) -> Ranking:
     if not len(ranking.tools):
         return ranking
     snapshot = context.snapshot
-    boosts = _SUCCESSOR_BOOST * _successors(snapshot, context.done)
-    boosts[_same_system(snapshot, sorted({*context.done, *_best_of_clauses(context)}))] += _SYSTEM_BOOST
+    taking = np.zeros(
+        snapshot.tool_count, dtype=np.float32
+    )  # the confidence that a tool takes an output of an executed one
+    for tool in context.done:
+        for edge, consumer, _ in consumer_edges(snapshot, tool):
+            taking[consumer] = max(taking[consumer], snapshot.adjacency.confidences[edge])
+    boosts = _SUCCESSOR_BOOST * taking
+    # Where a clause is about another system, that system gains too.
+    clauses_CT = clause_scores(context) if context.query.clauses else ()
+    best = {int(context.candidates[row_T.argmax()]) for row_T in clauses_CT}
+    systems = snapshot.tool_systems[sorted({*context.done, *best})]
+    boosts[np.isin(snapshot.tool_systems, systems[systems >= 0])] += _SYSTEM_BOOST
     added = (float(ranking.scores.std()) * boosts[ranking.tools]).astype(np.float32)
     features = {**ranking.features, "task_boost": added}
     return Ranking(tools=ranking.tools, scores=ranking.scores + added, features=features)
-
-
-def _best_of_clauses(context: QueryContext) -> list[int]:
-    """The best candidate of each clause: where a clause is about another system, that system gains too."""
-    clauses_CT = clause_scores(context) if context.query.clauses else np.empty((0, 0), dtype=np.float32)
-    return [int(context.candidates[row_T.argmax()]) for row_T in clauses_CT]
-
-
-def _successors(snapshot: Snapshot, done: Collection[int]) -> Floats1d:
-    """The confidence that a tool takes an output of one of these, float32 [all tools]."""
-    found = np.zeros(snapshot.tool_count, dtype=np.float32)
-    for tool in done:
-        for edge, consumer, _ in consumer_edges(snapshot, tool):
-            found[consumer] = max(found[consumer], snapshot.adjacency.confidences[edge])
-    return found
-
-
-def _same_system(snapshot: Snapshot, tools: Sequence[int]) -> NDArray[np.bool_]:
-    """The tools of the systems of these, bool [all tools]."""
-    systems = snapshot.tool_systems[tools]
-    same: NDArray[np.bool_] = np.isin(snapshot.tool_systems, systems[systems >= 0])
-    return same
 
 
 # Of so many tools a budget of tokens takes some. Chosen for its time, half a millisecond a tool that is read for the
@@ -92,7 +79,7 @@ def respond(context: QueryContext, ranking: Ranking, *, preset: str, confidence:
         best = best[:0]
         context.fallbacks.append(f"no tool fits: the probability that one does is only {confidence.answerable:.2f}")
     elif request.auto_k and not choice:
-        best = confidence.sufficient(best)
+        best = best[: max(1, int((confidence.probabilities[best] >= NEEDED).sum()))]
     if choice:
         best = _chosen(context, ranking, best)
     if request.budget_tokens:
@@ -171,21 +158,26 @@ def _tools(
 ) -> tuple[RankedTool, ...]:
     """The tools at some positions of a ranking, with what the request asks for."""
     request, returned = context.request, ranking.take(best)
+    numbers, found = returned.tools.tolist(), []
     with context.stage("explain"):
-        wanted = request.explain or request.explanation
-        explainer = Explainer(context, returned.tools.tolist()) if wanted else None
+        explainer = Explainer(context, numbers) if request.explain or request.explanation else None
         shown = cache(partial(entry_match, context.snapshot))
-        return tuple(
-            RankedTool(
-                id=context.snapshot.tool_id(tool),
-                rank=place + 1,
-                score=round(float(returned.scores[place]), 6),
-                reasons=_reasons(context, returned, place, shown) if request.explain else Reasons(),
-                explanation="" if explainer is None else explainer.explain(tool),
-                probability=None if probabilities is None else round(float(probabilities[best[place]]), 4),
+        for place, tool in enumerate(_while_waited_for(request, returned, "explain")):
+            reasons = Reasons()
+            if request.explain:
+                features = {name: round(float(values[place]), 6) for name, values in returned.features.items()}
+                reasons = explain(context, tool, returned=numbers, features=features, shown=shown)
+            found.append(
+                RankedTool(
+                    id=context.snapshot.tool_id(tool),
+                    rank=place + 1,
+                    score=round(float(returned.scores[place]), 6),
+                    reasons=reasons,
+                    explanation="" if explainer is None else explainer.explain(tool),
+                    probability=None if probabilities is None else round(float(probabilities[best[place]]), 4),
+                )
             )
-            for place, tool in enumerate(_while_waited_for(request, returned, "explain"))
-        )
+    return tuple(found)
 
 
 def _best(context: QueryContext, ranking: Ranking) -> NDArray[np.int64]:
@@ -238,13 +230,7 @@ def fitting(sizes: Sequence[int], order: Sequence[int], budget: int) -> list[int
 
 
 def _while_waited_for(request: Request, returned: Ranking, stage: str) -> Iterator[int]:
-    """Yield the returned tools."""
+    """Yield the returned tools; a DeadlineError before one when the caller no longer waits."""
     for tool in returned.tools:
         request.check(stage)
         yield int(tool)
-
-
-def _reasons(context: QueryContext, returned: Ranking, place: int, shown: Callable[[EntryNode], EntryMatch]) -> Reasons:
-    tools = returned.tools.tolist()
-    features = {name: round(float(values[place]), 6) for name, values in returned.features.items()}
-    return explain(context, tools[place], returned=tools, features=features, shown=shown)

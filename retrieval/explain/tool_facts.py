@@ -22,10 +22,10 @@ class Input:
     """An input of a tool."""
 
     name: str
-    required: bool
-    location: str  # as in Parameter
-    enum: tuple[str, ...]
-    type: str
+    required: bool = False
+    location: str = ""  # as in Parameter
+    enum: tuple[str, ...] = ()
+    type: str = ""
 
     @cached_property
     def short(self) -> str:

@@ -16,7 +16,6 @@ from dataclasses import dataclass, fields
 from functools import lru_cache
 from itertools import compress
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,29 +57,22 @@ def ngrams(texts: Sequence[str], abbreviations: Mapping[str, str]) -> list[str]:
     """Return the distinct canonical trigrams, bigrams and unigrams of parts of a request, longest first, then in text
     order. Each n-gram also occurs with its first word as a verb lemma (``sending reminders`` matches ``send
     reminder``). N-grams that consist of stop words and numbers are left out."""
-    parts: list[list[str]] = []
+    parts: list[tuple[list[str], list[str]]] = []
     left = _MAX_TOKENS
     for text in texts:
-        parts.append(expand(words(text), abbreviations)[:left])
-        left -= len(parts[-1])
+        tokens = expand(words(text), abbreviations)[:left]
+        parts.append((tokens, list(map(noun_lemma, tokens))))
+        left -= len(tokens)
     found: dict[str, None] = {}
     for size in range(MAX_NGRAM, 0, -1):
-        for tokens in parts:
-            found.update(dict.fromkeys(_of_size(tokens, size)))
+        for tokens, nouns in parts:
+            for start in range(len(tokens) - size + 1):
+                if all(token in STOP_WORDS or token.isdigit() for token in tokens[start : start + size]):
+                    continue
+                rest = nouns[start + 1 : start + size]
+                found[" ".join((nouns[start], *rest))] = None
+                found[" ".join((verb_lemma(tokens[start]), *rest))] = None
     return list(found)
-
-
-def _of_size(tokens: Sequence[str], size: int) -> Iterator[str]:
-    nouns = [noun_lemma(token) for token in tokens]
-    for start in range(len(tokens) - size + 1):
-        if not _no_content(tokens[start : start + size]):
-            rest = nouns[start + 1 : start + size]
-            yield " ".join((nouns[start], *rest))
-            yield " ".join((verb_lemma(tokens[start]), *rest))
-
-
-def _no_content(tokens: Sequence[str]) -> bool:
-    return all(token in STOP_WORDS or token.isdigit() for token in tokens)
 
 
 _K1 = 1.5
@@ -144,29 +136,10 @@ def postings_of(counted: Sequence[NDArray[np.void]]) -> Postings:
     )
 
 
-def pack_postings(entries: Mapping[str, Sequence[tuple[int, float]]]) -> Postings:
-    """Return the postings for given weights."""
-    keyed = sorted((hash_text(term), rows) for term, rows in entries.items())
-    pointers = np.zeros(len(keyed) + 1, dtype=np.int64)
-    np.cumsum([len(rows) for _, rows in keyed], out=pointers[1:])
-    flat = [row for _, rows in keyed for row in rows]
-    return Postings(
-        terms=np.asarray([key for key, _ in keyed], dtype=np.uint64),
-        pointers=pointers,
-        docs=np.asarray([number for number, _ in flat], dtype=np.int32),
-        weights=np.asarray([weight for _, weight in flat], dtype=np.float32),
-    )
-
-
 def write_postings(folder: Path, field: str, postings: Postings) -> None:
     """Write the postings of one field."""
     for part in fields(Postings):
         np.save(folder / f"bm25.{field}.{part.name}.npy", getattr(postings, part.name))
-
-
-def read_bm25(folder: Path, field: str, size: int) -> Bm25Index:
-    """Open the memory-mapped index of one field of ``size`` tools."""
-    return Bm25Index(read_postings(folder, field), size)
 
 
 def read_postings(folder: Path, field: str) -> Postings:
@@ -284,27 +257,17 @@ def params_text(tool: Tool) -> str:
     return f"{inputs} {' '.join(output.name for output in tool.returns)}"
 
 
-def _returns_text(tool: Tool) -> str:
-    """Return the text of the outputs: their names and descriptions (200 characters each)."""
-    return " ".join(f"{output.name} {output.description[:_FILTER_CHARS]}" for output in tool.returns)
-
-
-def _values_text(tool: Tool) -> str:
-    """Return the enumerated values of the inputs."""
-    return " ".join(str(value) for parameter in tool.parameters for value in parameter.enum)
-
-
 def whole_text(tool: Tool) -> str:
     """Return title, description and parameters of a tool as one document."""
     return f"{tool_text(tool)} {params_text(tool)}"
 
 
-# Map from each field with a BM25 index to the function that returns its text.
+# Map from each field with a BM25 index to the function that returns its text; descriptions of outputs have 200 characters.
 FIELDS: Mapping[str, Callable[[Tool], str]] = {
     "text": tool_text,
     "params": params_text,
-    "returns": _returns_text,
-    "values": _values_text,
+    "returns": lambda tool: " ".join(f"{each.name} {each.description[:_FILTER_CHARS]}" for each in tool.returns),
+    "values": lambda tool: " ".join(str(value) for parameter in tool.parameters for value in parameter.enum),
     "whole": whole_text,
 }
 NAMES = "names"  # Name of the index of :mod:`retrieval.index.bm25`
@@ -320,15 +283,10 @@ def filter_pairs(tool: Tool) -> Iterator[tuple[str, str]]:
         if key == EFFECT_KEY or "=" in key:
             continue
         for one in value if isinstance(value, (list, tuple)) else (value,):
-            text = _plain(one)
-            if text is not None and len(text) <= _FILTER_CHARS:
-                yield key, text
-
-
-def _plain(value: Any) -> str | None:
-    if isinstance(value, bool):
-        return str(value).lower()
-    return str(value) if isinstance(value, (str, int, float)) else None
+            if isinstance(one, (str, int, float)):
+                text = str(one).lower() if isinstance(one, bool) else str(one)
+                if len(text) <= _FILTER_CHARS:
+                    yield key, text
 
 
 def name_terms(tool: Tool) -> list[str]:
@@ -356,8 +314,7 @@ def field_postings(tools: Sequence[bytes]) -> Iterator[tuple[str, Postings]]:
 
 
 def make_coverage_postings(names: Sequence[Sequence[str]]) -> Postings:
-    """Return for each term the tools with it in their name; the weight is the term's share of the name's IDF, in (0,
-    1]."""
+    """Return for each term the tools with it in their name; the weight is the term's share of the name's IDF, in (0, 1]."""
     frequency = Counter(term for name in names for term in set(name))
     idf = {term: math.log1p(len(names) / (1 + count)) for term, count in frequency.items()}
     entries: dict[str, list[tuple[int, float]]] = {}
@@ -366,7 +323,14 @@ def make_coverage_postings(names: Sequence[Sequence[str]]) -> Postings:
         total = sum(idf[term] for term in distinct)
         for term in distinct:
             entries.setdefault(term, []).append((number, idf[term] / total))
-    return pack_postings(entries)
+    keyed = sorted((hash_text(term), rows) for term, rows in entries.items())
+    flat = [row for _, rows in keyed for row in rows]
+    return Postings(
+        terms=np.asarray([key for key, _ in keyed], dtype=np.uint64),
+        pointers=np.cumsum([0, *(len(rows) for _, rows in keyed)], dtype=np.int64),
+        docs=np.asarray([number for number, _ in flat], dtype=np.int32),
+        weights=np.asarray([weight for _, weight in flat], dtype=np.float32),
+    )
 
 
 def coverage_scores(

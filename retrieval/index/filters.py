@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from heapq import nsmallest
 from pathlib import Path
-from typing import Any, TypeVar, get_args
+from typing import TypeVar, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,14 +56,14 @@ def write_filters(folder: Path, tools: Iterable[Tool]) -> None:
 
 
 class FilterIndex:
-    """The filters of a snapshot. Thread-safe. ``tool_id``: number of a tool → its id; the tools are numbered in the
-    order of their ids. ``find_tool``: id of a tool → its number, or None."""
+    """The filters of a snapshot. Thread-safe. The tools are numbered in the order of their ids."""
 
     def __init__(
         self, folder: Path, tool_count: int, tool_id: Callable[[int], str], find_tool: Callable[[str], int | None]
     ) -> None:
         self._tools = Lookup(folder, FILTERS)
-        self._rows: Iterable[tuple[str, tuple[str, ...]]] = Records(folder / _VALUES, _row)
+        rows = Records(folder / _VALUES, lambda row: (str(row["key"]), tuple(row["values"])))
+        self._rows: Iterable[tuple[str, tuple[str, ...]]] = rows
         self._count = tool_count
         self._tool_id = tool_id
         self._find_tool = find_tool
@@ -102,7 +102,7 @@ class FilterIndex:
         index = copy.copy(self)
         index._tools = self._tools.kept(visible)
         index._find_tool = find_tool
-        index._numbers = [int(number) for number in np.flatnonzero(visible)]
+        index._numbers = np.flatnonzero(visible).tolist()
         values = {}
         for key, known in self._values.items():
             found = index._tools.many([f"{key}={value}" for value in known])
@@ -148,7 +148,11 @@ class FilterIndex:
         matching = np.zeros(self._count, dtype=bool)
         spans = []
         for value, tools in zip(values, self._having(key, values), strict=True):
-            span = self._span(key, value[:-1]) if value.endswith("*") else (0, 0)
+            span = (0, 0)  # of the sorted ids or values those that begin so
+            if value.endswith("*") and key == ID_KEY:
+                span = _beginning(self._numbers, value[:-1], self._tool_id)
+            elif value.endswith("*"):
+                span = _beginning(self._values.get(key, ()), value[:-1], str)
             if required and not len(tools) and span[0] == span[1]:
                 self._require(key, value)
             matching[tools] = True
@@ -162,10 +166,14 @@ class FilterIndex:
         return matching
 
     def _require(self, key: str, value: str) -> None:
-        """:raises InvalidArgumentError: for a value that no tool has; an effect is known without one."""
+        """Refuse a value that no tool has; an effect is known without one."""
         if key == EFFECT_KEY and value in get_args(Effect):
             return
-        known = self._ids_near(value) if key == ID_KEY else self._values[key]
+        known: Sequence[str] = self._values.get(key, ())
+        if key == ID_KEY:  # ids that begin like the value: all of them would be a million strings in memory
+            place = bisect_left(self._numbers, value.strip("!*"), key=self._tool_id)
+            first = max(0, min(place - _NEAR // 2, len(self._numbers) - _NEAR))
+            known = list(map(self._tool_id, self._numbers[first : first + _NEAR]))
         total = len(self._numbers) if key == ID_KEY else len(known)
         raise InvalidArgumentError(
             f"no tool has the value {value[:200]!r}",
@@ -180,32 +188,15 @@ class FilterIndex:
         numbers = [self._find_tool(value) for value in values]
         return [np.asarray([] if number is None else [number], dtype=np.int32) for number in numbers]
 
-    def _span(self, key: str, start: str) -> tuple[int, int]:
-        """Return the places, of the sorted ids or the sorted values of a key, of those that begin so."""
-        if key == ID_KEY:
-            return _beginning(self._numbers, start, self._tool_id)
-        return _beginning(self._values.get(key, ()), start, str)
-
     @cached_property
     def _values(self) -> dict[str, tuple[str, ...]]:
         return dict(self._rows)
-
-    def _ids_near(self, value: str) -> list[str]:
-        """Return ids that begin like a value, in their order. All of them would be a million strings in memory."""
-        numbers = self._numbers
-        place = bisect_left(numbers, value.strip("!*"), key=self._tool_id)
-        first = max(0, min(place - _NEAR // 2, len(numbers) - _NEAR))
-        return [self._tool_id(number) for number in numbers[first : first + _NEAR]]
 
 
 def _parts(values: Sequence[str]) -> tuple[list[str], list[str]]:
     """Return the wanted values, and the unwanted ones without their ``!``."""
     given = dict.fromkeys(values)
     return [each for each in given if each[:1] != "!"], [each[1:] for each in given if each[:1] == "!"]
-
-
-def _row(row: Any) -> tuple[str, tuple[str, ...]]:
-    return row["key"], tuple(row["values"])
 
 
 def _beginning(sorted_values: Sequence[_T], start: str, text_of: Callable[[_T], str]) -> tuple[int, int]:
@@ -229,7 +220,9 @@ def _listed(wanted: str, known: Iterable[str], total: int) -> str:
 
     def distance(text: str) -> tuple[bool, int, str]:
         other = text.casefold()
-        return other != folded, -_common_start(other, folded), text
+        pairs = enumerate(zip(other, folded, strict=False))
+        common = next((place for place, (one, two) in pairs if one != two), min(len(other), len(folded)))
+        return other != folded, -common, text
 
     near = nsmallest(_SHOWN, known, key=distance)
     shown = ", ".join(map(_shown_value, near))
@@ -240,9 +233,3 @@ def _shown_value(text: str) -> str:
     """A value of a document, for a model too: short, on one line, and without characters that nobody sees."""
     plain = "".join(each if each.isprintable() else "\ufffd" for each in text[:_SHOWN_CHARS])
     return plain + "…" if len(text) > _SHOWN_CHARS else plain
-
-
-def _common_start(one: str, other: str) -> int:
-    """Return how many characters two texts have in common at their beginning."""
-    pairs = enumerate(zip(one, other, strict=False))
-    return next((index for index, (left, right) in pairs if left != right), min(len(one), len(other)))

@@ -55,17 +55,13 @@ def _strength(prefix: str, words: tuple[str, ...]) -> float:
         return _INITIAL if len(words) == 1 and words[0][0] == prefix else 0.0
     if len(words) > 1 and "".join(word[0] for word in words) == prefix:
         return _INITIALS
-    for word in (words[0], words[-1]):
-        if word.startswith(prefix):
-            return _BEGINNING
-    in_order = len(prefix) >= _LEAST_IN_ORDER and any(_in_order(prefix, word) for word in ("".join(words), words[-1]))
-    return _IN_ORDER if in_order else 0.0
-
-
-def _in_order(letters: str, word: str) -> bool:
-    """Whether a word begins with the first of some letters and has the others in this order."""
-    rest = iter(word)
-    return word[:1] == letters[:1] and all(letter in rest for letter in letters)
+    if words[0].startswith(prefix) or words[-1].startswith(prefix):
+        return _BEGINNING
+    for word in ("".join(words), words[-1]) if len(prefix) >= _LEAST_IN_ORDER else ():
+        rest = iter(word)
+        if word[:1] == prefix[:1] and all(letter in rest for letter in prefix):
+            return _IN_ORDER
+    return 0.0
 
 
 _EMPTY: NDArray[np.int32] = np.empty(0, dtype=np.int32)

@@ -50,6 +50,12 @@ _R = TypeVar("_R")
 _FAULTS = (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError, DocumentError)
 
 
+def _invalid(error: Exception, subject: str) -> SnapshotCorruptError:
+    deep = isinstance(error, RecursionError)
+    problem = "nested too deeply" if deep else f"{type(error).__name__}: {str(error)[:100]}"
+    return SnapshotCorruptError(f"a row is invalid ({problem})", subject=subject, remedy="Build again")
+
+
 @contextlib.contextmanager
 def refuse_invalid(subject: str) -> Iterator[None]:
     """Raise :class:`SnapshotCorruptError` where the block meets a row that has another form than is written."""
@@ -59,33 +65,16 @@ def refuse_invalid(subject: str) -> Iterator[None]:
         raise _invalid(error, subject) from error
 
 
-def _invalid(error: Exception, subject: str) -> SnapshotCorruptError:
-    problem = (
-        "nested too deeply" if isinstance(error, RecursionError) else f"{type(error).__name__}: {str(error)[:100]}"
-    )
-    return SnapshotCorruptError(f"a row is invalid ({problem})", subject=subject, remedy="Build again")
-
-
 def write_records(path: Path, rows: Iterable[Any]) -> None:
-    """Write ``path.jsonl`` and its offsets ``path.offsets.npy``. Rows are written with sorted keys, so equal rows give
-    equal bytes."""
+    """Write ``path.jsonl`` and its offsets ``path.offsets.npy``; with sorted keys, so equal rows give equal bytes."""
     write_lines(path, map(canonical_text, rows))
 
 
-def write_lines(path: Path, lines: Iterable[str]) -> None:
-    """Write ``path.jsonl`` and its offsets from rows that are JSON texts on one line already."""
-    _write_lines(path.with_suffix(".jsonl"), path, lines)
-
-
-def write_texts(path: Path, texts: Iterable[str]) -> None:
-    """Write ``path.txt`` and its offsets."""
-    _write_lines(path.with_suffix(".txt"), path, texts)
-
-
-def _write_lines(file_path: Path, path: Path, texts: Iterable[str]) -> None:
+def write_lines(path: Path, lines: Iterable[str], suffix: str = ".jsonl") -> None:
+    """The same of rows that are JSON texts on one line already, or with the suffix ``.txt`` of texts."""
     offsets = [0]
-    with open(file_path, "wb") as file:
-        for text in texts:
+    with open(path.with_suffix(suffix), "wb") as file:
+        for text in lines:
             line = text.encode() + b"\n"
             file.write(line)
             offsets.append(offsets[-1] + len(line))
@@ -93,10 +82,8 @@ def _write_lines(file_path: Path, path: Path, texts: Iterable[str]) -> None:
 
 
 class Texts:
-    """Texts by number, from a memory-mapped file.
+    """Texts by number, from the memory-mapped file ``path`` with this suffix.
 
-    :param path: path of the file without its extension.
-    :param suffix: its extension.
     :raises SnapshotCorruptError: when the offsets do not match the size of the file.
     """
 
@@ -125,10 +112,8 @@ class Texts:
 
 
 class Records(Generic[_T]):
-    """Rows of a JSON-lines file by number, decoded one at a time.
+    """Rows of the JSON-lines file ``path.jsonl`` by number, decoded one at a time.
 
-    :param path: path of the file without its extension.
-    :param decode: converts the JSON value of a row to a record.
     :raises SnapshotCorruptError: when the offsets do not match the size of the file.
     """
 
@@ -138,10 +123,7 @@ class Records(Generic[_T]):
         self._numbers: NDArray[np.int64] = np.arange(len(self._lines))
 
     def subset(self, numbers: NDArray[np.int64]) -> Records[_T]:
-        """Return some of the records, renumbered in the given order.
-
-        :param numbers: numbers of these records, int64 [rows].
-        """
+        """Return the records with these numbers, int64 [rows], renumbered in this order."""
         view = copy.copy(self)
         view._numbers = self._numbers[numbers]
         return view
@@ -169,10 +151,7 @@ class Records(Generic[_T]):
             raise _invalid(error, str(self._lines.path)) from error
 
     def json_object(self, row: int) -> dict[str, Any]:
-        """Return the JSON object of a row.
-
-        :raises SnapshotCorruptError: as :meth:`read`.
-        """
+        """Return the JSON object of a row; errors as of :meth:`read`."""
         return self.read(row, _as_object)
 
     def text(self, row: int) -> str:

@@ -111,20 +111,12 @@ class NodeVectors:
         return found
 
     def nearest(
-        self,
-        query_D: Floats1d,
-        k: int,
-        *,
-        allowed: NDArray[np.bool_] | None = None,
-        ef_search: int = 0,
-        tools: Nearest | None = None,
+        self, query_D: Floats1d, k: int, *, allowed: NDArray[np.bool_] | None = None, tools: Nearest | None = None
     ) -> Nearest:
         """Return the ``k`` nearest rows by cosine, best first, ties by row, and their cosines; fewer if fewer are
-        allowed. ``allowed``: the rows that may be returned, bool [N]; None allows all. ``ef_search``: ``efSearch`` of
-        the approximate index; 0 chooses it by the number of rows."""
-        if tools is None:
-            tools = self._tools.nearest(query_D, k, allowed, ef_search)
-        found = (tools, self._others.nearest(query_D, k, allowed, ef_search))
+        allowed. ``allowed``: the rows that may be returned, bool [N]; None allows all. ``tools``: the nearest tools, ``k`` or
+        more, where they are known."""
+        found = (tools or self._tools.nearest(query_D, k, allowed, 0), self._others.nearest(query_D, k, allowed, 0))
         rows = np.concatenate([part[0] for part in found])
         cosines = np.concatenate([part[1] for part in found])
         order = np.lexsort((rows, -cosines))[:k]
@@ -132,9 +124,9 @@ class NodeVectors:
 
     def nearest_tools(
         self, query_D: Floats1d, k: int, *, allowed: NDArray[np.bool_] | None = None, ef_search: int = 0
-    ) -> tuple[NDArray[np.int64], Floats1d]:
-        """The same of the tools alone. ``allowed``: the rows that may be returned, bool, at least [tools]; None allows
-        all."""
+    ) -> Nearest:
+        """The same of the tools alone; ``allowed`` has at least [tools]. ``ef_search``: ``efSearch`` of the approximate
+        index; 0 chooses it by the number of rows."""
         return self._tools.nearest(query_D, k, allowed, ef_search)
 
 
@@ -154,18 +146,16 @@ class _Part:
     def __len__(self) -> int:
         return len(self._vectors)
 
-    def rows(self, rows: NDArray[np.integer[Any]] | None) -> Floats2d:
-        """Return the vectors of these rows of the part, or all, float32 [rows, D]."""
-        chosen = self._vectors if rows is None else self._vectors[rows]
-        return np.asarray(chosen, dtype=np.float32)
+    def rows(self, rows: NDArray[np.integer[Any]]) -> Floats2d:
+        """Return the vectors of these rows of the part, float32 [rows, D]."""
+        return np.asarray(self._vectors[rows], dtype=np.float32)
 
     def cosines(self, query_D: Floats1d, rows: NDArray[np.integer[Any]] | None) -> Floats1d:
         """Return the cosine of the query with these rows of the part, or with all, float32 [rows]."""
-        return np.asarray(self.rows(rows) @ query_D, dtype=np.float32)
+        chosen = self._vectors if rows is None else self._vectors[rows]
+        return np.asarray(np.asarray(chosen, dtype=np.float32) @ query_D, dtype=np.float32)
 
-    def nearest(
-        self, query_D: Floats1d, k: int, allowed: NDArray[np.bool_] | None, ef_search: int
-    ) -> tuple[NDArray[np.int64], Floats1d]:
+    def nearest(self, query_D: Floats1d, k: int, allowed: NDArray[np.bool_] | None, ef_search: int) -> Nearest:
         """Return the nearest rows of the part, numbered in the whole; see :meth:`NodeVectors.nearest`."""
         mask = None if allowed is None else allowed[self._first : self._first + len(self)]
         rows = self._proposals(query_D, k, mask, ef_search)

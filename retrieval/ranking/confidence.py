@@ -189,12 +189,6 @@ class Confidence:
     # in (0, 1), falling with the rank
     probabilities: Floats1d
 
-    def sufficient(self, best: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the first tools of a ranking, as long as each is needed with a probability of at least 0.1. ``best``:
-        positions of the best candidates, best first, at most as many as the request allows. Returns at least one
-        position unless ``best`` is empty."""
-        return best[: max(1, int((self.probabilities[best] >= NEEDED).sum()))]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServedNeed:

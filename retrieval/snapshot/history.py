@@ -73,9 +73,8 @@ def rollback_target(store: Path) -> str:
     """
     with readable(store):
         current = named_id(store)
-    lines: dict[
-        str, tuple[str, ...]
-    ] = {}  # id → what was published before its last publication and not taken back, latest first
+    # Id → what was published before its last publication and not taken back, latest first.
+    lines: dict[str, tuple[str, ...]] = {}
     entries = history(store)
     for entry in entries:
         before = (entry.previous_id, *lines.get(entry.previous_id, ()))
@@ -131,9 +130,8 @@ def list_snapshots(store: Path) -> tuple[StoredSnapshot, ...]:
     with readable(store):
         current = named_id(store)
     found = []
-    for name in sorted(
-        _ids(store), key=lambda name: (name != current, -last[name].sequence if name in last else 0, name)
-    ):
+    names = _ids(store)
+    for name in sorted(names, key=lambda name: (name != current, -last[name].sequence if name in last else 0, name)):
         folder, tools, problem = store / SNAPSHOTS / name, 0, ""
         try:
             tools = read_manifest(folder).counts.tools

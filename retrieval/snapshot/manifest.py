@@ -101,13 +101,12 @@ class PhrasesInfo(_Section):
 
 
 class LearnedSection(_Section):
-    """What was learned from use (``egotools learn``), in the files ``use.*`` and ``bm25.use.*``. ``weight``: of their
-    votes, in standard deviations of the scores."""
+    """What was learned from use (``egotools learn``), in the files ``use.*`` and ``bm25.use.*``."""
 
     past_requests: Annotated[int, Field(ge=0)]
     reporters: Annotated[int, Field(ge=0)]
     min_reporters: Annotated[int, Field(ge=1)]
-    weight: Annotated[float, Field(ge=0, le=1_000)]
+    weight: Annotated[float, Field(ge=0, le=1_000)]  # of the votes, in standard deviations of the scores
 
 
 class FileInfo(_Section):
@@ -118,31 +117,25 @@ class FileInfo(_Section):
 
 
 class Manifest(_Section):
-    """The content of ``manifest.json``. ``predicates``: the predicates of the ontology, sorted; edges store the
-    position in this list. ``extractor``: versioned name of the extractor of the triples. ``created_by``: name and
-    version of the program. ``ranking``: None for the shipped weights. ``sources``: the named sources, sorted by name;
-    None where no source has a name. ``overlays``: the overlay files, in the order in which they were applied; None
-    without any. ``boosts``: tool id → standard deviations of the scores that are added to its score; None where no tool
-    has any. ``learned``: what was learned from use; None where nothing was. ``phrases``: the everyday phrases of the
-    tools; None where no tool has any. ``files``: map from the name of every other file of the folder to its size and
-    hash."""
+    """The content of ``manifest.json``. What is None is not in the file."""
 
     format_version: int = FORMAT_VERSION
     snapshot_id: Annotated[str, Field(pattern=r"^[0-9a-f]{16}$")] = ""
-    created_by: str
+    created_by: str  # name and version of the program
     ontology: OntologyVersion
-    predicates: tuple[str, ...]
+    predicates: tuple[str, ...]  # of the ontology, sorted; edges store the position in this list
     encoder: EncoderInfo
-    extractor: str
+    extractor: str  # versioned name of the extractor of the triples
     abbreviations: dict[str, str]
     counts: Counts
-    ranking: RankingSection | None = None
-    sources: tuple[NamedSource, ...] | None = None
-    overlays: tuple[OverlayInfo, ...] | None = None
+    ranking: RankingSection | None = None  # None for the shipped weights
+    sources: tuple[NamedSource, ...] | None = None  # the named ones, sorted by name
+    overlays: tuple[OverlayInfo, ...] | None = None  # in the order in which they were applied
+    # tool id → standard deviations of the scores that are added to its score
     boosts: dict[str, Annotated[float, Field(ge=-1, le=1)]] | None = None
     learned: LearnedSection | None = None
     phrases: PhrasesInfo | None = None
-    files: Annotated[dict[FileName, FileInfo], Field(min_length=1)] = {}
+    files: Annotated[dict[FileName, FileInfo], Field(min_length=1)] = {}  # every other file of the folder
 
     def content(self) -> dict[str, Any]:
         """Return all fields except the id, as JSON values."""

@@ -50,10 +50,8 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 
 
 class ServingLease(contextlib.AbstractContextManager["ServingLease"]):
-    """A snapshot folder that is in use: it is not collected until this is closed or no longer referred to.
-
-    :param descriptor: of the folder, with a shared lock where the file system has locks.
-    """
+    """A snapshot folder that is in use: it is not collected until this is closed or no longer referred to. It holds the
+    descriptor of the folder, with a shared lock where the file system has locks."""
 
     def __init__(self, descriptor: int) -> None:
         self.close = weakref.finalize(self, os.close, descriptor)
@@ -96,13 +94,12 @@ def unless_served(folder: Path) -> Iterator[bool]:
     :raises OSError: when the folder cannot be opened.
     """
     descriptor = os.open(folder, _FOLDER | os.O_NOFOLLOW)
+    is_free = False
     try:
-        try:
+        with contextlib.suppress(OSError):  # it is served, or the file system cannot tell
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:  # it is served, or the file system cannot tell
-            yield False
-        else:
-            yield True
+            is_free = True
+        yield is_free
     finally:
         os.close(descriptor)
 
@@ -225,17 +222,14 @@ def _whole_lines(store: Path) -> tuple[list[Publication], int]:
 
 def _log(store: Path, snapshot_id: str, previous_id: str, action: _Action, actor: str) -> Publication:
     """Append a publication, which is told once ``CURRENT`` confirms it, and return it. The caller holds the store's lock.
-
-    :raises SnapshotCorruptError: when the log is damaged.
-    :raises OSError: when the disk fails; no whole line is added then.
-    """
+    A SnapshotCorruptError where the log is damaged; an OSError where the disk fails: no whole line is added then."""
     entry = Publication(
         sequence=len(confirmed_log(store, previous_id)) + 1,
         snapshot_id=snapshot_id,
         previous_id=previous_id,
         time=datetime.now(UTC),
         action=action,
-        actor=(actor or this_actor())[:_MAX_ACTOR],
+        actor=(actor or _this_actor())[:_MAX_ACTOR],
     )
     path, end = store / _LOG, _whole_lines(store)[1]
     existed = path.exists()
@@ -250,7 +244,7 @@ def _log(store: Path, snapshot_id: str, previous_id: str, action: _Action, actor
     return entry
 
 
-def this_actor() -> str:
+def _this_actor() -> str:
     """Return ``user@host`` of this process."""
     try:
         user = getpass.getuser()
@@ -327,9 +321,8 @@ def _require_current(store: Path, replaces: str | None) -> None:
 
 
 def _move_in(folder: Path, target: Path) -> None:
-    """Make ``target`` the finished folder. One that is there already has the same id: it stays where it is whole, and is replaced where it is
-    damaged; what other keys signed is kept.
-    """
+    """Make ``target`` the finished folder. One that is there already has the same id: it stays where it is whole, and is
+    replaced where it is damaged; what other keys signed is kept."""
     for path in sorted(folder.iterdir()):
         flush_to_disk(path)
     flush_to_disk(folder)
@@ -406,9 +399,8 @@ def current_snapshot(store: Path) -> Path:
 
 
 def no_snapshot(store: Path) -> NotFoundError:
-    """Return the error for a store that has published nothing. Its remedy is a command that can be typed as it stands for a folder of
-    documents that was named by mistake, and with the documents in place of ``DOCUMENTS`` otherwise.
-    """
+    """Return the error for a store that has published nothing. Its remedy is a command that can be typed as it stands for
+    a folder of documents that was named by mistake, and with the documents in place of ``DOCUMENTS`` otherwise."""
     named = shlex.quote(str(store))
     if store.is_dir() and not (store / SNAPSHOTS).is_dir() and any(store.iterdir()):
         problem = "this folder is no store: no snapshot is published here"
@@ -425,9 +417,8 @@ def readable(store: Path) -> Iterator[None]:
         yield
     except OSError as error:
         problem, subject = f"the store cannot be read: {error.strerror or error}", str(error.filename or store)
-        raise SnapshotError(
-            problem, subject=subject, remedy="Let this user read the store and its snapshots"
-        ) from error
+        remedy = "Let this user read the store and its snapshots"
+        raise SnapshotError(problem, subject=subject, remedy=remedy) from error
 
 
 def named_id(store: Path) -> str:

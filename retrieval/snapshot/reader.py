@@ -18,14 +18,14 @@ from ontology.errors import NotFoundError, SnapshotCorruptError
 from ontology.tool import Tool, is_own_profile, may_be_own_profile, tool_text
 from ontology.tool_graph import Aliases, Provenance, SurfaceForms
 from retrieval.index.adjacency import Adjacency, read_adjacency
-from retrieval.index.bm25 import FIELDS, NAMES, read_bm25
+from retrieval.index.bm25 import FIELDS, NAMES, Bm25Index, read_postings
 from retrieval.index.filters import FilterIndex
 from retrieval.index.lookup import Lookup, PrefixIndex
 from retrieval.index.phrases import PHRASES_FIELD, read_phrases
 from retrieval.index.records import Records, Texts
 from retrieval.index.value_shapes import ValueShapes
 from retrieval.index.vectors import NodeVectors
-from retrieval.learned import PastRequests, read_past_requests
+from retrieval.learned import read_past_requests
 from retrieval.snapshot.manifest import (
     EDGES,
     KEYS,
@@ -100,7 +100,14 @@ def open_snapshot(store: Path, *, verify: bool = True) -> Snapshot:
     :raises SnapshotSignatureError: when ``EGOTOOLS_TRUSTED_KEYS`` is set and none of these keys has signed it.
     :raises SnapshotCorruptError: naming the file that is missing, truncated or altered.
     """
-    folder, lease = _leased(store)
+    while True:  # the snapshot may be collected at this moment, after another one was published
+        folder = current_snapshot(store)
+        try:
+            lease = serving_lease(folder)
+            break
+        except NotFoundError:
+            if current_snapshot(store) == folder:
+                raise
     manifest = verify_snapshot(folder, digests=verify)
     if folder != store and manifest.snapshot_id != folder.name:
         raise SnapshotCorruptError(
@@ -110,18 +117,6 @@ def open_snapshot(store: Path, *, verify: bool = True) -> Snapshot:
         return Snapshot(folder, manifest, lease)
     except (OSError, ValueError, EOFError, RuntimeError) as error:
         raise SnapshotCorruptError(f"the snapshot cannot be read: {error}", subject=str(folder)) from error
-
-
-def _leased(store: Path) -> tuple[Path, ServingLease]:
-    """Return the folder of the published snapshot with a lease, also where it is collected at this moment after another
-    one was published."""
-    while True:
-        folder = current_snapshot(store)
-        try:
-            return folder, serving_lease(folder)
-        except NotFoundError:
-            if current_snapshot(store) == folder:
-                raise
 
 
 _Filters: TypeAlias = tuple[tuple[str, tuple[str, ...]], ...]
@@ -155,25 +150,9 @@ def tool_functions(node_keys: Texts, keys: Lookup) -> tuple[Callable[[int], str]
     )
 
 
-def _learned(folder: Path, manifest: Manifest, tool_count: int) -> PastRequests | None:
-    """What was learned from use; None where nothing was."""
-    section = manifest.learned
-    if section is None:
-        return None
-    return read_past_requests(
-        folder,
-        tool_count=tool_count,
-        dimensions=manifest.encoder.dimensions,
-        min_reporters=section.min_reporters,
-        weight=section.weight,
-    )
-
-
 class Snapshot:
-    """Read access to one snapshot. Thread-safe and immutable.
-
-    :param lease: of the folder, held as long as this is referred to.
-    """
+    """Read access to one snapshot. Thread-safe and immutable. The lease of the folder is held as long as this is
+    referred to."""
 
     def __init__(self, folder: Path, manifest: Manifest, lease: ServingLease) -> None:
         self._lease = lease
@@ -190,17 +169,25 @@ class Snapshot:
         self.vectors = NodeVectors(folder, NODE_VECTORS, tool_count=len(self.tools))
         self.name_vectors = NodeVectors(folder, NAME_VECTORS, tool_count=len(self.tools))
         fields = (*FIELDS, PHRASES_FIELD) if manifest.phrases else FIELDS
-        self.fields = {field: read_bm25(folder, field, len(self.tools)) for field in fields}
+        size = len(self.tools)
+        self.fields = {field: Bm25Index(read_postings(folder, field), size) for field in fields}
         self.phrase_vectors = read_phrases(folder) if manifest.phrases else None
-        self.names_index = read_bm25(folder, NAMES, len(self.tools))
+        self.names_index = Bm25Index(read_postings(folder, NAMES), size)
         self.ngrams = Lookup(folder, NGRAMS)
         self._keys = Lookup(folder, KEYS)
-        self.value_shapes = ValueShapes(folder, len(self.tools))
+        self.value_shapes = ValueShapes(folder, size)
         # Functions over the indexes, not methods: a snapshot in a cycle would stay in memory after its last use.
         tool_id, find_tool = tool_functions(self._node_keys, self._keys)
-        self.filters = FilterIndex(folder, len(self.tools), tool_id, find_tool)
+        self.filters = FilterIndex(folder, size, tool_id, find_tool)
         self._mask = _kept_masks(self.filters, self.adjacency, len(self.nodes))
-        self.learned = _learned(folder, manifest, len(self.tools))
+        section, dimensions = manifest.learned, manifest.encoder.dimensions
+        self.learned = section and read_past_requests(
+            folder,
+            tool_count=size,
+            dimensions=dimensions,
+            min_reporters=section.min_reporters,
+            weight=section.weight,
+        )
 
     def release(self) -> None:
         """Let the folder be collected from now on, before this object is; twice is harmless. What is open stays readable."""

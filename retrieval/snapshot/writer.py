@@ -33,7 +33,7 @@ from retrieval.index.bm25 import (
 from retrieval.index.filters import write_filters
 from retrieval.index.lookup import write_lookup
 from retrieval.index.phrases import phrases_of, write_phrases
-from retrieval.index.records import write_lines, write_records, write_texts
+from retrieval.index.records import write_lines, write_records
 from retrieval.index.value_shapes import write_value_shapes
 from retrieval.index.vectors import write_vectors
 from retrieval.snapshot.manifest import (
@@ -93,7 +93,7 @@ def write_snapshot(
     progress("tools and graph")
     digests: list[str] = []
     write_lines(folder / TOOLS, _lines(content.tools, digests))
-    write_texts(folder / NODE_KEYS, graph.nodes)
+    write_lines(folder / NODE_KEYS, graph.nodes, ".txt")
     write_records(folder / NODES, map(_node_row, nodes))
     edges = _write_edges(folder, graph, sorted(content.ontology.predicates))
     write_lookup(folder, KEYS, ((key, number) for number, key in enumerate(graph.nodes)))

@@ -192,20 +192,20 @@ def _system(
     cutoffs: Sequence[int],
     draw: Callable[[NDArray[np.float32]], NDArray[np.float32]],
 ) -> SystemComparison:
-    """:param draw: maps values [requests, cutoffs] to their means over each draw, [cutoffs, resamples]."""
+    """``draw`` maps values [requests, cutoffs] to their means over each draw, [cutoffs, resamples]."""
     requests = [ChangedRequest(query=one, before=ranks_of(before, one), after=ranks_of(after, one)) for one in queries]
     first_QC = _complete([one.before for one in requests], cutoffs)
     second_QC = _complete([one.after for one in requests], cutoffs)
     draws_CB = draw(second_QC - first_QC)
     low_C, high_C = interval(draws_CB)
     p_C = p_value(draws_CB)
+    old, new = before.config, after.config
+    was, now = (sum(run.answered(query.id) is None for query in queries) for run in (before, after))
     return SystemComparison(
         system=before.system,
         hashes=(before.config_hash, after.config_hash),
-        settings=tuple(
-            sorted({key for run in (before, after) for key in run.config if not _equal(key, before, after)})
-        ),
-        unanswered=(_unanswered(before, queries), _unanswered(after, queries)),
+        settings=tuple(sorted(key for key in {*old, *new} if key not in old or key not in new or old[key] != new[key])),
+        unanswered=(was, now),
         points=tuple(
             Point(
                 k=k,
@@ -226,11 +226,3 @@ def _complete(ranks: Sequence[Sequence[int | None]], cutoffs: Sequence[int]) -> 
     """Whether each request is complete at each cutoff, float32 [requests, cutoffs] of 0 and 1."""
     depths = [complete_at(one) for one in ranks]
     return np.array([[depth is not None and depth <= k for k in cutoffs] for depth in depths], dtype=np.float32)
-
-
-def _equal(key: str, before: Run, after: Run) -> bool:
-    return key in before.config and key in after.config and bool(before.config[key] == after.config[key])
-
-
-def _unanswered(run: Run, queries: Sequence[LabelledQuery]) -> int:
-    return sum(run.answered(query.id) is None for query in queries)

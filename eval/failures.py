@@ -7,7 +7,7 @@ ranked, so the ranking is not the cause.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import zip_longest
@@ -174,18 +174,12 @@ def _failure(
         last_features=again.tools[last].reasons.features if again and last in again.tools else {},
         entries=tuple(entry_match(snapshot, entry) for entry in again.context.entries) if again else (),
         error=error,
-        names=_names(snapshot, (*query.tools, *wrong)),
+        names={
+            tool: snapshot.tool(number).name
+            for tool in (*query.tools, *wrong)
+            if (number := snapshot.find_node(f"tool:{tool}")) is not None and snapshot.tool(number).name not in tool
+        },
     )
-
-
-def _number(snapshot: Snapshot, tool: str) -> int | None:
-    return snapshot.find_node(f"tool:{tool}")
-
-
-def _names(snapshot: Snapshot, tools: Iterable[str]) -> dict[str, str]:
-    numbers = {tool: _number(snapshot, tool) for tool in tools}
-    names = {tool: snapshot.tool(number).name for tool, number in numbers.items() if number is not None}
-    return {tool: name for tool, name in names.items() if name not in tool}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -218,21 +212,21 @@ def _ranked_again(
 
 
 def _missing(
-    snapshot: Snapshot,
-    tool: str,
-    found: Sequence[str],
-    rank: int | None,
-    again: _RankedAgain | None,
+    snapshot: Snapshot, tool: str, found: Sequence[str], rank: int | None, again: _RankedAgain | None
 ) -> MissingTool:
     candidate: bool | None = None
     features: Mapping[str, float] = {}
-    number = _number(snapshot, tool)
+    number = snapshot.find_node(f"tool:{tool}")
     if again is not None:
         scored = again.tools.get(tool)
         rank = scored.rank if scored else None
         candidate = True if scored else (False if again.whole else None)
-        features = scored.reasons.features if scored else _text_features(again.context, number)
-    others = [other for other in (_number(snapshot, each) for each in found) if other is not None]
+        if scored:
+            features = scored.reasons.features
+        elif number is not None:
+            computed = compute_features(again.context, np.array([number], dtype=np.int64), TEXT_FEATURES)
+            features = {name: round(float(values[0]), 6) for name, values in computed.items()}
+    others = [other for each in found if (other := snapshot.find_node(f"tool:{each}")) is not None]
     edges = () if number is None else _edges(snapshot, number, others)
     holds = {
         _ABSENT: number is None,
@@ -249,13 +243,6 @@ def _missing(
         features=features,
         edges=edges,
     )
-
-
-def _text_features(context: QueryContext, number: int | None) -> dict[str, float]:
-    if number is None:
-        return {}
-    features = compute_features(context, np.array([number], dtype=np.int64), TEXT_FEATURES)
-    return {name: round(float(values[0]), 6) for name, values in features.items()}
 
 
 def _edges(snapshot: Snapshot, tool: int, others: Sequence[int]) -> tuple[TraversedEdge, ...]:

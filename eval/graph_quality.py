@@ -125,9 +125,17 @@ def graph_quality(
     :param queries: requests whose gold tools should be connected.
     :raises DocumentError: when a file of gold edges cannot be read.
     """
+    graph, tools = snapshot.adjacency, snapshot.tool_count
+    between = (graph.heads < tools) & (graph.tails < tools) & (graph.heads != graph.tails)
     return GraphQuality(
         snapshot_id=snapshot.id,
-        statistics=_statistics(snapshot),
+        statistics=GraphStatistics(
+            tools=tools,
+            nodes=dict(snapshot.manifest.counts.nodes),
+            edges=dict(snapshot.manifest.counts.edges),
+            tools_without_tool_edge=tools - len(np.union1d(graph.heads[between], graph.tails[between])),
+            hubs=int(hubs(snapshot).sum()),
+        ),
         edges=_edge_precision(snapshot, gold_edges) if gold_edges else None,
         connectivity=_connectivity(snapshot, queries) if queries is not None else None,
     )
@@ -138,18 +146,6 @@ def hubs(snapshot: Snapshot) -> _Flags:
     is_hub = snapshot.tool_degrees > max(2.0, _HUB_SHARE * snapshot.tool_count)
     is_hub[: snapshot.tool_count] = False
     return is_hub
-
-
-def _statistics(snapshot: Snapshot) -> GraphStatistics:
-    graph, tools = snapshot.adjacency, snapshot.tool_count
-    between = (graph.heads < tools) & (graph.tails < tools) & (graph.heads != graph.tails)
-    return GraphStatistics(
-        tools=tools,
-        nodes=dict(snapshot.manifest.counts.nodes),
-        edges=dict(snapshot.manifest.counts.edges),
-        tools_without_tool_edge=tools - len(np.union1d(graph.heads[between], graph.tails[between])),
-        hubs=int(hubs(snapshot).sum()),
-    )
 
 
 def _of_predicate(snapshot: Snapshot, name: str) -> _Flags:
@@ -199,27 +195,23 @@ def _edge_precision(snapshot: Snapshot, gold_files: Sequence[Path]) -> EdgePreci
     found["depends_on"] = np.setdiff1d(found["depends_on"], left_out)
     groups = {name: pairs for name, pairs in found.items() if name != "depends_on" or len(pairs)}
     groups["together"] = _union(found.values())
+    ends = {kind: len(np.unique(np.divmod(pairs, size))) for kind, pairs in gold.items()}
+    scores = []
+    for kind, wanted in gold.items():
+        for name, pairs in groups.items():
+            within = pairs[np.isin(np.divmod(pairs, size), np.divmod(wanted, size)).all(axis=0)]
+            hits = int(np.isin(within, wanted).sum())
+            precision, recall = Proportion(hits, len(within)), Proportion(hits, len(wanted))
+            scores.append(Score(gold=kind, edges=name, precision=precision, recall=recall))
     return EdgePrecision(
-        gold={kind: _gold_kind(pairs, size) for kind, pairs in gold.items()},
+        gold={
+            kind: GoldKind(pairs=len(pairs), ends=ends[kind], density=len(pairs) / (ends[kind] * (ends[kind] - 1)))
+            for kind, pairs in gold.items()
+        },
         unknown_gold_edges=sum(unknown for _, unknown in read.values()),
         declared_left_out=len(left_out),
-        scores=tuple(
-            Score(gold=kind, edges=name, **_score(pairs, wanted, size))
-            for kind, wanted in gold.items()
-            for name, pairs in groups.items()
-        ),
+        scores=tuple(scores),
     )
-
-
-def _gold_kind(pairs: _Numbers, size: int) -> GoldKind:
-    ends = len(np.unique(np.divmod(pairs, size)))
-    return GoldKind(pairs=len(pairs), ends=ends, density=len(pairs) / (ends * (ends - 1)))
-
-
-def _score(found: _Numbers, gold: _Numbers, size: int) -> dict[str, Proportion]:
-    within = found[np.isin(np.divmod(found, size), np.divmod(gold, size)).all(axis=0)]
-    hits = int(np.isin(within, gold).sum())
-    return {"precision": Proportion(hits, len(within)), "recall": Proportion(hits, len(gold))}
 
 
 def _read_edges(path: Path) -> Iterator[tuple[str, str, str]]:
@@ -234,10 +226,8 @@ def _read_edges(path: Path) -> Iterator[tuple[str, str, str]]:
                 row = json.loads(line)
                 yield str(row["from"]), str(row["to"]), str(row.get("kind") or "")
             except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-                raise DocumentError(
-                    "an edge must be an object with the tool ids 'from' and 'to'",
-                    subject=f"{path}:{number}",
-                ) from error
+                problem, subject = "an edge must be an object with the tool ids 'from' and 'to'", f"{path}:{number}"
+                raise DocumentError(problem, subject=subject) from error
 
 
 ANY_TOOL_EDGE = "an edge between tools"
@@ -346,11 +336,7 @@ def _counts(edges: _Edges, gold: Sequence[Sequence[int]], snapshot: Snapshot) ->
         for tools in gold:
             links = [(one, other) for one, other in combinations(tools, 2) if one * size + other in linked]
             two += bool(links)
-            whole += len(links) >= len(tools) - 1 and _connects(links, tools)
+            graph = nx.Graph(links)
+            whole += len(graph) == len(tools) and nx.is_connected(graph)
         counts[name] = (two, whole)
     return counts
-
-
-def _connects(links: Sequence[tuple[int, int]], tools: Sequence[int]) -> bool:
-    graph = nx.Graph(links)
-    return len(graph) == len(tools) and nx.is_connected(graph)

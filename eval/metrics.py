@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eval.measured_set import MeasuredSet, Run
-from eval.queries import LabelledQuery, QuerySet, Slot
+from eval.queries import LabelledQuery, QuerySet
 from ontology.errors import InvalidArgumentError
 
 
@@ -96,11 +96,8 @@ def gold_ranks(tools: Sequence[str], gold: Sequence[str]) -> tuple[int | None, .
 
 def ranks_of(run: Run, query: LabelledQuery) -> tuple[int | None, ...]:
     """Return the rank at which each slot is filled, from 1; None where the answer does not, or there is no answer."""
-    return _slot_ranks(run.tools_of(query.id), query.slots)
-
-
-def _slot_ranks(tools: Sequence[str], slots: Sequence[Slot]) -> tuple[int | None, ...]:
-    filled = ([rank for rank in gold_ranks(tools, slot) if rank is not None] for slot in slots)
+    tools = run.tools_of(query.id)
+    filled = ([rank for rank in gold_ranks(tools, slot) if rank is not None] for slot in query.slots)
     return tuple(min(ranks, default=None) for ranks in filled)
 
 

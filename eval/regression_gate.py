@@ -128,19 +128,21 @@ def stale(measured: Sequence[MeasuredSet], reference: Mapping[str, SetReference]
 
 def falls(measured: Sequence[MeasuredSet], candidate: str, reference: Mapping[str, SetReference]) -> list[Loss]:
     """The sets on which the candidate completes fewer requests than the reference, and their mean, each set counting
-    the same.
-
-    A fall is a difference with its whole paired 95 % interval below 0: on one set four lost requests where none is
-    gained, on the mean of twelve sets of 200 requests about one point.
-    """
+    the same. A fall is a difference with its whole paired 95 % interval below 0: on one set four lost requests where none
+    is gained, on the mean of twelve sets of 200 requests about one point."""
     found: list[Loss] = []
     changes, draws = [], []
     for one in measured:
         if _comparable(one, reference):
-            change_QM = _hits(one, candidate).astype(np.float32) - _recorded(reference[one.queries.name])
+            name, recorded = one.queries.name, reference[one.queries.name]
+            packed = (
+                np.frombuffer(bytes.fromhex(recorded.complete_requests[each]), np.uint8) for each in GATE_MEASURES
+            )
+            columns = [np.unpackbits(bits, count=recorded.queries) for bits in packed]
+            change_QM = _hits(one, candidate).astype(np.float32) - np.array(columns, dtype=np.float32).T
             changes.append(change_QM.mean(axis=0))
-            draws.append(resampled_means(change_QM, resamples=_RESAMPLES, seed=0, stratum=one.queries.name))
-            found += _losses(one.queries.name, changes[-1], draws[-1])
+            draws.append(resampled_means(change_QM, resamples=_RESAMPLES, seed=0, stratum=name))
+            found += _losses(name, changes[-1], draws[-1])
     if len(draws) > 1:
         found += _losses(f"mean of {len(draws)} sets", np.mean(changes, axis=0), np.mean(draws, axis=0))
     return found
@@ -165,13 +167,6 @@ def _hits(measured: MeasuredSet, system: str) -> NDArray[np.bool_]:
     run = run_named(measured.runs, system, measured.queries.name)
     depths = (complete_at(ranks_of(run, query)) for query in measured.queries.queries)
     return np.array([[depth is not None and depth <= k for k in _CUTOFFS] for depth in depths], dtype=np.bool_)
-
-
-def _recorded(reference: SetReference) -> NDArray[np.float32]:
-    """The hits of a reference, float32 [requests, gate measures] of 0 and 1."""
-    packed = (bytes.fromhex(reference.complete_requests[measure]) for measure in GATE_MEASURES)
-    columns = [np.unpackbits(np.frombuffer(bits, np.uint8), count=reference.queries) for bits in packed]
-    return np.array(columns, dtype=np.float32).T
 
 
 def read_reference(path: Path) -> dict[str, SetReference]:

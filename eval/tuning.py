@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from eval.learning import mcnemar
-from eval.queries import LabelledQuery, Slot, read_queries
+from eval.queries import LabelledQuery, read_queries
 from ontology.errors import DocumentError, InvalidArgumentError
 from ontology.reporting import Progress, no_progress
 from retrieval.graph_retriever import GraphRetriever
@@ -119,17 +119,12 @@ def collect(retriever: GraphRetriever, snapshot: Snapshot, queries: Queries, pro
     for done, query in enumerate(queries, start=1):
         context = retriever.find_candidates(Request(query=query.text))
         complete = partial(retriever.complete, context, with_features=False)
-        gold = gold_numbers(snapshot, query.slots)
+        nodes = [[snapshot.find_node(f"tool:{tool}") for tool in slot] for slot in query.slots]
+        known = [[node for node in slot if node is not None] for slot in nodes]
+        gold = known if all(known) else None
         cases.append(Case(matrix=feature_matrix(context), gold=gold, gold_set=_gold_set(query), complete=complete))
         progress("candidates", done, len(queries))
     return cases
-
-
-def gold_numbers(snapshot: Snapshot, slots: Sequence[Slot]) -> list[list[int]] | None:
-    """Return the gold set of a case; None where the snapshot has no tool of a slot."""
-    nodes = [[snapshot.find_node(f"tool:{tool}") for tool in slot] for slot in slots]
-    known = [[node for node in slot if node is not None] for slot in nodes]
-    return known if all(known) else None
 
 
 def smooth_recall(cases: Sequence[Case], weights: RankingWeights, cutoffs: Sequence[int]) -> float:

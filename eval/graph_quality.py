@@ -195,7 +195,7 @@ def _edge_precision(snapshot: Snapshot, gold_files: Sequence[Path]) -> EdgePreci
     found["depends_on"] = np.setdiff1d(found["depends_on"], left_out)
     groups = {name: pairs for name, pairs in found.items() if name != "depends_on" or len(pairs)}
     groups["together"] = _union(found.values())
-    ends = {kind: len(np.unique(np.divmod(pairs, size))) for kind, pairs in gold.items()}
+    number = {kind: len(np.unique(np.divmod(pairs, size))) for kind, pairs in gold.items()}
     scores = []
     for kind, wanted in gold.items():
         for name, pairs in groups.items():
@@ -205,7 +205,9 @@ def _edge_precision(snapshot: Snapshot, gold_files: Sequence[Path]) -> EdgePreci
             scores.append(Score(gold=kind, edges=name, precision=precision, recall=recall))
     return EdgePrecision(
         gold={
-            kind: GoldKind(pairs=len(pairs), ends=ends[kind], density=len(pairs) / (ends[kind] * (ends[kind] - 1)))
+            kind: GoldKind(
+                pairs=len(pairs), ends=number[kind], density=len(pairs) / (number[kind] * (number[kind] - 1))
+            )
             for kind, pairs in gold.items()
         },
         unknown_gold_edges=sum(unknown for _, unknown in read.values()),

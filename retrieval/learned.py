@@ -61,13 +61,9 @@ class PastRequests:
         return len(np.unique(self.reporters))
 
     def votes(self, vector_D: Floats1d | None, terms: Mapping[str, float]) -> Votes:
-        """The votes of the past requests that are nearest to a request.
-
-        A past request that nobody else confirms takes no place, so it cannot keep others from voting.
-
-        :param vector_D: of the request, L2-normalised, float32 [D]; None where there is none.
-        :param terms: its index terms, with how much each counts.
-        """
+        """The votes of the past requests that are nearest to a request, of its vector (L2-normalised, float32 [D]) and its
+        index terms, with how much each counts. A past request that nobody else confirms takes no place, so it cannot keep
+        others from voting."""
         similarities = self._similarities(vector_D, terms)
         near = self._nearest(similarities)
         rows, used = self._uses(near)
@@ -87,10 +83,8 @@ class PastRequests:
         )
 
     def renumbered(self, numbers: NDArray[np.int64]) -> PastRequests:
-        """What was learned, for other tools. A past request that used none of them is never near.
-
-        :param numbers: the new number of each tool, int64 [tools]; -1 where there is none.
-        """
+        """What was learned, for other tools: ``numbers`` are the new number of each, int64 [tools]; -1 where there is none.
+        A past request that used none of them is never near."""
         used = numbers[self.tools]
         requests = np.repeat(np.arange(self.size), np.diff(self.pointers))[used >= 0]
         counts = np.bincount(requests, minlength=self.size)

@@ -345,8 +345,7 @@ class ToolPlanner:
             need_results=matched.need_results if matched else (),
             fallbacks=(
                 *(matched.fallbacks if matched else fallbacks),
-                *_unserved(request, matched),
-                *self._left_out(choices, goals),
+                *self._left_out(request, matched, choices, goals),
             ),
         )
 
@@ -378,25 +377,23 @@ class ToolPlanner:
         lowest = float(above.min())
         return lambda tool: found.get(self._snapshot.tool_id(tool), lowest)
 
-    def _left_out(self, choices: CallChoices, goals: Sequence[int]) -> list[str]:
+    def _left_out(
+        self, request: PlanRequest, matched: Response | None, choices: CallChoices, goals: Sequence[int]
+    ) -> Iterator[str]:
+        """Yield a sentence for each need that nothing fits (its best tool is a goal only where the caller does not
+        abstain), and for whatever else the plan lacks."""
+        for each in matched.need_results if matched else ():
+            if each.unserved:
+                guessed = each.tool and not request.goals and not request.abstain
+                then = f"its goal {each.tool} is a guess" if guessed else "it has no goal"
+                yield f"nothing fits the need {each.need!r}: {then}"
         name = self._snapshot.tool_id
-        left = [
-            f"{name(choice.need.suppliers[0].tool)} should go before {name(tool)}, and the plan has no place for it"
-            for tool in choices.order
-            for choice in choices.choices.get(tool, ())
-            if not choice.need.parameter and choice.supplier is None
-        ]
+        for tool in choices.order:
+            for choice in choices.choices.get(tool, ()):
+                if not choice.need.parameter and choice.supplier is None:
+                    first = name(choice.need.suppliers[0].tool)
+                    yield f"{first} should go before {name(tool)}, and the plan has no place for it"
         if not goals:
-            left.append("no tool fits the request")
+            yield "no tool fits the request"
         if not choices.is_cheapest:
-            left.append(f"the search ended after {_COSTS.tried:,} choices: a cheaper plan may exist")
-        return left
-
-
-def _unserved(request: PlanRequest, matched: Response | None) -> Iterator[str]:
-    """Yield a sentence for each need that nothing fits; its best tool is a goal only where the caller does not abstain."""
-    for each in matched.need_results if matched else ():
-        if each.unserved:
-            guessed = each.tool and not request.goals and not request.abstain
-            then = f"its goal {each.tool} is a guess" if guessed else "it has no goal"
-            yield f"nothing fits the need {each.need!r}: {then}"
+            yield f"the search ended after {_COSTS.tried:,} choices: a cheaper plan may exist"

@@ -224,12 +224,8 @@ def _listed(wanted: str, known: Iterable[str], total: int) -> str:
         common = next((place for place, (one, two) in pairs if one != two), min(len(other), len(folded)))
         return other != folded, -common, text
 
+    # Values of a document, for a model too: short, on one line, and without characters that nobody sees.
     near = nsmallest(_SHOWN, known, key=distance)
-    shown = ", ".join(map(_shown_value, near))
+    plain = ("".join(each if each.isprintable() else "\ufffd" for each in text[:_SHOWN_CHARS]) for text in near)
+    shown = ", ".join(told + "…" * (len(text) > _SHOWN_CHARS) for told, text in zip(plain, near, strict=True))
     return shown + (f" and {total - _SHOWN} more" if total > _SHOWN else "")
-
-
-def _shown_value(text: str) -> str:
-    """A value of a document, for a model too: short, on one line, and without characters that nobody sees."""
-    plain = "".join(each if each.isprintable() else "\ufffd" for each in text[:_SHOWN_CHARS])
-    return plain + "…" if len(text) > _SHOWN_CHARS else plain

@@ -87,7 +87,10 @@ def tool_names(text: str) -> tuple[str, ...]:
     for match in _NAME.finditer(text):
         before, after = text[max(0, match.start() - 60) : match.start()], text[match.end() : match.end() + 20]
         name = _CALL.sub("", match[str(match.lastgroup)]).strip()
-        if not _is_name(name, str(match.lastgroup), before, after):
+        is_code = match.lastgroup == "code"
+        in_pieces = _IN_PIECES.search(name) and not _ENGLISH.match(name)
+        told = match.lastgroup == "quoted" and (_BEFORE_NAME.search(before) or _AFTER_NAME.match(after))
+        if not name or not (is_code or in_pieces or told):
             continue
         also = 0 <= ruled_out_to and _ALSO_RULED_OUT.fullmatch(text[ruled_out_to : match.start()])
         if also or _RULED_OUT.search(before):
@@ -97,14 +100,6 @@ def tool_names(text: str) -> tuple[str, ...]:
         if len(names) == _MOST_NAMES:
             break
     return tuple(names)
-
-
-def _is_name(name: str, written: str, before: str, after: str) -> bool:
-    if not name or written == "code":
-        return bool(name)
-    if _IN_PIECES.search(name) and not _ENGLISH.match(name):
-        return True
-    return written == "quoted" and bool(_BEFORE_NAME.search(before) or _AFTER_NAME.match(after))
 
 
 def _having(snapshot: Snapshot, name: str, allowed: NDArray[np.bool_] | None) -> list[int]:
@@ -141,15 +136,25 @@ def support_by_values(snapshot: Snapshot, values: Sequence[TypedValue]) -> dict[
     """Tool number → how strongly the values of a request fit its inputs, > 0; tools that no value speaks for are left
     out. A value speaks at most with 1, for a tool that is the only one with an input of its shape. The fewer such tools
     there are, the more it says (inverse document frequency over the tools). Outputs do not count."""
+
+    @cache  # identifiers of one request often begin alike
+    def abbreviated(prefix: str) -> list[tuple[int, float]]:
+        """The tools of the entities that a prefix abbreviates; none where it may abbreviate too many."""
+        entities = snapshot.identified.named(prefix)
+        return [
+            (tool, quality * strength)
+            for node, quality in (entities.items() if len(entities) <= _MAX_ABBREVIATED else ())
+            for tool, strength in _tools_of_entity(snapshot, node)
+        ]
+
     support: dict[int, float] = {}
     distinct = {value.text: value for value in values if value.matches or value.kind == "identifier"}
-    abbreviated = cache(partial(_tools_of_prefix, snapshot))  # identifiers of one request often begin alike
     for value in list(distinct.values())[:_MAX_VALUES]:
         fit = _strongest(
             each for match in value.matches if match.specificity >= LEAST_SPECIFIC for each in _fitting(snapshot, match)
         )
         if all(strength <= _WIDENED for strength in fit.values()):
-            fit = _strongest((*fit.items(), *abbreviated(letters_before_digits(value.text)).items()))
+            fit = _strongest((*fit.items(), *abbreviated(letters_before_digits(value.text))))
         most = math.log1p(snapshot.visible_count)
         rarity = min(1.0, math.log1p(snapshot.visible_count / (1 + len(fit))) / most) if most else 1.0
         for tool, strength in fit.items():
@@ -162,18 +167,6 @@ def _strongest(found: Iterable[tuple[int, float]]) -> dict[int, float]:
     for tool, strength in found:
         best[tool] = max(best.get(tool, 0.0), strength)
     return best
-
-
-def _tools_of_prefix(snapshot: Snapshot, prefix: str) -> dict[int, float]:
-    """The tools of the entities that a prefix abbreviates; none where it may abbreviate too many."""
-    entities = snapshot.identified.named(prefix)
-    if len(entities) > _MAX_ABBREVIATED:
-        return {}
-    return _strongest(
-        (tool, quality * strength)
-        for node, quality in entities.items()
-        for tool, strength in _tools_of_entity(snapshot, node)
-    )
 
 
 def _fitting(snapshot: Snapshot, match: ShapeMatch) -> Iterator[tuple[int, float]]:
@@ -254,11 +247,7 @@ class QueryContext:
 
     @classmethod
     def begin(
-        cls,
-        request: Request,
-        snapshot: Snapshot,
-        encoder: Encoder | None,
-        config: RetrievalConfig = PLAIN,
+        cls, request: Request, snapshot: Snapshot, encoder: Encoder | None, config: RetrievalConfig = PLAIN
     ) -> QueryContext:
         """Analyse a request and apply its filters. Without a working encoder the query has no vectors."""
         typed, decomposed = config.typed_values, config.query_decomposition

@@ -64,8 +64,9 @@ def fuse_needs(
     found_NT = np.zeros((len(parts), len(tools)), dtype=np.float32)
     for row_T, part in zip(found_NT, parts, strict=True):
         if len(part.tools):
-            evidence = {**tool_evidence(part.scores), "needs": float(np.log(len(rankings)))}
-            row_T[np.searchsorted(tools, part.tools)] = probability(weights, evidence)
+            needs = float(np.log(len(rankings)))
+            found_T = probability(weights, {**tool_evidence(part.scores), "needs": needs})
+            row_T[np.searchsorted(tools, part.tools)] = found_T
     served_NT, whole_T = found_NT[:-1], _WHOLE * found_NT[-1]
     features = {**whole.with_tools(tools).features, "need_probability": served_NT.max(axis=0, initial=0.0)}
     scores = _gains(served_NT, whole_T)

@@ -33,9 +33,9 @@ def summarize_namespaces(snapshot: Snapshot) -> tuple[NamespaceSummary, ...]:
         namespace_of[tools] = len(names)
         names.append(name)
     counts = np.bincount(namespace_of[snapshot.tool_numbers], minlength=len(names))
-    acted_on, mentioned = (
-        _names_by_namespace(snapshot, namespace_of, pairs) for pairs in (_acted_on(snapshot), _mentioned(snapshot))
-    )
+    mentions = _edges(snapshot, "has_entity")
+    acted_on = _names_by_namespace(snapshot, namespace_of, _acted_on(snapshot))
+    mentioned = _names_by_namespace(snapshot, namespace_of, mentions)
     largest = sorted(np.flatnonzero(counts).tolist(), key=lambda number: (-counts[number], names[number]))
     return tuple(
         NamespaceSummary(
@@ -55,10 +55,6 @@ def _acted_on(snapshot: Snapshot) -> _Pairs:
     lengths = np.searchsorted(heads, capabilities, side="right") - starts
     places = np.repeat(starts - (np.cumsum(lengths) - lengths), lengths) + np.arange(int(lengths.sum()))
     return np.repeat(tools, lengths), objects[places]
-
-
-def _mentioned(snapshot: Snapshot) -> _Pairs:
-    return _edges(snapshot, "has_entity")
 
 
 def _edges(snapshot: Snapshot, predicate: str) -> _Pairs:
@@ -90,9 +86,8 @@ _ALL = _POINT_TO_CONSUMER | _POINT_TO_SUPPLIER
 
 def supplier_edges(snapshot: Snapshot, tool: int, predicates: Collection[str] = _ALL) -> Iterator[tuple[int, int, str]]:
     """Yield number, supplier and predicate of the edges by which other tools supply a tool: outgoing ones, then incoming ones."""
-    return _edges_between(
-        snapshot, tool, _POINT_TO_SUPPLIER.intersection(predicates), _POINT_TO_CONSUMER.intersection(predicates)
-    )
+    outgoing, incoming = (each.intersection(predicates) for each in (_POINT_TO_SUPPLIER, _POINT_TO_CONSUMER))
+    return _edges_between(snapshot, tool, outgoing, incoming)
 
 
 def consumer_edges(snapshot: Snapshot, tool: int) -> Iterator[tuple[int, int, str]]:

@@ -164,16 +164,10 @@ class Collected:
 
 
 def collect(store: Path, keep: int) -> Collected:
-    """Remove all but the newest snapshots of a store, and what dead processes left.
-
-    Newest is what was published last; a snapshot that was never published counts from when it was made. The published snapshot is
-    never removed, nor one that a process serves or reads.
-
-    :param keep: how many snapshots stay, the published one included, 1 or more; 0 for all.
-    :raises InvalidArgumentError: for a number below 0.
-    :raises SnapshotError: when the store or its history cannot be read; nothing is removed then.
-    :raises StorageError: when the disk fails. A snapshot that was to be removed is then there as a whole, or not any more.
-    """
+    """Remove all but the newest snapshots of a store, and what dead processes left. Newest is what was published last;
+    a snapshot that was never published counts from when it was made. The published snapshot is never removed, nor one
+    that a process serves or reads. ``keep``: how many stay, 0 for all. Where the disk fails, a snapshot that was to be
+    removed is there as a whole, or not any more."""
     if keep < 0:
         raise InvalidArgumentError(f"it must be 0 or more, not {keep}", subject="keep")
     if not (store / SNAPSHOTS).is_dir():

@@ -61,11 +61,7 @@ class ServingLease(contextlib.AbstractContextManager["ServingLease"]):
 
 
 def serving_lease(folder: Path) -> ServingLease:
-    """Return a lease of a snapshot folder, which many may hold.
-
-    :raises NotFoundError: when the folder is not there, or is being removed.
-    :raises SnapshotError: when it cannot be opened.
-    """
+    """Return a lease of a snapshot folder, which many may hold."""
     gone = NotFoundError("the snapshot is not there any more", subject=str(folder), remedy="Name another, or try again")
     try:
         descriptor = os.open(folder, _FOLDER)
@@ -89,10 +85,7 @@ def serving_lease(folder: Path) -> ServingLease:
 
 @contextlib.contextmanager
 def unless_served(folder: Path) -> Iterator[bool]:
-    """Yield whether nobody serves a snapshot folder; nobody can begin to before the block ends.
-
-    :raises OSError: when the folder cannot be opened.
-    """
+    """Yield whether nobody serves a snapshot folder; nobody can begin to before the block ends."""
     descriptor = os.open(folder, _FOLDER | os.O_NOFOLLOW)
     is_free = False
     try:
@@ -106,11 +99,7 @@ def unless_served(folder: Path) -> Iterator[bool]:
 
 @contextlib.contextmanager
 def publishing(store: Path, *, wait_s: float = _LOCK_TIMEOUT_S) -> Iterator[None]:
-    """Wait until no other thread or process publishes in the store, and keep them waiting until the block ends.
-
-    :raises StorageError: when another holds the lock for so long, or it is no file.
-    :raises OSError: when it cannot be opened.
-    """
+    """Wait until no other thread or process publishes in the store, and keep them waiting until the block ends."""
     path = store / _LOCK
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o600)
     try:
@@ -143,10 +132,7 @@ def staging_folder(store: Path) -> Iterator[Path]:
 
 
 def remove_unfinished(store: Path) -> None:
-    """Remove the staging folders of dead builds. The caller holds the store's lock.
-
-    :raises OSError: when the store cannot be written.
-    """
+    """Remove the staging folders of dead builds. The caller holds the store's lock."""
     for folder in store.glob(f"{_STAGING}*"):
         if folder.is_symlink() or not folder.is_dir():
             folder.unlink(missing_ok=True)
@@ -186,11 +172,8 @@ _PUBLICATION = TypeAdapter(Publication)
 
 
 def confirmed_log(store: Path, current_id: str) -> list[Publication]:
-    """Return the publications of a store, oldest first, without those that never took effect: the next one, or ``CURRENT``, says so.
-
-    :param current_id: the id that ``CURRENT`` names; empty for none.
-    :raises SnapshotCorruptError: for a damaged line that is not the last one.
-    """
+    """Return the publications of a store, oldest first, without those that never took effect: the next one, or
+    ``CURRENT``, says so."""
     found = _whole_lines(store)[0]
     kept = [entry for entry, following in pairwise(found) if following.previous_id == entry.snapshot_id]
     return [*kept, *(entry for entry in found[-1:] if entry.snapshot_id == current_id)]

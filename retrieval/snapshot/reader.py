@@ -25,7 +25,7 @@ from retrieval.index.phrases import PHRASES_FIELD, read_phrases
 from retrieval.index.records import Records, Texts
 from retrieval.index.value_shapes import ValueShapes
 from retrieval.index.vectors import NodeVectors
-from retrieval.learned import read_past_requests
+from retrieval.learned import PastRequests, read_past_requests
 from retrieval.snapshot.manifest import (
     EDGES,
     KEYS,
@@ -181,13 +181,12 @@ class Snapshot:
         self.filters = FilterIndex(folder, size, tool_id, find_tool)
         self._mask = _kept_masks(self.filters, self.adjacency, len(self.nodes))
         section, dimensions = manifest.learned, manifest.encoder.dimensions
-        self.learned = section and read_past_requests(
-            folder,
-            tool_count=size,
-            dimensions=dimensions,
-            min_reporters=section.min_reporters,
-            weight=section.weight,
-        )
+        self.learned: PastRequests | None = None
+        if section is not None:
+            reporters, weight = section.min_reporters, section.weight
+            self.learned = read_past_requests(
+                folder, tool_count=size, dimensions=dimensions, min_reporters=reporters, weight=weight
+            )
 
     def release(self) -> None:
         """Let the folder be collected from now on, before this object is; twice is harmless. What is open stays readable."""

@@ -37,10 +37,8 @@ _MAX_KEY_FILE = 64 * 1024
 
 
 def regular_file(path: Path) -> BufferedReader:
-    """Open a file of a store to be read. Links are not followed, and a pipe or a device is not read, which may have no end.
-
-    :raises OSError: when it cannot be opened, or is no regular file.
-    """
+    """Open a file of a store to be read. Links are not followed, and a pipe or a device is not read, which may have no
+    end."""
     file = open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb")
     if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
         file.close()
@@ -99,10 +97,7 @@ def signing_key_file() -> Path | None:
 
 
 def load_signing_key(path: Path | None = None) -> Ed25519PrivateKey | None:
-    """Return the private key of a file, or of that of ``EGOTOOLS_SIGNING_KEY``; None where none is named.
-
-    :raises InvalidArgumentError: when it cannot be read, or is no private Ed25519 key without a password.
-    """
+    """Return the private key of a file, or of that of ``EGOTOOLS_SIGNING_KEY``; None where none is named."""
     file = path or signing_key_file()
     if file is None:
         return None
@@ -116,11 +111,8 @@ def load_signing_key(path: Path | None = None) -> Ed25519PrivateKey | None:
 
 
 def load_trusted_keys() -> TrustedKeys | None:
-    """Return the public keys of the files of ``EGOTOOLS_TRUSTED_KEYS``, each with one or more; None where it is not set: every snapshot
-    is trusted then.
-
-    :raises InvalidArgumentError: when a file cannot be read, or has no public Ed25519 key.
-    """
+    """Return the public keys of the files of ``EGOTOOLS_TRUSTED_KEYS``, each with one or more; None where it is not
+    set: every snapshot is trusted then."""
     names = os.environ.get(_TRUSTED_KEYS, "").strip()
     files = [Path(name) for name in names.split(os.pathsep) if name.strip()]
     return {_key_id(key): key for file in files for key in _public_keys(file)} if names else None
@@ -159,10 +151,7 @@ def _no_key(path: Path, problem: str) -> InvalidArgumentError:
 
 
 def sign_snapshot(folder: Path, key: Ed25519PrivateKey) -> None:
-    """Write the signature of a snapshot's manifest beside it; one of the same key is replaced.
-
-    :raises OSError: when the disk fails.
-    """
+    """Write the signature of a snapshot's manifest beside it; one of the same key is replaced."""
     line = base64.b64encode(key.sign(_DOMAIN + (folder / "manifest.json").read_bytes())) + b"\n"
     path = folder / f"manifest.{_key_id(key.public_key())}.sig"
     if not path.is_file() or path.read_bytes() != line:
@@ -172,11 +161,7 @@ def sign_snapshot(folder: Path, key: Ed25519PrivateKey) -> None:
 
 
 def check_signature(folder: Path, manifest: bytes, trusted: TrustedKeys) -> None:
-    """Check that a trusted key signed a manifest.
-
-    :param manifest: the bytes of ``manifest.json`` that are used.
-    :raises SnapshotSignatureError: when there is no signature, none of a trusted key, or one that does not fit.
-    """
+    """Check that a trusted key signed a manifest."""
     subject = str(folder / "manifest.json")
     try:
         signers = sorted(name.split(".")[1] for name in os.listdir(folder) if is_signature(name))

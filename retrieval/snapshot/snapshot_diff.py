@@ -142,13 +142,13 @@ def diff_snapshots(old: Snapshot, new: Snapshot) -> SnapshotDiff:
         rows = _differing_tools(old, new)
         changes = [ToolChange(id_, tuple(_row_changes(*row))) for id_, row in sorted(rows.items()) if all(row)]
         contents = old.manifest.content(), new.manifest.content()
-        settings = ({key: each[key] for key in each if key not in _NOT_SETTINGS} for each in contents)
+        was, now = ({key: each[key] for key in each if key not in _NOT_SETTINGS} for each in contents)
         before, after = _tool_edges(old), _tool_edges(new)
         return SnapshotDiff(
             old=old.id,
             new=new.id,
-            settings=tuple(json_changes(*settings)),
-            counts=tuple(json_changes(*(each["counts"] for each in contents))),
+            settings=tuple(json_changes(was, now)),
+            counts=tuple(json_changes(contents[0]["counts"], contents[1]["counts"])),
             tools=ToolDiff(
                 added=tuple(sorted(id_ for id_, (before_, _) in rows.items() if before_ is None)),
                 removed=tuple(sorted(id_ for id_, (_, after_) in rows.items() if after_ is None)),

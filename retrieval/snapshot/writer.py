@@ -84,10 +84,8 @@ def write_snapshot(
     cache: ResultCache | None = None,
     progress: Callable[[str], None] = lambda _: None,
 ) -> str:
-    """Write all files and then the manifest; return the snapshot id. Equal content gives equal bytes, with a cache and without one.
-
-    :param cache: what was made of tools that have not changed is taken from it.
-    """
+    """Write all files and then the manifest; return the snapshot id. Equal content gives equal bytes, with a cache and
+    without one: what was made of tools that have not changed is taken from it."""
     graph = content.graph
     nodes = list(graph.nodes.values())
     progress("tools and graph")
@@ -115,7 +113,7 @@ def write_snapshot(
 
 
 def _lines(tools: Iterable[Tool], digests: list[str]) -> Iterator[str]:
-    """Yield the JSON of each tool, and append its SHA-256 to ``digests``: all lines together would take much of the memory of a build."""
+    """Yield the JSON of each tool, and append its SHA-256 to ``digests``: all lines together would take much memory."""
     for tool in tools:
         line = tool.canonical_json()
         digests.append(hashlib.sha256(line.encode("utf-8", "surrogatepass")).hexdigest())
@@ -177,16 +175,20 @@ def _edge_lines(graph: ToolGraph) -> Iterator[str]:
 def _ngram_entries(nodes: Sequence[NodeAttributes]) -> Iterator[tuple[str, int]]:
     """Yield the n-gram of each node's name, and of each alias of a system."""
     for number, node in enumerate(nodes):
-        names = (
-            node["name"] if node["type"] == "tool" else node["id"],
-            *(alias for alias, _ in node.get("aliases", ())),
-        )
+        aliases = (alias for alias, _ in node.get("aliases", ()))
+        names = (node["name"] if node["type"] == "tool" else node["id"], *aliases)
         yield from ((found, number) for found in map(name_key, names) if found)
 
 
 def _manifest(content: SnapshotContent, edges: Counter[str]) -> Manifest:
     ontology, encoder = content.ontology, content.encoder
     nodes = Counter(node["type"] for node in content.graph.nodes.values())
+    said = [tool for tool in content.tools if phrases_of(tool)]
+    phrases = PhrasesInfo(
+        tools=len({tool.id for tool in said}),
+        phrases=sum(len(phrases_of(tool)) for tool in said),
+        by=tuple(sorted({tool.metadata[PHRASES].get("by", "") for tool in said})),
+    )
     return Manifest(
         created_by=content.created_by,
         ontology=OntologyVersion(name=ontology.name, version=ontology.version, sha256=ontology.digest),
@@ -199,18 +201,5 @@ def _manifest(content: SnapshotContent, edges: Counter[str]) -> Manifest:
         sources=content.sources or None,
         overlays=content.overlays or None,
         boosts=dict(sorted(content.boosts.items())) or None,
-        phrases=_phrases_info(content.tools),
-    )
-
-
-def _phrases_info(tools: Sequence[Tool]) -> PhrasesInfo | None:
-    found = {tool.id: tool.metadata[PHRASES].get("by", "") for tool in tools if phrases_of(tool)}
-    return (
-        PhrasesInfo(
-            tools=len(found),
-            phrases=sum(len(phrases_of(tool)) for tool in tools),
-            by=tuple(sorted(set(found.values()))),
-        )
-        if found
-        else None
+        phrases=phrases if said else None,
     )

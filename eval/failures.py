@@ -22,7 +22,7 @@ from eval.systems import make_ablations
 from inference.encoder import Encoder, Reranker
 from ontology.errors import InvalidArgumentError
 from retrieval.candidates.candidate_generation import ngram_entries, semantic_entries
-from retrieval.explain.reasons import entry_match
+from retrieval.explain.reasons import entry_match, traversed_edge
 from retrieval.presets import make_presets
 from retrieval.query.context import QueryContext
 from retrieval.query.request import MAX_K, Request
@@ -249,12 +249,5 @@ def _edges(snapshot: Snapshot, tool: int, others: Sequence[int]) -> tuple[Traver
     graph, wanted = snapshot.adjacency, {*others} - {tool}
     at = map(int, np.concatenate((graph.out_edges(tool), graph.in_edges_of(tool))))
     found = [edge for edge in at if {graph.head(edge), graph.tail(edge)} & wanted]
-    return tuple(
-        TraversedEdge(
-            head=snapshot.node_key(graph.head(edge)),
-            predicate=snapshot.predicates[graph.predicates[edge]],
-            tail=snapshot.node_key(graph.tail(edge)),
-            confidence=round(float(graph.confidences[edge]), 6),
-        )
-        for edge in sorted(found, key=lambda edge: (-float(graph.confidences[edge]), edge))
-    )
+    found.sort(key=lambda edge: (-float(graph.confidences[edge]), edge))
+    return tuple(traversed_edge(snapshot, edge) for edge in found)

@@ -113,10 +113,7 @@ class GraphQuality:
 
 
 def graph_quality(
-    snapshot: Snapshot,
-    *,
-    gold_edges: Sequence[Path] = (),
-    queries: QuerySet | None = None,
+    snapshot: Snapshot, *, gold_edges: Sequence[Path] = (), queries: QuerySet | None = None
 ) -> GraphQuality:
     """Measure the tool graph of a snapshot.
 
@@ -146,12 +143,6 @@ def hubs(snapshot: Snapshot) -> _Flags:
     is_hub = snapshot.tool_degrees > max(2.0, _HUB_SHARE * snapshot.tool_count)
     is_hub[: snapshot.tool_count] = False
     return is_hub
-
-
-def _of_predicate(snapshot: Snapshot, name: str) -> _Flags:
-    """The mask of the edges with a predicate."""
-    predicates = snapshot.adjacency.predicates
-    return np.asarray(predicates == snapshot.predicates.index(name) if name in snapshot.predicates else predicates < 0)
 
 
 # Pairs of tools, each as ``first * number of tools + second``: sets, ascending, in which no tool is paired with itself.
@@ -187,7 +178,7 @@ def _edge_precision(snapshot: Snapshot, gold_files: Sequence[Path]) -> EdgePreci
         gold["all kinds"] = _union(gold.values())
     found = {}
     for name in _DEPENDENCIES:
-        of = _of_predicate(snapshot, name) & (graph.heads < size) & (graph.tails < size)
+        of = snapshot.with_predicate(name) & (graph.heads < size) & (graph.tails < size)
         ends = (graph.tails[of], graph.heads[of]) if name == "supplies" else (graph.heads[of], graph.tails[of])
         found[name] = _pairs(*ends, size)
     declared, _ = _known_pairs(((tool.id, each.tool) for tool in snapshot.tools for each in tool.depends_on), snapshot)
@@ -256,7 +247,7 @@ class _Edges:
         heads, tails, predicates = np.unique(rows, axis=0).T
         kinds = 2 * predicates + ((heads < tools) & (tails < tools))
         system = np.full(len(snapshot.nodes), -1, dtype=np.int64)
-        of_system = _of_predicate(snapshot, "has_system")
+        of_system = snapshot.with_predicate("has_system")
         system[graph.heads[of_system]] = graph.tails[of_system]
         blocks = np.unique(np.stack((kinds, system[heads], system[tails])), axis=1, return_inverse=True)[1].reshape(-1)
         return cls(heads, tails, kinds, blocks)

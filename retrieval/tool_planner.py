@@ -84,12 +84,6 @@ class _Known:
         return GivenInputs(given_values(text, self.query.values), named_nouns(text), self.request.have)
 
     @cached_property
-    def days(self) -> list[str]:
-        """The days of the request, ISO 8601."""
-        values = () if self.query is None else self.query.values
-        return sorted(value.text for value in values if value.kind == "date" and _ISO_DAY.fullmatch(value.text))
-
-    @cached_property
     def name(self) -> str:
         """The one proper name of the request."""
         return "" if self.query is None else only_proper_name(self.query, self.snapshot.fields["whole"].frequency)
@@ -193,7 +187,8 @@ class _Steps:
 
     def _given_days(self, facts: ToolFacts) -> dict[str, str]:
         """What the days of the request fill for certain: the one day an input, or the two days a start and an end."""
-        days = self.known.days
+        values = () if self.known.query is None else self.known.query.values
+        days = sorted(value.text for value in values if value.kind == "date" and _ISO_DAY.fullmatch(value.text))
         inputs = [each for each in facts.required if each.is_text and each.terms[-1:] in (("date",), ("day",))]
         if len(inputs) != len(days) or len(inputs) not in (1, 2):
             return {}

@@ -147,10 +147,7 @@ class CallChoices:
 
 
 def cheapest_choices(
-    goals: Sequence[int],
-    open_needs: OpenNeeds,
-    costs: CallCosts,
-    call_cost: Callable[[int], float] | None = None,
+    goals: Sequence[int], open_needs: OpenNeeds, costs: CallCosts, call_cost: Callable[[int], float] | None = None
 ) -> CallChoices:
     """The plan of the least cost whose calls have an order; of equal ones the first in the order of goals, needs and
     tool numbers. ``call_cost``: of a tool that is no goal, >= 0; None: the same for each."""

@@ -29,7 +29,7 @@ def explain(
     shown: Callable[[EntryNode], EntryMatch],
 ) -> Reasons:
     """Why a tool was returned: at most eight entry nodes and the twelve most specific edges between them and the tool."""
-    snapshot, adjacency = context.snapshot, context.snapshot.adjacency
+    snapshot = context.snapshot
     edges, others = _edges_at(snapshot, tool)
     connecting = np.isin(others, [entry.node for entry in context.entries]) & (others != tool)
     edges, others = edges[connecting], others[connecting]
@@ -40,18 +40,21 @@ def explain(
     edges = edges[most_specific].tolist()
     return Reasons(
         entries=tuple(map(shown, matches[:_MAX_ENTRIES])),
-        edges=tuple(
-            TraversedEdge(
-                head=snapshot.node_key(adjacency.head(edge)),
-                predicate=snapshot.predicates[adjacency.predicates[edge]],
-                tail=snapshot.node_key(adjacency.tail(edge)),
-                confidence=round(float(adjacency.confidences[edge]), 6),
-                origin=_declared_at(snapshot, edge),
-            )
-            for edge in edges
-        ),
+        edges=tuple(traversed_edge(snapshot, edge, _declared_at(snapshot, edge)) for edge in edges),
         features=features,
         bindings=_parameter_bindings(snapshot, tool, returned),
+    )
+
+
+def traversed_edge(snapshot: Snapshot, edge: int, origin: str = "") -> TraversedEdge:
+    """An edge as an answer shows it."""
+    adjacency = snapshot.adjacency
+    return TraversedEdge(
+        head=snapshot.node_key(adjacency.head(edge)),
+        predicate=snapshot.predicates[adjacency.predicates[edge]],
+        tail=snapshot.node_key(adjacency.tail(edge)),
+        confidence=round(float(adjacency.confidences[edge]), 6),
+        origin=origin,
     )
 
 

@@ -72,6 +72,14 @@ class Adjacency:
         extended[self.heads[self.in_edges[_ranges(self.in_pointers, chosen)]]] = True
         return extended
 
+    def around(self, tools: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Return the mask of some tools, the first nodes, and of all other nodes one edge away, bool [nodes]."""
+        nodes = np.zeros(len(self.out_pointers) - 1, dtype=bool)
+        nodes[: len(tools)] = tools
+        nodes = self.with_neighbours(nodes)
+        nodes[: len(tools)] = tools
+        return nodes
+
     def degree(self, node: int) -> int:
         """Return the number of edges of a node, in both directions."""
         return int(sum(ends[node + 1] - ends[node] for ends in (self.out_pointers, self.in_pointers)))

@@ -34,9 +34,7 @@ def write_phrases(folder: Path, tools: Sequence[Tool], encoder: Encoder, tools_T
     [tools, D]."""
     texts = [phrases_of(tool) for tool in tools]
     write_postings(
-        folder,
-        PHRASES_FIELD,
-        make_postings(terms("\n".join(phrases_of(tool)) or tool_text(tool)) for tool in tools),
+        folder, PHRASES_FIELD, make_postings(terms("\n".join(phrases_of(tool)) or tool_text(tool)) for tool in tools)
     )
     encoded = iter(encoder.encode([phrase for each in texts for phrase in each]))
     rows = [row for each, own in zip(texts, tools_TD, strict=True) for row in ([next(encoded) for _ in each] or [own])]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from inference.encoder import Floats1d, Floats2d
+from inference.encoder import Floats2d
 from retrieval.ranking.confidence import NEEDED, probability, tool_evidence
 from retrieval.ranking.ranking import Ranking
 
@@ -69,12 +69,7 @@ def fuse_needs(
             row_T[np.searchsorted(tools, part.tools)] = found_T
     served_NT, whole_T = found_NT[:-1], _WHOLE * found_NT[-1]
     features = {**whole.with_tools(tools).features, "need_probability": served_NT.max(axis=0, initial=0.0)}
-    scores = _gains(served_NT, whole_T)
-    return FusedNeeds(ranking=Ranking(tools=tools, scores=scores, features=features), served_NT=served_NT)
-
-
-def _gains(served_NT: Floats2d, whole_T: Floats1d) -> Floats1d:
-    """What each tool adds where it is taken, float32 [tools]; greedy, of equal ones the first."""
+    # What each tool adds where it is taken; greedy, of equal ones the first.
     open_N = np.ones(len(served_NT), dtype=np.float32)
     left_T, taken = whole_T.copy(), {}
     for _ in range(min(_GREEDY, len(whole_T))):
@@ -85,4 +80,4 @@ def _gains(served_NT: Floats2d, whole_T: Floats1d) -> Floats1d:
         open_N *= 1.0 - served_NT[:, best]
     gains_T = open_N @ served_NT + whole_T
     gains_T[list(taken)] = list(taken.values())
-    return gains_T
+    return FusedNeeds(ranking=Ranking(tools=tools, scores=gains_T, features=features), served_NT=served_NT)

@@ -58,9 +58,7 @@ def _acted_on(snapshot: Snapshot) -> _Pairs:
 
 
 def _edges(snapshot: Snapshot, predicate: str) -> _Pairs:
-    edges = snapshot.adjacency
-    number = snapshot.predicates.index(predicate) if predicate in snapshot.predicates else -1
-    found = edges.predicates == number
+    edges, found = snapshot.adjacency, snapshot.with_predicate(predicate)
     return edges.heads[found].astype(np.int64), edges.tails[found].astype(np.int64)
 
 

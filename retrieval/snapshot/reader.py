@@ -122,16 +122,12 @@ def open_snapshot(store: Path, *, verify: bool = True) -> Snapshot:
 _Filters: TypeAlias = tuple[tuple[str, tuple[str, ...]], ...]
 
 
-def _kept_masks(filters: FilterIndex, adjacency: Adjacency, node_count: int) -> Callable[[_Filters], NDArray[np.bool_]]:
+def _kept_masks(filters: FilterIndex, adjacency: Adjacency) -> Callable[[_Filters], NDArray[np.bool_]]:
     """The function from filters to the mask of the nodes that pass them; it keeps the last masks, a byte for each node."""
 
     @lru_cache(maxsize=_MASKS)
     def mask(wanted: _Filters) -> NDArray[np.bool_]:
-        tools = filters.passing(dict(wanted))
-        allowed = np.zeros(node_count, dtype=bool)
-        allowed[: len(tools)] = tools
-        allowed = adjacency.with_neighbours(allowed)
-        allowed[: len(tools)] = tools
+        allowed = adjacency.around(filters.passing(dict(wanted)))
         allowed.flags.writeable = False
         return allowed
 
@@ -179,7 +175,7 @@ class Snapshot:
         # Functions over the indexes, not methods: a snapshot in a cycle would stay in memory after its last use.
         tool_id, find_tool = tool_functions(self._node_keys, self._keys)
         self.filters = FilterIndex(folder, size, tool_id, find_tool)
-        self._mask = _kept_masks(self.filters, self.adjacency, len(self.nodes))
+        self._mask = _kept_masks(self.filters, self.adjacency)
         section, dimensions = manifest.learned, manifest.encoder.dimensions
         self.learned: PastRequests | None = None
         if section is not None:
@@ -268,6 +264,11 @@ class Snapshot:
         mask[: self.tool_count] = True if allowed is None else allowed[: self.tool_count]
         return mask
 
+    def with_predicate(self, name: str) -> NDArray[np.bool_]:
+        """Return the mask of the edges with a predicate, bool [edges]."""
+        number = self.predicates.index(name) if name in self.predicates else -1
+        return np.asarray(self.adjacency.predicates == number)
+
     def without(self, predicates: Collection[str]) -> Snapshot:
         """Return this snapshot without the edges of these predicates. The id is the same: for measurements only."""
         hidden = [number for number, name in enumerate(self.predicates) if name in predicates]
@@ -275,7 +276,7 @@ class Snapshot:
         view = copy.copy(self)
         view.edges = self.edges.subset(kept)
         view.adjacency = self.adjacency.subset(kept)
-        view._mask = _kept_masks(self.filters, view.adjacency, len(self.nodes))
+        view._mask = _kept_masks(self.filters, view.adjacency)
         for cached in DERIVED:
             vars(view).pop(cached, None)
         return view
@@ -303,20 +304,15 @@ class Snapshot:
     @cached_property
     def tool_systems(self) -> NDArray[np.int64]:
         """The node of the system that each tool belongs to, int64 [tools]; -1 for a tool without one."""
-        systems = np.full(self.tool_count, -1, dtype=np.int64)
-        if "has_system" in self.predicates:
-            edges = self.adjacency
-            found = (edges.predicates == self.predicates.index("has_system")) & (edges.heads < self.tool_count)
-            systems[edges.heads[found]] = edges.tails[found]
+        systems, edges = np.full(self.tool_count, -1, dtype=np.int64), self.adjacency
+        found = self.with_predicate("has_system") & (edges.heads < self.tool_count)
+        systems[edges.heads[found]] = edges.tails[found]
         return systems
 
     @cached_property
     def identified(self) -> PrefixIndex:
         """The entities that some parameter identifies, by what the prefix of an identifier abbreviates."""
-        if "identifies" not in self.predicates:
-            return PrefixIndex(())
-        edges = self.adjacency
-        nodes = np.unique(edges.tails[edges.predicates == self.predicates.index("identifies")])
+        nodes = np.unique(self.adjacency.tails[self.with_predicate("identifies")])
         return PrefixIndex((self.node_key(int(node)).partition(":")[2], int(node)) for node in nodes)
 
     @cached_property

@@ -15,7 +15,7 @@ import hashlib
 import os
 import re
 import stat
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from io import BufferedReader
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -114,17 +114,17 @@ def load_trusted_keys() -> TrustedKeys | None:
     """Return the public keys of the files of ``EGOTOOLS_TRUSTED_KEYS``, each with one or more; None where it is not
     set: every snapshot is trusted then."""
     names = os.environ.get(_TRUSTED_KEYS, "").strip()
-    files = [Path(name) for name in names.split(os.pathsep) if name.strip()]
-    return {_key_id(key): key for file in files for key in _public_keys(file)} if names else None
-
-
-def _public_keys(file: Path) -> Iterator[Ed25519PublicKey]:
+    if not names:
+        return None
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
     from cryptography.hazmat.primitives.serialization import load_pem_public_key
 
-    content = _content(file)
-    for pem in _PEM.findall(content) or [content]:
-        yield _key(file, pem, load_pem_public_key, Ed25519PublicKey, "public")
+    keys: list[Ed25519PublicKey] = []
+    for file in (Path(name) for name in names.split(os.pathsep) if name.strip()):
+        content = _content(file)
+        pems = _PEM.findall(content) or [content]
+        keys += [_key(file, pem, load_pem_public_key, Ed25519PublicKey, "public") for pem in pems]
+    return {_key_id(key): key for key in keys}
 
 
 def _content(path: Path) -> bytes:

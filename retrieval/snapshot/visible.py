@@ -35,10 +35,7 @@ class VisibleSnapshots:
         """Return the part that has the tools that pass filters; none where a filter wants a value that no tool has."""
         whole = self._whole
         tools = whole.filters.passing_if_known(filters)
-        nodes = np.zeros(len(whole.nodes), dtype=bool)
-        nodes[: whole.tool_count] = tools
-        nodes = whole.adjacency.with_neighbours(nodes)
-        nodes[: whole.tool_count] = tools
+        nodes = whole.adjacency.around(tools)
         heads, tails = whole.adjacency.heads, whole.adjacency.tails
         edges = nodes[heads] & nodes[tails]
         numbers, stating = self._statements
@@ -128,12 +125,7 @@ class VisibleSnapshot(Snapshot):
         """Return the mask of the visible nodes that pass the filters, bool [nodes]; never None."""
         if not filters:
             return self._visible
-        tools = self.filters.passing(filters) & self._tools
-        nodes = np.zeros(len(self.nodes), dtype=bool)
-        nodes[: self.tool_count] = tools
-        nodes = self.adjacency.with_neighbours(nodes)
-        nodes[: self.tool_count] = tools
-        return nodes & self._visible
+        return self.adjacency.around(self.filters.passing(filters) & self._tools) & self._visible
 
     @cached_property
     def boosts(self) -> Floats1d | None:

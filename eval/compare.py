@@ -124,12 +124,12 @@ def compare(
     if len(before) == len(after) == 1:
         pairs = [(before[0], after[0])]
     if not pairs:
-        names = (", ".join(found) or "nothing" for found in (first, second))
-        raise InvalidArgumentError(
+        problem, remedy = (
             "the two evaluations have no set of requests in common",
-            subject=" and ".join(names),
-            remedy="Compare evaluations of the same requests",
+            "Compare evaluations of the same requests",
         )
+        names = " and ".join(", ".join(found) or "nothing" for found in (first, second))
+        raise InvalidArgumentError(problem, subject=names, remedy=remedy)
     paired = {measured.queries.name for pair in pairs for measured in pair}
     return Comparison(
         sets=tuple(_compare(*pair, cutoffs=cutoffs, resamples=resamples, seed=seed) for pair in pairs),
@@ -159,11 +159,9 @@ def _compare(
     reached = [k for k in cutoffs if all(depth >= min(k, tools) for depth, tools in depths)]
     for common, what in ((paired, "answerable request"), (runs, "system"), (reached, "cutoff")):
         if not common:
-            raise InvalidArgumentError(
-                f"the two evaluations have no {what} in common",
-                subject=before.queries.name,
-                remedy="Compare evaluations of the same requests, by systems of the same names, with the same k",
-            )
+            problem = f"the two evaluations have no {what} in common"
+            remedy = "Compare evaluations of the same requests, by systems of the same names, with the same k"
+            raise InvalidArgumentError(problem, subject=before.queries.name, remedy=remedy)
     same = {query.id for query in paired}
     draw = partial(resampled_means, resamples=resamples, seed=seed, stratum=before.queries.name)
     return SetComparison(

@@ -109,11 +109,9 @@ def analyse_failures(
     if k < 1 or limit < 1:
         raise InvalidArgumentError("must be at least 1", subject="k" if k < 1 else "limit")
     if snapshot.id != measured.snapshot_id:
-        raise InvalidArgumentError(
-            f"the set was measured on the snapshot {measured.snapshot_id}, not on {snapshot.id}",
-            subject=measured.queries.name,
-            remedy="Give the snapshot that it was measured on",
-        )
+        problem = f"the set was measured on the snapshot {measured.snapshot_id}, not on {snapshot.id}"
+        remedy = "Give the snapshot that it was measured on"
+        raise InvalidArgumentError(problem, subject=measured.queries.name, remedy=remedy)
     run = run_named(measured.runs, system, measured.queries.name)
     retrievers = {**make_ablations(snapshot, encoder), **make_presets(snapshot, encoder, reranker)}
     failure = partial(_failure, snapshot, encoder, measured, run, k, retrievers.get(system))

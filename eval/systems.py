@@ -179,17 +179,13 @@ class RemoteSystem:
             remedy = error.remedy or "Start it, or leave it out of --systems"
             raise error_from_status(error.code, problem, subject=self._address, remedy=remedy) from error
         if catalog.snapshot_id != snapshot_id:
-            raise SnapshotError(
-                f"the server serves snapshot {catalog.snapshot_id}, and {snapshot_id} is measured",
-                subject=self._address,
-                remedy="Publish the same snapshot to the server, or measure the one that it serves",
-            )
+            problem = f"the server serves snapshot {catalog.snapshot_id}, and {snapshot_id} is measured"
+            remedy = "Publish the same snapshot to the server, or measure the one that it serves"
+            raise SnapshotError(problem, subject=self._address, remedy=remedy)
         if self._preset and self._preset not in catalog.presets:
-            raise InvalidArgumentError(
-                f"the server has no preset {self._preset!r}",
-                subject=self._address,
-                remedy=f"It has: {', '.join(catalog.presets)}; `egotools serve --baselines` has all",
-            )
+            problem = f"the server has no preset {self._preset!r}"
+            remedy = f"It has: {', '.join(catalog.presets)}; `egotools serve --baselines` has all"
+            raise InvalidArgumentError(problem, subject=self._address, remedy=remedy)
         # The address, and what the server reports about its snapshot and models.
         self.config: Mapping[str, Any] = {
             "kind": "grpc",

@@ -28,11 +28,8 @@ def unit_rows(rows: NDArray[np.floating], *, subject: str) -> Floats2d:
     """
     wide = np.asarray(rows, dtype=np.float64)
     if not np.isfinite(wide).all():
-        raise ModelError(
-            "the model returned numbers that are not finite",
-            subject=subject,
-            remedy="Check the weights of the model, or choose another encoder",
-        )
+        remedy = "Check the weights of the model, or choose another encoder"
+        raise ModelError("the model returned numbers that are not finite", subject=subject, remedy=remedy)
     largest = np.abs(wide).max(axis=1, keepdims=True, initial=0.0)
     scaled = np.divide(wide, largest, out=np.zeros_like(wide), where=largest > 0)
     lengths = np.sqrt((scaled * scaled).sum(axis=1, keepdims=True))

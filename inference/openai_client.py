@@ -470,9 +470,6 @@ def check_http_url(url: str, *, subject: str) -> str:
     except ValueError:
         valid = False
     if not valid:
-        raise InvalidArgumentError(
-            "this is not an http or https address",
-            subject=subject,
-            remedy="Use an address such as http://127.0.0.1:8080/v1",
-        )
+        remedy = "Use an address such as http://127.0.0.1:8080/v1"
+        raise InvalidArgumentError("this is not an http or https address", subject=subject, remedy=remedy)
     return url

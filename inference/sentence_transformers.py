@@ -24,11 +24,9 @@ class SentenceTransformersEncoder:
         try:
             self._model: Any = SentenceTransformer(model)
         except (OSError, ValueError, RuntimeError, KeyError) as error:
-            raise ModelError(
-                "this sentence-transformers model cannot be loaded",
-                subject=model,
-                remedy="Name the folder of a saved model, or a model that this machine can download",
-            ) from error
+            problem = "this sentence-transformers model cannot be loaded"
+            remedy = "Name the folder of a saved model, or a model that this machine can download"
+            raise ModelError(problem, subject=model, remedy=remedy) from error
         self._model.eval()
         # A later release of the library renamed the method; both releases are in use.
         new_name = getattr(self._model, "get_embedding_dimension", None)

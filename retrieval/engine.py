@@ -136,11 +136,8 @@ class Engine:
             raise NotFoundError("the graph has no such node", subject=node, remedy=remedy)
         unknown = sorted(set(predicates) - set(snapshot.known_predicates))
         if unknown:
-            raise InvalidArgumentError(
-                f"unknown predicate {unknown[0]!r}",
-                subject="predicates",
-                remedy=f"Known: {', '.join(snapshot.known_predicates)}",
-            )
+            remedy = f"Known: {', '.join(snapshot.known_predicates)}"
+            raise InvalidArgumentError(f"unknown predicate {unknown[0]!r}", subject="predicates", remedy=remedy)
         names = set(predicates) or set(snapshot.predicates)
         wanted = {place for place, name in enumerate(snapshot.predicates) if name in names}
         edges = sorted(

@@ -115,13 +115,10 @@ def preset_named(presets: dict[str, Retriever], name: str) -> Retriever:
     """Return the preset with this name; an empty name means the default preset."""
     found = presets.get(name or DEFAULT_PRESET)
     if found is None and name in BASELINES:
-        raise InvalidArgumentError(
-            f"{name!r} is a preset to compare with, which this server does not serve",
-            subject="preset",
-            remedy="Start it with `egotools serve --baselines`; `egotools search` and `egotools eval` have all presets",
-        )
+        problem = f"{name!r} is a preset to compare with, which this server does not serve"
+        remedy = "Start it with `egotools serve --baselines`; `egotools search` and `egotools eval` have all presets"
+        raise InvalidArgumentError(problem, subject="preset", remedy=remedy)
     if found is None:
-        raise InvalidArgumentError(
-            f"there is no preset {name!r}", subject="preset", remedy=f"Known: {', '.join(sorted(presets))}"
-        )
+        known = ", ".join(sorted(presets))
+        raise InvalidArgumentError(f"there is no preset {name!r}", subject="preset", remedy=f"Known: {known}")
     return found

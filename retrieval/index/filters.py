@@ -84,7 +84,22 @@ class FilterIndex:
         """Return the tools that pass every filter, bool [tools]."""
         passing = np.ones(self._count, dtype=bool)
         for key, values in sorted(filters.items()):
-            passing &= self._of_key(key, values, of_policy=of_policy)
+            known_key = key == ID_KEY or key in self._values
+            if not known_key and not (values and all(value.startswith("!") for value in values)):
+                problem = f"no tool has metadata of the key {key[:200]!r}"
+                remedy = f"Known keys: {_listed(key, self.keys, len(self.keys))}"
+                raise InvalidArgumentError(problem, subject="filters", remedy=remedy)
+            if not values:
+                remedy = "Give the allowed values, or leave the key out"
+                raise InvalidArgumentError("the key has no values", subject=f"filters.{key}", remedy=remedy)
+            alone = next((value for value in values if value in ("*", "!*")), None)
+            if alone is not None and not of_policy:
+                problem = f"{alone!r} alone is no pattern: every value begins so"
+                remedy = "Write how the value begins, as in sal*; or leave it out"
+                raise InvalidArgumentError(problem, subject=f"filters.{key}", remedy=remedy)
+            wanted, unwanted = _parts(values)
+            passing &= ~self._matching(key, unwanted)
+            passing &= self._matching(key, wanted, required=True) if wanted else True
         return passing
 
     def passing_if_known(self, filters: Mapping[str, Sequence[str]]) -> NDArray[np.bool_]:
@@ -116,30 +131,6 @@ class FilterIndex:
         for tools in self._having(key, values):
             having[tools] = True
         return having
-
-    def _of_key(self, key: str, values: Sequence[str], *, of_policy: bool) -> NDArray[np.bool_]:
-        known_key = key == ID_KEY or key in self._values
-        if not known_key and not (values and all(value.startswith("!") for value in values)):
-            known = _listed(key, self.keys, len(self.keys))
-            raise InvalidArgumentError(
-                f"no tool has metadata of the key {key[:200]!r}", subject="filters", remedy=f"Known keys: {known}"
-            )
-        if not values:
-            raise InvalidArgumentError(
-                "the key has no values",
-                subject=f"filters.{key}",
-                remedy="Give the allowed values, or leave the key out",
-            )
-        alone = next((value for value in values if value in ("*", "!*")), None)
-        if alone is not None and not of_policy:
-            raise InvalidArgumentError(
-                f"{alone!r} alone is no pattern: every value begins so",
-                subject=f"filters.{key}",
-                remedy="Write how the value begins, as in sal*; or leave it out",
-            )
-        wanted, unwanted = _parts(values)
-        passing = ~self._matching(key, unwanted)
-        return passing & self._matching(key, wanted, required=True) if wanted else passing
 
     def _matching(self, key: str, values: Sequence[str], *, required: bool = False) -> NDArray[np.bool_]:
         """Return the tools that have one of these values, or one that begins as one of these patterns says, bool

@@ -128,8 +128,8 @@ def stale(measured: Sequence[MeasuredSet], reference: Mapping[str, SetReference]
 
 def falls(measured: Sequence[MeasuredSet], candidate: str, reference: Mapping[str, SetReference]) -> list[Loss]:
     """The sets on which the candidate completes fewer requests than the reference, and their mean, each set counting
-    the same. A fall is a difference with its whole paired 95 % interval below 0: on one set four lost requests where none
-    is gained, on the mean of twelve sets of 200 requests about one point."""
+    the same. A fall is a difference with its whole paired 95 % interval below 0: on one set four lost requests where
+    none is gained, on the mean of twelve sets of 200 requests about one point."""
     found: list[Loss] = []
     changes, draws = [], []
     for one in measured:

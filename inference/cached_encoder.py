@@ -20,8 +20,8 @@ _CHUNK = 1_024
 
 
 class CachedEncoder(WrappedEncoder):
-    """An encoder behind a cache of vectors. ``reused`` and ``encoded`` count texts, ``seconds`` is the time spent encoding.
-    ``progress`` is called with the numbers of texts encoded and to be encoded."""
+    """An encoder behind a cache of vectors. ``reused`` and ``encoded`` count texts, ``seconds`` is the time spent
+    encoding. ``progress`` is called with the numbers of texts encoded and to be encoded."""
 
     def __init__(
         self,
@@ -70,8 +70,8 @@ _TEXTS = 64  # of one piece of work, about a second of an embedded model
 
 
 class PooledEncoder(WrappedEncoder):
-    """Encodes in the workers of a pool. The row of a text depends on that text alone, so each row is that of the encoder
-    itself. ``pool`` makes the pool, from the number of workers, ``initializer`` and ``initargs``."""
+    """Encodes in the workers of a pool. The row of a text depends on that text alone, so each row is that of the
+    encoder itself. ``pool`` makes the pool, from the number of workers, ``initializer`` and ``initargs``."""
 
     def __init__(self, name: str, pool: Callable[..., Executor]) -> None:
         super().__init__(load_encoder(name))

@@ -159,8 +159,8 @@ class TimeoutReranker:
 
 
 class SharedModels:
-    """Loads each encoder and reranker once, and keeps it only as long as something uses it. Thread-safe. A model behind an
-    address is waited for ``wait_s`` seconds; None: as long as its own timeouts."""
+    """Loads each encoder and reranker once, and keeps it only as long as something uses it. Thread-safe. A model behind
+    an address is waited for ``wait_s`` seconds; None: as long as its own timeouts."""
 
     def __init__(self, wait_s: float | None = None) -> None:
         self._wait_s = wait_s

@@ -128,8 +128,8 @@ class GraphRetriever:
             return ranking.take(~is_done(part, ranking.tools)), served
 
     def find_candidates(self, request: Request) -> QueryContext:
-        """A request with its candidates, which :meth:`retrieve` would rank. A ModelError when the encoder is down: weights
-        must not be fitted to incomplete candidates."""
+        """A request with its candidates, which :meth:`retrieve` would rank. A ModelError when the encoder is down:
+        weights must not be fitted to incomplete candidates."""
         context = QueryContext.begin(request, self._snapshot, self._encoder, self._config)
         generate_candidates(context)
         if context.fallbacks:
@@ -139,8 +139,8 @@ class GraphRetriever:
     def complete(
         self, context: QueryContext, ranking: Ranking, *, margin: float, with_features: bool = True
     ) -> Ranking:
-        """The ranking with the boosts of the catalogue's owner, chosen and named tools first, completed with what its best
-        tools need; ``margin`` and ``with_features`` as of :meth:`Completion.complete`."""
+        """The ranking with the boosts of the catalogue's owner, chosen and named tools first, completed with what its
+        best tools need; ``margin`` and ``with_features`` as of :meth:`Completion.complete`."""
         if self._boosts is not None:
             ranking = add_boosts(ranking, self._boosts)
         ranking = named_first(context, chosen_first(context, ranking))

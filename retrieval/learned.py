@@ -61,11 +61,21 @@ class PastRequests:
         return len(np.unique(self.reporters))
 
     def votes(self, vector_D: Floats1d | None, terms: Mapping[str, float]) -> Votes:
-        """The votes of the past requests that are nearest to a request, of its vector (L2-normalised, float32 [D]) and its
-        index terms, with how much each counts. A past request that nobody else confirms takes no place, so it cannot keep
-        others from voting."""
+        """The votes of the past requests that are nearest to a request, of its vector (L2-normalised, float32 [D]) and
+        its index terms, with how much each counts. A past request that nobody else confirms takes no place, so it
+        cannot keep others from voting."""
         similarities = self._similarities(vector_D, terms)
-        near = self._nearest(similarities)
+        count = min(_SEARCHED, self.size)
+        found = np.argpartition(-similarities, count - 1)[:count] if count else np.empty(0, dtype=np.int64)
+        found = found[similarities[found] > 0]
+        found = found[np.lexsort((found, -similarities[found]))]
+        if self.min_reporters > 1:  # each reporter may have twice its share, or two of them
+            _, who, counts = np.unique(self.reporters[found], return_inverse=True, return_counts=True)
+            order = np.argsort(who, kind="stable")
+            nth = np.empty(len(found), dtype=np.int64)  # how many of the same reporter are nearer
+            nth[order] = np.arange(len(found)) - np.repeat(np.cumsum(counts) - counts, counts)
+            found = found[nth < max(2, _POOL // max(1, self.reporter_count))]
+        near = found[:_POOL].astype(np.int64)
         rows, used = self._uses(near)
         tools, places = np.unique(used, return_inverse=True)
         pairs = np.unique(np.stack((places, self.reporters[near][rows])), axis=1)
@@ -83,8 +93,8 @@ class PastRequests:
         )
 
     def renumbered(self, numbers: NDArray[np.int64]) -> PastRequests:
-        """What was learned, for other tools: ``numbers`` are the new number of each, int64 [tools]; -1 where there is none.
-        A past request that used none of them is never near."""
+        """What was learned, for other tools: ``numbers`` are the new number of each, int64 [tools]; -1 where there is
+        none. A past request that used none of them is never near."""
         used = numbers[self.tools]
         requests = np.repeat(np.arange(self.size), np.diff(self.pointers))[used >= 0]
         counts = np.bincount(requests, minlength=self.size)
@@ -110,21 +120,6 @@ class PastRequests:
         known = self.vectors_PD[:, 0] != 0.0
         mixed = _LEXICAL_SHARE * lexical + (1 - _LEXICAL_SHARE) * cosines
         return np.where(known, mixed, lexical).astype(np.float32)
-
-    def _nearest(self, similarities: Floats1d) -> NDArray[np.int64]:
-        """The nearest past requests, nearest first, twice as many as vote. Where more than one reporter is asked for,
-        each may have twice its share, or two of them."""
-        count = min(_SEARCHED, self.size)
-        found = np.argpartition(-similarities, count - 1)[:count] if count else np.empty(0, dtype=np.int64)
-        found = found[similarities[found] > 0]
-        found = found[np.lexsort((found, -similarities[found]))]
-        if self.min_reporters > 1:
-            _, who, counts = np.unique(self.reporters[found], return_inverse=True, return_counts=True)
-            order = np.argsort(who, kind="stable")
-            nth = np.empty(len(found), dtype=np.int64)  # how many of the same reporter are nearer
-            nth[order] = np.arange(len(found)) - np.repeat(np.cumsum(counts) - counts, counts)
-            found = found[nth < max(2, _POOL // max(1, self.reporter_count))]
-        return found[:_POOL].astype(np.int64)
 
     def _uses(self, near: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The uses of tools by past requests: the place of each in ``near``, and its tool, int64 [uses]."""

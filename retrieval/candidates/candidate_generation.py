@@ -18,8 +18,8 @@ SEMANTIC_ENTRIES = 10  # paper: the top-10 most similar nodes
 def semantic_entries(
     context: QueryContext, *, k: int = SEMANTIC_ENTRIES, tools: Nearest | None = None
 ) -> list[EntryNode]:
-    """Return the ``k`` allowed nodes of any type nearest to the request, best first; none where the query has no vector.
-    ``tools``: the nearest tools, ``k`` or more, where they are known."""
+    """Return the ``k`` allowed nodes of any type nearest to the request, best first; none where the query has no
+    vector. ``tools``: the nearest tools, ``k`` or more, where they are known."""
     if context.query.vector_D is None:
         return []
     nodes, scores = context.snapshot.vectors.nearest(context.query.vector_D, k, allowed=context.allowed, tools=tools)

@@ -194,8 +194,8 @@ class Completion:
     def _open_needs(
         self, context: QueryContext, given: GivenInputs, answers: int, parts: Sequence[Clause], tool: int
     ) -> list[Need]:
-        """What the request leaves open of a tool, with the suppliers that it may see; found once: of the clauses that it
-        answers two things count."""
+        """What the request leaves open of a tool, with the suppliers that it may see; found once: of the clauses that
+        it answers two things count."""
         parts = parts if tool == answers else ()
         of_self = self._own_profiles and speaks_of_self(parts)
 

@@ -59,8 +59,8 @@ def traversed_edge(snapshot: Snapshot, edge: int, origin: str = "") -> Traversed
 
 
 def entry_match(snapshot: Snapshot, entry: EntryNode) -> EntryMatch:
-    """An entry node as an answer shows it; its origin is where it is declared that the words of the request mean it, empty
-    where they are its own name."""
+    """An entry node as an answer shows it; its origin is where it is declared that the words of the request mean it,
+    empty where they are its own name."""
     key, origin = snapshot.node_key(entry.node), ""
     if entry.text and (aliases := snapshot.nodes[entry.node].aliases):
         if name_key(key.partition(":")[2]) != entry.text:

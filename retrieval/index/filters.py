@@ -166,11 +166,8 @@ class FilterIndex:
             first = max(0, min(place - _NEAR // 2, len(self._numbers) - _NEAR))
             known = list(map(self._tool_id, self._numbers[first : first + _NEAR]))
         total = len(self._numbers) if key == ID_KEY else len(known)
-        raise InvalidArgumentError(
-            f"no tool has the value {value[:200]!r}",
-            subject=f"filters.{key}",
-            remedy=f"Known values: {_listed(value, known, total)}",
-        )
+        problem, remedy = f"no tool has the value {value[:200]!r}", f"Known values: {_listed(value, known, total)}"
+        raise InvalidArgumentError(problem, subject=f"filters.{key}", remedy=remedy)
 
     def _having(self, key: str, values: Sequence[str]) -> list[NDArray[np.int32]]:
         """Return for each value the tools that have it in exactly these characters."""

@@ -168,11 +168,11 @@ class ValueShapes:
                 if shape in shapes:  # so many equal rows cost no more than one
                     raise ValueError(f"the shape {shape.pattern!r} has two rows")
             except (KeyError, TypeError, ValueError) as error:
-                raise SnapshotCorruptError(
+                problem, subject = (
                     f"the index of value shapes has an invalid row: {error}",
-                    subject=str(self._path.with_suffix(".jsonl")),
-                    remedy="Build again",
-                ) from error
+                    self._path.with_suffix(".jsonl"),
+                )
+                raise SnapshotCorruptError(problem, subject=str(subject), remedy="Build again") from error
             shapes.add(shape)
             for first in sorted(facts.firsts):
                 found[first].append(entry)

@@ -114,8 +114,8 @@ class NodeVectors:
         self, query_D: Floats1d, k: int, *, allowed: NDArray[np.bool_] | None = None, tools: Nearest | None = None
     ) -> Nearest:
         """Return the ``k`` nearest rows by cosine, best first, ties by row, and their cosines; fewer if fewer are
-        allowed. ``allowed``: the rows that may be returned, bool [N]; None allows all. ``tools``: the nearest tools, ``k`` or
-        more, where they are known."""
+        allowed. ``allowed``: the rows that may be returned, bool [N]; None allows all. ``tools``: the nearest tools,
+        ``k`` or more, where they are known."""
         found = (tools or self._tools.nearest(query_D, k, allowed, 0), self._others.nearest(query_D, k, allowed, 0))
         rows = np.concatenate([part[0] for part in found])
         cosines = np.concatenate([part[1] for part in found])

@@ -163,8 +163,8 @@ class PlanRequest:
         return bool(self.query or self.needs)
 
     def retrieval(self) -> Request:
-        """The request for the tools that match :attr:`query` and :attr:`needs` best; an InvalidArgumentError where they are
-        not valid."""
+        """The request for the tools that match :attr:`query` and :attr:`needs` best; an InvalidArgumentError where they
+        are not valid."""
         return Request(
             query=self.query,
             needs=self.needs,

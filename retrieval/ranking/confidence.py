@@ -306,8 +306,8 @@ class ConfidenceModel:
 
 
 def tool_evidence(scores: Floats1d, clauses: int = 1) -> dict[str, Floats1d]:
-    """The evidence that each candidate is needed, float32 [candidates] each. Only ``rank`` and ``gap`` differ between the
-    candidates. Differences of scores count in standard deviations of the hundred best scores, so the scale does not
+    """The evidence that each candidate is needed, float32 [candidates] each. Only ``rank`` and ``gap`` differ between
+    the candidates. Differences of scores count in standard deviations of the hundred best scores, so the scale does not
     matter, and hardly the number of candidates. ``scores``: at least one, in the order of the tools' numbers."""
     order = np.argsort(-scores, kind="stable")
     ranks = np.empty(len(scores), dtype=np.float32)

@@ -157,8 +157,8 @@ _BY_NAME: Mapping[str, Feature] = {feature.name: feature for feature in FEATURES
 
 
 def compute_features(context: QueryContext, tools: Tools, names: Iterable[str]) -> dict[str, Floats1d]:
-    """The raw values of the features of these names for the whole request, float32 [tools] each. What cannot be computed
-    is left out."""
+    """The raw values of the features of these names for the whole request, float32 [tools] each. What cannot be
+    computed is left out."""
     computed = {name: _BY_NAME[name].compute(context, context.query, tools) for name in names}
     return {name: values for name, values in computed.items() if values is not None}
 

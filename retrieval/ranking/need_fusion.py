@@ -57,8 +57,8 @@ class FusedNeeds:
 def fuse_needs(
     rankings: Sequence[Ranking], whole: Ranking, *, weights: Mapping[str, float] = NEED_WEIGHTS
 ) -> FusedNeeds:
-    """Fuse the rankings of the needs, at least one, with that of the whole request, ``whole``: its features are kept, and
-    are 0 for a tool that only a need has. ``weights``: of the logistic model of a tool for one need."""
+    """Fuse the rankings of the needs, at least one, with that of the whole request, ``whole``: its features are kept,
+    and are 0 for a tool that only a need has. ``weights``: of the logistic model of a tool for one need."""
     parts = [*rankings, whole]
     tools = np.unique(np.concatenate([part.tools for part in parts]))
     found_NT = np.zeros((len(parts), len(tools)), dtype=np.float32)

@@ -42,13 +42,11 @@ class RankingWeights(Mapping[str, float]):
     def __init__(self, **weights: float) -> None:
         for name, value in weights.items():
             if name not in _SHIPPED:
-                raise InvalidArgumentError(
-                    f"there is no weight of that name; known: {', '.join(_SHIPPED)}", subject=name
-                )
+                problem = f"there is no weight of that name; known: {', '.join(_SHIPPED)}"
+                raise InvalidArgumentError(problem, subject=name)
             if not math.isfinite(value) or not 0 <= value <= _MAX:
-                raise InvalidArgumentError(
-                    f"a weight is a number from 0 to {_MAX:,.0f}, not {value!r}", subject=f"weight {name}"
-                )
+                problem = f"a weight is a number from 0 to {_MAX:,.0f}, not {value!r}"
+                raise InvalidArgumentError(problem, subject=f"weight {name}")
         self._values = {name: float(weights.get(name, value)) for name, value in _SHIPPED.items()}
         if not any(self[name] for name in TEXT_FEATURES):
             raise InvalidArgumentError("all text features have the weight 0", subject="weights")
@@ -108,13 +106,10 @@ def weights_of(snapshot: Snapshot) -> RankingWeights:
     subject = str(snapshot.folder / MANIFEST)
     unknown = sorted(set(section.weights) - set(SHIPPED))
     if section.ranker != FUSION or unknown:
-        raise SnapshotVersionError(
-            f"the snapshot is ranked by {section.ranker!r}"
-            + (f" with a weight {unknown[0]!r}" if unknown else "")
-            + f"; this egotools knows {FUSION!r} with {', '.join(SHIPPED)}",
-            subject=subject,
-            remedy="Serve it with the egotools that wrote it, or publish an older snapshot",
-        )
+        of = f"{section.ranker!r} with a weight {unknown[0]!r}" if unknown else repr(section.ranker)
+        problem = f"the snapshot is ranked by {of}; this egotools knows {FUSION!r} with {', '.join(SHIPPED)}"
+        remedy = "Serve it with the egotools that wrote it, or publish an older snapshot"
+        raise SnapshotVersionError(problem, subject=subject, remedy=remedy)
     weights = {**{feature.name: 0.0 for feature in FEATURES}, **section.weights}
     problem = next((f"{name!r} is missing" for name in SHIPPED if name not in weights), "")
     if not problem:
@@ -122,8 +117,8 @@ def weights_of(snapshot: Snapshot) -> RankingWeights:
             return RankingWeights(**weights)
         except InvalidArgumentError as error:
             problem = str(error)
-    raise SnapshotCorruptError(
+    problem, remedy = (
         f"the ranking weights cannot be read: {problem.rstrip('.')}",
-        subject=subject,
-        remedy="Build again, or publish an older snapshot",
+        "Build again, or publish an older snapshot",
     )
+    raise SnapshotCorruptError(problem, subject=subject, remedy=remedy)

@@ -86,11 +86,9 @@ def rollback_target(store: Path) -> str:
     found = next((each for each in lines.get(current, ()) if each in there), "")
     if not found:
         untold = f"the history does not tell what was published before {current}"
-        raise NotFoundError(
-            "no earlier snapshot was published here" if current in lines or not current else untold,
-            subject=str(store),
-            remedy=f"Name a snapshot, or build one; {_list_command(store)} lists them",
-        )
+        problem = "no earlier snapshot was published here" if current in lines or not current else untold
+        remedy = f"Name a snapshot, or build one; {_list_command(store)} lists them"
+        raise NotFoundError(problem, subject=str(store), remedy=remedy)
     return found
 
 
@@ -187,9 +185,8 @@ def collect_after(store: Path, keep: int) -> None:
 
 
 def tidy(store: Path) -> None:
-    """Remove what killed publications and collections left, at the start of a server. A store without such is not written to; where this
-    fails, it is only logged. What belongs to a build that lives stays.
-    """
+    """Remove what killed publications and collections left, at the start of a server. A store without such is not
+    written to; where this fails, it is only logged. What belongs to a build that lives stays."""
     litter = (".building-*", ".CURRENT.*", f"{SNAPSHOTS}/{_ASIDE}*")
     try:
         with disk_errors(store):

@@ -167,11 +167,9 @@ def read_manifest(folder: Path, trusted: TrustedKeys | None = None) -> Manifest:
         raise SnapshotCorruptError("the manifest lists no files", subject=str(path), remedy="Build again")
     version = content.get("format_version")
     if version != FORMAT_VERSION:
-        raise SnapshotVersionError(
-            f"the snapshot has format version {str(version)[:40]}; this egotools reads {FORMAT_VERSION}",
-            subject=str(folder),
-            remedy="Build it again with this egotools, or serve it with the one that wrote it",
-        )
+        problem = f"the snapshot has format version {str(version)[:40]}; this egotools reads {FORMAT_VERSION}"
+        remedy = "Build it again with this egotools, or serve it with the one that wrote it"
+        raise SnapshotVersionError(problem, subject=str(folder), remedy=remedy)
     if computed != named:
         raise SnapshotCorruptError("the manifest was altered", subject=str(path), remedy="Build again")
     try:
@@ -232,9 +230,9 @@ def is_whole(folder: Path) -> bool:
         manifest = read_manifest(folder)
         verify_listing(folder, manifest)
         _check_digests(folder, manifest)
+        return True
     except SnapshotError:
         return False
-    return True
 
 
 def verify_listing(folder: Path, manifest: Manifest) -> None:

@@ -104,9 +104,8 @@ def publishing(store: Path, *, wait_s: float = _LOCK_TIMEOUT_S) -> Iterator[None
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o600)
     try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise StorageError(
-                "the lock of the store is no file", subject=str(path), remedy="Remove it and publish again"
-            )
+            remedy = "Remove it and publish again"
+            raise StorageError("the lock of the store is no file", subject=str(path), remedy=remedy)
         lock_within(descriptor, wait_s, path, remedy="Wait for it or end it, and publish again")
         yield
     finally:
@@ -196,10 +195,9 @@ def _whole_lines(store: Path) -> tuple[list[Publication], int]:
         except ValidationError as error:
             if number == len(lines):
                 break
+            subject = f"{path}:{number}"
             remedy = "Move the file away; the next publication begins a new one. What is published is unchanged"
-            raise SnapshotCorruptError(
-                "a line of the history is damaged", subject=f"{path}:{number}", remedy=remedy
-            ) from error
+            raise SnapshotCorruptError("a line of the history is damaged", subject=subject, remedy=remedy) from error
     return found, sum(map(len, lines[: len(found)]))
 
 
@@ -304,8 +302,8 @@ def _require_current(store: Path, replaces: str | None) -> None:
 
 
 def _move_in(folder: Path, target: Path) -> None:
-    """Make ``target`` the finished folder. One that is there already has the same id: it stays where it is whole, and is
-    replaced where it is damaged; what other keys signed is kept."""
+    """Make ``target`` the finished folder. One that is there already has the same id: it stays where it is whole, and
+    is replaced where it is damaged; what other keys signed is kept."""
     for path in sorted(folder.iterdir()):
         flush_to_disk(path)
     flush_to_disk(folder)
@@ -382,8 +380,8 @@ def current_snapshot(store: Path) -> Path:
 
 
 def no_snapshot(store: Path) -> NotFoundError:
-    """Return the error for a store that has published nothing. Its remedy is a command that can be typed as it stands for
-    a folder of documents that was named by mistake, and with the documents in place of ``DOCUMENTS`` otherwise."""
+    """Return the error for a store that has published nothing. Its remedy is a command that can be typed as it stands
+    for a folder of documents that was named by mistake, and with the documents in place of ``DOCUMENTS`` otherwise."""
     named = shlex.quote(str(store))
     if store.is_dir() and not (store / SNAPSHOTS).is_dir() and any(store.iterdir()):
         problem = "this folder is no store: no snapshot is published here"

@@ -110,9 +110,8 @@ def open_snapshot(store: Path, *, verify: bool = True) -> Snapshot:
                 raise
     manifest = verify_snapshot(folder, digests=verify)
     if folder != store and manifest.snapshot_id != folder.name:
-        raise SnapshotCorruptError(
-            f"the folder has another snapshot ({manifest.snapshot_id})", subject=str(folder), remedy="Build again"
-        )
+        problem = f"the folder has another snapshot ({manifest.snapshot_id})"
+        raise SnapshotCorruptError(problem, subject=str(folder), remedy="Build again")
     try:
         return Snapshot(folder, manifest, lease)
     except (OSError, ValueError, EOFError, RuntimeError) as error:

@@ -161,8 +161,8 @@ def diff_snapshots(old: Snapshot, new: Snapshot) -> SnapshotDiff:
 
 
 def _differing_tools(old: Snapshot, new: Snapshot) -> dict[str, tuple[Any, Any]]:
-    """The JSON rows, before and after, of the tools that differ, by id; None where one is not there. Equal lines are not
-    decoded."""
+    """The JSON rows, before and after, of the tools that differ, by id; None where one is not there. Equal lines are
+    not decoded."""
     at = {old.tool_id(number): number for number in range(old.tool_count)}
     rows: dict[str, tuple[Any, Any]] = {}
     for number in range(new.tool_count):

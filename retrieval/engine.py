@@ -139,16 +139,9 @@ class Engine:
             remedy = f"Known: {', '.join(snapshot.known_predicates)}"
             raise InvalidArgumentError(f"unknown predicate {unknown[0]!r}", subject="predicates", remedy=remedy)
         names = set(predicates) or set(snapshot.predicates)
-        wanted = {place for place, name in enumerate(snapshot.predicates) if name in names}
-        edges = sorted(
-            {
-                int(edge)
-                for edges in (adjacency.out_edges(number), adjacency.in_edges_of(number))
-                for edge in edges
-                if int(adjacency.predicates[edge]) in wanted
-            },
-            key=lambda edge: (-float(adjacency.confidences[edge]), edge),
-        )
+        at = {*adjacency.out_edges(number).tolist(), *adjacency.in_edges_of(number).tolist()}
+        found = (edge for edge in at if snapshot.predicates[adjacency.predicates[edge]] in names)
+        edges = sorted(found, key=lambda edge: (-float(adjacency.confidences[edge]), edge))
         kept = tuple(map(self._edge, edges[:limit]))
         keys = {key for edge in kept for key in (edge.head, edge.tail)} - {snapshot.node_key(number)}
         return EgoGraph(
@@ -244,9 +237,8 @@ def open_engine(
     snapshot = open_snapshot(store)
     made_with = snapshot.manifest.encoder
     if encoder is None:
-        require_allowed_model(
-            made_with.name, (*allowed_models, *allowed_by_environment()), subject=str(snapshot.folder)
-        )
+        allowed = (*allowed_models, *allowed_by_environment())
+        require_allowed_model(made_with.name, allowed, subject=str(snapshot.folder))
         encoder = load(made_with.name)
     if (encoder.name, encoder.digest) != (made_with.name, made_with.sha256):
         raise InvalidArgumentError(

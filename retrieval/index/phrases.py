@@ -33,9 +33,8 @@ def write_phrases(folder: Path, tools: Sequence[Tool], encoder: Encoder, tools_T
     """Write the BM25 field and the vectors of the phrases. ``tools_TD``: the vectors of the tools' own texts, float32
     [tools, D]."""
     texts = [phrases_of(tool) for tool in tools]
-    write_postings(
-        folder, PHRASES_FIELD, make_postings(terms("\n".join(phrases_of(tool)) or tool_text(tool)) for tool in tools)
-    )
+    words = (terms("\n".join(phrases_of(tool)) or tool_text(tool)) for tool in tools)
+    write_postings(folder, PHRASES_FIELD, make_postings(words))
     encoded = iter(encoder.encode([phrase for each in texts for phrase in each]))
     rows = [row for each, own in zip(texts, tools_TD, strict=True) for row in ([next(encoded) for _ in each] or [own])]
     write_vectors(folder, PHRASES_FIELD, np.asarray(rows, dtype=np.float32), tool_count=len(rows))

@@ -59,10 +59,8 @@ def write_value_shapes(folder: Path, uses: Iterable[ShapeUse], numbers: Mapping[
     rows: defaultdict[ValueShape, list[list[Any]]] = defaultdict(list)
     for use in uses:
         rows[use.shape].append([numbers[use.tool], use.parameter, use.entity, use.output, use.source, use.is_widened])
-    write_records(
-        folder / _FILE,
-        ({"pattern": shape.pattern, "kind": shape.kind, "uses": sorted(rows[shape])} for shape in sorted(rows)),
-    )
+    shapes = ({"pattern": each.pattern, "kind": each.kind, "uses": sorted(rows[each])} for each in sorted(rows))
+    write_records(folder / _FILE, shapes)
 
 
 @dataclass(slots=True)
@@ -130,9 +128,8 @@ class ValueShapes:
         for pattern in _SPACED:
             for spaced in islice(pattern.finditer(text), _MAX_TOKENS):
                 if spaced.span() not in taken:
-                    found.extend(
-                        _match(spaced.start(), spaced[0], entry) for entry in self._entries_of(spaced[0], known)
-                    )
+                    entries = self._entries_of(spaced[0], known)
+                    found.extend(_match(spaced.start(), spaced[0], entry) for entry in entries)
         return sorted(found, key=lambda match: (-match.specificity, match.start, match.shape))
 
     def _entries_of(self, value: str, known: _Known) -> list[_Entry]:

@@ -204,10 +204,11 @@ class _Steps:
         chosen = {choice.need.parameter: choice for choice in self.choices.choices.get(tool, ())}
         needed = {need.parameter: need for need in needs if need.parameter}
         values = {**self._given_days(facts), **self.known.values.of(tool, facts)}
-        optional = {each.name for each in facts.inputs if not each.required}
+        # An input of an optional object is not needed: ``filter.range.from`` where ``filter`` is optional.
+        optional = tuple(each.name + end for each in facts.inputs if not each.required for end in (".", "[]."))
         wanted = {each.name for each in facts.required}  # of a required object its required fields
         for each in facts.inputs:
-            needs_value = each.name in wanted and not any(name in optional for name in _parents(each.name))
+            needs_value = each.name in wanted and not each.name.startswith(optional)
             required = needs_value or (each.name in needed and needed[each.name].required)
             found = self._source(tool, each, needed.get(each.name), chosen.get(each.name), values, required)
             if found is not None:
@@ -283,15 +284,6 @@ class _Steps:
 
     def _names(self, suppliers: Iterable[Supplier]) -> tuple[str, ...]:
         return tuple(self.known.snapshot.tool_id(each.tool) for each in islice(suppliers, _MOST_ALTERNATIVES))
-
-
-def _parents(name: str) -> Iterator[str]:
-    """The objects that a nested input is part of: ``filter`` and ``filter.range`` of ``filter.range.from``."""
-    parts = name.split(".")
-    for length in range(1, len(parts)):
-        parent = ".".join(parts[:length])
-        yield parent
-        yield parent.removesuffix("[]")
 
 
 _CACHED_TOOLS = 20_000

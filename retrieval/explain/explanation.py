@@ -198,14 +198,17 @@ class Explainer:
                 if each not in facts.surroundings and not self._given.may_give(each, given.values())
             ]
             needed = {each.terms for each in facts.required}
-            calls = _first_calls(
-                self._context.snapshot,
-                tool,
-                facts,
-                open_inputs,
-                self._ranks,
-                lambda call: self._can_call(call.supplier, needed - {call.parameter.terms}),
-            )
+
+            def callable_first(call: FirstCall) -> bool:
+                """Whether a tool was called, or can be with what the request gives and its consumer needs too."""
+                if call.supplier in self._context.done:
+                    return True
+                its_facts = tool_facts(self._context.snapshot, call.supplier)
+                has, too = self._given.of(call.supplier, its_facts), needed - {call.parameter.terms}
+                return all(each.name in has or each.terms in too for each in its_facts.required)
+
+            snapshot, ranks = self._context.snapshot, self._ranks
+            calls = _first_calls(snapshot, tool, facts, open_inputs, ranks, callable_first)
             supplied = {call.parameter.name for call in calls}
             self._known[tool] = _Inputs(given, calls, [each for each in missing if each.name not in supplied])
         return self._known[tool]
@@ -244,14 +247,6 @@ class Explainer:
         if names and still:
             more = f" and {len(names) - still} more" if len(names) > still else ""
             yield f"needs {', '.join(names[:still])}{more}"
-
-    def _can_call(self, tool: int, needed: Collection[tuple[str, ...]]) -> bool:
-        """Whether a tool was called, or can be with what the request gives and with the inputs that its consumer needs too."""
-        if tool in self._context.done:
-            return True
-        facts = tool_facts(self._context.snapshot, tool)
-        given = self._given.of(tool, facts)
-        return all(each.name in given or each.terms in needed for each in facts.required)
 
 
 def _cut(text: str, most: int) -> str:

@@ -33,18 +33,14 @@ _LONGEST_WORD = 40  # a longer one has no other form, and is not kept
 STOP_WORDS = stop_words("index")
 
 
-def _term(word: str) -> str:
-    return _short_term(word) if len(word) <= _LONGEST_WORD else word
-
-
 @lru_cache(maxsize=200_000)
-def _short_term(word: str) -> str:
+def _term(word: str) -> str:
     return verb_lemma(noun_lemma(word))
 
 
 def terms(text: str) -> list[str]:
     """Return the index terms of a text: lower-case words without stop words, lemmatised, in order."""
-    return [_term(word) for word in words(text) if word not in STOP_WORDS]
+    return [_term(word) if len(word) <= _LONGEST_WORD else word for word in words(text) if word not in STOP_WORDS]
 
 
 def name_key(name: str) -> str:

@@ -24,8 +24,8 @@ from retrieval.ranking.ranking import Ranking
 from retrieval.ranking.weights import SHIPPED, RankingWeights
 from retrieval.snapshot.reader import Snapshot
 
-MIN_GOLD_SETS = 10  # Different gold sets that each of the two parts needs
-NEVER = np.iinfo(np.int64).max  # The rank at which a request is complete of which a needed tool is not ranked
+MIN_GOLD_SETS = 10  # different gold sets that each of the two parts needs
+NEVER = np.iinfo(np.int64).max  # the rank at which a request is complete of which a needed tool is not ranked
 _COST = 0.003  # the gain that one squared octave (a factor of two) of distance from a shipped weight must bring
 _OCTAVES = (0, -1, 1, -2, 2)
 _CUTOFFS = (3, 5, 10, 20)

@@ -34,7 +34,7 @@ class SentenceTransformersEncoder:
         self.dimensions = int(width if width is not None else np.shape(self._model.encode(["width"]))[1])
         self.name = f"sentence-transformers:{model}"
 
-    digest = ""  # The library gives no digest of the weights
+    digest = ""  # the library gives no digest of the weights
 
     def encode(self, texts: Sequence[str]) -> Floats2d:
         """Encode texts, equal ones once; see :class:`inference.encoder.Encoder`."""

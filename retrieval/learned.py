@@ -18,10 +18,10 @@ from inference.encoder import Floats1d, Floats2d
 from retrieval.index.bm25 import Bm25Index, Postings, read_postings, write_postings
 from retrieval.index.records import load_mapped
 
-NEIGHBOURS = 20  # How many past requests vote; between 10 and 40 little changes
+NEIGHBOURS = 20  # how many past requests vote; between 10 and 40 little changes
 _SEARCHED, _POOL = 8 * NEIGHBOURS, 2 * NEIGHBOURS
 _POWER = 2.0
-_PSEUDO_COUNT = 0.5  # Votes are divided by their sum and this much: where no past request is near, nothing is learned
+_PSEUDO_COUNT = 0.5  # votes are divided by their sum and this much: where no past request is near, nothing is learned
 _LEXICAL_SHARE = 0.5  # of the similarity, where a past request has words and a vector
 _ARRAYS = ("vectors_PD", "lengths", "pointers", "tools", "reporters")
 

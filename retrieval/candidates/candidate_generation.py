@@ -38,9 +38,9 @@ def ngram_entries(context: QueryContext) -> list[EntryNode]:
     return list(found.values())
 
 
-POOL = 100  # How many of the best tools of each text search become candidates
-CLAUSE_POOL = 25  # The same for each clause
-PHRASE_POOL = 60  # How many of the best tools by everyday phrases become candidates
+POOL = 100  # how many of the best tools of each text search become candidates
+CLAUSE_POOL = 25  # the same for each clause
+PHRASE_POOL = 60  # how many of the best tools by everyday phrases become candidates
 # How many tools of ego graphs become candidates, those of the rarest entry nodes first: a hub of real documents has a
 # quarter of all tools. Chosen for its time; between 400 and 5,000 no set changes at 10.
 EGO_TOOLS = 400

@@ -37,7 +37,7 @@ from retrieval.ranking.ranking import Ranking
 from retrieval.retriever import RetrievalConfig
 from retrieval.snapshot.reader import Snapshot
 
-_BEST = 3  # Tools that pull, whatever the clauses. One or two lose on restbench and apibank; five change nothing
+_BEST = 3  # tools that pull, whatever the clauses. One or two lose on restbench and apibank; five change nothing
 # A clause has a direct answer where its best tool is among this many best tools for each clause. Any number from 2 does
 # as well.
 _TRUSTED = 3
@@ -75,7 +75,7 @@ def pulling_tools(context: QueryContext, ranking: Ranking) -> list[Pulling]:
 
 
 _CONFIDENCE = 0.9
-_MOST = 2  # Own profiles that are followed
+_MOST = 2  # own profiles that are followed
 
 
 def resolved_by_own_profile(snapshot: Snapshot, tool: int, need: Need) -> Need:
@@ -102,7 +102,7 @@ def speaks_of_self(parts: Sequence[Clause]) -> bool:
 _CAPITALISED = re.compile(r"(?<![\w.?!:)])(?<![.?!:)][ \n])(?!\A)[^\W\d_a-zß-ÿ][\w'’-]{0,40}")
 _RUN = re.compile(r"[^\W\d_a-zß-ÿ][\w'’-]{0,40}(?: [^\W\d_a-zß-ÿ][\w'’-]{0,40}){0,7}")
 _POSSESSIVE = re.compile(r"['’]s?$")
-_MAX_WORDS = 200  # Capitalised words that are looked at. Chosen, not tuned
+_MAX_WORDS = 200  # capitalised words that are looked at. Chosen, not tuned
 
 
 def has_proper_name(query: Query, frequency: Callable[[str], int]) -> bool:
@@ -131,7 +131,7 @@ def _proper_words(query: Query, frequency: Callable[[str], int]) -> Iterator[int
             yield match.start()
 
 
-_CACHED_TOOLS = 20_000  # Tools whose needs are kept in memory, about 1 KiB each
+_CACHED_TOOLS = 20_000  # tools whose needs are kept in memory, about 1 KiB each
 # How far a supporting tool ends at least below the best tool of a clause, in standard deviations of the scores.
 _BELOW = 1e-3
 

@@ -44,7 +44,7 @@ class Need:
     field: str = ""  # the field of that entity, or empty
 
 
-NeedsOf: TypeAlias = Callable[[int], Sequence[Need]]  # The needs of a tool, in a fixed order
+NeedsOf: TypeAlias = Callable[[int], Sequence[Need]]  # the needs of a tool, in a fixed order
 
 
 def tool_needs(snapshot: Snapshot, predicates: Collection[str], tool: int) -> tuple[Need, ...]:
@@ -140,11 +140,11 @@ def _meetings(
 _IDENTIFIERS = frozenset({"identifier", "uuid", "arn", "hex digest"})
 # Words before a value that make it an identifier, whatever its kind. Found on the sets gtc and sealtools.
 _MARKS = frozenset({"id", "identifier", "number", "no", "nr", "code", "key", "ref", "reference"})
-_NAMES = frozenset({"name", "title"})  # Fields that a request states in words
+_NAMES = frozenset({"name", "title"})  # fields that a request states in words
 # Kinds of value that are the field of an entity. Chosen, not tuned.
 _ADDRESSES = frozenset({"arn", "domain", "email", "iban", "ip", "phone"})
-_SECRET = "token"  # The field of a session: no request states its value
-_BEFORE = 4  # Words before a value that say what it identifies: "purchase order number 4711". Chosen, not tuned
+_SECRET = "token"  # the field of a session: no request states its value
+_BEFORE = 4  # words before a value that say what it identifies: "purchase order number 4711". Chosen, not tuned
 _BEFORE_CHARS = 80
 
 

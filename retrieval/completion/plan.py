@@ -95,7 +95,7 @@ def _cheapest(need: Need, costs: Costs, standing: Callable[[int], float]) -> Ite
 
 
 _LEAST_CALL = 0.1
-_SAME = 1e-9  # Costs that differ by less are equal: the plan that was found first stays
+_SAME = 1e-9  # costs that differ by less are equal: the plan that was found first stays
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

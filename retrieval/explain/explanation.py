@@ -16,7 +16,7 @@ from retrieval.query.typed_values import find_values, short_name
 from retrieval.snapshot.graph_views import supplier_edges
 from retrieval.snapshot.reader import Snapshot
 
-Span = tuple[int, int]  # First character of a stretch of the request, and the one after it
+Span = tuple[int, int]  # first character of a stretch of the request, and the one after it
 
 # Chosen, not tuned.
 _MAX_WORDS = 5
@@ -82,7 +82,7 @@ def _matched_phrase(
     return " ".join(text[words[start].start : words[stop].end].split())[:_MAX_CHARS]
 
 
-MIN_CONFIDENCE = 0.9  # Of the edge behind a claim
+MIN_CONFIDENCE = 0.9  # of the edge behind a claim
 _MIN_OUTSIDE = 0.95  # for a tool that the answer does not have
 _CONFIDENCE_STEPS = 50
 # Verbs of tools that make an object.

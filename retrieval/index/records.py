@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ontology.errors import DocumentError, SnapshotCorruptError
 from ontology.json_values import canonical_text
 
-MAPPED_FROM_BYTES = 64 * 1024  # Smaller files are read: those of one snapshot are 3 MB at most
+MAPPED_FROM_BYTES = 64 * 1024  # smaller files are read: those of one snapshot are 3 MB at most
 
 # Held by whoever reads an array's header, which NumPy parses as Python. CPython before 3.11.8 and 3.12.2 now and then
 # fails where two threads parse at once (its issue 106905), and a server loads the catalogues of several tenants at

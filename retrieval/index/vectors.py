@@ -37,7 +37,7 @@ _MIN_EF_SEARCH, _MAX_EF_SEARCH, _ROWS_PER_EF_SEARCH = 128, 400, 100
 _EXTRA_PROPOSALS = 30  # proposals in addition to the k neighbours, to be scored exactly
 _BLOCK = 256  # rows of 384 float32: 400 KB
 _INDEX_KIND, _MAX_CACHED = "vector-index.v1", 2**28
-Nearest: TypeAlias = tuple[NDArray[np.int64], Floats1d]  # Rows, best first, and their cosines
+Nearest: TypeAlias = tuple[NDArray[np.int64], Floats1d]  # rows, best first, and their cosines
 _TOOLS, _OTHERS = "tools", "others"
 
 

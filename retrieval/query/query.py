@@ -19,9 +19,9 @@ from ontology.names import is_verb, verb_lemma, words
 from retrieval.index.bm25 import STOP_WORDS, ngrams, terms
 from retrieval.query.typed_values import LEAST_SPECIFIC, VALUE_WORDS, TypedValue, kind_of_token
 
-Spans: TypeAlias = tuple[tuple[int, int], ...]  # Places in a request, each its start and its end
+Spans: TypeAlias = tuple[tuple[int, int], ...]  # places in a request, each its start and its end
 
-MAX_CLAUSES = 8  # The rest of a longer request stays in the last clause
+MAX_CLAUSES = 8  # the rest of a longer request stays in the last clause
 _MIN_TERMS = 3
 # The look-behinds make a run of separators match from its start only: without them a long run takes quadratic time.
 _SEPARATOR = re.compile(

@@ -121,7 +121,7 @@ def check_task(done: Sequence[str], have: Mapping[str, str]) -> None:
 
 MAX_GOALS = 20
 _MAX_GOAL_CHARS = 4_096
-_MATCHED = 50  # Tools whose scores say how well they match a request; any other has the lowest score of these
+_MATCHED = 50  # tools whose scores say how well they match a request; any other has the lowest score of these
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,11 +19,11 @@ from ontology.value_shape import kind_of_value
 from retrieval.index.bm25 import STOP_WORDS, terms
 from retrieval.index.value_shapes import ShapeMatch, ValueShapes
 
-MAX_VALUES = 1_000  # Values that are found in one request; the rest of it is words
+MAX_VALUES = 1_000  # values that are found in one request; the rest of it is words
 # Bits from which a shape says what its values are: those of two digits and a letter. A shape that is less specific fits
 # words and counts. Chosen, not tuned.
 LEAST_SPECIFIC = 8.0
-SELF = "self"  # The kind of the first person: "my", "I am". It is a value for what identifies a person
+SELF = "self"  # the kind of the first person: "my", "I am". It is a value for what identifies a person
 VALUE_WORDS = Path(__file__).with_name("value_words.yaml")
 
 _MONTH = r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sep(?:t(?:ember)?)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"

@@ -166,7 +166,7 @@ def _standard(value: float, values: Floats1d) -> float:
 # Folder of the shipped calibrations, a folder for each encoder: ``confidence.json`` and ``background.npz``.
 CALIBRATION = Path(__file__).parent / "calibration"
 
-RANKS = 30  # The model of tools is fitted to this many of the best tools; lower ranks count as not needed
+RANKS = 30  # the model of tools is fitted to this many of the best tools; lower ranks count as not needed
 # With ``auto_k``: the least probability of a returned tool: one that is missed costs as much as nine that are not
 # needed.
 NEEDED = 0.1

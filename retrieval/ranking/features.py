@@ -46,7 +46,7 @@ def value_support(context: QueryContext, clause: Clause, tools: NDArray[np.int64
     return np.asarray([support.get(int(tool), 0.0) for tool in tools], dtype=np.float32)
 
 
-MAX_Z = 8.0  # The bound of :func:`bounded`: nothing changes with some hundred candidates
+MAX_Z = 8.0  # the bound of :func:`bounded`: nothing changes with some hundred candidates
 # A cosine of 384 products differs by about so much with the order of adding.
 _ROUNDING = 8 * float(np.finfo(np.float32).eps)
 _SMALLEST = float(np.finfo(np.float32).tiny)  # below it a spread may round to 0
@@ -152,7 +152,7 @@ FEATURES: tuple[Feature, ...] = (
     Feature(name="graph_support", compute=graph_support, weight=1.0, text=False),
     Feature(name="value_support", compute=value_support, weight=2.0, text=False),
 )
-TEXT_FEATURES = tuple(feature.name for feature in FEATURES if feature.text)  # The names of those that compare texts
+TEXT_FEATURES = tuple(feature.name for feature in FEATURES if feature.text)  # the names of those that compare texts
 _BY_NAME: Mapping[str, Feature] = {feature.name: feature for feature in FEATURES}
 
 
@@ -171,7 +171,7 @@ _CLAUSE_FEATURES: tuple[tuple[Compute, float], ...] = (
     (bm25_phrases, 0.5),
     (value_support, 1.0),
 )
-CLAUSE_FACTOR = 2.0  # Of the z-score of a clause in the exponent: what it counts beside that of the whole request
+CLAUSE_FACTOR = 2.0  # of the z-score of a clause in the exponent: what it counts beside that of the whole request
 _WHOLE_FACTOR = 1.25  # of the z-score of the whole request in the exponent
 
 

@@ -36,7 +36,7 @@ NEED_WEIGHTS: Mapping[str, float] = {
 _WHOLE = 0.3
 # Places that are filled one by one; the others follow in the order of what they add then. Chosen for its time.
 _GREEDY = 100
-_SERVES = NEEDED  # The least probability of a tool that is said to serve a need
+_SERVES = NEEDED  # the least probability of a tool that is said to serve a need
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

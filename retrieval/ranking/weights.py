@@ -14,8 +14,8 @@ from retrieval.ranking.features import FEATURES, TEXT_FEATURES
 from retrieval.snapshot.manifest import MANIFEST, RankingSection
 from retrieval.snapshot.reader import Snapshot
 
-BASELINE_FUSION = "fusion.v1"  # The embedded ranker of the baselines
-FUSION = "fusion.v2"  # The embedded ranker of ``default``, whose weights a snapshot may have
+BASELINE_FUSION = "fusion.v1"  # the embedded ranker of the baselines
+FUSION = "fusion.v2"  # the embedded ranker of ``default``, whose weights a snapshot may have
 _SHIPPED: Mapping[str, float] = {
     **{feature.name: feature.weight for feature in FEATURES},
     "clause_fusion": 3.0,

@@ -41,7 +41,7 @@ from ontology.files import append, disk_errors, flush_to_disk, lock_within, repl
 from retrieval.snapshot.manifest import MANIFEST, is_whole, verify_snapshot
 from retrieval.snapshot.signing import is_signature, load_signing_key, regular_file, sign_snapshot
 
-SNAPSHOTS = "snapshots"  # The folder of a store that holds its snapshots
+SNAPSHOTS = "snapshots"  # the folder of a store that holds its snapshots
 _CURRENT, _LOG, _LOCK, _STAGING = "CURRENT", "history.jsonl", ".lock", ".building-"
 _LOCK_TIMEOUT_S = 60.0
 _ID, _MAX_NAMED, _MAX_ACTOR = re.compile(r"[0-9A-Za-z_][0-9A-Za-z_.-]{0,99}"), 200, 200

@@ -137,7 +137,6 @@ def _failure(
     retriever: Retriever | None,
     query: LabelledQuery,
 ) -> Failure:
-    """Analyse one request."""
     answer = run.answers.get(query.id)
     error = "it was not sent" if answer is None else answer.error
     tools = run.tools_of(query.id)

@@ -208,7 +208,6 @@ def _edge_precision(snapshot: Snapshot, gold_files: Sequence[Path]) -> EdgePreci
 
 
 def _read_edges(path: Path) -> Iterator[tuple[str, str, str]]:
-    """Yield consumer, producer and kind of each edge of a file."""
     try:
         lines = read_bounded(path, 2**30).decode("utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
@@ -239,7 +238,6 @@ class _Edges:
 
     @classmethod
     def of(cls, snapshot: Snapshot) -> _Edges:
-        """Read the edges from a snapshot."""
         graph, tools = snapshot.adjacency, snapshot.tool_count
         hub = hubs(snapshot)
         kept = ((graph.heads < tools) | (graph.tails < tools)) & ~hub[graph.heads] & ~hub[graph.tails]

@@ -88,7 +88,6 @@ class _RecentSpanVectors(RecentVectors):
         self._span_encoder = encoder
 
     def encode_spans(self, text: str, spans: Sequence[Span]) -> Floats2d:
-        """Encode a text and parts of it; see :class:`inference.minilm.SpanEncoder`."""
         marked = [(-1, -1), *spans]  # never the key of ``encode([text])``
         return self._remembered([text], marked, lambda: self._span_encoder.encode_spans(text, spans))
 
@@ -106,7 +105,6 @@ class _Timeout:
         self._numbers = itertools.count()
 
     def call(self, attempt: Callable[[], _T]) -> _T:
-        """Return the result of ``attempt``."""
         result: Future[_T] = Future()
         started = time.monotonic()
         with self._lock:

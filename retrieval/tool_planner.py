@@ -35,8 +35,6 @@ _GOAL, _STEP, _DONE, _HAVE, _REQUEST, _CONTEXT, _ASK = "goal", "step", "done", "
 
 @dataclass(frozen=True)
 class _Known:
-    """What is known before any call."""
-
     snapshot: Snapshot
     needs_of: NeedsOf
     request: PlanRequest
@@ -62,12 +60,10 @@ class _Known:
 
     @cached_property
     def stated(self) -> Mapping[str, str]:
-        """The short numbers that the request states."""
         return stated_numbers(self.request.query)
 
     @cached_property
     def is_named(self) -> bool:
-        """Whether the request names a thing."""
         return self.query is not None and has_proper_name(self.query, self.snapshot.fields["whole"].frequency)
 
     @cached_property
@@ -77,7 +73,6 @@ class _Known:
 
     @cached_property
     def values(self) -> GivenInputs:
-        """The values of the request and of the caller, for inputs."""
         if self.query is None:
             return GivenInputs((), frozenset(), self.request.have)
         text = self.query.text
@@ -85,7 +80,6 @@ class _Known:
 
     @cached_property
     def name(self) -> str:
-        """The one proper name of the request."""
         return "" if self.query is None else only_proper_name(self.query, self.snapshot.fields["whole"].frequency)
 
     def fits(self, tool: int) -> bool:
@@ -128,8 +122,6 @@ def _identifiers(row: Any) -> tuple[Input, ...]:
 
 @dataclass(frozen=True)
 class _Steps:
-    """Makes the steps of one plan."""
-
     known: _Known
     # their numbers → how certain each is: 1 where the caller named it, else the probability that the request needs it
     goals: Mapping[int, float]
@@ -137,11 +129,9 @@ class _Steps:
 
     @cached_property
     def made(self) -> list[Choice]:
-        """All choices."""
         return [choice for choices in self.choices.choices.values() for choice in choices]
 
     def steps(self) -> tuple[PlanStep, ...]:
-        """The steps in the order of their calls."""
         found = []
         for number, tool in enumerate(self.choices.order, start=1):
             uses = (each.supplier for each in self.made if each.supplier is not None and each.supplier.tool == tool)

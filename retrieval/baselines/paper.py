@@ -172,5 +172,4 @@ class HybridRetriever:
 
 
 def _ranking(tools: NDArray[np.int64], scores: Floats1d, feature: str) -> Ranking:
-    """A ranking by one feature."""
     return Ranking(tools=tools, scores=scores, features={feature: scores})

@@ -34,8 +34,6 @@ _LINKS = frozenset("a an the of".split())
 
 
 class _Word(NamedTuple):
-    """A word of the request."""
-
     start: int
     end: int
     text: str
@@ -145,8 +143,6 @@ _SHOWN = ((2, 2, 3), (2, 2, 2), (1, 2, 2), (1, 1, 2), (1, 1, 1), (0, 1, 1), (0, 
 
 
 class _Inputs(NamedTuple):
-    """Where the inputs of a tool come from."""
-
     given: Mapping[str, str]  # input → the value of the request or of the caller
     calls: Sequence[FirstCall]  # the tools to call first
     still: Sequence[Input]  # the required inputs that nothing supplies

@@ -99,7 +99,6 @@ class Texts:
         return len(self._offsets) - 1
 
     def __getitem__(self, number: int) -> str:
-        """Return a text."""
         if not 0 <= number < len(self):
             raise _invalid(IndexError(f"there is no row {number}"), str(self.path))
         try:

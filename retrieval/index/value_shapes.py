@@ -77,8 +77,6 @@ class _Known:
 
 @dataclass(frozen=True)
 class _Entry:
-    """A shape, and the parameters that have it."""
-
     shape: ValueShape
     facts: ShapeFacts
     compiled: re.Pattern[str]

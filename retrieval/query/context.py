@@ -191,7 +191,6 @@ def _tools_of_entity(snapshot: Snapshot, node: int) -> Iterator[tuple[int, float
 
 
 def _heads(snapshot: Snapshot, node: int, predicate: str) -> list[int]:
-    """The nodes with an edge of a predicate to a node."""
     if predicate not in snapshot.predicates:
         return []
     adjacency, number = snapshot.adjacency, snapshot.predicates.index(predicate)

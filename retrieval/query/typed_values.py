@@ -220,8 +220,6 @@ IDENTIFIER_WORDS = frozenset("id identifier uuid guid arn key name number no cod
 
 @dataclass(frozen=True, slots=True)
 class _Name:
-    """A name in words."""
-
     words: tuple[str, ...]  # all of them, in the singular
     terms: tuple[str, ...]  # those that are no stop words
     stop_words: frozenset[str]  # the others: what tells ``travel_from`` from ``travel_to``

@@ -226,7 +226,6 @@ def _log(store: Path, snapshot_id: str, previous_id: str, action: _Action, actor
 
 
 def _this_actor() -> str:
-    """Return ``user@host`` of this process."""
     try:
         user = getpass.getuser()
     except (KeyError, OSError):  # a container's user may have no name

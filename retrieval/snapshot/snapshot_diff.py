@@ -123,7 +123,6 @@ class SnapshotDiff:
 
 
 def _plain(value: Any) -> Any:
-    """A value of this module as JSON values."""
     if is_dataclass(value):
         return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, tuple):
@@ -199,7 +198,6 @@ def _without_schemas(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _tool_edges(snapshot: Snapshot) -> set[ToolEdge]:
-    """Return the edges between two tools."""
     adjacency, tools = snapshot.adjacency, snapshot.tool_count
     ids = [snapshot.tool_id(number) for number in range(tools)]
     edges = set()
